@@ -1,0 +1,46 @@
+# Two commands matter: `make run` starts the shell, `make test` proves that it works.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+MODEL := $(VENV)/share/aish/models/.ready
+
+.PHONY: setup run test check docs bench clean
+
+setup: $(READY) $(MODEL)
+
+# Everything the product and its tests need. Done once, and again when pyproject.toml changed.
+$(READY): pyproject.toml
+	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing aish and what it needs"
+	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar on --editable '.[dev]'
+	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+# The weights of the embedded model, 98 MB, kept inside $(VENV).
+$(MODEL): $(READY)
+	@$(BIN)/aish models pull --shared
+	@touch $@
+
+run: setup
+	@$(BIN)/aish
+
+test: setup
+	@$(BIN)/python -m pytest
+
+check: setup
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python tools/watch.py
+	$(BIN)/python tools/docs.py --check
+
+docs: setup
+	$(BIN)/ruff format --quiet .
+	$(BIN)/python tools/docs.py
+
+bench: setup
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

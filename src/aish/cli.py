@@ -1,0 +1,185 @@
+"""The command line: `aish` starts the shell, `aish "…"` answers one question, `aish VERB` does one thing."""
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from aish import __version__
+from aish.places import Places, find_places, find_project
+from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
+from aish.settings.trust import Trust
+from aish.values.errors import AishError
+from aish.views.exits import INTERRUPTED, exit_code
+from aish.views.screen import Screen
+
+PROJECT_FILE = ".aish.toml"
+VERBS = {  # verb → module and function, loaded when it is used
+    "config": ("aish.views.config", "run"),
+    "cost": ("aish.views.books", "run_cost"),
+    "doctor": ("aish.views.doctor", "run"),
+    "models": ("aish.views.models", "run"),
+    "tokens": ("aish.views.books", "run_tokens"),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run and return the exit code. Nothing gets out of here but a code and lines a person can read."""
+    screen = Screen()
+    try:
+        return _dispatch(list(arguments))
+    except AishError as error:
+        screen.note(str(error), warning=True)
+        return exit_code(error)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of our output has gone: as quiet as any other filter
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 141
+    except Exception:  # the outermost loop: a bug is told in one line, with the details in a file
+        screen.note(_file_report(), warning=True)
+        return 70
+
+
+def _dispatch(arguments: list[str]) -> int:
+    if arguments and arguments[0] in VERBS:
+        module, name = VERBS[arguments[0]]
+        options, rest = _common().parse_known_args(arguments[1:])
+        program = _program(options)
+        return int(getattr(import_module(module), name)(program, rest))
+    options = _parser().parse_args(arguments)
+    if options.version:
+        print(f"aish {__version__}")
+        return 0
+    question = " ".join(options.question)
+    if question or options.print:
+        return _one_shot(options, question)
+    return _shell(options)
+
+
+def _one_shot(options: argparse.Namespace, question: str) -> int:
+    program = _program(options)
+    session = _session(program, options)
+    one_shot: Any = import_module("aish.views.one_shot")
+    screen = Screen(program.settings.view.color, show_reasoning=program.settings.view.show_reasoning)
+    return int(one_shot.run(program, session, screen, question, as_json=options.json))
+
+
+def _shell(options: argparse.Namespace) -> int:
+    places, cwd = find_places(os.environ), _working_directory()
+    loaded = load_settings(places, cwd, _given(options))
+    view = loaded.settings.view
+    screen = Screen(view.color, show_reasoning=view.show_reasoning)
+    rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
+    _report(screen, loaded, places)
+    if rich:  # the prompt is there before the editor is: what is typed meanwhile is not lost
+        model = loaded.settings.model
+        sys.stdout.write(screen.styled(view.prompt.replace("{model}", model), "prompt"))
+        sys.stdout.flush()
+    program = import_module("aish.wiring").build(loaded, places, cwd)
+    session = _session(program, options)
+    repl = import_module("aish.views.repl")
+    editor = repl.make_editor(program, import_module("aish.views.line_editor").LineEditor if rich else None)
+    if rich:
+        sys.stdout.write("\r")
+    return int(repl.Repl(program, session, editor, screen).run())
+
+
+def _program(options: argparse.Namespace) -> Any:
+    places, cwd = find_places(os.environ), _working_directory()
+    loaded = load_settings(places, cwd, _given(options))
+    _report(Screen(loaded.settings.view.color), loaded, places)
+    return import_module("aish.wiring").build(loaded, places, cwd)
+
+
+def _session(program: Any, options: argparse.Namespace) -> Any:
+    session = program.session(remembers=not options.no_memory)
+    program.backend(session.model)  # a model that does not exist is said now, not after the first question
+    if options.continued or options.resume:
+        _, notices = session.resume(program.shelf.find(options.resume))
+        for notice in notices:
+            Screen().note(notice.text, warning=notice.warning)
+    return session
+
+
+def load_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
+    """The settings for this directory: files, environment and arguments, and what is wrong with them."""
+    user, problems = read_file(places.config_file)
+    layers: list[Layer | None] = [user]
+    project_file = find_project(cwd) / PROJECT_FILE
+    if project_file.is_file():
+        if Trust(places.trusted).holds(project_file):
+            project, more = read_file(project_file)
+            layers.append(project)
+            problems += more
+        else:
+            hint = f"is ignored until you trust it: aish config trust {project_file.parent}"
+            problems.append(Problem(origin=str(project_file), message=hint))
+    arguments, more = read_arguments(given)
+    layers += [read_environment(os.environ), arguments]
+    loaded = load([layer for layer in layers if layer])
+    return Loaded(settings=loaded.settings, origins=loaded.origins, problems=(*problems, *more, *loaded.problems))
+
+
+def _given(options: argparse.Namespace) -> list[str]:
+    return [*options.set, *([f"model={options.model}"] if options.model else [])]
+
+
+def _report(screen: Screen, loaded: Loaded, places: Places) -> None:
+    for problem in loaded.problems:
+        screen.note(str(problem), warning=True)
+    if not places.lasting:
+        screen.note("there is no home directory, so nothing is kept for long; set HOME or AISH_HOME", warning=True)
+
+
+def _common() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set a value for this run")
+    parser.add_argument("--model", default="", metavar="NAME", help="the model preset to use")
+    return parser
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="aish",
+        parents=[_common()],
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        description="A conversational shell that remembers. Without a question it starts the shell.",
+        epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"
+        "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store trouble, 130 interrupted",
+    )
+    parser.add_argument("question", nargs="*", help="a question; standard input is sent along if it is piped")
+    parser.add_argument("-p", "--print", action="store_true", help="answer once and exit; the question may be piped in")
+    parser.add_argument("--json", action="store_true", help="the answer and its circumstances as JSON")
+    parser.add_argument("--continue", dest="continued", action="store_true", help="go on with the newest conversation")
+    parser.add_argument(
+        "--resume", default="", metavar="ID", help="go on with that number, name or id of a conversation"
+    )
+    parser.add_argument("--no-memory", action="store_true", help="keep nothing of this conversation")
+    parser.add_argument("-V", "--version", action="store_true", help="print the version")
+    return parser
+
+
+def _working_directory() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:  # it was deleted under us
+        return Path("/")
+
+
+def _file_report() -> str:
+    """Write the traceback where a bug report can take it from, and say where that is."""
+    error = traceback.format_exc()
+    path = find_places(os.environ).state / "crash.txt"
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text(error, encoding="utf-8")
+        where = f"the details are in {path}"
+    except OSError:
+        where = error.rstrip().splitlines()[-1]
+    return f"aish has a bug and cannot go on; {where}. What was said before is in the journal."

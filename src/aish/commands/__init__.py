@@ -1,0 +1,1 @@
+"""What may be typed after a colon. Each file registers its own."""

@@ -1,0 +1,102 @@
+"""Commands about the model: which one answers, what it is sent, and what that costs."""
+
+from aish.commands.shell import COMMANDS, Shell
+from aish.context.tally import PER_MESSAGE, PromptSize
+from aish.model.cost import Sum, by_model, total
+from aish.values.errors import BadUsage
+
+
+@COMMANDS.add("model", argument="[NAME]")
+async def choose_model(shell: Shell, words: str) -> str:
+    """Show the models, or go on with another one.
+
+    The conversation stays; the next question goes to the new model, and tokens are counted its way at once.
+    """
+    if not words:
+        rows = []
+        for name, preset in shell.program.presets().items():
+            mark = "*" if name == shell.session.model else " "
+            what = preset.endpoint or {"embedded": "runs inside aish", "scripted": "plays a script"}.get(
+                preset.kind, ""
+            )
+            rows.append(f"{mark} {name:<12} {preset.model:<28} {what}".rstrip())
+        return "\n".join(rows)
+    backend = shell.program.backend(words)
+    shell.session.model = words
+    return f"{backend.label} answers from now on"
+
+
+@COMMANDS.add("context")
+async def show_context(shell: Shell, words: str) -> str:
+    """Draw the prompt as it would be sent now: its parts, their tokens and share of the budget.
+
+    The budget is `context.token_budget`. When it is full the oldest exchanges leave the prompt, never the journal.
+    """
+    backend = shell.session.backend
+    size = await shell.session.size(backend)
+    budget = (await shell.session.limits(backend)).token_budget
+    price = backend.price
+    cost = "of unknown price" if price is None else f"${size.total * price.input / 1e6:.4f} to send"
+    lines = [f"{size.total:,} of {budget:,} tokens ({percent(size.total, budget)}), {cost}"]
+    return "\n".join(lines + draw(size, budget, shell.width))
+
+
+@COMMANDS.add("tokens", argument="[TEXT]")
+async def show_tokens(shell: Shell, words: str) -> str:
+    """Count the tokens of TEXT, or of the prompt, and say how they are counted."""
+    backend = shell.session.backend
+    count = await backend.tokenizer.count(words) if words else (await shell.session.size(backend)).total
+    how = {"yes": "counted by the model's server", "no": "estimated", "unknown": "estimated"}[backend.tokenizer.ability]
+    return f"{count:,} tokens ({how})"
+
+
+@COMMANDS.add("cost", argument="[detail|all]")
+async def show_cost(shell: Shell, words: str) -> str:
+    """Show what this conversation has cost; `detail` by model and kind of call, `all` over all conversations.
+
+    Prices come from the settings ([prices]); a model without one is shown as unknown, never as free.
+    """
+    calls = list(shell.session.costs.session)
+    if words == "all":
+        calls = list(shell.session.costs.all())
+    elif words not in ("", "detail"):
+        raise BadUsage("expected :cost, :cost detail or :cost all")
+    lines = [cost_line("total", total(calls))]
+    if words:
+        lines += [cost_line(f"{model}, {category}", part) for (model, category), part in by_model(calls).items()]
+    if words == "detail":
+        backend = shell.session.backend
+        size = await shell.session.size(backend)
+        budget = (await shell.session.limits(backend)).token_budget
+        share = percent(size.total, budget).replace(" ", "")
+        lines.append(f"[estimated session ctx: {size.total} tokens; token_budget={budget} ({share} used)]")
+    return "\n".join(lines)
+
+
+def cost_line(what: str, part: Sum) -> str:
+    return (
+        f"{what}: {part.calls} call{'' if part.calls == 1 else 's'}, {part.prompt_tokens:,} tokens in, "
+        f"{part.completion_tokens:,} out, {part.money}"
+    )
+
+
+def draw(size: PromptSize, budget: int, width: int) -> list[str]:
+    """One row for each part of the prompt, with a bar as long as its share of the budget."""
+    marks = PER_MESSAGE * (2 if size.blocks else 1)
+    turns = sum(exchange.turns for exchange in size.exchanges)
+    parts = [(block.name, block.tokens) for block in size.blocks]
+    parts += [("tools", size.tools)] if size.tools else []
+    parts += [(f"{turns} turns", sum(exchange.tokens for exchange in size.exchanges))] if turns else []
+    parts += [("held output", size.held)] if size.held else []
+    parts += [("marks", marks), ("free", max(budget - size.total, 0))]
+    room = max(min(width, 100) - 32, 10)
+    rows = []
+    for name, tokens in parts:
+        full = min(round(room * tokens / max(budget, 1)), room)
+        bar = ("░" if name == "free" else "█") * full
+        rows.append(f"{name:<12} {bar:<{room}} {tokens:>7,} {percent(tokens, budget):>6}")
+    return rows
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{100 * part / max(whole, 1):.0f} %"

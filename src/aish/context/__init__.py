@@ -1,0 +1,1 @@
+"""What the model is sent: turns, blocks, what they cost and what has to go."""

@@ -1,0 +1,108 @@
+"""The live turns of a conversation, and the rules a turn must keep.
+
+Pure: turns in, turns out.
+"""
+
+from collections.abc import Sequence
+
+from aish.values.errors import BadTurn
+from aish.values.turns import Turn
+
+EXEC_MARK = "[exec output]"
+
+
+class History:
+    """What was said in this conversation, as far as the model still gets it.
+
+    1. Every turn has a role; user turns and assistant turns without tool calls have content.
+    2. A tool turn answers a call of the nearest assistant turn before it, across tool turns only.
+    3. Output of the user's own commands is never a turn: it waits, and the next question carries it.
+    4. Turns leave by whole exchanges: a question and everything that answers it.
+    """
+
+    def __init__(self, turns: Sequence[Turn] = ()) -> None:
+        self._turns: list[Turn] = []
+        self._held: list[str] = []
+        self._carried: list[str] = []  # what the newest question took along
+        for turn in turns:
+            self.add(turn)
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        return tuple(self._turns)
+
+    @property
+    def held(self) -> str:
+        """The waiting output in the form the next question will carry it."""
+        return "\n".join(f"{EXEC_MARK}\n{output}" for output in self._held)
+
+    def add(self, turn: Turn) -> Turn:
+        """Append `turn`. Raises `BadTurn` with the rule it breaks."""
+        check(turn, self._turns)
+        self._turns.append(turn)
+        return turn
+
+    def hold(self, output: str) -> None:
+        """Keep the output of a command for the next question."""
+        if output.strip():
+            self._held.append(output)
+
+    def ask(self, text: str) -> Turn:
+        """Add the user's question, with the held output in front of it."""
+        content = f"{self.held}\n\n{text}" if self._held else text
+        turn = self.add(Turn(role="user", content=content))
+        self._carried, self._held = self._held, []
+        return turn
+
+    def take_back(self, asked: Turn) -> None:
+        """Undo the newest `ask`, as if the question had not been put; its output waits again."""
+        if self._turns and self._turns[-1] is asked:
+            self._turns.pop()
+            self._held = self._carried + self._held
+
+    def exchanges(self) -> list[tuple[Turn, ...]]:
+        """The turns in groups that live and go together."""
+        groups: list[list[Turn]] = []
+        for turn in self._turns:
+            if turn.role == "user" or not groups:
+                groups.append([])
+            groups[-1].append(turn)
+        return [tuple(group) for group in groups]
+
+    def drop_oldest(self, exchanges: int) -> tuple[Turn, ...]:
+        """Take the oldest exchanges out, and return their turns."""
+        gone = sum(len(group) for group in self.exchanges()[:exchanges])
+        dropped = tuple(self._turns[:gone])
+        del self._turns[:gone]
+        return dropped
+
+    def clear(self) -> None:
+        """Forget the turns and the held output."""
+        self._turns.clear()
+        self._held.clear()
+
+
+def check(turn: Turn, before: Sequence[Turn]) -> None:
+    """Raise `BadTurn` if `turn` may not follow the turns `before` it."""
+    match turn.role:
+        case "user":
+            if not turn.content:
+                raise BadTurn("a user turn needs content")
+        case "assistant":
+            if not turn.content and not turn.tool_calls:
+                raise BadTurn("an assistant turn needs content or tool calls")
+        case "tool":
+            if turn.call_id not in open_calls(before):
+                raise BadTurn(f"tool turn answers {turn.call_id!r}, which the assistant turn before it did not call")
+        case _:
+            raise BadTurn(f"unknown role {turn.role!r}: a turn is user, assistant or tool")
+
+
+def open_calls(before: Sequence[Turn]) -> set[str]:
+    """The ids that a tool turn at this place may answer."""
+    for turn in reversed(before):
+        if turn.role == "assistant":
+            return {call.id for call in turn.tool_calls}
+        if turn.role != "tool":
+            break
+    return set()

@@ -1,0 +1,102 @@
+"""Money and tokens around a call: the question before it, the entry after it."""
+
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from aish.context.tally import PER_MESSAGE, PromptSize
+from aish.conversation.session import Session
+from aish.model.backend import Backend
+from aish.model.cost import Call, worst_case
+from aish.values.errors import StoreTrouble
+from aish.values.events import Notice, Usage
+
+_LIKELY_ANSWER = 1000  # tokens assumed for an answer without a limit of its own
+
+
+async def confirm_cost(
+    session: Session, backend: Backend, size: PromptSize, confirm: Callable[[str], Awaitable[bool]]
+) -> bool:
+    """May this call be made? Asks when it could cross a cap, before anything is sent."""
+    caps = session.settings.cost
+    if caps.cap_at_dollars is None and caps.cap_at_dollars_per_day is None:
+        return True
+    if backend.price is None:
+        return await confirm(
+            f"the price of {backend.label} is unknown, so the cap cannot be kept. Ask it all the same?"
+        )
+    most = worst_case(backend.price, size.total, backend.max_tokens or _LIKELY_ANSWER)
+    try:
+        sums = (
+            ("this conversation", caps.cap_at_dollars, session.costs.spent_in(session.journal.id)),
+            ("today", caps.cap_at_dollars_per_day, session.costs.spent_since(midnight(session.now()))),
+        )
+    except StoreTrouble as error:
+        return await confirm(f"what was spent cannot be read ({error}). Ask the model all the same?")
+    for what, cap, spent in sums:
+        if cap is not None and spent + most > cap:
+            return await confirm(
+                f"this call could cost up to ${most:.4f}; with ${spent:.4f} spent {what} that crosses the cap of "
+                f"${cap:g}. Ask all the same?"
+            )
+    return True
+
+
+def settle(
+    session: Session, backend: Backend, size: PromptSize | None, reported: Usage | None, text: str
+) -> tuple[Usage | None, float | None, list[Notice]]:
+    """Enter a call into the books and learn from what the server counted."""
+    notices: list[Notice] = []
+    if reported is None and not text:
+        return None, None, notices
+    usage = reported or Usage(
+        prompt_tokens=size.total if size else 0,
+        completion_tokens=backend.tokenizer.estimates.count(backend.model_name, text),
+    )
+    if reported and size:
+        notices += _compare(session, backend, size, reported)
+    dollars = backend.price.of(usage) if backend.price else None
+    notices += enter(session, backend, usage, dollars, "main")
+    return usage, dollars, notices
+
+
+def enter(session: Session, backend: Backend, usage: Usage, dollars: float | None, category: str) -> list[Notice]:
+    """Put one call into the cost book."""
+    call = Call(
+        time=session.now(),
+        conversation=session.journal.id,
+        model=backend.label,
+        category=category,
+        usage=usage,
+        dollars=dollars,
+    )
+    if not session.remembers:
+        session.costs.session.append(call)
+        return []
+    try:
+        session.costs.add(call)
+    except StoreTrouble as error:
+        return session.say_once(f"costs are not kept: {error}")
+    return []
+
+
+def _compare(session: Session, backend: Backend, size: PromptSize, reported: Usage) -> list[Notice]:
+    """Notice when the server saw another prompt than we sent, and learn its characters per token."""
+    messages = 2 + sum(exchange.turns for exchange in size.exchanges)
+    characters = sum(len(block.text) for block in size.blocks) + sum(
+        len(turn.content) for turn in session.history.turns
+    )
+    session.estimates.refine(backend.model_name, characters, reported.prompt_tokens - PER_MESSAGE * messages)
+    off = reported.prompt_tokens - size.total
+    if abs(off) <= 200 or abs(off) <= 0.1 * size.total:
+        return []
+    counted = f"the server counted {reported.prompt_tokens} prompt tokens where {size.total} were sent"
+    if off < 0:
+        return [
+            Notice(f"{counted}: it may have cut the conversation without saying so (is its window too small?)", True)
+        ]
+    return [Notice(f"{counted}: token_budget is kept by a count that is too low; it is being corrected", True)]
+
+
+def midnight(now: datetime) -> datetime:
+    """The start of the user's day."""
+    return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,0 +1,79 @@
+"""The program as a whole: settings, places, models and stores, opened when they are needed first."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from aish.conversation.session import Session
+from aish.memory.shelf import Shelf
+from aish.model.backend import Backend
+from aish.model.cost import CostBook
+from aish.model.estimate import Estimates
+from aish.places import Places
+from aish.settings.layers import Loaded
+from aish.settings.options import Preset, Settings
+from aish.values.errors import NotFound
+
+MakeBackend = Callable[["Program", str, Preset], Backend]
+EMBEDDED = "embedded"
+
+
+@dataclass(slots=True)
+class Program:
+    """What all views and commands share. `make_backend` is given by wiring, so that adapters load on first use."""
+
+    loaded: Loaded
+    places: Places
+    make_backend: MakeBackend
+    find_weights: Callable[[], Path]
+    cwd: Path
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    _backends: dict[str, Backend] = field(default_factory=dict)
+    _estimates: Estimates | None = None
+
+    @property
+    def settings(self) -> Settings:
+        return self.loaded.settings
+
+    @property
+    def estimates(self) -> Estimates:
+        if self._estimates is None:
+            self._estimates = Estimates(self.places.token_ratios)
+        return self._estimates
+
+    @property
+    def shelf(self) -> Shelf:
+        return Shelf(self.places.sessions)
+
+    def presets(self) -> dict[str, Preset]:
+        """Every preset by name; `embedded` is always there."""
+        return {EMBEDDED: Preset(kind="embedded"), **self.settings.models}
+
+    def backend(self, name: str) -> Backend:
+        """The preset made ready, once. Raises `NotFound`."""
+        if name not in self._backends:
+            presets = self.presets()
+            if name not in presets:
+                raise NotFound(f"there is no model {name!r}; there are: {', '.join(presets)} (see: aish models)")
+            self._backends[name] = self.make_backend(self, name, presets[name])
+        return self._backends[name]
+
+    def session(self, *, remembers: bool = True, model: str = "") -> Session:
+        """A new conversation. A model that does not exist is an error when it was asked for by name."""
+        return Session(
+            settings=self.settings,
+            shelf=self.shelf,
+            costs=CostBook(self.places.costs),
+            estimates=self.estimates,
+            open_backend=self.backend,
+            model=model or self.settings.model,
+            remembers=remembers,
+            now=self.now,
+            cwd=self.cwd,
+        )
+
+    async def close(self) -> None:
+        """Stop what was started."""
+        for backend in self._backends.values():
+            await backend.model.close()

@@ -1,0 +1,177 @@
+"""One turn, in order. Read this first: every step is somewhere else and knows nothing of the others.
+
+question → history → count → make room → check the cap → ask → show and keep → record → settle the bill
+"""
+
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from aish.context.blocks import compose
+from aish.context.eviction import Limits, excess, over_budget_warning
+from aish.context.messages import render
+from aish.context.tally import PromptSize
+from aish.conversation.bill import confirm_cost, settle
+from aish.conversation.session import MAX_TURN_CHARS, Session
+from aish.model.backend import Answering, Backend, stream_with_fallback
+from aish.values.events import (
+    ChatRequest,
+    Failed,
+    Notice,
+    ReasoningPiece,
+    Switched,
+    TextPiece,
+    ToolPiece,
+    TurnDone,
+    TurnEvent,
+    Usage,
+)
+from aish.values.text import clip, for_keeping
+from aish.values.turns import State, Turn
+
+Confirm = Callable[[str], Awaitable[bool]]
+
+
+@dataclass(slots=True)
+class Answer:
+    """An answer while it is being given."""
+
+    backend: Backend
+    text: list[str] = field(default_factory=list)
+    usage: Usage | None = None
+    failure: Failed | None = None
+    started: float = field(default_factory=time.monotonic)
+
+
+async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncGenerator[TurnEvent]:
+    """Ask the model, and give what happens as events; the last one is `TurnDone`.
+
+    Whatever ends it early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
+    """
+    question = for_keeping(question)
+    chain = session.chain_for(question)
+    answer = Answer(session.open_backend(chain[0]))
+    limits = await session.limits(answer.backend)
+    fitting = fit_question(question, limits, answer.backend)
+    asked = session.history.ask(fitting)
+    recorded = False
+    try:
+        for notice in session.keep(asked.with_content(asked.content.removesuffix(fitting) + question)):
+            yield notice
+        if fitting != question:
+            yield Notice(f"the message is too long for the model: {len(question) - len(fitting):,} characters left out")
+        size, notices = await make_room(session, answer.backend, limits)
+        for notice in notices:
+            yield notice
+        if not await confirm_cost(session, answer.backend, size, confirm):
+            answer.failure = Failed("not asked: it could cost more than the cap", "refused")
+        else:
+            async with aclosing(ask(session, chain, answer)) as events:
+                async for event in events:
+                    yield event
+        recorded = True
+        done, notices = finish(session, asked, answer, size, "failed" if answer.failure else "complete")
+        for notice in notices:
+            yield notice
+        yield done
+    finally:
+        if not recorded:
+            finish(session, asked, answer, session.last_size, "interrupted")
+
+
+def fit_question(question: str, limits: Limits, backend: Backend) -> str:
+    """The question, cut in its middle if it could never fit; three quarters of the budget are its share."""
+    per_thousand = max(backend.tokenizer.estimates.count(backend.model_name, "x" * 1000), 1)
+    room = limits.token_budget * 3 // 4 * 1000 // per_thousand
+    return clip(question, min(room, MAX_TURN_CHARS))
+
+
+async def make_room(session: Session, backend: Backend, limits: Limits) -> tuple[PromptSize, list[Notice]]:
+    """Count the prompt and drop the oldest exchanges until it fits; say what went."""
+    notices: list[Notice] = []
+    size = await session.size(backend)
+    gone = excess(size.fixed, size.exchanges, limits)
+    if gone:
+        dropped = session.history.drop_oldest(gone)
+        session.evicted += dropped
+        session.tally.forget(dropped)
+        size = await session.size(backend)
+        notices.append(
+            Notice(f"{len(dropped)} older turns left the prompt ({size.total} of {limits.token_budget} tokens)")
+        )
+    warning = over_budget_warning(size.blocks, limits)
+    if warning:
+        notices += session.say_once(warning)
+    session.last_size = size
+    return size, notices
+
+
+async def ask(session: Session, chain: list[str], answer: Answer) -> AsyncGenerator[TurnEvent]:
+    """Stream the answer. A server that refuses the tool role is asked again without it."""
+
+    def request_for(backend: Backend) -> ChatRequest:
+        tool_role = (
+            session.settings.context.use_tool_role
+            and backend.use_tool_role
+            and backend.endpoint not in session.no_tool_role
+        )
+        messages = render(compose(session.blocks()), session.history.turns, use_tool_role=tool_role)
+        return ChatRequest(messages=messages, max_tokens=backend.max_tokens)
+
+    while True:
+        answer.failure = None
+        async with aclosing(stream_with_fallback(chain, session.open_backend, request_for)) as events:
+            async for event in events:
+                match event:
+                    case TextPiece(text):
+                        answer.text.append(text)
+                        for notice in session.keep_shown(text):
+                            yield notice
+                        yield event
+                    case ReasoningPiece():
+                        yield event
+                    case Usage():
+                        answer.usage = event
+                    case Switched(old, new, reason):
+                        yield Notice(f"{old}: {reason}; going on with {new}", warning=True)
+                    case Answering(backend):
+                        answer.backend = backend
+                    case ToolPiece():
+                        pass  # no tools are offered yet, so a call is the model's imagination
+                    case Failed():
+                        answer.failure = event
+        endpoint = answer.backend.endpoint
+        refused = answer.failure and answer.failure.trouble == "roles" and not answer.text
+        if not refused or endpoint in session.no_tool_role:
+            return
+        session.no_tool_role.add(endpoint)
+        yield Notice(f"{answer.backend.name} does not take the tool role; from now on tool results go as plain text")
+
+
+def finish(
+    session: Session, asked: Turn, answer: Answer, size: PromptSize | None, state: State
+) -> tuple[TurnDone, list[Notice]]:
+    """Record what came of the question: in the history, the journal and the bill."""
+    text = "".join(answer.text)
+    usage, dollars, notices = settle(session, answer.backend, size, answer.usage, text)
+    turn = Turn(role="assistant", content=text, state=state)
+    if text:
+        session.history.add(turn)
+    else:
+        session.history.take_back(asked)
+    meta: dict[str, object] = {"model": answer.backend.label, "ms": round(1000 * (time.monotonic() - answer.started))}
+    if usage:
+        meta["usage"] = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
+    if answer.failure:
+        meta["error"] = answer.failure.reason
+    notices += session.keep(turn, meta)
+    done = TurnDone(
+        text=text,
+        state=state,
+        model=answer.backend.label,
+        usage=usage,
+        dollars=dollars,
+        trouble=answer.failure,
+    )
+    return done, notices

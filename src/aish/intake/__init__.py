@@ -1,0 +1,1 @@
+"""What was typed, and which command it means."""

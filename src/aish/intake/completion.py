@@ -1,0 +1,23 @@
+"""What could come next on the line being typed.
+
+Pure: the text before the cursor and the known names in, suggestions out.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from aish.intake.commands import Commands
+
+
+def suggest(text: str, commands: Commands[Any], words: Mapping[str, Iterable[str]]) -> list[tuple[str, int, str]]:
+    """Suggestions as (word, how many typed characters it replaces, hint).
+
+    `words` gives, for the name of a command, what its first argument may be.
+    """
+    if not text.startswith(":"):
+        return []
+    name, space, typed = text[1:].partition(" ")
+    if not space:
+        found = [(c.name, c.summary) for c in commands if c.name.startswith(name)]
+        return [(known, len(name), summary) for known, summary in found]
+    return [(word, len(typed), "") for word in words.get(name, ()) if word.startswith(typed)]

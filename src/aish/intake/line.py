@@ -1,0 +1,35 @@
+"""What a typed line is: a command of the shell, or a question.
+
+Pure: text in, a value out.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ColonCommand:
+    """`:name words`"""
+
+    name: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Something to ask the model."""
+
+    text: str
+
+
+def read_line(line: str) -> ColonCommand | Question | None:
+    """What was typed; None for nothing. A leading `?` makes a question of anything."""
+    text = line.strip()
+    if not text:
+        return None
+    if text.startswith("?"):
+        rest = text[1:].strip()
+        return Question(rest) if rest else None
+    if text.startswith(":") and text[1:2].isalpha():
+        name, _, words = text[1:].partition(" ")
+        return ColonCommand(name, words.strip())
+    return Question(text)

@@ -1,0 +1,1 @@
+"""What happened and what is known, in files that people can read."""

@@ -1,0 +1,182 @@
+"""The journal: one file for each conversation, and the only truth about what was said in it.
+
+sessions/20261115-190946-3f2a.jsonl   {"meta": …} first, then one line a turn, as it happens
+sessions/20261115-190946-3f2a.live    the answer that is being given; there only while it is, or after a crash
+sessions/names.jsonl                  names given with :save
+"""
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aish.storage.files import make_directory
+from aish.storage.lines import Damage, LineFile, Record
+from aish.values.errors import StoreTrouble
+from aish.values.text import for_keeping
+from aish.values.turns import State, ToolCall, Turn
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """A turn as it stands in the journal: numbered, dated, with what is known of its making."""
+
+    number: int
+    time: datetime
+    turn: Turn
+    meta: dict[str, Any]
+
+
+class Journal:
+    """The record of one conversation.
+
+    1. Once `add` returns, the turn survives a crash and a power cut.
+    2. An answer is written down piece by piece before it is shown; what a killed program had shown is found again.
+    3. A line is never edited or removed. Numbers grow by one, also with two writers.
+    """
+
+    def __init__(self, directory: Path, name: str, meta: dict[str, Any] | None = None) -> None:
+        self.id = name
+        self.path = directory / f"{name}.jsonl"
+        self._lines = LineFile(self.path, first=lambda: {"meta": {"format": FORMAT, "id": name, **(meta or {})}})
+        self._live: int | None = None
+
+    @property
+    def live_path(self) -> Path:
+        return self.path.with_suffix(".live")
+
+    def add(self, turn: Turn, time: datetime, meta: dict[str, Any] | None = None) -> int:
+        """Write one turn down and return its number. Raises `StoreTrouble`."""
+        with self._lines.writing() as writer:
+            number = _number(writer.last()) + 1
+            writer.write(_record(number, turn, time, meta or {}))
+        self._end_live()
+        return number
+
+    def show(self, text: str) -> None:
+        """Write down a piece of the answer that is about to be shown. Raises `StoreTrouble`."""
+        try:
+            if self._live is None:
+                self._live = self._open_live()
+            os.write(self._live, for_keeping(text).encode("utf-8", "replace"))
+        except OSError as error:
+            raise StoreTrouble(f"cannot write {self.live_path}: {error.strerror or error}") from error
+
+    def recover(self, time: datetime) -> int:
+        """Take in what a killed program had shown of an answer, and return its number; 0 if there is nothing."""
+        try:
+            fd = os.open(self.live_path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            header, _, text = os.read(fd, os.fstat(fd).st_size).partition(b"\n")
+            shown = text.decode("utf-8", "ignore")
+            last = next(self._lines.read_back(), None)
+            if not shown or _number(last) >= int(header):
+                self.live_path.unlink(missing_ok=True)
+                return 0
+            return self.add(Turn(role="assistant", content=shown, state="interrupted"), time, {"recovered": True})
+        except (BlockingIOError, ValueError):  # an answer is being given right now, or the file is not ours
+            return 0
+        finally:
+            os.close(fd)
+
+    def entries(self, damage: Damage | None = None) -> Iterator[Entry]:
+        """Every turn, oldest first."""
+        yield from _entries(self._lines.read(damage))
+
+    def entries_back(self, damage: Damage | None = None) -> Iterator[Entry]:
+        """Every turn, newest first; reads only as far as it is asked for."""
+        yield from _entries(self._lines.read_back(damage))
+
+    def meta(self) -> dict[str, Any]:
+        """The first line of the journal."""
+        first = next(self._lines.read(), None) or {}
+        meta = first.get("meta")
+        return meta if isinstance(meta, dict) else {}
+
+    def _open_live(self) -> int:
+        make_directory(self.path.parent)
+        fd = os.open(self.live_path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            raise OSError("another aish is answering in this conversation") from None
+        os.ftruncate(fd, 0)
+        number = _number(next(self._lines.read_back(), None)) + 1
+        os.write(fd, b"%d\n" % number)  # tells a leftover from an answer that reached the journal
+        return fd
+
+    def _end_live(self) -> None:
+        if self._live is not None:
+            os.close(self._live)
+            self._live = None
+        self.live_path.unlink(missing_ok=True)
+
+
+def new_id(now: datetime) -> str:
+    """The name of a new conversation: sorts by time, and two at once do not collide."""
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+
+
+def stamp(time: datetime) -> str:
+    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _number(record: Record | None) -> int:
+    number = (record or {}).get("n", 0)
+    return number if isinstance(number, int) else 0
+
+
+def _record(number: int, turn: Turn, time: datetime, meta: dict[str, Any]) -> Record:
+    record: Record = {"n": number, "ts": stamp(time), "role": turn.role, "content": for_keeping(turn.content)}
+    if turn.tool_calls:
+        record["tool_calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in turn.tool_calls]
+    if turn.call_id:
+        record["call_id"] = turn.call_id
+    if turn.state != "complete":
+        record["state"] = turn.state
+    return record | meta
+
+
+_OWN = {"n", "ts", "role", "content", "tool_calls", "call_id", "state"}
+
+
+def _entries(records: Iterator[Record]) -> Iterator[Entry]:
+    for record in records:
+        entry = _entry(record)
+        if entry:
+            yield entry
+
+
+def _entry(record: Record) -> Entry | None:
+    """The turn in a record, or None: the first line, or something from a later version."""
+    role, number = record.get("role"), record.get("n")
+    if role not in ("user", "assistant", "tool") or not isinstance(number, int):
+        return None
+    try:
+        time = datetime.fromisoformat(str(record.get("ts")))
+    except ValueError:
+        time = datetime.fromtimestamp(0, UTC)
+    state: State = record["state"] if record.get("state") in ("interrupted", "failed") else "complete"
+    calls = record.get("tool_calls")
+    turn = Turn(
+        role=role,
+        content=str(record.get("content", "")),
+        tool_calls=tuple(
+            ToolCall(id=str(c.get("id", "")), name=str(c.get("name", "")), arguments=str(c.get("arguments", "")))
+            for c in (calls if isinstance(calls, list) else [])
+            if isinstance(c, dict)
+        ),
+        call_id=str(record.get("call_id", "")),
+        state=state,
+    )
+    return Entry(number=number, time=time, turn=turn, meta={k: v for k, v in record.items() if k not in _OWN})

@@ -1,0 +1,130 @@
+"""The shelf: all conversations there are, found by number, name, id or time, and exported."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from aish.memory.journal import Entry, Journal, stamp
+from aish.storage.lines import Damage, LineFile
+from aish.values.errors import BadUsage, NotFound
+from aish.values.text import one_line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """A conversation as it appears in a list."""
+
+    id: str
+    name: str
+    turns: int
+    time: datetime
+    title: str
+
+
+class Shelf:
+    """The directory of journals. A list reads the first and the last lines of each, never the whole."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._names = LineFile(directory / "names.jsonl", first=lambda: {"meta": {"format": 1, "what": "names"}})
+
+    def ids(self) -> list[str]:
+        """Every conversation, the newest first."""
+        try:
+            names = [
+                p.stem for p in self.directory.iterdir() if p.suffix in (".jsonl", ".live") and p.name != "names.jsonl"
+            ]
+        except OSError:
+            return []
+        return sorted(set(names), reverse=True)
+
+    def names(self) -> dict[str, str]:
+        """Names given by the user, by id; the last one counts."""
+        return {str(record["id"]): str(record["name"]) for record in self._names if "id" in record and "name" in record}
+
+    def save(self, conversation: str, name: str) -> None:
+        """Give a conversation a name. A name means one conversation: the newest that got it."""
+        if not name or name.isdecimal():
+            raise BadUsage("a name needs at least one letter, because numbers mean places in the list")
+        for other, old in self.names().items():
+            if old == name and other != conversation:
+                self._names.append({"id": other, "name": ""})
+        self._names.append({"id": conversation, "name": name})
+
+    def list(self, limit: int = 20) -> list[Listed]:
+        """The newest conversations that have turns."""
+        names = self.names()
+        return list(islice((listed for id in self.ids() if (listed := self._listed(id, names))), limit))
+
+    def open(self, conversation: str) -> Journal:
+        return Journal(self.directory, conversation)
+
+    def find(self, wanted: str = "") -> str:
+        """The id of a conversation by list number, name or beginning of its id; by default the newest."""
+        if wanted.isdecimal() and int(wanted) < 10_000:
+            listed = self.list(int(wanted))
+            if 1 <= int(wanted) <= len(listed):
+                return listed[int(wanted) - 1].id
+        elif not wanted:
+            newest = next((id for id in self.ids() if next(self.open(id).entries_back(), None)), None)
+            if newest:
+                return newest
+        else:
+            named = [id for id, name in self.names().items() if name == wanted]
+            matching = named or [id for id in self.ids() if id.startswith(wanted)]
+            if len(matching) == 1:
+                return matching[0]
+            if matching:
+                raise NotFound(f"{len(matching)} conversations start with {wanted!r}; type more of the id")
+        raise NotFound(
+            f"no conversation {wanted!r}; :sessions lists them" if wanted else "there is no conversation yet"
+        )
+
+    def _listed(self, id: str, names: dict[str, str]) -> Listed | None:
+        journal = self.open(id)
+        last = next(journal.entries_back(), None)
+        if last is None:
+            return None
+        first = next((e for e in islice(journal.entries(), 3) if e.turn.role == "user"), last)
+        title = one_line(first.turn.content, 60)
+        return Listed(id=id, name=names.get(id, ""), turns=last.number, time=last.time, title=title)
+
+
+def window(journal: Journal, max_turns: int, max_chars: int, damage: Damage | None = None) -> list[Entry]:
+    """The newest entries that a prompt could hold, oldest first, starting with a question."""
+    entries: list[Entry] = []
+    chars = 0
+    for entry in journal.entries_back(damage):
+        chars += len(entry.turn.content)
+        if len(entries) >= max_turns or (chars > max_chars and entries):
+            break
+        entries.append(entry)
+    entries.reverse()
+    while entries and entries[0].turn.role != "user":
+        entries.pop(0)
+    return entries
+
+
+def as_markdown(journal: Journal, title: str) -> Iterator[str]:
+    """A conversation for people, piece by piece."""
+    yield f"# {title}\n"
+    who = {"user": "You", "assistant": "aish", "tool": "Tool"}
+    for entry in journal.entries():
+        state = "" if entry.turn.state == "complete" else f", {entry.turn.state}"
+        yield f"\n## {who[entry.turn.role]} · {entry.time:%Y-%m-%d %H:%M}{state}\n\n{entry.turn.content}\n"
+        for call in entry.turn.tool_calls:
+            yield f"\n`{call.name}({call.arguments})`\n"
+
+
+def as_json(journal: Journal) -> Iterator[str]:
+    """A conversation for programs, one turn a line."""
+    for entry in journal.entries():
+        turn = entry.turn
+        record = {"conversation": journal.id, "turn": entry.number, "time": stamp(entry.time), "role": turn.role}
+        record |= {"text": turn.content, "state": turn.state}
+        if turn.tool_calls:
+            record["tool_calls"] = [{"name": c.name, "arguments": c.arguments} for c in turn.tool_calls]
+        yield json.dumps(record, ensure_ascii=False) + "\n"

@@ -1,0 +1,1 @@
+"""Models that answer, behind one port, and what their answers cost."""

@@ -1,0 +1,62 @@
+"""A preset made ready: a model to ask, a way to count for it, and what it costs."""
+
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from aish.model.cost import Price
+from aish.model.port import Model
+from aish.model.tokenizer import FindServer, Tokenizer
+from aish.values.events import ChatRequest, Failed, ModelEvent, Switched
+
+
+@dataclass(slots=True, kw_only=True)
+class Backend:
+    """Everything about one preset that a turn needs. `price` is None when it is unknown."""
+
+    name: str
+    model_name: str
+    endpoint: str
+    model: Model
+    tokenizer: Tokenizer
+    price: Price | None = None
+    max_tokens: int | None = None
+    server: FindServer | None = None
+    use_tool_role: bool = True
+
+    @property
+    def label(self) -> str:
+        """The name of the preset, and of the model behind it where they differ."""
+        return self.name if self.model_name in ("", self.name) else f"{self.name} ({self.model_name})"
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """From here on this backend answers."""
+
+    backend: Backend
+
+
+async def stream_with_fallback(
+    backends: list[str],
+    open_backend: Callable[[str], Backend],
+    request_for: Callable[[Backend], ChatRequest],
+) -> AsyncGenerator[ModelEvent | Answering]:
+    """The answer of the first backend that can be had; each switch is an event.
+
+    Another one is tried only when the one before said nothing at all and could not be reached.
+    """
+    for place, name in enumerate(backends):
+        backend = open_backend(name)
+        yield Answering(backend)
+        silent = True
+        following = backends[place + 1] if place + 1 < len(backends) else ""
+        async with aclosing(backend.model.stream(request_for(backend))) as events:
+            async for event in events:
+                if isinstance(event, Failed) and silent and following and event.trouble in ("unreachable", "missing"):
+                    yield Switched(name, following, event.reason)
+                    break
+                silent = False
+                yield event
+            else:
+                return

@@ -1,0 +1,114 @@
+"""The JSON of the OpenAI chat API, as our events. The only place that knows its field names on the way in.
+
+Pure: bytes in, events out. Servers differ in what they leave out, so nothing is taken for granted.
+"""
+
+import json
+import re
+from typing import Any
+
+from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Trouble, Usage
+
+_ROLE_TROUBLE = re.compile(
+    r"roles? must alternate|alternate user|roles? .{0,40}(not supported|supported|unknown|invalid|unexpected)"
+    r"|(unknown|invalid|unexpected|unsupported)( message)? role|tool role|role.{0,12}tool",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def read_chunk(data: bytes) -> list[ModelEvent]:
+    """The events in one chunk of a stream, or in one whole answer that was not streamed."""
+    try:
+        chunk = json.loads(data)
+    except (ValueError, RecursionError):
+        return [Failed("the server sent something that is not JSON")]
+    if not isinstance(chunk, dict):
+        return [Failed("the server sent something that is not a chat answer")]
+    if chunk.get("error"):
+        return [Failed(f"the server reports: {error_text(data)}")]
+    events: list[ModelEvent] = []
+    choices = chunk.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        events += _read_choice(choices[0])
+    usage = _usage(chunk.get("usage"))
+    if usage:
+        events.append(usage)
+    return events
+
+
+def _read_choice(choice: dict[str, Any]) -> list[ModelEvent]:
+    events: list[ModelEvent] = []
+    delta = choice.get("delta") or choice.get("message")
+    if isinstance(delta, dict):
+        reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
+        if reasoning:
+            events.append(ReasoningPiece(reasoning))
+        text = _text(delta.get("content"))
+        if text:
+            events.append(TextPiece(text))
+        for place, call in enumerate(_dicts(delta.get("tool_calls"))):
+            events.append(_tool_piece(place, call))
+    reason = choice.get("finish_reason")
+    if reason:
+        events.append(Finished(str(reason)))
+    return events
+
+
+def _tool_piece(place: int, call: dict[str, Any]) -> ToolPiece:
+    function = call.get("function")
+    function = function if isinstance(function, dict) else {}
+    index = call.get("index")
+    arguments = function.get("arguments")
+    return ToolPiece(
+        index if isinstance(index, int) else place,
+        _text(call.get("id")),
+        _text(function.get("name")),
+        arguments if isinstance(arguments, str) else json.dumps(arguments) if arguments else "",
+    )
+
+
+def _usage(usage: object) -> Usage | None:
+    if not isinstance(usage, dict):
+        return None
+    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if not isinstance(prompt, int) or not isinstance(completion, int):
+        return None
+    details = usage.get("prompt_tokens_details")
+    cached = details.get("cached_tokens") if isinstance(details, dict) else 0
+    return Usage(
+        prompt_tokens=max(prompt, 0),
+        completion_tokens=max(completion, 0),
+        cached_tokens=cached if isinstance(cached, int) else 0,
+    )
+
+
+def _text(value: object) -> str:
+    """Content is a string, or a list of parts of which some have text."""
+    if isinstance(value, str):
+        return value
+    return "".join(_text(part.get("text")) for part in _dicts(value))
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def error_text(body: bytes) -> str:
+    """What an error answer says, in at most a few hundred characters."""
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        value = body.decode("utf-8", "replace")
+    while isinstance(value, dict):
+        value = value.get("error") or value.get("message") or value.get("detail") or json.dumps(value)
+    return " ".join(str(value).split())[:300] or "no reason given"
+
+
+def trouble_of(status: int, body: bytes) -> Trouble:
+    """What kind of refusal an HTTP error is."""
+    text = error_text(body)
+    if status in (400, 422, 500) and _ROLE_TROUBLE.search(text):
+        return "roles"
+    if status in (400, 422) and "stream_options" in text:
+        return "options"
+    return "refused"

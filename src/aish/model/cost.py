@@ -1,0 +1,148 @@
+"""What answers cost: a price for each model, and a small file that adds up over conversations."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import takewhile
+from pathlib import Path
+
+from aish.storage.lines import LineFile
+from aish.values.events import Usage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """Dollars for a million tokens."""
+
+    input: float
+    output: float
+    cached: float | None = None  # none: as other input
+
+    def of(self, usage: Usage) -> float:
+        cached = min(usage.cached_tokens, usage.prompt_tokens)
+        fresh = usage.prompt_tokens - cached
+        cached_price = self.input if self.cached is None else self.cached
+        return (fresh * self.input + cached * cached_price + usage.completion_tokens * self.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One call of a model. `dollars` is None when the price is unknown: unknown is not free."""
+
+    time: datetime
+    conversation: str
+    model: str
+    category: str  # main, summary, memory, goal, sub-agent
+    usage: Usage
+    dollars: float | None
+
+
+@dataclass(slots=True)
+class Sum:
+    """What some calls came to."""
+
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    dollars: float = 0.0
+    unpriced: int = 0
+
+    def add(self, call: Call) -> None:
+        self.calls += 1
+        self.prompt_tokens += call.usage.prompt_tokens
+        self.completion_tokens += call.usage.completion_tokens
+        if call.dollars is None:
+            self.unpriced += 1
+        else:
+            self.dollars += call.dollars
+
+    @property
+    def money(self) -> str:
+        """The sum in words that never take an unknown price for nothing."""
+        if self.unpriced == self.calls and self.calls:
+            return "unknown"
+        return f"${self.dollars:.4f}" + (f" + {self.unpriced} of unknown price" if self.unpriced else "")
+
+
+def total(calls: Iterable[Call]) -> Sum:
+    result = Sum()
+    for call in calls:
+        result.add(call)
+    return result
+
+
+def by_model(calls: Iterable[Call]) -> dict[tuple[str, str], Sum]:
+    """Sums for each model and category, in the order they were first used."""
+    sums: dict[tuple[str, str], Sum] = {}
+    for call in calls:
+        sums.setdefault((call.model, call.category), Sum()).add(call)
+    return sums
+
+
+class CostBook:
+    """All calls ever made, one line each. Money spent is counted even if the file cannot be written."""
+
+    def __init__(self, path: Path) -> None:
+        self._lines = LineFile(path, first=lambda: {"meta": {"format": 1, "what": "calls of models"}})
+        self.session: list[Call] = []
+        self._before: dict[str, float] = {}
+
+    def add(self, call: Call) -> None:
+        """Remember a call. Raises `StoreTrouble` if it could not be written; it is counted all the same."""
+        self.session.append(call)
+        record = {
+            "ts": call.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "conversation": call.conversation,
+            "model": call.model,
+            "category": call.category,
+            "prompt_tokens": call.usage.prompt_tokens,
+            "completion_tokens": call.usage.completion_tokens,
+            "cached_tokens": call.usage.cached_tokens,
+            "dollars": call.dollars,
+        }
+        self._lines.append(record, sync=False)  # the journal, which is synced, has the same figures
+
+    def all(self) -> Iterator[Call]:
+        """Every call on file, newest first."""
+        for record in self._lines.read_back():
+            try:
+                yield _call(record)
+            except (KeyError, TypeError, ValueError):
+                continue  # the first line, or one of another version
+
+    def spent_in(self, conversation: str) -> float:
+        """Known dollars of one conversation. The file is read once; what this process adds is added here."""
+        if conversation not in self._before:
+            known = [call for call in self.session if call.conversation == conversation]
+            filed = sum(call.dollars or 0.0 for call in self.all() if call.conversation == conversation)
+            self._before[conversation] = filed - sum(call.dollars or 0.0 for call in known)
+        new = sum(call.dollars or 0.0 for call in self.session if call.conversation == conversation)
+        return self._before[conversation] + new
+
+    def spent_since(self, start: datetime) -> float:
+        """Known dollars of all conversations since `start`; reads back no further than that."""
+        return sum(call.dollars or 0.0 for call in takewhile(lambda call: call.time >= start, self.all()))
+
+
+def _call(record: dict[str, object]) -> Call:
+    def number(name: str) -> int:
+        return int(str(record[name]))
+
+    dollars = record["dollars"]
+    return Call(
+        time=datetime.fromisoformat(str(record["ts"])),
+        conversation=str(record["conversation"]),
+        model=str(record["model"]),
+        category=str(record["category"]),
+        usage=Usage(
+            prompt_tokens=number("prompt_tokens"),
+            completion_tokens=number("completion_tokens"),
+            cached_tokens=number("cached_tokens"),
+        ),
+        dollars=None if dollars is None else float(str(dollars)),
+    )
+
+
+def worst_case(price: Price, prompt_tokens: int, answer_tokens: int) -> float:
+    """What a call costs at most, if nothing is cached and the answer takes all it may."""
+    return price.of(Usage(prompt_tokens=prompt_tokens, completion_tokens=answer_tokens))

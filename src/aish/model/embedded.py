@@ -1,0 +1,142 @@
+"""The embedded model: llama.cpp in a child process on loopback, asked like any other server.
+
+The child ends with this process, also when this process is killed: it watches a pipe that only we hold open.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from aish.model.http import Patience
+from aish.model.openai_chat import OpenAIChat
+from aish.storage.files import make_directory
+from aish.values.errors import AishError
+from aish.values.events import ChatRequest, Failed, ModelEvent
+
+MODEL_NAME = "embedded"
+_START_SECONDS = 60.0
+_MAX_LOG = 1 << 20
+
+
+class NoModel(AishError):
+    """The embedded model cannot be started; the message says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the running child listens, and the key it wants."""
+
+    url: str
+    key: str
+
+
+class LlamaProcess:
+    """The child process, started on first use and shared by all who ask."""
+
+    def __init__(self, weights: Path, log: Path, *, window: int = 8192, threads: int = 0) -> None:
+        self._weights = weights
+        self._log = log
+        self._window = window
+        self._threads = threads
+        self._starting = asyncio.Lock()
+        self._child: asyncio.subprocess.Process | None = None
+        self._address: Address | None = None
+
+    async def address(self) -> Address:
+        """Start the child if it does not run, and say where it is. Raises `NoModel`."""
+        async with self._starting:
+            if self._address and self._child and self._child.returncode is None:
+                return self._address
+            if not self._weights.is_file():
+                raise NoModel(f"the embedded model is not here ({self._weights}); fetch it with: aish models pull")
+            key = secrets.token_urlsafe(24)
+            self._address = Address(await self._start(key), key)
+            return self._address
+
+    async def _start(self, key: str) -> str:
+        wish = {"weights": str(self._weights), "key": key, "window": self._window, "threads": self._threads}
+        with _open_log(self._log) as log:
+            self._child = await asyncio.create_subprocess_exec(
+                sys.executable,
+                *("-m", "aish.model.llama_child"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,  # Ctrl-C in the terminal is for the answer, not for the server
+            )
+        assert self._child.stdin and self._child.stdout
+        self._child.stdin.write(json.dumps(wish).encode() + b"\n")
+        try:
+            async with asyncio.timeout(_START_SECONDS):
+                line = await self._child.stdout.readline()
+        except TimeoutError:
+            await self.close()
+            raise NoModel(f"the embedded model did not start within {_START_SECONDS:g} s; see {self._log}") from None
+        except asyncio.CancelledError:
+            await self.close()
+            raise
+        try:
+            return str(json.loads(line)["url"])
+        except (ValueError, KeyError):
+            await self.close()
+            raise NoModel(f"the embedded model does not start; see {self._log}") from None
+
+    async def close(self) -> None:
+        child, self._child, self._address = self._child, None, None
+        if child is None or child.returncode is not None:
+            return
+        try:
+            child.kill()  # it holds nothing that needs saving
+        except ProcessLookupError:
+            return
+        await child.wait()
+
+
+class EmbeddedModel:
+    """Answers from the child process. Trouble with starting it is a `Failed` event like any other."""
+
+    def __init__(self, process: LlamaProcess, *, patience: Patience, temperature: float | None = None) -> None:
+        self._process = process
+        self._patience = patience
+        self._temperature = temperature
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
+        try:
+            address = await self._process.address()
+        except AishError as error:
+            yield Failed(str(error), "missing")
+            return
+
+        async def key() -> str:
+            return address.key
+
+        chat = OpenAIChat(
+            endpoint=address.url,
+            model=MODEL_NAME,
+            key=key,
+            patience=self._patience,
+            temperature=self._temperature,
+        )
+        async with aclosing(chat.stream(request)) as events:
+            async for event in events:
+                yield event
+
+    async def close(self) -> None:
+        await self._process.close()
+
+
+def _open_log(path: Path) -> IO[bytes]:
+    """The log of the child, started anew when it has grown; nowhere, if the disk does not want it."""
+    try:
+        make_directory(path.parent)
+        fresh = not path.exists() or path.stat().st_size > _MAX_LOG
+        return path.open("wb" if fresh else "ab")
+    except OSError:
+        return open(os.devnull, "ab")

@@ -1,0 +1,214 @@
+"""One HTTP request at a time over asyncio, parsed by llhttp (httptools).
+
+General clients cost more to import than the rest of the program together and spend more time on a streamed
+answer than the network does; what a chat needs of HTTP/1.1 fits on this page.
+"""
+
+import asyncio
+import base64
+import os
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+import httptools
+
+LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_READ = 1 << 16
+_MAX_BODY = 8 << 20  # for answers that are read whole
+
+
+class HttpTrouble(Exception):
+    """The exchange broke; `refused` means that no request was taken by anyone, so it may be tried again."""
+
+    def __init__(self, reason: str, *, refused: bool = False) -> None:
+        super().__init__(reason)
+        self.refused = refused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Patience:
+    """How many seconds to wait: for a connection, for the first bytes of an answer, between later ones."""
+
+    connect: float = 10.0
+    first: float = 180.0
+    silence: float = 60.0
+
+
+class Reply:
+    """A response as it arrives. Use it under `async with`; leaving closes the socket."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: Patience) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._patience = patience
+        self._parser = httptools.HttpResponseParser(self)
+        self._body: list[bytes] = []
+        self._head_done = False
+        self._ended = False
+        self.status = 0
+        self.headers: dict[str, str] = {}
+
+    async def __aenter__(self) -> "Reply":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._writer.transport.abort()  # at once: waiting for a polite goodbye would delay the prompt
+
+    # Called by the parser
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self.headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        self.status = self._parser.get_status_code()
+        self._head_done = self.status != 100
+
+    def on_body(self, body: bytes) -> None:
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        self._ended = self._head_done
+
+    async def head(self) -> None:
+        """Wait for the status line and the headers."""
+        while not self._head_done:
+            await self._feed(self._patience.first)
+
+    async def pieces(self) -> AsyncGenerator[bytes]:
+        """The body as it comes, one piece for each read."""
+        patience = self._patience.first
+        while True:
+            if self._body:
+                yield b"".join(self._body)
+                self._body.clear()
+                patience = self._patience.silence
+            if self._ended:
+                return
+            await self._feed(patience)
+
+    async def whole(self) -> bytes:
+        """The whole body, as far as a sane server sends one."""
+        parts: list[bytes] = []
+        size = 0
+        async for piece in self.pieces():
+            parts.append(piece)
+            size += len(piece)
+            if size > _MAX_BODY:
+                raise HttpTrouble("the server's answer is larger than 8 MB")
+        return b"".join(parts)
+
+    async def _feed(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                data = await self._reader.read(_READ)
+        except TimeoutError:
+            raise HttpTrouble(f"the server was silent for {seconds:g} s") from None
+        except OSError as error:
+            raise HttpTrouble(f"the connection broke: {error}") from None
+        if not data:
+            if self._head_done and "content-length" not in self.headers and "transfer-encoding" not in self.headers:
+                self._ended = True
+                return
+            raise HttpTrouble("the server closed the connection")
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserError:
+            raise HttpTrouble("the server does not speak HTTP") from None
+
+
+async def send(
+    method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience, *, proxy: str | None = None
+) -> Reply:
+    """Send one request and wait for the head of the response. Raises `HttpTrouble`."""
+    target = urlsplit(url)
+    if target.scheme not in ("http", "https") or not target.hostname:
+        raise HttpTrouble(f"{url!r} is not an http(s) address")
+    if proxy is None:
+        proxy = proxy_for(target, os.environ)
+    reader, writer = await _connect(target, proxy, patience)
+    reply = Reply(reader, writer, patience)
+    try:
+        path = (target.path or "/") + (f"?{target.query}" if target.query else "")
+        if proxy and target.scheme == "http":
+            path = f"http://{target.netloc}{path}"
+        fields = {
+            "Host": target.netloc.rpartition("@")[2],
+            "Content-Length": str(len(body)),
+            "Connection": "close",
+            **headers,
+        }
+        head = "".join(f"{name}: {_plain(value)}\r\n" for name, value in fields.items())
+        writer.write(f"{method} {_plain(path)} HTTP/1.1\r\n{head}\r\n".encode("latin-1", "replace") + body)
+        await reply.head()
+    except BaseException:  # also a cancelled wait must not leave a socket behind
+        writer.transport.abort()
+        raise
+    return reply
+
+
+async def _connect(
+    target: SplitResult, proxy: str, patience: Patience
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    hop = urlsplit(proxy) if proxy else target
+    where = f"{hop.hostname}:{_port(hop)}"
+    tls = ssl.create_default_context() if hop.scheme == "https" else None
+    try:
+        async with asyncio.timeout(patience.connect):
+            reader, writer = await asyncio.open_connection(hop.hostname, _port(hop), ssl=tls)
+            if proxy and target.scheme == "https":
+                await _tunnel(reader, writer, target, hop)
+    except TimeoutError:
+        raise HttpTrouble(f"no connection to {where} within {patience.connect:g} s", refused=True) from None
+    except ssl.SSLError as error:
+        raise HttpTrouble(f"no secure connection to {where}: {error.reason or error}") from None
+    except OSError as error:
+        raise HttpTrouble(f"no connection to {where}: {_reason(error)}", refused=True) from None
+    return reader, writer
+
+
+async def _tunnel(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: SplitResult, hop: SplitResult
+) -> None:
+    address = f"{target.hostname}:{_port(target)}"
+    login = f"{hop.username}:{hop.password or ''}" if hop.username else ""
+    secret = f"Proxy-Authorization: Basic {base64.b64encode(login.encode()).decode()}\r\n" if login else ""
+    writer.write(f"CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n{secret}\r\n".encode())
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        raise OSError(f"the proxy {hop.hostname} does not answer") from None
+    status = head.split(b"\r\n", 1)[0].decode("latin-1")
+    if " 200" not in status:
+        raise OSError(f"the proxy {hop.hostname} refused: {status}")
+    await writer.start_tls(ssl.create_default_context(), server_hostname=target.hostname)
+
+
+def proxy_for(target: SplitResult, env: Mapping[str, str]) -> str:
+    """The proxy that the environment asks for, if any. This machine is never reached through one."""
+    host = target.hostname or ""
+    if host in LOOPBACK or host.startswith("127."):
+        return ""
+    for name in (f"{target.scheme}_proxy", "all_proxy"):
+        proxy = env.get(name) or env.get(name.upper()) or ""
+        if proxy:
+            skipped = [
+                part.strip().lstrip(".") for part in (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")
+            ]
+            if any(part and (part == "*" or host == part or host.endswith(f".{part}")) for part in skipped):
+                return ""
+            return proxy if "://" in proxy else f"http://{proxy}"
+    return ""
+
+
+def _port(address: SplitResult) -> int:
+    return address.port or (443 if address.scheme == "https" else 80)
+
+
+def _plain(value: str) -> str:
+    """A header value or path that cannot smuggle in a line of its own."""
+    return value.replace("\r", "").replace("\n", "")
+
+
+def _reason(error: OSError) -> str:
+    return error.strerror or str(error) or type(error).__name__

@@ -1,0 +1,59 @@
+"""Where the key of a server comes from: the environment, a file, or a command such as a password manager."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from aish.model.openai_chat import FindKey, no_key
+from aish.values.errors import AishError
+
+_COMMAND_SECONDS = 30.0
+
+
+class NoKey(AishError):
+    """There should be a key and there is none."""
+
+
+def key_finder(*, env: str = "", file: str = "", command: str = "") -> FindKey:
+    """A function that finds the key when it is needed first, and remembers it. None asked for: no key."""
+    if not (env or file or command):
+        return no_key
+    found: list[str] = []
+
+    async def find() -> str:
+        if not found:
+            found.append(await _find(env, file, command))
+        return found[0]
+
+    return find
+
+
+async def _find(env: str, file: str, command: str) -> str:
+    if env and os.environ.get(env):
+        return os.environ[env].strip()
+    if file:
+        return _read_file(file)
+    if command:
+        return await _ask_command(command)
+    raise NoKey(f"the key is missing: set the environment variable {env}, or api_key_file or api_key_command")
+
+
+def _read_file(file: str) -> str:
+    try:
+        return Path(file).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise NoKey(f"cannot read the key from {file}: {error}") from None
+
+
+async def _ask_command(command: str) -> str:
+    child = await asyncio.create_subprocess_shell(command, stdout=asyncio.subprocess.PIPE)
+    try:
+        async with asyncio.timeout(_COMMAND_SECONDS):
+            output, _ = await child.communicate()
+    except TimeoutError:
+        child.kill()
+        raise NoKey(f"api_key_command did not end within {_COMMAND_SECONDS:g} s: {command}") from None
+    key = output.decode("utf-8", "replace").strip()
+    if child.returncode or not key:
+        raise NoKey(f"api_key_command gave no key (exit {child.returncode}): {command}")
+    return key.splitlines()[0]

@@ -1,0 +1,194 @@
+"""A model behind an OpenAI-compatible server: llama.cpp, Ollama, OpenRouter, OpenAI and the rest."""
+
+import asyncio
+import json
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any
+from urllib.parse import urlsplit
+
+from aish.model.chunks import error_text, read_chunk, trouble_of
+from aish.model.http import HttpTrouble, Patience, Reply, send
+from aish.model.sse import SseReader
+from aish.values.errors import AishError
+from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, Usage
+
+FindKey = Callable[[], Awaitable[str]]
+_BUSY = (408, 429, 500, 502, 503, 504, 529)
+_LONGEST_WAIT = 30.0
+
+
+async def no_key() -> str:
+    return ""
+
+
+class OpenAIChat:
+    """Streams answers from one model of one server."""
+
+    def __init__(
+        self,
+        *,
+        endpoint: str,
+        model: str,
+        key: FindKey = no_key,
+        patience: Patience | None = None,
+        retries: int = 3,
+        temperature: float | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.endpoint = api_root(endpoint)
+        self._model = model
+        self._key = key
+        self._patience = patience or Patience()
+        self._retries = retries
+        self._temperature = temperature
+        self._sleep = sleep
+        self._asks_usage = True  # until the server says that it does not know the option
+
+    async def close(self) -> None:
+        """Nothing stays open between answers."""
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
+        try:
+            opened = await self._open(request)
+        except AishError as error:  # no key
+            yield Failed(str(error), "refused")
+            return
+        if isinstance(opened, Failed):
+            yield opened
+            return
+        async with opened as reply:
+            try:
+                async with aclosing(_events(reply)) as events:
+                    async for event in events:
+                        yield event
+            except HttpTrouble as error:
+                yield Failed(f"the answer broke off: {error}")
+
+    async def _open(self, request: ChatRequest) -> Reply | Failed:
+        """A response that streams, or why there is none. Tries again as long as no token can have been made."""
+        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+        key = await self._key()
+        if key:
+            headers["Authorization"] = f"Bearer {key}"
+        attempt = 0
+        while True:
+            retry = attempt < self._retries
+            try:
+                reply = await send(
+                    "POST", f"{self.endpoint}/chat/completions", headers, self._body(request), self._patience
+                )
+            except HttpTrouble as error:
+                if error.refused and retry:
+                    await self._sleep(_pause(attempt))
+                    attempt += 1
+                    continue
+                return Failed(str(error), "unreachable")
+            if reply.status == 200:
+                return reply
+            async with reply:
+                try:
+                    body = await reply.whole()
+                except HttpTrouble:
+                    body = b""
+            trouble = trouble_of(reply.status, body)
+            if trouble == "options" and self._asks_usage:
+                self._asks_usage = False
+            elif trouble == "refused" and reply.status in _BUSY and retry:
+                await self._sleep(_pause(attempt, reply.headers.get("retry-after", "")))
+                attempt += 1
+            else:
+                lasting = "unreachable" if reply.status in _BUSY and trouble == "refused" else trouble
+                return Failed(_refusal(reply.status, body), lasting)
+
+    def _body(self, request: ChatRequest) -> bytes:
+        body: dict[str, Any] = {"model": self._model, "messages": request.messages, "stream": True}
+        if self._asks_usage:
+            body["stream_options"] = {"include_usage": True}
+        if request.tools:
+            body["tools"] = request.tools
+        if request.max_tokens:
+            body["max_tokens"] = request.max_tokens
+        if self._temperature is not None:
+            body["temperature"] = self._temperature
+        return json.dumps(body).encode()
+
+
+async def _events(reply: Reply) -> AsyncGenerator[ModelEvent]:
+    """The events of one response. Whether it is whole is told by the server's finish reason, not by the connection."""
+    finished: Finished | None = None
+    async with aclosing(_chunks(reply)) as batches:
+        async for batch in batches:
+            for event in merged(batch):
+                if isinstance(event, Finished):
+                    finished = event  # usage comes after it
+                    continue
+                yield event
+                if isinstance(event, Failed):
+                    return
+    yield finished or Failed("the server ended its answer without saying that it was whole")
+
+
+async def _chunks(reply: Reply) -> AsyncGenerator[list[bytes]]:
+    """The chunks of an answer, in the batches they were read in."""
+    if "json" in reply.headers.get("content-type", ""):
+        yield [await reply.whole()]  # some servers answer in one piece whatever they are asked
+        return
+    reader = SseReader()
+    async with aclosing(reply.pieces()) as pieces:
+        async for piece in pieces:
+            chunks = reader.feed(piece)
+            yield chunks
+            if b"[DONE]" in chunks:  # some servers keep the connection open after it
+                return
+    yield reader.end()
+
+
+def merged(chunks: list[bytes]) -> list[ModelEvent]:
+    """The events of the chunks that came in one read, neighbouring text joined: what came at once is shown at once."""
+    events: list[ModelEvent] = []
+    for chunk in chunks:
+        if chunk == b"[DONE]":
+            continue
+        for event in read_chunk(chunk):
+            last = events[-1] if events else None
+            if isinstance(event, TextPiece) and isinstance(last, TextPiece):
+                events[-1] = TextPiece(last.text + event.text)
+            elif isinstance(event, ReasoningPiece) and isinstance(last, ReasoningPiece):
+                events[-1] = ReasoningPiece(last.text + event.text)
+            elif isinstance(event, Usage) and isinstance(last, Usage):
+                events[-1] = event  # some servers count up in every chunk; the last one is the sum
+            else:
+                events.append(event)
+    return events
+
+
+def api_root(endpoint: str) -> str:
+    """Where `/chat/completions` hangs: the endpoint as given, or its `/v1` if it names a bare server."""
+    endpoint = endpoint.rstrip("/")
+    return endpoint if urlsplit(endpoint).path else f"{endpoint}/v1"
+
+
+def server_root(endpoint: str) -> str:
+    """The server itself, without the `/v1` of its API."""
+    return endpoint.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def _pause(attempt: int, retry_after: str = "") -> float:
+    """How long to wait before the next try: what the server asks for, else longer each time, never in step."""
+    if retry_after.isdecimal():
+        return min(float(retry_after), _LONGEST_WAIT)
+    return float(min(0.25 * 2**attempt, _LONGEST_WAIT) * random.uniform(0.5, 1.0))
+
+
+def _refusal(status: int, body: bytes) -> str:
+    said = error_text(body)
+    match status:
+        case 401 | 403:
+            return f"the server refused the key ({status}: {said}); check api_key_env, api_key_file or api_key_command"
+        case 404:
+            return f"the server knows no such model or address ({said}); check endpoint and model"
+        case 429:
+            return f"the server has had enough for now (429: {said}); wait, or choose another model with :model"
+    return f"the server answered {status}: {said}"

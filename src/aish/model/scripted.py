@@ -1,0 +1,40 @@
+"""A model that says what it was told to say: for tests, demos and work without a network."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable
+
+from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, Usage
+
+
+class ScriptedModel:
+    """Plays one answer per request, word by word, and remembers what it was asked.
+
+    An answer that starts with `!` fails with the rest of it as the reason; one that ends in `…` breaks off there.
+    """
+
+    def __init__(self, answers: Iterable[str] = (), *, pause: float = 0.0) -> None:
+        self._answers = list(answers)
+        self._pause = pause
+        self.requests: list[ChatRequest] = []
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
+        self.requests.append(request)
+        if not self._answers:
+            yield Failed("the script has run out of answers")
+            return
+        answer = self._answers.pop(0)
+        if answer.startswith("!"):
+            yield Failed(answer[1:], "unreachable")
+            return
+        for place, word in enumerate(answer.split(" ")):
+            await asyncio.sleep(self._pause)
+            yield TextPiece(word if place == 0 else f" {word}")
+        if answer.endswith("…"):
+            yield Failed("the answer broke off")
+            return
+        size = sum(len(str(message.get("content") or "")) for message in request.messages)
+        yield Usage(prompt_tokens=size // 4, completion_tokens=len(answer) // 4)
+        yield Finished()
+
+    async def close(self) -> None:
+        """There is nothing to close."""

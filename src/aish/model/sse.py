@@ -1,0 +1,37 @@
+"""Server-sent events out of a stream of bytes.
+
+Pure: feed bytes, get the data of each event.
+"""
+
+
+class SseReader:
+    """Cuts a byte stream into the data of its events; lines may end in LF, CRLF or CR."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+
+    def feed(self, piece: bytes) -> list[bytes]:
+        """The data of every event that `piece` completes."""
+        text = self._rest + piece
+        held = b""
+        if b"\r" in text:
+            if text.endswith(b"\r"):  # its LF may be the first byte of the next piece
+                text, held = text[:-1], b"\r"
+            text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, self._rest = text.split(b"\n")
+        self._rest += held
+        events: list[bytes] = []
+        data = self._data
+        for line in lines:
+            if not line:
+                if data:
+                    events.append(b"\n".join(data))
+                    data.clear()
+            elif line.startswith(b"data:"):
+                data.append(line[6:] if line[5:6] == b" " else line[5:])
+        return events
+
+    def end(self) -> list[bytes]:
+        """What is left when the stream ends without a last blank line."""
+        return self.feed(b"\n\n")

@@ -1,0 +1,158 @@
+"""How many tokens a text has: asked from the model's own server where it can tell, estimated elsewhere."""
+
+import asyncio
+import json
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from aish.model.estimate import Estimates
+from aish.model.http import LOOPBACK, HttpTrouble, Patience, send
+from aish.model.openai_chat import FindKey, no_key, server_root
+from aish.values.errors import AishError
+
+Mode = Literal["auto", "true", "false"]
+_FIRST_PAUSE = 30.0
+_LONGEST_PAUSE = 600.0
+
+
+@dataclass(slots=True)
+class Ability:
+    """What is known of one endpoint's tokenizer. One for all models of the endpoint."""
+
+    able: bool | None = None
+    paused_until: float = 0.0
+    pause: float = _FIRST_PAUSE
+
+    def rest(self, now: float) -> None:
+        """The server is busy or away: leave it alone for a while, longer each time."""
+        self.paused_until = now + self.pause
+        self.pause = min(self.pause * 2, _LONGEST_PAUSE)
+
+    def answered(self) -> None:
+        self.able, self.pause = True, _FIRST_PAUSE
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where to ask, and the key to ask with."""
+
+    endpoint: str
+    key: FindKey = no_key
+
+
+FindServer = Callable[[], Awaitable[Server]]
+
+
+@dataclass(slots=True, kw_only=True)
+class Tokenizer:
+    """Counts tokens for one model. Never raises; when in doubt it estimates."""
+
+    model: str
+    estimates: Estimates
+    server: FindServer | None = None  # none: there is nobody to ask
+    mode: Mode = "auto"
+    local: bool = False  # the embedded model: always worth asking
+    timeout: float = 2.0
+    abilities: dict[str, Ability] = field(default_factory=dict)
+    clock: Callable[[], float] = time.monotonic
+    _endpoint: str = ""
+
+    @property
+    def ability(self) -> Literal["yes", "no", "unknown"]:
+        known = self.abilities.get(self._endpoint)
+        if known is None or known.able is None:
+            return "unknown"
+        return "yes" if known.able else "no"
+
+    async def count(self, text: str) -> int:
+        """The number of tokens in `text`: 0 for nothing, the server's word if it can be had, else an estimate."""
+        if not text:
+            return 0
+        counted = await self._ask(text)
+        return self.estimates.count(self.model, text) if counted is None else counted
+
+    async def _ask(self, text: str) -> int | None:
+        if self.server is None or self.mode == "false":
+            return None
+        try:
+            server = await self.server()
+        except AishError:
+            return None
+        self._endpoint = server.endpoint
+        if self.mode == "auto" and not self.local and not is_loopback(server.endpoint):
+            return None
+        ability = self.abilities.setdefault(server.endpoint, Ability())
+        if ability.able is False or self.clock() < ability.paused_until:
+            return None
+        body = json.dumps({"content": text, "model": self.model}).encode()
+        try:
+            async with asyncio.timeout(self.timeout):
+                status, answer = await fetch_json("POST", f"{server_root(server.endpoint)}/tokenize", server.key, body)
+        except (TimeoutError, HttpTrouble, AishError):
+            ability.rest(self.clock())
+            return None
+        tokens = answer.get("tokens") if isinstance(answer, dict) else None
+        if status == 200 and isinstance(tokens, list):
+            ability.answered()
+            return len(tokens)
+        if status in (404, 405, 501) or status == 200:
+            ability.able = False
+        else:
+            ability.rest(self.clock())
+        return None
+
+
+async def find_window(server: Server, model: str, seconds: float = 2.0) -> int | None:
+    """The size of the model's context window, if the server tells (llama.cpp `/props`, else `/v1/models`)."""
+    for path, pick in (("/props", _window_of_props), ("/v1/models", _window_of_models)):
+        try:
+            async with asyncio.timeout(seconds):
+                status, answer = await fetch_json("GET", server_root(server.endpoint) + path, server.key)
+        except (TimeoutError, HttpTrouble, AishError):
+            return None
+        window = pick(answer, model) if status == 200 and isinstance(answer, dict) else None
+        if window:
+            return window
+    return None
+
+
+async def fetch_json(method: str, url: str, key: FindKey = no_key, body: bytes = b"") -> tuple[int, Any]:
+    """One small request; the answer's status and its JSON, or None if it is not JSON."""
+    headers = {"Content-Type": "application/json"}
+    secret = await key()
+    if secret:
+        headers["Authorization"] = f"Bearer {secret}"
+    async with await send(method, url, headers, body, Patience()) as reply:
+        content = await reply.whole()
+    try:
+        return reply.status, json.loads(content)
+    except (ValueError, RecursionError):
+        return reply.status, None
+
+
+def is_loopback(endpoint: str) -> bool:
+    host = urlsplit(endpoint).hostname or ""
+    return host in LOOPBACK or host.startswith("127.")
+
+
+def _window_of_props(answer: Mapping[str, Any], _: str) -> int | None:
+    settings = answer.get("default_generation_settings")
+    return _positive(settings.get("n_ctx")) if isinstance(settings, dict) else None
+
+
+def _window_of_models(answer: Mapping[str, Any], model: str) -> int | None:
+    listed = answer.get("data")
+    for entry in listed if isinstance(listed, list) else []:
+        if isinstance(entry, dict) and entry.get("id") == model:
+            meta = entry.get("meta")
+            told = [entry.get("max_model_len"), entry.get("context_length")]
+            told += [meta.get("n_ctx")] if isinstance(meta, dict) else []
+            return next((size for value in told if (size := _positive(value))), None)
+    return None
+
+
+def _positive(value: object) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None

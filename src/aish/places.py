@@ -1,0 +1,80 @@
+"""Where files live: everything under `AISH_HOME`, or the XDG directories."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """The directories of one user. Nothing here is made before it is needed."""
+
+    config: Path
+    data: Path
+    cache: Path
+    state: Path
+    lasting: bool = True  # false: there is no home, so nothing is kept beyond this run
+
+    @property
+    def config_file(self) -> Path:
+        return self.config / "config.toml"
+
+    @property
+    def sessions(self) -> Path:
+        return self.data / "sessions"
+
+    @property
+    def costs(self) -> Path:
+        return self.data / "costs.jsonl"
+
+    @property
+    def trusted(self) -> Path:
+        return self.data / "trusted.jsonl"
+
+    @property
+    def token_ratios(self) -> Path:
+        return self.cache / "tokens" / "ratios.json"
+
+    @property
+    def models(self) -> Path:
+        return self.cache / "models"
+
+    @property
+    def typed_history(self) -> Path:
+        return self.state / "typed"
+
+    @property
+    def model_log(self) -> Path:
+        return self.state / "embedded.log"
+
+
+def find_places(env: Mapping[str, str]) -> Places:
+    """The places for this environment. Relative XDG paths are ignored, as the standard says."""
+    if env.get("AISH_HOME"):
+        home = Path(env["AISH_HOME"]).expanduser().absolute()
+        return Places(config=home / "config", data=home / "data", cache=home / "cache", state=home / "state")
+    try:
+        home, lasting = Path.home(), True
+    except RuntimeError:  # no HOME, and the user database does not know us
+        home, lasting = Path(env.get("TMPDIR", "/tmp")) / f"aish-{os.getuid()}", False
+
+    def xdg(name: str, default: str) -> Path:
+        path = Path(env.get(name, ""))
+        return (path if path.is_absolute() else home / default) / "aish"
+
+    return Places(
+        config=xdg("XDG_CONFIG_HOME", ".config"),
+        data=xdg("XDG_DATA_HOME", ".local/share"),
+        cache=xdg("XDG_CACHE_HOME", ".cache"),
+        state=xdg("XDG_STATE_HOME", ".local/state"),
+        lasting=lasting,
+    )
+
+
+def find_project(directory: Path) -> Path:
+    """The project a directory belongs to: the nearest parent with `.git` or `.aish.toml`, else itself."""
+    for candidate in (directory, *directory.parents):
+        if (candidate / ".git").exists() or (candidate / ".aish.toml").exists():
+            return candidate
+    return directory

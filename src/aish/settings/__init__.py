@@ -1,0 +1,1 @@
+"""What can be set, where values come from, and which project files are trusted."""

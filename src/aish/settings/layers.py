@@ -1,0 +1,243 @@
+"""Settings put together: default < user file < trusted project file < environment < command line.
+
+A mistake never stops the program: it is reported with file, line and key, and the value it would have replaced stays.
+"""
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+from aish.settings.options import NAMED, Settings, describe
+
+ENV_PREFIX = "AISH_SET_"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """Values from one place. `text` is the file they came from, for finding lines."""
+
+    origin: str
+    values: Mapping[str, Any]
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """A mistake in the settings, fit to show."""
+
+    origin: str
+    message: str
+    key: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        place = f"{self.origin}:{self.line}" if self.line else self.origin
+        return f"{place}: {self.key + ': ' if self.key else ''}{self.message}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """The settings, where each value that is not a default came from, and what was wrong."""
+
+    settings: Settings
+    origins: Mapping[str, str]
+    problems: tuple[Problem, ...]
+
+
+def read_file(path: Path) -> tuple[Layer | None, list[Problem]]:
+    """The values in a TOML file; a file that is not there is no problem."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        return Layer(origin=str(path), values=tomllib.loads(text), text=text), []
+    except FileNotFoundError:
+        return None, []
+    except OSError as error:
+        return None, [Problem(origin=str(path), message=f"cannot be read ({error.strerror or error}); ignored")]
+    except UnicodeDecodeError:
+        return None, [Problem(origin=str(path), message="is not UTF-8 text; ignored")]
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        message = f"is not valid TOML, ignored: {error}"
+        return None, [Problem(origin=str(path), message=message, line=int(line[1]) if line else 0)]
+    except RecursionError:
+        return None, [Problem(origin=str(path), message="is nested too deeply; ignored")]
+
+
+def read_environment(env: Mapping[str, str]) -> Layer:
+    """Values such as AISH_SET_CONTEXT__TOKEN_BUDGET=8192 (two underscores stand for the dot)."""
+    values: dict[str, Any] = {}
+    for name, text in sorted(env.items()):
+        if name.startswith(ENV_PREFIX):
+            _put(values, name.removeprefix(ENV_PREFIX).lower().split("__"), parse_value(text))
+    return Layer(origin="environment", values=values)
+
+
+def read_arguments(pairs: Iterable[str]) -> tuple[Layer, list[Problem]]:
+    """Values given as `key=value` on the command line."""
+    values: dict[str, Any] = {}
+    problems = []
+    for pair in pairs:
+        key, sign, text = pair.partition("=")
+        if sign:
+            _put(values, key.strip().split("."), parse_value(text.strip()))
+        else:
+            problems.append(Problem(origin="command line", message=f"expected KEY=VALUE, got {pair!r}"))
+    return Layer(origin="command line", values=values), problems
+
+
+def parse_value(text: str) -> Any:
+    """A TOML value if the text is one, else the text itself."""
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return text
+
+
+def load(layers: Iterable[Layer]) -> Loaded:
+    """Put the layers over the defaults, later ones winning, and check every value on its own."""
+    good: dict[str, Any] = {}
+    origins: dict[str, str] = {}
+    problems: list[Problem] = []
+    for layer in layers:
+        for key, value in flatten(layer.values):
+            wanted = type_of(key)
+            problem = _unknown(key) if wanted is None else mismatch(value, wanted)
+            if problem:
+                line = line_of(layer.text, key)
+                problems.append(Problem(origin=layer.origin, key=key, message=problem, line=line))
+                continue
+            good[key] = str(value).lower() if isinstance(value, bool) and wanted is not bool else value
+            origins[key] = layer.origin
+    return Loaded(settings=_build(good), origins=origins, problems=tuple(problems))
+
+
+def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """Tables as dotted keys. Names in [models] and [prices] may hold dots themselves, so they are quoted."""
+    for name, value in values.items():
+        key = f"{prefix}{_quote(name)}"
+        if isinstance(value, dict) and (value or key in NAMED):
+            yield from flatten(value, f"{key}.")
+        else:
+            yield key, value
+
+
+def type_of(key: str) -> Any:
+    """The type that a dotted key must have, or None if there is no such key."""
+    current: Any = Settings
+    parts = split_key(key)
+    while parts:
+        part = parts.pop(0)
+        if not is_dataclass(current):
+            return None
+        if current is Settings and part in NAMED and parts:
+            parts.pop(0)
+            current = NAMED[part]
+            continue
+        hints = get_type_hints(current)
+        if part not in hints:
+            return None
+        current = hints[part]
+    return None if is_dataclass(current) else current
+
+
+def mismatch(value: Any, wanted: Any) -> str:
+    """What is wrong with a value for a key of type `wanted`; nothing if it fits."""
+    choices = get_args(wanted) if isinstance(wanted, UnionType) else (wanted,)
+    if any(_fits(value, choice) for choice in choices):
+        return ""
+    return f"expected {_describe(wanted)}, got {_show(value)}"
+
+
+def _fits(value: Any, wanted: Any) -> bool:
+    if get_origin(wanted) is Literal:
+        text = str(value).lower() if isinstance(value, bool) else value
+        return text in get_args(wanted)
+    if get_origin(wanted) is list:
+        return isinstance(value, list) and all(_fits(item, get_args(wanted)[0]) for item in value)
+    if get_origin(wanted) is dict:
+        return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+    if wanted is float:
+        return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    if wanted is int:
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, wanted)
+
+
+def _describe(wanted: Any) -> str:
+    if isinstance(wanted, UnionType):
+        return " or ".join(_describe(choice) for choice in get_args(wanted) if choice is not type(None))
+    if get_origin(wanted) is Literal:
+        return " or ".join(f'"{choice}"' for choice in get_args(wanted))
+    if get_origin(wanted) is list:
+        return f"a list of {_describe(get_args(wanted)[0])}"
+    if get_origin(wanted) is dict:
+        return "a table of strings"
+    return {bool: "true or false", int: "a whole number from 0 up", float: "a number from 0 up", str: "a string"}[
+        wanted
+    ]
+
+
+def _show(value: Any) -> str:
+    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _unknown(key: str) -> str:
+    near = difflib.get_close_matches(key, [name for name, _, _ in describe(Settings)], n=1, cutoff=0.5)
+    if not near and split_key(key)[0] in NAMED:
+        named = [name for name, _, _ in describe(NAMED[split_key(key)[0]])]
+        near = difflib.get_close_matches(split_key(key)[-1], named, n=1, cutoff=0.5)
+    return "unknown key" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _build(good: Mapping[str, Any]) -> Settings:
+    tree: dict[str, Any] = {}
+    for key, value in good.items():
+        _put(tree, split_key(key), value)
+    for name, kind in NAMED.items():
+        tree[name] = {entry: kind(**given) for entry, given in tree.get(name, {}).items()}
+    for declared in fields(Settings):
+        if declared.name in tree and declared.name not in NAMED and isinstance(tree[declared.name], dict):
+            tree[declared.name] = get_type_hints(Settings)[declared.name](**tree[declared.name])
+    return Settings(**tree)
+
+
+def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
+    for part in path[:-1]:
+        tree = tree.setdefault(part, {})
+        if not isinstance(tree, dict):
+            return
+    tree[path[-1]] = value
+
+
+def _quote(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else f'"{name}"'
+
+
+def split_key(key: str) -> list[str]:
+    """The parts of a dotted key, some of which may be quoted."""
+    return [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|([^."]+)', key)]
+
+
+def line_of(text: str, key: str) -> int:
+    """The line of a file that sets `key`; 0 if it cannot be told."""
+    section: list[str] = []
+    wanted = split_key(key)
+    for number, line in enumerate(text.split("\n"), start=1):
+        header = re.match(r"\s*\[+([^\]]+)\]", line)
+        if header:
+            section = split_key(header[1].strip())
+            if section == wanted:
+                return number
+            continue
+        setting = re.match(r"\s*([A-Za-z0-9_.\"' -]+?)\s*=", line)
+        if setting:
+            path = section + split_key(setting[1].replace("'", '"'))
+            if path == wanted[: len(path)]:
+                return number
+    return 0

@@ -1,0 +1,38 @@
+"""Project files that the user trusts: by path and content, so that a changed file has to be trusted again."""
+
+import hashlib
+from pathlib import Path
+
+from aish.storage.lines import LineFile
+from aish.values.errors import NotFound, StoreTrouble
+
+
+class Trust:
+    """Which `.aish.toml` files may set anything. An append-only file; the last word on a path counts."""
+
+    def __init__(self, path: Path) -> None:
+        self._lines = LineFile(path, first=lambda: {"meta": {"format": 1, "what": "trusted project files"}})
+
+    def holds(self, file: Path) -> bool:
+        try:
+            digest = _digest(file)
+            known = {str(record.get("path")): record.get("sha256") for record in self._lines}
+        except (OSError, StoreTrouble):
+            return False
+        return known.get(str(file.resolve())) == digest
+
+    def give(self, file: Path) -> None:
+        """Trust the file as it is now."""
+        try:
+            digest = _digest(file)
+        except OSError as error:
+            raise NotFound(f"cannot read {file}: {error.strerror or error}") from error
+        self._lines.append({"path": str(file.resolve()), "sha256": digest})
+
+    def take(self, file: Path) -> None:
+        """Trust the file no longer."""
+        self._lines.append({"path": str(file.resolve()), "sha256": None})
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -1,0 +1,50 @@
+"""Directories that are private and durable, and files that are replaced whole or not at all."""
+
+import os
+import time
+from pathlib import Path
+
+from aish.values.errors import StoreTrouble
+
+
+def make_directory(path: Path) -> None:
+    """Make `path` and its parents, for this user only, and make their names durable."""
+    if path.is_dir():
+        return
+    make_directory(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+    sync_directory(path.parent)
+
+
+def sync_directory(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
+    """Put `content` in the place of `path`: the old file or the new one, never half of either.
+
+    Raises:
+        StoreTrouble: nothing was changed.
+    """
+    try:
+        make_directory(path.parent)
+        name = path.with_name(f".{path.name}.{os.getpid()}-{time.monotonic_ns()}.tmp")
+        fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(content)
+                file.flush()
+                if sync:
+                    os.fsync(fd)
+            name.replace(path)
+        except BaseException:  # whatever it was, the half file must go
+            name.unlink(missing_ok=True)
+            raise
+        if sync:
+            sync_directory(path.parent)
+    except OSError as error:
+        raise StoreTrouble(f"cannot write {path}: {error.strerror or error}") from error

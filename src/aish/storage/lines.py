@@ -1,0 +1,221 @@
+"""Append-only files of JSON lines that survive crashes, power cuts and several writers.
+
+A line is a JSON object whose last field is the CRC-32 of the rest. Lines without one were written by
+hand and are welcome; lines with a wrong one are damaged, skipped and counted, never deleted.
+"""
+
+import fcntl
+import json
+import os
+import time
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from aish.storage.files import make_directory, sync_directory
+from aish.values.errors import StoreTrouble
+
+Record = dict[str, Any]
+LOCK_SECONDS = 2.0
+_SUM_SIZE = len(b',"crc":"00000000"}')
+_BLOCK = 1 << 16
+
+
+def encode(record: Mapping[str, Any]) -> bytes:
+    """The line for `record`, with its checksum and newline."""
+    body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return b'%s,"crc":"%08x"}\n' % (body[:-1], zlib.crc32(body))
+
+
+def decode(line: bytes) -> Record | None:
+    """The record of one line without its checksum, or None if the line is damaged."""
+    line = line.strip()
+    body = line
+    if line[-_SUM_SIZE:].startswith(b',"crc":"'):
+        body = line[:-_SUM_SIZE] + b"}"
+        if line[-10:-2] != b"%08x" % zlib.crc32(body):
+            return None
+    try:
+        record = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return record if isinstance(record, dict) else None
+
+
+@dataclass(slots=True)
+class Damage:
+    """What a reader had to skip."""
+
+    lines: int = 0
+
+
+class LineFile:
+    """One append-only file.
+
+    1. Once `append` returns, the record survives a crash and a power cut.
+    2. A record is one write; a torn one is set aside in `<name>.torn` before the next is written.
+    3. Writers take turns, also across processes; readers never wait.
+    4. A write that fails leaves the file as it was, or says that it could not.
+    """
+
+    def __init__(self, path: Path, first: Callable[[], Mapping[str, Any]] | None = None) -> None:
+        self.path = path
+        self._first = first
+
+    def append(self, record: Mapping[str, Any], *, sync: bool = True) -> None:
+        """Add one record. Raises `StoreTrouble` if it could not be made durable."""
+        with self.writing(sync=sync) as writer:
+            writer.write(record)
+
+    @contextmanager
+    def writing(self, *, sync: bool = True) -> Iterator["Writer"]:
+        """Hold the file alone: what is read and written inside belongs together."""
+        try:
+            new = not self.path.exists()
+            if new:
+                make_directory(self.path.parent)
+            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            fd = os.open(self.path, flags, 0o600)
+        except OSError as error:
+            raise StoreTrouble(f"cannot open {self.path} for writing: {error.strerror or error}") from error
+        try:
+            _lock(fd, self.path)
+            writer = Writer(fd, self.path)
+            writer.set_torn_tail_aside()
+            if self._first and writer.size == 0:
+                writer.write(self._first())
+            yield writer
+            if sync:
+                writer.sync()
+            if new:
+                sync_directory(self.path.parent)
+        except OSError as error:
+            raise StoreTrouble(f"cannot write {self.path}: {error.strerror or error}") from error
+        finally:
+            os.close(fd)
+
+    def __iter__(self) -> Iterator[Record]:
+        return self.read()
+
+    def read(self, damage: Damage | None = None) -> Iterator[Record]:
+        """Every whole record, oldest first; damaged lines are counted in `damage`."""
+        yield from self._decoded(_forwards(self.path), damage)
+
+    def read_back(self, damage: Damage | None = None) -> Iterator[Record]:
+        """Every whole record, newest first, reading only as far as it is asked for."""
+        yield from self._decoded(_backwards(self.path), damage)
+
+    def _decoded(self, lines: Iterator[bytes], damage: Damage | None) -> Iterator[Record]:
+        try:
+            for line in lines:
+                if not line.strip():
+                    continue
+                record = decode(line)
+                if record is not None:
+                    yield record
+                elif damage is not None:
+                    damage.lines += 1
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StoreTrouble(f"cannot read {self.path}: {error.strerror or error}") from error
+
+
+class Writer:
+    """The file while it is held. Made by `LineFile.writing` only."""
+
+    def __init__(self, fd: int, path: Path) -> None:
+        self._fd = fd
+        self._path = path
+        self.size = os.fstat(fd).st_size
+
+    def last(self) -> Record | None:
+        """The newest whole record, read under the lock."""
+        return next(LineFile(self._path).read_back(), None)
+
+    def write(self, record: Mapping[str, Any]) -> None:
+        line = encode(record)
+        try:
+            written = os.write(self._fd, line)
+        except OSError:
+            self._cut_back()
+            raise
+        if written != len(line):  # the first sign of a full disk
+            self._cut_back()
+            raise StoreTrouble(f"cannot write {self._path}: no space left on the disk")
+        self.size += written
+
+    def sync(self) -> None:
+        os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+
+    def set_torn_tail_aside(self) -> None:
+        """Move a last line without newline into `<name>.torn`, so that the next record starts clean."""
+        if self.size == 0 or os.pread(self._fd, 1, self.size - 1) == b"\n":
+            return
+        torn = next(_backwards(self._path))
+        if decode(torn) is not None:  # whole but for its newline, as editors leave it
+            os.write(self._fd, b"\n")
+            self.size += 1
+            return
+        aside = os.open(
+            self._path.with_name(self._path.name + ".torn"),
+            os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
+            0o600,
+        )
+        try:
+            os.write(aside, torn + b"\n")
+            os.fsync(aside)
+        finally:
+            os.close(aside)
+        self.size -= len(torn)
+        os.ftruncate(self._fd, self.size)
+
+    def _cut_back(self) -> None:
+        try:
+            os.ftruncate(self._fd, self.size)
+        except OSError:
+            pass  # the torn rest is set aside by the next writer
+
+
+def _lock(fd: int, path: Path) -> None:
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                raise StoreTrouble(f"{path.name} held by another aish process") from None
+            time.sleep(0.002)
+
+
+def _forwards(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        yield from file
+
+
+def _backwards(path: Path) -> Iterator[bytes]:
+    """The lines of a file from its end, without newlines, block by block."""
+    with path.open("rb") as file:
+        position = file.seek(0, os.SEEK_END)
+        rest: list[bytes] = []  # pieces of the line that is still open at its front, last piece first
+        ended = False
+        while position > 0:
+            size = min(_BLOCK, position)
+            position -= size
+            file.seek(position)
+            pieces = file.read(size).split(b"\n")
+            if not ended:
+                ended = True
+                if pieces[-1] == b"":
+                    pieces.pop()
+            while len(pieces) > 1:
+                rest.append(pieces.pop())
+                yield b"".join(reversed(rest))
+                rest.clear()
+            rest.append(pieces[0])
+        if rest:
+            yield b"".join(reversed(rest))

@@ -1,0 +1,76 @@
+"""`aish config`: every value and where it comes from, a file to start with, and trust for project files."""
+
+import argparse
+import dataclasses
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from aish.conversation.program import Program
+from aish.settings.options import NAMED, Settings, describe
+from aish.settings.template import template, toml_value
+from aish.settings.trust import Trust
+from aish.storage.files import replace_file
+from aish.values.errors import BadUsage
+from aish.views.exits import NOTHING, OK
+
+
+def run(program: Program, arguments: Sequence[str]) -> int:
+    """Show, write or trust."""
+    parser = argparse.ArgumentParser(prog="aish config", description="Show the settings in force, or set things up.")
+    parser.add_argument("action", nargs="?", default="show", choices=("show", "init", "path", "trust", "distrust"))
+    parser.add_argument("directory", nargs="?", default=".", help="the project, for trust and distrust")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    match options.action:
+        case "init":
+            return _init(program.places.config_file)
+        case "path":
+            print(program.places.config_file)
+        case "trust" | "distrust" as action:
+            file = Path(options.directory).expanduser() / ".aish.toml"
+            trust = Trust(program.places.trusted)
+            trust.give(file) if action == "trust" else trust.take(file)
+            print(f"{file} is {'trusted as it is now' if action == 'trust' else 'no longer trusted'}")
+        case _:
+            _show(program, as_json=options.json)
+            return NOTHING if program.loaded.problems else OK
+    return OK
+
+
+def _init(path: Path) -> int:
+    if path.exists():
+        raise BadUsage(f"{path} exists already; it was not touched")
+    replace_file(path, template().encode())
+    print(f"written: {path}")
+    return OK
+
+
+def _show(program: Program, *, as_json: bool) -> None:
+    rows = list(values(program.settings))
+    origins = program.loaded.origins
+    if as_json:
+        shown = [{"key": key, "value": value, "from": origins.get(key, "default")} for key, value in rows]
+        problems = [str(problem) for problem in program.loaded.problems]
+        print(json.dumps({"settings": shown, "problems": problems}, ensure_ascii=False))
+        return
+    width = max(len(key) for key, _ in rows)
+    for key, value in rows:
+        print(f"{key:<{width}}  {toml_value(value):<24}  {origins.get(key, 'default')}")
+
+
+def values(settings: Settings) -> Iterator[tuple[str, Any]]:
+    """Every key in force with its value, those of presets and prices too."""
+    for key, _, _ in describe(Settings):
+        value: Any = settings
+        for part in key.split("."):
+            value = getattr(value, part)
+        yield key, value
+    for table in NAMED:
+        for name, entry in getattr(settings, table).items():
+            defaults = {f.name: f.default for f in dataclasses.fields(entry)}
+            for key, value in dataclasses.asdict(entry).items():
+                if value != defaults[key] and value != []:
+                    quoted = name if name.replace("-", "").replace("_", "").isalnum() else f'"{name}"'
+                    yield f"{table}.{quoted}.{key}", value

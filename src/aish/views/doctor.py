@@ -1,0 +1,181 @@
+"""`aish doctor`: looks at everything that could be wrong, and says what to do about it."""
+
+import argparse
+import asyncio
+import json
+import stat
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from aish import __version__
+from aish.conversation.program import Program
+from aish.model.http import HttpTrouble
+from aish.model.tokenizer import fetch_json, find_window
+from aish.settings.options import Preset
+from aish.storage.files import replace_file
+from aish.storage.lines import Damage, LineFile
+from aish.values.errors import AishError, StoreTrouble
+from aish.views.exits import NOTHING, OK
+from aish.views.screen import Screen
+
+USUAL_PORTS = {11434: "Ollama", 8080: "llama.cpp", 1234: "LM Studio", 8000: "vLLM", 5001: "KoboldCpp"}
+_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at, and what to do about it if it is bad."""
+
+    what: str
+    state: Literal["ok", "note", "bad"]
+    text: str
+
+
+def run(program: Program, arguments: Sequence[str]) -> int:
+    """Look at everything; exit code 1 if something is bad."""
+    parser = argparse.ArgumentParser(prog="aish doctor", description="Check that everything works, and say what to do.")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    findings = asyncio.run(examine(program))
+    if options.json:
+        print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+    else:
+        screen = Screen(program.settings.view.color)
+        for finding in findings:
+            style = {"ok": "dim", "note": "prompt", "bad": "error"}[finding.state]
+            print(f"{screen.styled(f'{finding.state:<4}', style)} {finding.what:<14} {finding.text}")  # type: ignore[arg-type]  # the three styles above
+    return NOTHING if any(finding.state == "bad" for finding in findings) else OK
+
+
+async def examine(program: Program) -> list[Finding]:
+    """All findings, in the order of the list in the manual."""
+    try:
+        findings = [Finding("aish", "ok", f"version {__version__}"), *_configuration(program)]
+        findings += [finding async for finding in _model(program)]
+        findings += [*_stores(program), *_permissions(program)]
+        findings += [finding async for finding in _servers(program)]
+        return findings
+    finally:
+        await program.close()
+
+
+def _configuration(program: Program) -> list[Finding]:
+    problems = [Finding("configuration", "bad", str(problem)) for problem in program.loaded.problems]
+    file = program.places.config_file
+    where = str(file) if file.exists() else f"defaults ({file} is not there; aish config init writes one)"
+    return problems or [Finding("configuration", "ok", where)]
+
+
+async def _model(program: Program) -> AsyncIterator[Finding]:
+    names = [program.settings.model, *program.settings.fallback]
+    for name in dict.fromkeys(names):
+        try:
+            preset = program.presets()[name]
+            if preset.kind == "openai":
+                yield await _reach(name, preset, program)
+            else:
+                backend = program.backend(name)
+                if backend.server:
+                    await backend.server()
+                yield Finding("model", "ok", f"{name} is ready")
+        except KeyError:
+            known = ", ".join(program.presets())
+            yield Finding("model", "bad", f"there is no preset {name!r}; there are: {known}")
+            continue
+        except AishError as error:
+            yield Finding("model", "bad", f"{name}: {error}")
+            continue
+        yield await _tokenizer(name, program)
+
+
+async def _reach(name: str, preset: Preset, program: Program) -> Finding:
+    backend = program.backend(name)
+    if not preset.endpoint:
+        return Finding("model", "bad", f"{name} has no endpoint; set models.{name}.endpoint")
+    assert backend.server
+    server = await backend.server()
+    try:
+        async with asyncio.timeout(_SECONDS * 2):
+            status, answer = await fetch_json("GET", f"{server.endpoint}/models", server.key)
+    except (TimeoutError, HttpTrouble) as error:
+        return Finding("model", "bad", f"{name}: {error or 'no answer'}; is the server running?")
+    if status in (401, 403):
+        return Finding("model", "bad", f"{name}: the server refuses the key ({status})")
+    listed = answer.get("data") if isinstance(answer, dict) else None
+    known = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    if known and backend.model_name not in known:
+        some = ", ".join(str(entry) for entry in known[:5])
+        return Finding("model", "bad", f"{name}: the server has no {backend.model_name!r}; it has: {some}")
+    return Finding("model", "ok", f"{name} at {server.endpoint} answers")
+
+
+async def _tokenizer(name: str, program: Program) -> Finding:
+    backend = program.backend(name)
+    count = await backend.tokenizer.count("How many tokens is this?")
+    window = await find_window(await backend.server(), backend.model_name) if backend.server else None
+    size = f"; its window is {window:,} tokens" if window else ""
+    how = "counts itself" if backend.tokenizer.ability == "yes" else "does not count; tokens are estimated"
+    return Finding("tokenizer", "ok", f"{name} {how} ({count} for a test sentence){size}")
+
+
+def _stores(program: Program) -> list[Finding]:
+    data = program.places.data
+    probe = data / ".doctor"
+    try:
+        replace_file(probe, b"")
+        probe.unlink()
+    except (OSError, StoreTrouble) as error:
+        return [Finding("store", "bad", f"{error}; conversations are not kept until this is mended")]
+    findings = []
+    ids = program.shelf.ids()
+    torn = len(list(program.places.sessions.glob("*.torn"))) if ids else 0
+    for path in [*sorted(program.places.sessions.glob("*.jsonl")), program.places.costs]:
+        damage = Damage()
+        try:
+            for _ in LineFile(path).read(damage):
+                pass
+        except StoreTrouble as error:
+            findings.append(Finding("store", "bad", str(error)))
+        if damage.lines:
+            text = f"{path}: {damage.lines} damaged line(s) are skipped; the rest is fine, the file is left as it is"
+            findings.append(Finding("store", "bad", text))
+    aside = f", {torn} with a torn end set aside" if torn else ""
+    return findings or [Finding("store", "ok", f"{len(ids)} conversations in {data}{aside}")]
+
+
+def _permissions(program: Program) -> list[Finding]:
+    open_to_others = [path for path in (program.places.data, program.places.sessions) if _readable_by_others(path)]
+    if open_to_others:
+        names = " ".join(str(path) for path in open_to_others)
+        return [
+            Finding("permissions", "note", f"others can read your conversations; close them with: chmod 700 {names}")
+        ]
+    return [Finding("permissions", "ok", "only you can read your conversations")]
+
+
+def _readable_by_others(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO))
+    except OSError:
+        return False
+
+
+async def _servers(program: Program) -> AsyncIterator[Finding]:
+    """Servers on the usual ports of this machine. They are offered, never used unasked."""
+    known = " ".join(preset.endpoint for preset in program.presets().values())
+    for port, name in USUAL_PORTS.items():
+        endpoint = f"http://127.0.0.1:{port}/v1"
+        if f":{port}" in known:
+            continue
+        try:
+            async with asyncio.timeout(_SECONDS):
+                status, answer = await fetch_json("GET", f"{endpoint}/models")
+        except (TimeoutError, HttpTrouble):
+            continue
+        listed = answer.get("data") if isinstance(answer, dict) else None
+        if status == 200 and isinstance(listed, list) and listed and isinstance(listed[0], dict):
+            model = listed[0].get("id", "")
+            text = f"{name} runs here; to use it: [models.{name.lower().replace(' ', '-').replace('.', '')}] "
+            yield Finding("server", "note", text + f'endpoint = "{endpoint}", model = "{model}"')

@@ -1,0 +1,94 @@
+"""One question from the command line: nothing but the answer on standard output, and an exit code for scripts."""
+
+import asyncio
+import json
+import os
+import select
+import stat
+import sys
+
+from aish.conversation.program import Program
+from aish.conversation.session import Session
+from aish.conversation.turn import take_turn
+from aish.values.errors import BadUsage
+from aish.values.events import Notice, TurnDone
+from aish.views.exits import MODEL, NOTHING, OK
+from aish.views.screen import Screen
+
+MOST_INPUT = 16 << 20
+_FIRST_BYTE_SECONDS = 60.0
+_HINT_SECONDS = 2.0
+
+
+def run(program: Program, session: Session, screen: Screen, question: str, *, as_json: bool) -> int:
+    """Ask, show, and say by the exit code how it went."""
+    data = read_input(screen, wait=bool(question))
+    text = f"[standard input]\n{data}\n\n{question}" if data and question else question or data
+    if not text.strip():
+        raise BadUsage('there is no question: aish "…", or pipe one in')
+
+    async def confirm(wanted: str) -> bool:
+        screen.note(f"{wanted} Nobody is asked in one-shot mode, so: no.", warning=True)
+        return False
+
+    async def ask() -> TurnDone | None:
+        try:
+            events = take_turn(session, text, confirm)
+            if not as_json:
+                return await screen.show(events)
+            done = None
+            async for event in events:
+                if isinstance(event, Notice):
+                    screen.note(event.text, warning=event.warning)
+                elif isinstance(event, TurnDone):
+                    done = event
+            return done
+        finally:
+            await program.close()
+
+    done = asyncio.run(ask())
+    if as_json and done:
+        print(json.dumps(_record(session, done), ensure_ascii=False))
+    if done is None:
+        return MODEL
+    if done.trouble:
+        return NOTHING if done.trouble.reason.startswith("not asked") else MODEL
+    return OK
+
+
+def _record(session: Session, done: TurnDone) -> dict[str, object]:
+    usage = done.usage
+    return {
+        "answer": done.text,
+        "state": done.state,
+        "model": done.model,
+        "conversation": session.journal.id if session.remembers else None,
+        "usage": {"prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens}
+        if usage
+        else None,
+        "dollars": done.dollars,
+        "error": done.trouble.reason if done.trouble else None,
+    }
+
+
+def read_input(screen: Screen, *, wait: bool) -> str:
+    """What is piped in. A pipe that nobody writes to must not hang a script for ever, so the wait is bounded."""
+    try:
+        kind = os.fstat(0).st_mode
+    except OSError:
+        return ""
+    if stat.S_ISCHR(kind):
+        return ""  # a terminal, or /dev/null
+    if wait and not stat.S_ISREG(kind) and not _arrives(_HINT_SECONDS):
+        screen.note("waiting for standard input; to ask without it add: </dev/null")
+        if not _arrives(_FIRST_BYTE_SECONDS):
+            screen.note("nothing came on standard input; going on without it", warning=True)
+            return ""
+    data = sys.stdin.buffer.read(MOST_INPUT + 1)
+    if len(data) > MOST_INPUT:
+        screen.note(f"standard input is longer than {MOST_INPUT >> 20} MB; the rest is left out", warning=True)
+    return data[:MOST_INPUT].decode("utf-8", "replace").rstrip("\n")
+
+
+def _arrives(seconds: float) -> bool:
+    return bool(select.select([0], [], [], seconds)[0])

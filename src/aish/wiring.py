@@ -1,0 +1,136 @@
+"""Puts the parts together: a program out of settings and places, a backend out of a preset."""
+
+import os
+from pathlib import Path
+
+from aish.conversation.program import Program
+from aish.model.backend import Backend
+from aish.model.cost import Price
+from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
+from aish.model.http import Patience
+from aish.model.keys import key_finder
+from aish.model.openai_chat import OpenAIChat
+from aish.model.scripted import ScriptedModel
+from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
+from aish.model.weights import SMOLLM2, find, shared_directory
+from aish.places import Places, find_places
+from aish.settings.layers import Loaded
+from aish.settings.options import Preset, PriceTag
+
+FREE = Price(input=0.0, output=0.0)
+_abilities: dict[str, Ability] = {}  # what is known of each endpoint's tokenizer, for this run of the program
+
+
+def build(loaded: Loaded, places: Places, cwd: Path) -> Program:
+    """The program for this process."""
+
+    def weights() -> Path:
+        return find_weights(loaded.settings.embedded.path, places)
+
+    return Program(loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, cwd=cwd)
+
+
+def make_backend(program: Program, name: str, preset: Preset) -> Backend:
+    """A preset with its adapter, tokenizer and price."""
+    makers = {"openai": _openai, "embedded": _embedded, "scripted": _scripted}
+    return makers[preset.kind](program, name, preset)
+
+
+def _openai(program: Program, name: str, preset: Preset) -> Backend:
+    key = key_finder(env=preset.api_key_env, file=preset.api_key_file, command=preset.api_key_command)
+    model = preset.model or name
+    chat = OpenAIChat(
+        endpoint=preset.endpoint,
+        model=model,
+        key=key,
+        patience=_patience(program),
+        retries=program.settings.network.retries,
+        temperature=preset.temperature,
+    )
+
+    async def server() -> Server:
+        return Server(chat.endpoint, key)
+
+    price = _price(program.settings.prices.get(model) or program.settings.prices.get(name))
+    return Backend(
+        name=name,
+        model_name=model,
+        endpoint=chat.endpoint,
+        model=chat,
+        tokenizer=_tokenizer(program, model, server),
+        price=price,
+        max_tokens=preset.max_tokens,
+        server=server,
+        use_tool_role=preset.use_tool_role,
+    )
+
+
+def _embedded(program: Program, name: str, preset: Preset) -> Backend:
+    options = program.settings.embedded
+    process = LlamaProcess(
+        program.find_weights(), program.places.model_log, window=options.window, threads=options.threads
+    )
+
+    async def server() -> Server:
+        address = await process.address()
+
+        async def key() -> str:
+            return address.key
+
+        return Server(address.url, key)
+
+    tokenizer = _tokenizer(program, MODEL_NAME, server)
+    tokenizer.local = True
+    return Backend(
+        name=name,
+        model_name=MODEL_NAME,
+        endpoint=MODEL_NAME,
+        model=EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature),
+        tokenizer=tokenizer,
+        price=FREE,
+        max_tokens=preset.max_tokens or options.window // 4,
+        server=server,
+        use_tool_role=preset.use_tool_role,
+    )
+
+
+def _scripted(program: Program, name: str, preset: Preset) -> Backend:
+    return Backend(
+        name=name,
+        model_name=name,
+        endpoint=f"script:{name}",
+        model=ScriptedModel(preset.answers, pause=preset.pause),
+        tokenizer=Tokenizer(model=name, estimates=program.estimates),
+        price=_price(program.settings.prices.get(name)),
+        max_tokens=preset.max_tokens,
+        use_tool_role=preset.use_tool_role,
+    )
+
+
+def find_weights(chosen: str, places: Places) -> Path:
+    """Where the embedded model's weights are, or where `aish models pull` would put them."""
+    if chosen:
+        return Path(chosen).expanduser()
+    everyones = find_places({name: value for name, value in os.environ.items() if name != "AISH_HOME"}).models
+    return find(SMOLLM2, [places.models, everyones, shared_directory()]) or places.models / SMOLLM2.file
+
+
+def _tokenizer(program: Program, model: str, server: FindServer) -> Tokenizer:
+    options = program.settings.tokenize
+    return Tokenizer(
+        model=model,
+        estimates=program.estimates,
+        server=server,
+        mode=options.use_endpoint,
+        timeout=options.timeout_ms / 1000,
+        abilities=_abilities,
+    )
+
+
+def _patience(program: Program) -> Patience:
+    network = program.settings.network
+    return Patience(connect=network.connect_seconds, first=network.first_token_seconds, silence=network.silence_seconds)
+
+
+def _price(tag: PriceTag | None) -> Price | None:
+    return Price(input=tag.input, output=tag.output, cached=tag.cached) if tag else None

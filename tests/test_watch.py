@@ -1,0 +1,255 @@
+"""The watched numbers: each gate is shown to fail on the smallest tree that breaks it."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "tools" / "watch.py"
+
+
+def load(path: Path) -> ModuleType:
+    """Import a script that is part of no package."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+watch = load(SCRIPT)
+
+
+def plant(root: Path, name: str, text: str) -> None:
+    """Write a module of the package below `root`."""
+    path = root / "src" / "aish" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def layer_faults(root: Path) -> list[str]:
+    return list(watch.layer_faults(watch.read(root, "src/aish")))
+
+
+def hidden_imports(root: Path) -> list[str]:
+    return list(watch.hidden_imports(watch.read(root, "src/aish")))
+
+
+def broken(root: Path) -> list[str]:
+    """The names of the readings that fail the run."""
+    return [reading.name for reading in watch.readings(root) if reading.broken]
+
+
+def test_a_sibling_may_not_be_imported(tmp_path: Path) -> None:
+    """Steps of a turn that know each other can no longer be changed alone."""
+    plant(tmp_path, "memory/recall.py", "import json\n\nfrom aish.model.port import Model\n")
+
+    assert layer_faults(tmp_path) == [
+        "src/aish/memory/recall.py:3 imports aish.model.port: layer memory may not use layer model"
+    ]
+    assert broken(tmp_path) == ["layer faults"]
+
+
+def test_a_sibling_that_is_a_single_file_may_not_be_imported(tmp_path: Path) -> None:
+    """`wiring.py` and the folder `views` stand side by side although one of them is a file."""
+    plant(tmp_path, "wiring.py", "import aish.views.repl\n")
+
+    assert layer_faults(tmp_path) == [
+        "src/aish/wiring.py:1 imports aish.views.repl: layer wiring may not use layer views"
+    ]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import aish.cli",
+        "from aish import cli",
+        "from aish.cli import main",
+        "from .. import cli",
+        "from ..cli import main",
+        "import importlib\nimportlib.import_module('aish.cli')",
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from aish.cli import main",
+    ],
+)
+def test_an_upward_import_is_caught_however_it_is_spelled(tmp_path: Path, statement: str) -> None:
+    """A rule that one spelling can go around holds nothing."""
+    plant(tmp_path, "values/turn.py", statement + "\n")
+
+    [fault] = layer_faults(tmp_path)
+    assert fault.endswith("imports aish.cli: layer values may not use layer cli")
+
+
+def test_layers_below_the_own_folder_and_the_bare_package_may_be_imported(tmp_path: Path) -> None:
+    """The contract forbids two directions only; everything else must stay quiet."""
+    plant(tmp_path, "cli.py", "from aish import views, wiring\n")
+    plant(tmp_path, "memory/ledger.py", "from aish import __version__\nfrom aish.memory.lines import Line\n")
+    plant(tmp_path, "memory/lines.py", "from aish.storage.append import append\nfrom . import ledger\n")
+    plant(tmp_path, "storage/append.py", "from aish.values.turn import Turn\nimport msgspec\n")
+
+    assert layer_faults(tmp_path) == []
+    assert broken(tmp_path) == []
+
+
+def test_a_folder_that_is_in_no_layer_is_a_fault(tmp_path: Path) -> None:
+    """A new folder has to be given its place, or nothing would hold it."""
+    plant(tmp_path, "extras/odds.py", "")
+
+    assert layer_faults(tmp_path) == ["src/aish/extras/odds.py:1 is in no layer: extras is not one"]
+
+
+def test_values_use_the_standard_library_only(tmp_path: Path) -> None:
+    """Everything imports values, so whatever they import is paid for by everything."""
+    plant(tmp_path, "values/turn.py", "import json\n\nimport msgspec\n")
+
+    assert layer_faults(tmp_path) == [
+        "src/aish/values/turn.py:3 imports msgspec: layer values may use the standard library only"
+    ]
+
+
+@pytest.mark.parametrize("statement", ["import os", "from os import path", "import urllib.request as web"])
+def test_a_module_that_says_it_is_pure_may_not_reach_the_machine(tmp_path: Path, statement: str) -> None:
+    """The word is a promise to the reader, so it is checked."""
+    plant(tmp_path, "action/policy.py", f'"""Rules.\n\nPure: text in, verdict out.\n"""\n\n{statement}\n')
+
+    [fault] = watch.purity_faults(watch.read(tmp_path, "src/aish"))
+    assert fault.startswith("src/aish/action/policy.py:6 imports ")
+    assert broken(tmp_path) == ["purity faults"]
+
+
+def test_dates_in_a_pure_module_and_the_machine_in_another_are_fine(tmp_path: Path) -> None:
+    """A date is a plain value, and only the promise is checked, not the mention of the word."""
+    plant(tmp_path, "action/policy.py", '"""Pure: rules."""\n\nimport datetime\n')
+    plant(tmp_path, "action/run.py", '"""Runs a command; not Pure: it starts a process."""\n\nimport os\n')
+
+    assert list(watch.purity_faults(watch.read(tmp_path, "src/aish"))) == []
+
+
+def test_an_own_import_inside_a_function_is_caught(tmp_path: Path) -> None:
+    """It hides a boundary in the wrong place; libraries of others may be loaded late."""
+    plant(tmp_path, "cli.py", "def main() -> None:\n    import rich\n    from aish.wiring import build\n")
+
+    assert hidden_imports(tmp_path) == ["src/aish/cli.py:3 imports aish.wiring inside a function"]
+    assert broken(tmp_path) == ["hidden import faults"]
+
+
+def test_an_import_inside_a_method_is_caught(tmp_path: Path) -> None:
+    """Depth must not hide it."""
+    plant(
+        tmp_path,
+        "cli.py",
+        "class A:\n    async def b(self):\n        if 1:\n            import aish.wiring\n",
+    )
+
+    assert hidden_imports(tmp_path) == ["src/aish/cli.py:4 imports aish.wiring inside a function"]
+
+
+def test_only_the_entry_point_may_import_the_command_line_late(tmp_path: Path) -> None:
+    """`--version` answers before anything is loaded; nobody else has that excuse, nor any other module."""
+    late = "def main():\n    from aish.cli import main\n    from aish.wiring import build\n"
+    plant(tmp_path, "__main__.py", late)
+
+    assert hidden_imports(tmp_path) == ["src/aish/__main__.py:3 imports aish.wiring inside a function"]
+
+
+@pytest.mark.parametrize("name", ["'aish.memory.ledger'", "f'aish.memory.{kind}'"])
+def test_loading_own_modules_by_name_is_left_to_the_wiring(tmp_path: Path, name: str) -> None:
+    """One place decides what is loaded when; elsewhere it would be an import that nobody sees."""
+    text = f"import importlib\n\ndef load(kind):\n    return importlib.import_module({name})\n"
+    plant(tmp_path, "wiring.py", text)
+    plant(tmp_path, "conversation/turn.py", text)
+
+    [fault] = hidden_imports(tmp_path)
+    assert fault.startswith("src/aish/conversation/turn.py:4 loads aish.memory.")
+
+
+@pytest.mark.parametrize("clause", ["except:", "except Exception:", "except (ValueError, BaseException) as error:"])
+@pytest.mark.parametrize("comment", ["", "  # noqa: BLE001", "  # type: ignore[misc]"])
+def test_a_broad_except_without_a_reason_is_caught(tmp_path: Path, clause: str, comment: str) -> None:
+    """What is caught blindly hides mistakes; silencing another tool is not a reason."""
+    plant(tmp_path, "cli.py", f"try:\n    pass\n{clause}{comment}\n    pass\n")
+
+    assert list(watch.broad_excepts(watch.read(tmp_path, "src/aish"))) == [("src/aish/cli.py:3", "")]
+    assert broken(tmp_path) == ["broad excepts"]
+
+
+def test_a_broad_except_with_a_reason_is_listed_and_passes(tmp_path: Path) -> None:
+    """The outermost loop may catch all, if it says why."""
+    plant(
+        tmp_path,
+        "cli.py",
+        "try:\n    pass\nexcept Exception:  # noqa: BLE001 - the prompt must come back\n    pass\n",
+    )
+
+    [reading] = [each for each in watch.readings(tmp_path) if each.name == "broad excepts"]
+    assert reading.places == ["src/aish/cli.py:3 the prompt must come back"]
+    assert not reading.broken
+
+
+def test_a_named_except_is_not_broad(tmp_path: Path) -> None:
+    """Our own errors may have a name that ends in the word."""
+    plant(tmp_path, "cli.py", "try:\n    pass\nexcept (OSError, StoreException):\n    pass\n")
+
+    assert list(watch.broad_excepts(watch.read(tmp_path, "src/aish"))) == []
+
+
+def test_mocks_are_counted_as_calls_and_gated_by_rate(tmp_path: Path) -> None:
+    """Words in strings are no mocks; three in a thousand lines are too many."""
+    plant(tmp_path, "cli.py", "")
+    tests = tmp_path / "tests" / "test_cli.py"
+    tests.parent.mkdir()
+    three = "patch('a.b')\nmock.patch.object(a, 'b')\nMagicMock()\n"
+    quiet = "client.patch('/item')\nMockTransport()\n'Mock()'\n"
+
+    tests.write_text(three + quiet + "\n" * 994, encoding="utf-8")
+    assert broken(tmp_path) == ["mocks per 1,000 test lines"]
+
+    tests.write_text(three + quiet + "\n" * 995, encoding="utf-8")
+    assert broken(tmp_path) == []
+
+
+def test_sleeps_in_tests_are_counted(tmp_path: Path) -> None:
+    """A test that waits is slow on a good day and wrong on a bad one; letting others run is not waiting."""
+    plant(tmp_path, "cli.py", "")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_cli.py").write_text("time.sleep(1)\nasyncio.sleep(0)\n", encoding="utf-8")
+
+    [reading] = [each for each in watch.readings(tmp_path) if each.name == "sleeps in tests"]
+    assert reading.places == ["tests/test_cli.py:1"]
+
+
+def test_a_module_over_five_hundred_lines_fails_and_a_long_function_only_warns(tmp_path: Path) -> None:
+    """A module that big holds two nouns; a long function may be a plain match over many cases."""
+    plant(tmp_path, "cli.py", "def main():\n" + "    pass\n" * 499)
+    [function] = [each for each in watch.readings(tmp_path) if each.name == "longest function"]
+    assert (function.value, function.places) == ("500", ["src/aish/cli.py:1 main: 500 lines are many"])
+    assert broken(tmp_path) == []
+
+    plant(tmp_path, "cli.py", "\n" * 501)
+    assert broken(tmp_path) == ["biggest module"]
+
+
+def test_a_tree_without_sources_fails(tmp_path: Path) -> None:
+    """A gate that looks in the wrong place would otherwise pass for ever."""
+    assert broken(tmp_path) == ["lines of src"]
+
+
+def test_the_script_exits_1_on_a_broken_gate_and_0_otherwise(tmp_path: Path) -> None:
+    """That is all a makefile looks at."""
+    (tmp_path / "tools").mkdir()
+    script = tmp_path / "tools" / "watch.py"
+    script.write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
+
+    plant(tmp_path, "cli.py", "import aish.wiring\n")
+    assert run().returncode == 0
+
+    plant(tmp_path, "wiring.py", "import aish.cli\n")
+    done = run()
+    assert done.returncode == 1
+    assert "src/aish/wiring.py:1 imports aish.cli: layer wiring may not use layer cli" in done.stdout
