@@ -88,7 +88,7 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         model=EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature),
         tokenizer=tokenizer,
         price=FREE,
-        max_tokens=preset.max_tokens or options.window // 4,
+        max_tokens=preset.max_tokens or 512,
         server=server,
         use_tool_role=preset.use_tool_role,
     )

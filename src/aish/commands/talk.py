@@ -73,7 +73,8 @@ async def sessions(shell: Shell, words: str) -> str:
         name = f"[{item.name}] " if item.name else ""
         when = item.time.astimezone().strftime("%Y-%m-%d %H:%M")
         turns = f"{item.turns} turn{'' if item.turns == 1 else 's'}"
-        rows.append(one_line(f"{place:>3}{mark} {when}  {turns:>9}  {name}{item.title}", shell.width).ljust(3))
+        title = one_line(f"{name}{item.title}", max(shell.width - 36, 10))
+        rows.append(f"{place:>3}{mark} {when}  {turns:>9}  {title}")
     return "\n".join(rows)
 
 

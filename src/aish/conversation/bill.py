@@ -75,7 +75,7 @@ def enter(session: Session, backend: Backend, usage: Usage, dollars: float | Non
     try:
         session.costs.add(call)
     except StoreTrouble as error:
-        return session.say_once(f"costs are not kept: {error}")
+        return session.say_once("store", f"costs are not kept: {error}")
     return []
 
 

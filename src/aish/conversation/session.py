@@ -103,7 +103,7 @@ class Session:
         try:
             self.journal.add(turn, self.now(), meta)
         except StoreTrouble as error:
-            return self.say_once(f"this conversation is not kept: {error}")
+            return self.say_once("store", f"this conversation is not kept: {error}")
         return []
 
     def keep_shown(self, text: str) -> list[Notice]:
@@ -113,13 +113,14 @@ class Session:
         try:
             self.journal.show(text)
         except StoreTrouble as error:
-            return self.say_once(f"this answer is not kept while it comes: {error}")
+            return self.say_once("store", f"this answer is not kept while it comes: {error}")
         return []
 
-    def say_once(self, text: str) -> list[Notice]:
-        if text in self._said:
+    def say_once(self, about: str, text: str) -> list[Notice]:
+        """A warning, unless something was said about this already."""
+        if about in self._said:
             return []
-        self._said.add(text)
+        self._said.add(about)
         return [Notice(text, warning=True)]
 
     def start_new(self) -> None:

@@ -53,7 +53,7 @@ async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncG
     chain = session.chain_for(question)
     answer = Answer(session.open_backend(chain[0]))
     limits = await session.limits(answer.backend)
-    fitting = fit_question(question, limits, answer.backend)
+    fitting = await fit_question(question, limits, answer.backend)
     asked = session.history.ask(fitting)
     recorded = False
     try:
@@ -80,11 +80,18 @@ async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncG
             finish(session, asked, answer, session.last_size, "interrupted")
 
 
-def fit_question(question: str, limits: Limits, backend: Backend) -> str:
+async def fit_question(question: str, limits: Limits, backend: Backend) -> str:
     """The question, cut in its middle if it could never fit; three quarters of the budget are its share."""
-    per_thousand = max(backend.tokenizer.estimates.count(backend.model_name, "x" * 1000), 1)
-    room = limits.token_budget * 3 // 4 * 1000 // per_thousand
-    return clip(question, min(room, MAX_TURN_CHARS))
+    share = limits.token_budget * 3 // 4
+    fitting = clip(question, min(share * 8, MAX_TURN_CHARS))  # no text has more than 8 characters a token for long
+    if len(fitting) <= share:  # nor fewer than one
+        return fitting
+    for _ in range(3):
+        tokens = await backend.tokenizer.count(fitting)
+        if tokens <= share:
+            break
+        fitting = clip(question, len(fitting) * share // tokens)
+    return fitting
 
 
 async def make_room(session: Session, backend: Backend, limits: Limits) -> tuple[PromptSize, list[Notice]]:
@@ -102,7 +109,7 @@ async def make_room(session: Session, backend: Backend, limits: Limits) -> tuple
         )
     warning = over_budget_warning(size.blocks, limits)
     if warning:
-        notices += session.say_once(warning)
+        notices += session.say_once("system prompt", warning)
     session.last_size = size
     return size, notices
 

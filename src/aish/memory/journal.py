@@ -107,12 +107,14 @@ class Journal:
         fd = os.open(self.live_path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+            os.ftruncate(fd, 0)
+            number = _number(next(self._lines.read_back(), None)) + 1
+            os.write(fd, b"%d\n" % number)  # tells a leftover from an answer that reached the journal
+        except OSError as error:
             os.close(fd)
-            raise OSError("another aish is answering in this conversation") from None
-        os.ftruncate(fd, 0)
-        number = _number(next(self._lines.read_back(), None)) + 1
-        os.write(fd, b"%d\n" % number)  # tells a leftover from an answer that reached the journal
+            if isinstance(error, BlockingIOError):
+                raise StoreTrouble("another aish is answering in this conversation") from None
+            raise
         return fd
 
     def _end_live(self) -> None:

@@ -211,4 +211,4 @@ def _plain(value: str) -> str:
 
 
 def _reason(error: OSError) -> str:
-    return error.strerror or str(error) or type(error).__name__
+    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error) or type(error).__name__

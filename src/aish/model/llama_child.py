@@ -35,6 +35,9 @@ def _parameters(orders: dict[str, object]) -> "xllamacpp.CommonParams":
     params.n_parallel = 1
     params.use_jinja = True
     params.ui = False
+    params.sampling.temp = 0.2  # what suits so small a model: hotter it rambles, colder it repeats itself
+    params.sampling.top_p = 0.9
+    params.sampling.penalty_repeat = 1.05
     params.endpoint_metrics = True
     if orders["threads"]:
         params.cpuparams.n_threads = orders["threads"]
