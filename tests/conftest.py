@@ -1,0 +1,28 @@
+"""What every test gets: a world of its own, one kind of event loop, and a clean environment."""
+
+import os
+from pathlib import Path
+
+import pytest
+from world import World
+
+from aish.wiring import _abilities
+
+
+@pytest.fixture
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees the settings, keys or proxies of whoever runs it, nor what another test learned of a server."""
+    for name in list(os.environ):
+        if name.startswith("AISH") or name.lower().endswith("_proxy") or name.endswith("_API_KEY"):
+            monkeypatch.delenv(name)
+    _abilities.clear()

@@ -1,0 +1,119 @@
+"""A world to tell stories in: one directory, the real program, models that say what they are told."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aish.conversation.program import Program
+from aish.conversation.session import Session
+from aish.conversation.turn import take_turn
+from aish.model.scripted import ScriptedModel
+from aish.places import find_places
+from aish.settings.layers import Layer, load
+from aish.values.events import Notice, TurnDone
+from aish.wiring import build
+
+AISH = [sys.executable, "-m", "aish"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a run of the program left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came of one question, asked inside this process."""
+
+    text: str
+    notices: list[str]
+    done: TurnDone
+
+
+class World:
+    """A home directory for aish, and ways to use the program from outside and from inside."""
+
+    def __init__(self, directory: Path) -> None:
+        self.home = directory / "home"
+        self.directory = directory
+        self.places = find_places({"AISH_HOME": str(self.home)})
+        self.confirms: list[str] = []
+        self.consent = False
+
+    def environment(self, **more: str) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("AISH")}
+        return {**kept, "AISH_HOME": str(self.home), "TERM": "dumb", "NO_COLOR": "1", **more}
+
+    def configure(self, text: str) -> None:
+        self.places.config.mkdir(parents=True, exist_ok=True)
+        self.places.config_file.write_text(text, encoding="utf-8")
+
+    def script(self, *answers: str, name: str = "script", extra: str = "") -> None:
+        """Make a scripted model the one that answers."""
+        self.configure(
+            f'model = "{name}"\n{extra}\n[models.{name}]\nkind = "scripted"\nanswers = {json.dumps(answers)}\n'
+        )
+
+    def aish(self, *arguments: str, given: str | bytes | None = None, seconds: float = 60, **env: str) -> Ran:
+        """Run the real program to its end."""
+        data = given.encode() if isinstance(given, str) else given
+        done = subprocess.run(
+            [*AISH, *arguments],
+            input=data if data is not None else None,
+            stdin=subprocess.DEVNULL if data is None else None,
+            capture_output=True,
+            env=self.environment(**env),
+            cwd=self.directory,
+            timeout=seconds,
+            check=False,
+        )
+        return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+
+    def program(self, settings: dict[str, Any] | None = None) -> Program:
+        """The program inside this process, with these settings over the defaults."""
+        loaded = load([Layer(origin="test", values=settings or {})])
+        assert not loaded.problems, loaded.problems
+        return build(loaded, self.places, self.directory)
+
+    def session(self, answers: Sequence[str] = (), settings: dict[str, Any] | None = None) -> Session:
+        """A conversation with a scripted model."""
+        script = {"kind": "scripted", "answers": list(answers)}
+        values = {"model": "script", **(settings or {})}
+        values["models"] = {"script": script, **values.get("models", {})}
+        return self.program(values).session()
+
+    async def ask(self, session: Session, question: str) -> Said:
+        """Put one question and collect what comes."""
+
+        async def confirm(text: str) -> bool:
+            self.confirms.append(text)
+            return self.consent
+
+        events = [event async for event in take_turn(session, question, confirm)]
+        done = events[-1]
+        assert isinstance(done, TurnDone)
+        return Said(done.text, [event.text for event in events if isinstance(event, Notice)], done)
+
+    def journals(self) -> list[Path]:
+        return sorted(path for path in self.places.sessions.glob("*.jsonl") if path.name != "names.jsonl")
+
+
+def script_of(session: Session) -> ScriptedModel:
+    """The scripted model of a session, to see what it was asked."""
+    model = session.backend.model
+    assert isinstance(model, ScriptedModel)
+    return model
+
+
+def at(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
