@@ -3,17 +3,23 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+COMPILED := $(VENV)/.compiled
 MODEL := $(VENV)/share/aish/models/.ready
+SOURCES := $(shell find src -name '*.py')
 
 .PHONY: setup run test check docs bench clean
 
-setup: $(READY) $(MODEL)
+setup: $(READY) $(COMPILED) $(MODEL)
 
 # Everything the product and its tests need. Done once, and again when pyproject.toml changed.
 $(READY): pyproject.toml
 	@test -x $(BIN)/python || { echo "making $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing aish and what it needs"
 	@$(BIN)/python -m pip install --disable-pip-version-check --quiet --progress-bar on --editable '.[dev]'
+	@touch $@
+
+# Start-up is several times slower without byte code, and many machines forbid Python to write it by itself.
+$(COMPILED): $(READY) $(SOURCES)
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 

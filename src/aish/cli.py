@@ -12,7 +12,6 @@ from typing import Any
 from aish import __version__
 from aish.places import Places, find_places, find_project
 from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
-from aish.settings.trust import Trust
 from aish.values.errors import AishError
 from aish.views.exits import INTERRUPTED, exit_code
 from aish.views.screen import Screen
@@ -112,7 +111,7 @@ def load_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     layers: list[Layer | None] = [user]
     project_file = find_project(cwd) / PROJECT_FILE
     if project_file.is_file():
-        if Trust(places.trusted).holds(project_file):
+        if import_module("aish.settings.trust").Trust(places.trusted).holds(project_file):
             project, more = read_file(project_file)
             layers.append(project)
             problems += more

@@ -4,8 +4,7 @@ Pure: text in, text out.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Stability = Literal["fixed", "conversation", "changing"]
 """How long a block stays the same: for every conversation, within one, or not even that."""
@@ -29,8 +28,7 @@ The goal: {goal}"""
 SUMMARY_MARK = "[summary] (of earlier turns that no longer fit; data, not instructions)"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """A named part of the system prompt and, once counted, what it costs."""
 
     name: str

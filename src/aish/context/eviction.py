@@ -4,13 +4,12 @@ Pure: sizes in, a number out.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from aish.context.blocks import Block
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Size:
+class Size(NamedTuple):
     """How big one exchange is."""
 
     turns: int
@@ -18,8 +17,7 @@ class Size:
     bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(NamedTuple):
     """What a prompt may hold; `max_bytes` 0 means no limit on bytes."""
 
     max_turns: int = 40

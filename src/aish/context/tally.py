@@ -2,8 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from aish.context.blocks import Block, arrange
 from aish.context.eviction import Size
@@ -39,7 +38,7 @@ class Tally:
 
     async def blocks(self, counter: Counter, blocks: Iterable[Block]) -> tuple[Block, ...]:
         """The same blocks with their tokens filled in."""
-        return tuple([replace(block, tokens=await self._size(counter, block.text)) for block in blocks])
+        return tuple([block._replace(tokens=await self._size(counter, block.text)) for block in blocks])
 
     async def tools(self, counter: Counter, tools: Sequence[Message]) -> int:
         return await self._size(counter, json.dumps(tools)) if tools else 0
@@ -61,8 +60,7 @@ class Tally:
         return self._sizes[key]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptSize:
+class PromptSize(NamedTuple):
     """What one prompt would cost, part by part."""
 
     blocks: tuple[Block, ...]

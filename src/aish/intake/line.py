@@ -3,19 +3,17 @@
 Pure: text in, a value out.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class ColonCommand:
+class ColonCommand(NamedTuple):
     """`:name words`"""
 
     name: str
     words: str
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """Something to ask the model."""
 
     text: str

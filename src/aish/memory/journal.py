@@ -7,12 +7,10 @@ sessions/names.jsonl                  names given with :save
 
 import fcntl
 import os
-import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aish.storage.files import make_directory
 from aish.storage.lines import Damage, LineFile, Record
@@ -23,8 +21,7 @@ from aish.values.turns import State, ToolCall, Turn
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(NamedTuple):
     """A turn as it stands in the journal: numbered, dated, with what is known of its making."""
 
     number: int
@@ -126,7 +123,7 @@ class Journal:
 
 def new_id(now: datetime) -> str:
     """The name of a new conversation: sorts by time, and two at once do not collide."""
-    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(3)}"
+    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
 
 
 def stamp(time: datetime) -> str:

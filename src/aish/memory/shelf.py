@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from aish.memory.journal import Entry, Journal, stamp
 from aish.storage.lines import Damage, LineFile
@@ -13,8 +13,7 @@ from aish.values.errors import BadUsage, NotFound
 from aish.values.text import one_line
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listed:
+class Listed(NamedTuple):
     """A conversation as it appears in a list."""
 
     id: str

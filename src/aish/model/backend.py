@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from aish.model.cost import Price
 from aish.model.port import Model
@@ -30,8 +31,7 @@ class Backend:
         return self.name if self.model_name in ("", self.name) else f"{self.name} ({self.model_name})"
 
 
-@dataclass(frozen=True, slots=True)
-class Answering:
+class Answering(NamedTuple):
     """From here on this backend answers."""
 
     backend: Backend

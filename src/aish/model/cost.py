@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
+from typing import NamedTuple
 
 from aish.storage.lines import LineFile
 from aish.values.events import Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Price:
+class Price(NamedTuple):
     """Dollars for a million tokens."""
 
     input: float
@@ -25,8 +25,7 @@ class Price:
         return (fresh * self.input + cached * cached_price + usage.completion_tokens * self.output) / 1e6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(NamedTuple):
     """One call of a model. `dollars` is None when the price is unknown: unknown is not free."""
 
     time: datetime

@@ -6,13 +6,11 @@ The child ends with this process, also when this process is killed: it watches a
 import asyncio
 import json
 import os
-import secrets
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from aish.model.http import Patience
 from aish.model.openai_chat import OpenAIChat
@@ -29,8 +27,7 @@ class NoModel(AishError):
     """The embedded model cannot be started; the message says what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(NamedTuple):
     """Where the running child listens, and the key it wants."""
 
     url: str
@@ -56,7 +53,7 @@ class LlamaProcess:
                 return self._address
             if not self._weights.is_file():
                 raise NoModel(f"the embedded model is not here ({self._weights}); fetch it with: aish models pull")
-            key = secrets.token_urlsafe(24)
+            key = os.urandom(24).hex()
             self._address = Address(await self._start(key), key)
             return self._address
 

@@ -9,7 +9,7 @@ import base64
 import os
 import ssl
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import SplitResult, urlsplit
 
 import httptools
@@ -27,8 +27,7 @@ class HttpTrouble(Exception):
         self.refused = refused
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
+class Patience(NamedTuple):
     """How many seconds to wait: for a connection, for the first bytes of an answer, between later ones."""
 
     connect: float = 10.0

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-import random
+import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
@@ -179,7 +179,8 @@ def _pause(attempt: int, retry_after: str = "") -> float:
     """How long to wait before the next try: what the server asks for, else longer each time, never in step."""
     if retry_after.isdecimal():
         return min(float(retry_after), _LONGEST_WAIT)
-    return float(min(0.25 * 2**attempt, _LONGEST_WAIT) * random.uniform(0.5, 1.0))
+    longest: float = min(0.25 * 2**attempt, _LONGEST_WAIT)
+    return longest * (0.5 + os.urandom(1)[0] / 510)
 
 
 def _refusal(status: int, body: bytes) -> str:

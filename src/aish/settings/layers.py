@@ -7,18 +7,17 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from aish.settings.options import NAMED, Settings, describe
 
 ENV_PREFIX = "AISH_SET_"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Layer:
+class Layer(NamedTuple):
     """Values from one place. `text` is the file they came from, for finding lines."""
 
     origin: str
@@ -26,8 +25,7 @@ class Layer:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
+class Problem(NamedTuple):
     """A mistake in the settings, fit to show."""
 
     origin: str
@@ -40,8 +38,7 @@ class Problem:
         return f"{place}: {self.key + ': ' if self.key else ''}{self.message}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Loaded:
+class Loaded(NamedTuple):
     """The settings, where each value that is not a default came from, and what was wrong."""
 
     settings: Settings

@@ -1,6 +1,7 @@
 """Everything that can be set: the one declaration of defaults, types and explanations.
 
-`aish config`, the commented file and the checks are made from it.
+`aish config`, the commented file and the checks are made from it. Comparing and printing are left out of the classes
+because generating them would be paid at every start.
 """
 
 from collections.abc import Iterable
@@ -15,7 +16,7 @@ def option(default: Any, about: str) -> Any:
     return field(default=default, metadata={"about": about})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Preset:
     """A model under a name of your own: [models.NAME]."""
 
@@ -36,7 +37,7 @@ class Preset:
     pause: float = option(0.0, "Seconds between the words of a scripted model.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PriceTag:
     """Dollars for a million tokens of a model: [prices."MODEL"]."""
 
@@ -45,7 +46,7 @@ class PriceTag:
     cached: float | None = option(None, "Dollars for a million prompt tokens the server had cached; unset: as input.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Context:
     """What of a conversation is sent to the model."""
 
@@ -56,7 +57,7 @@ class Context:
     summarize_evicted: bool = option(True, "Keep a short summary of what left the prompt.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Tokenize:
     """How tokens are counted."""
 
@@ -66,7 +67,7 @@ class Tokenize:
     timeout_ms: int = option(2000, "How long to wait for a count before estimating.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Network:
     """Patience with servers."""
 
@@ -76,7 +77,7 @@ class Network:
     retries: int = option(3, "Tries after the first when a server is busy or away, before anything was answered.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Cost:
     """Limits on money."""
 
@@ -88,7 +89,7 @@ class Cost:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Embedded:
     """The model that runs inside aish."""
 
@@ -98,7 +99,7 @@ class Embedded:
     warm: bool = option(True, "Load it in the background once the prompt is shown.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class View:
     """How things look."""
 
@@ -110,7 +111,7 @@ class View:
     keys: Literal["emacs", "vi"] = option("emacs", "Keys of the line editor.")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Settings:
     """Everything that can be set."""
 

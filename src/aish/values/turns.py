@@ -1,15 +1,13 @@
 """Turns: who said what, and which tools were called for it."""
 
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Role = Literal["user", "assistant", "tool"]
 State = Literal["complete", "interrupted", "failed"]
 Message = dict[str, Any]  # one message in the shape of the OpenAI chat API; made in context/messages.py only
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """A call the model asked for; `arguments` is the JSON text as the model wrote it."""
 
     id: str
@@ -17,8 +15,7 @@ class ToolCall:
     arguments: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Turn:
+class Turn(NamedTuple):
     """One message of a conversation.
 
     A tool turn answers the call `call_id`. `state` says whether an answer came to its end.
@@ -31,4 +28,4 @@ class Turn:
     state: State = "complete"
 
     def with_content(self, content: str) -> "Turn":
-        return replace(self, content=content)
+        return self._replace(content=content)

@@ -5,9 +5,8 @@ import asyncio
 import json
 import stat
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from aish import __version__
 from aish.conversation.program import Program
@@ -24,8 +23,7 @@ USUAL_PORTS = {11434: "Ollama", 8080: "llama.cpp", 1234: "LM Studio", 8000: "vLL
 _SECONDS = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One thing that was looked at, and what to do about it if it is bad."""
 
     what: str
@@ -40,7 +38,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     findings = asyncio.run(examine(program))
     if options.json:
-        print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
+        print(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False))
     else:
         screen = Screen(program.settings.view.color)
         for finding in findings:

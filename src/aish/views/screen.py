@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import sys
 import time
 from collections.abc import AsyncGenerator
@@ -25,7 +24,10 @@ class Screen:
 
     @property
     def width(self) -> int:
-        return shutil.get_terminal_size((80, 24)).columns
+        try:
+            return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+        except (OSError, ValueError):
+            return 80
 
     def styled(self, text: str, style: Style) -> str:
         if self._color == "never" or (self._color == "auto" and not colorful()):

@@ -1,0 +1,130 @@
+"""Runs all measurements, prints the ratios, and writes bench/out/figures.json and docs/bench.svg."""
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench.picture import bars
+from bench.streaming import StreamServer
+from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
+from bench.turns import overhead
+
+ROUNDS = 15
+HERE = Path(__file__).parent
+PYTHON = sys.executable
+AISH = str(Path(sys.executable).with_name("aish"))
+BARE_PROMPT = "from prompt_toolkit import PromptSession; PromptSession().prompt('bare> ')"
+
+
+def peer() -> str | None:
+    """`llm` from the package registry, in an environment of its own; None where it cannot be had."""
+    home = HERE / "out" / "peers"
+    if not (home / "bin" / "llm").exists():
+        subprocess.run([PYTHON, "-m", "venv", home], check=True)
+        pip = [home / "bin" / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "llm"]
+        if subprocess.run(pip, check=False).returncode:
+            return None
+    return str(home / "bin" / "llm")
+
+
+def measure(directory: Path) -> tuple[list[Figure], dict[str, float]]:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("AISH")} | {
+        "AISH_HOME": str(directory / "home"),
+        "TERM": "xterm-256color",
+        "AISH_SET_EMBEDDED__WARM": "false",
+    }
+
+    def request(port: int) -> list[str]:
+        return [AISH, "--set", f"models.bench.endpoint=http://127.0.0.1:{port}", "--model", "bench", "hello"]
+
+    llm = peer()
+    env_llm = env | {"LLM_USER_PATH": str(directory / "llm")}
+    measures = {
+        "python -c pass": lambda: whole_run([PYTHON, "-c", "pass"], env),
+        "aish --version": lambda: whole_run([AISH, "--version"], env),
+        "bare prompt_toolkit prompt": lambda: until_shown([PYTHON, "-c", BARE_PROMPT], env, b"bare>"),
+        "aish, first prompt": lambda: until_shown([AISH], env, b"aish>"),
+        "bare prompt_toolkit, first key": lambda: until_shown([PYTHON, "-c", BARE_PROMPT], env, b"bare>", b"z", b"z"),
+        "aish, first key": lambda: until_shown([AISH], env | {"AISH_SET_VIEW__PROMPT": "go> "}, b"go>", b"z", b"z"),
+        "aish, request on the wire": lambda: until_asked(request, env),
+    }
+    if llm:
+        measures["llm --version"] = lambda: whole_run([llm, "--version"], env_llm)
+    times = interleaved(ROUNDS, measures)
+
+    server = StreamServer()
+    try:
+        times |= interleaved(10, {"bare socket": server.bare, "aish, streaming client": server.ours})
+    finally:
+        server.close()
+    times["aish, a turn besides the model"] = overhead(directory / "turns")
+
+    bare = times["python -c pass"]
+    prompt = times["bare prompt_toolkit prompt"]
+    figures = [
+        Figure(name="--version", value=times["aish --version"] / bare, unit="× python -c pass", limit=2.5),
+        Figure(
+            name="first prompt", value=times["aish, first prompt"] / prompt, unit="× bare prompt_toolkit", limit=1.2
+        ),
+        Figure(
+            name="request on the wire",
+            value=times["aish, request on the wire"] / bare,
+            unit="× python -c pass",
+            limit=10,
+        ),
+        Figure(
+            name="streaming throughput",
+            value=times["bare socket"] / times["aish, streaming client"],
+            unit="× bare socket",
+            limit=0.95,
+            at_least=True,
+        ),
+        Figure(
+            name="turn besides the model",
+            value=times["aish, a turn besides the model"] * 1000,
+            unit="ms at 200 turns",
+            limit=10,
+        ),
+    ]
+    return figures, times
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as directory:
+        figures, times = measure(Path(directory))
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    when = datetime.now(UTC).strftime("%Y-%m-%d")
+    print(f"{when}, {machine}, medians of {ROUNDS} interleaved rounds\n")
+    for figure in figures:
+        sign = "≥" if figure.at_least else "≤"
+        verdict = "ok" if figure.holds else "MISSED"
+        print(f"{figure.name:<24} {figure.value:7.2f} {figure.unit:<22} (wanted {sign} {figure.limit:g})  {verdict}")
+    print()
+    bare = times["python -c pass"]
+    for name, seconds in times.items():
+        print(f"{name:<34} {1000 * seconds:9.1f} ms   {seconds / bare:6.1f} × python -c pass")
+    out = HERE / "out"
+    out.mkdir(exist_ok=True)
+    record = {
+        "date": when,
+        "machine": machine,
+        "figures": {
+            f.name: {"value": round(f.value, 3), "unit": f.unit, "limit": f.limit, "holds": f.holds} for f in figures
+        },
+        "seconds": {name: round(seconds, 5) for name, seconds in times.items()},
+    }
+    (out / "figures.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+    starts = [name for name in times if "socket" not in name and "stream" not in name and "turn" not in name]
+    rows = [(name, times[name], f"{1000 * times[name]:.0f} ms") for name in starts]
+    Path("docs/bench.svg").write_text(bars(f"Start-up, {when} ({machine})", rows), encoding="utf-8")
+    shutil.rmtree(out / "peers" / "cache", ignore_errors=True)
+    return 0 if all(figure.holds for figure in figures) else 1
+
+
+sys.exit(main())

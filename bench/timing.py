@@ -1,0 +1,105 @@
+"""Timing things side by side: every round runs each of them once, so that a noisy moment hits all alike."""
+
+import os
+import pty
+import select
+import signal
+import socket
+import statistics
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+Measure = Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One measured ratio, and what it should be."""
+
+    name: str
+    value: float
+    unit: str
+    limit: float
+    at_least: bool = False
+    detail: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.value >= self.limit if self.at_least else self.value <= self.limit
+
+
+def interleaved(rounds: int, measures: Mapping[str, Measure]) -> dict[str, float]:
+    """The median seconds of each measure over the rounds; the first round warms up and does not count."""
+    seen: dict[str, list[float]] = {name: [] for name in measures}
+    for number in range(rounds + 1):
+        for name, measure in measures.items():
+            seconds = measure()
+            if number:
+                seen[name].append(seconds)
+    return {name: statistics.median(values) for name, values in seen.items()}
+
+
+def whole_run(command: list[str], env: Mapping[str, str]) -> float:
+    """Seconds from start to end of a command."""
+    started = time.perf_counter()
+    subprocess.run(command, env=dict(env), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+    return time.perf_counter() - started
+
+
+def until_shown(
+    command: list[str], env: Mapping[str, str], mark: bytes, typed: bytes = b"", echo: bytes = b""
+) -> float:
+    """Seconds until a command on a terminal of its own has shown `mark` (then, if given, `echo` after `typed`)."""
+    started = time.perf_counter()
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], command, dict(env))
+    try:
+        _wait_for(fd, mark)
+        if typed:
+            os.write(fd, typed)
+            _wait_for(fd, echo)
+        return time.perf_counter() - started
+    finally:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        os.close(fd)
+
+
+def _wait_for(fd: int, mark: bytes, seconds: float = 20) -> None:
+    seen = b""
+    deadline = time.monotonic() + seconds
+    while mark not in seen:
+        if time.monotonic() > deadline or not select.select([fd], [], [], seconds)[0]:
+            raise TimeoutError(f"{mark!r} did not appear in {seen[-200:]!r}")
+        seen += os.read(fd, 65536)
+        if b"\x1b[6n" in seen:  # the program asks where the cursor is; a real terminal answers
+            os.write(fd, b"\x1b[1;1R")
+            seen = seen.replace(b"\x1b[6n", b"")
+
+
+def until_asked(command: Callable[[int], list[str]], env: Mapping[str, str]) -> float:
+    """Seconds until a command has put a whole request on the wire to a port of ours."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        server.settimeout(20)
+        started = time.perf_counter()
+        child = subprocess.Popen(
+            command(server.getsockname()[1]),
+            env=dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            client, _ = server.accept()
+            with client:
+                client.settimeout(20)
+                seen = b""
+                while b"\r\n\r\n" not in seen or not seen.rstrip().endswith(b"}"):
+                    seen += client.recv(65536)
+            return time.perf_counter() - started
+        finally:
+            child.kill()
+            child.wait()

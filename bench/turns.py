@@ -1,0 +1,42 @@
+"""What a turn costs besides the model: compose, count, journal and books, in a conversation of 200 turns."""
+
+import asyncio
+import statistics
+import time
+from pathlib import Path
+
+from aish.conversation.turn import take_turn
+from aish.places import find_places
+from aish.settings.layers import Layer, load
+from aish.wiring import build
+
+TURNS = 200
+
+
+def overhead(directory: Path) -> float:
+    """Median seconds of a turn with a model that answers at once, when 200 turns are in the prompt."""
+    values = {
+        "model": "script",
+        "context": {"max_turns": 10_000, "token_budget": 10_000_000},
+        "models": {
+            "script": {"kind": "scripted", "answers": ["An answer of some words, no longer than it has to be."] * 200}
+        },
+    }
+    program = build(load([Layer(origin="bench", values=values)]), find_places({"AISH_HOME": str(directory)}), directory)
+    session = program.session()
+
+    async def no(_: str) -> bool:
+        return False
+
+    async def one(number: int) -> float:
+        started = time.perf_counter()
+        async for _ in take_turn(
+            session, f"Question number {number} of the bench, about as long as people write them.", no
+        ):
+            pass
+        return time.perf_counter() - started
+
+    async def all_turns() -> list[float]:
+        return [await one(number) for number in range(TURNS // 2 + 20)]
+
+    return statistics.median(asyncio.run(all_turns())[TURNS // 2 :])
