@@ -7,7 +7,7 @@ COMPILED := $(VENV)/.compiled
 MODEL := $(VENV)/share/aish/models/.ready
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup run test check docs bench clean
+.PHONY: setup run test check docs bench faults clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -47,6 +47,9 @@ docs: setup
 
 bench: setup
 	$(BIN)/python -m bench
+
+faults: setup
+	$(BIN)/python tools/faults.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
