@@ -12,7 +12,7 @@ from typing import Any
 from aish import __version__
 from aish.places import Places, find_places, find_project
 from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
-from aish.values.errors import AishError
+from aish.values.errors import AishError, BadUsage
 from aish.views.exits import INTERRUPTED, exit_code
 from aish.views.screen import Screen
 
@@ -97,7 +97,8 @@ def _program(options: argparse.Namespace) -> Any:
 
 def _session(program: Any, options: argparse.Namespace) -> Any:
     session = program.session(remembers=not options.no_memory)
-    program.backend(session.model)  # a model that does not exist is said now, not after the first question
+    if session.model not in program.presets():  # only from the command line: others were reported and replaced
+        raise BadUsage(f"there is no model {session.model!r}; there are: {', '.join(program.presets())}")
     if options.continued or options.resume:
         _, notices = session.resume(program.shelf.find(options.resume))
         for notice in notices:

@@ -12,11 +12,10 @@ from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
 from aish.places import Places
 from aish.settings.layers import Loaded
-from aish.settings.options import Preset, Settings
+from aish.settings.options import EMBEDDED, Preset, Settings
 from aish.values.errors import NotFound
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
-EMBEDDED = "embedded"
 
 
 @dataclass(slots=True)

@@ -19,7 +19,7 @@ from aish.model.estimate import Estimates
 from aish.model.tokenizer import find_window
 from aish.settings.options import Settings
 from aish.storage.lines import Damage
-from aish.values.errors import BadTurn, StoreTrouble
+from aish.values.errors import AishError, BadTurn, StoreTrouble
 from aish.values.events import Notice
 from aish.values.text import clip
 from aish.values.turns import Turn
@@ -72,12 +72,9 @@ class Session:
         """The presets to ask, in order: the first rule that matches, else the chosen one; then the fallbacks."""
         first = self.model
         for rule in self.settings.rules:
-            try:
-                if re.search(rule.get("match", "(?!)"), question):
-                    first = rule.get("model", self.model)
-                    break
-            except re.error:
-                continue  # reported when the settings were checked
+            if re.search(rule.get("match", ""), question):  # checked when the settings were loaded
+                first = rule["model"]
+                break
         return [first, *(name for name in self.settings.fallback if name != first)]
 
     async def limits(self, backend: Backend) -> Limits:
@@ -86,8 +83,7 @@ class Session:
         budget = options.token_budget
         if budget == "auto":
             if backend.endpoint not in self._windows:
-                found = await find_window(await backend.server(), backend.model_name) if backend.server else None
-                self._windows[backend.endpoint] = found
+                self._windows[backend.endpoint] = await _window_of(backend)
             size = self._windows[backend.endpoint]
             budget = size - size // 4 if size else 4096  # a quarter is left for the answer
         return Limits(max_turns=options.max_turns, token_budget=budget, max_bytes=options.max_bytes)
@@ -158,6 +154,13 @@ class Session:
         self.summary = ""
         self.evicted.clear()
         self.last_size = None
+
+
+async def _window_of(backend: Backend) -> int | None:
+    try:
+        return await find_window(await backend.server(), backend.model_name) if backend.server else None
+    except AishError:  # it cannot be started; the question itself will say so
+        return None
 
 
 def restored(turns: list[Turn]) -> History:

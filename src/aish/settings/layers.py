@@ -12,9 +12,10 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from aish.settings.options import NAMED, Settings, describe
+from aish.settings.options import EMBEDDED, NAMED, Settings, describe
 
 ENV_PREFIX = "AISH_SET_"
+COMMAND_LINE = "command line"
 
 
 class Layer(NamedTuple):
@@ -83,8 +84,8 @@ def read_arguments(pairs: Iterable[str]) -> tuple[Layer, list[Problem]]:
         if sign:
             _put(values, key.strip().split("."), parse_value(text.strip()))
         else:
-            problems.append(Problem(origin="command line", message=f"expected KEY=VALUE, got {pair!r}"))
-    return Layer(origin="command line", values=values), problems
+            problems.append(Problem(origin=COMMAND_LINE, message=f"expected KEY=VALUE, got {pair!r}"))
+    return Layer(origin=COMMAND_LINE, values=values), problems
 
 
 def parse_value(text: str) -> Any:
@@ -110,7 +111,39 @@ def load(layers: Iterable[Layer]) -> Loaded:
                 continue
             good[key] = str(value).lower() if isinstance(value, bool) and wanted is not bool else value
             origins[key] = layer.origin
+    problems += _check_names(good, origins)
     return Loaded(settings=_build(good), origins=origins, problems=tuple(problems))
+
+
+def _check_names(good: dict[str, Any], origins: Mapping[str, str]) -> list[Problem]:
+    """Presets that do not exist and patterns that do not compile are taken out again, and said."""
+    known = {EMBEDDED, *(split_key(key)[1] for key in good if key.startswith("models."))}
+    problems = []
+
+    def reject(key: str, message: str) -> None:
+        problems.append(Problem(origin=origins[key], key=key, message=message))
+
+    if good.get("model", EMBEDDED) not in known and origins["model"] != COMMAND_LINE:
+        reject("model", f"there is no model {good.pop('model')!r}; {EMBEDDED} answers instead")
+    for name in [name for name in good.get("fallback", []) if name not in known]:
+        reject("fallback", f"there is no model {name!r}; left out")
+        good["fallback"] = [other for other in good["fallback"] if other != name]
+    for rule in list(good.get("rules", [])):
+        wrong = _wrong_rule(rule, known)
+        if wrong:
+            reject("rules", f"{wrong}; the rule is left out")
+            good["rules"] = [other for other in good["rules"] if other is not rule]
+    return problems
+
+
+def _wrong_rule(rule: Mapping[str, str], known: set[str]) -> str:
+    if rule.get("model") not in known:
+        return f"there is no model {rule.get('model')!r}"
+    try:
+        re.compile(rule.get("match", ""))
+    except re.error as error:
+        return f"match is not a regular expression ({error})"
+    return ""
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:

@@ -128,6 +128,7 @@ class Settings:
     prices: dict[str, PriceTag] = field(default_factory=dict)
 
 
+EMBEDDED = "embedded"  # the preset that is always there
 NAMED: dict[str, type] = {"models": Preset, "prices": PriceTag}  # tables whose keys the user chooses
 
 

@@ -5,9 +5,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from aish.conversation.program import EMBEDDED, Program
+from aish.conversation.program import Program
 from aish.model.pull import pull
 from aish.model.weights import CATALOGUE, SMOLLM2, find, shared_directory
+from aish.settings.options import EMBEDDED
 from aish.views.exits import OK
 from aish.views.screen import Bar
 

@@ -7,12 +7,13 @@ from typing import Any
 
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
-from aish.conversation.program import EMBEDDED, Program
+from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.upkeep import summarize_evicted, warm_up
 from aish.intake.completion import suggest
 from aish.intake.line import ColonCommand, Question, read_line
+from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
 from aish.views.editor import Editor, PlainEditor
