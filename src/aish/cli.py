@@ -45,11 +45,11 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    if arguments and arguments[0] in VERBS:
-        module, name = VERBS[arguments[0]]
-        options, rest = _common().parse_known_args(arguments[1:])
-        program = _program(options)
-        return int(getattr(import_module(module), name)(program, rest))
+    if any(word in VERBS for word in arguments):
+        options, rest = _common().parse_known_args(arguments)
+        if rest[0] in VERBS:
+            module, name = VERBS[rest[0]]
+            return int(getattr(import_module(module), name)(_program(options), rest[1:]))
     options = _parser().parse_args(arguments)
     if options.version:
         print(f"aish {__version__}")
