@@ -99,11 +99,22 @@ class Repl:
         if not self._interactive:
             self._screen.note(f"{question} Nobody is there to ask, so: no.", warning=True)
             return False
-        try:
-            answer = await asyncio.to_thread(input, f"[aish] {question} [y/N] ")
-        except EOFError:
-            return False
+        sys.stderr.write(f"[aish] {question} [y/N] ")
+        sys.stderr.flush()
+        answer = await _typed_line()
         return answer.strip().lower() in ("y", "yes")
+
+
+async def _typed_line() -> str:
+    """A line from the terminal; unlike `input` in a thread, the wait for it ends with Ctrl-C."""
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sys.stdin.fileno())
+    return sys.stdin.readline()
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:
