@@ -7,12 +7,11 @@ import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
-from aish.settings.options import EMBEDDED, NAMED, Settings, describe
+from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, options_of
 
 ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
@@ -162,7 +161,7 @@ def type_of(key: str) -> Any:
     parts = split_key(key)
     while parts:
         part = parts.pop(0)
-        if not is_dataclass(current):
+        if not _is_section(current):
             return None
         if current is Settings and part in NAMED and parts:
             parts.pop(0)
@@ -172,7 +171,11 @@ def type_of(key: str) -> Any:
         if part not in hints:
             return None
         current = hints[part]
-    return None if is_dataclass(current) else current
+    return None if _is_section(current) else current
+
+
+def _is_section(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Section)
 
 
 def mismatch(value: Any, wanted: Any) -> str:
@@ -231,9 +234,9 @@ def _build(good: Mapping[str, Any]) -> Settings:
         _put(tree, split_key(key), value)
     for name, kind in NAMED.items():
         tree[name] = {entry: kind(**given) for entry, given in tree.get(name, {}).items()}
-    for declared in fields(Settings):
-        if declared.name in tree and declared.name not in NAMED and isinstance(tree[declared.name], dict):
-            tree[declared.name] = get_type_hints(Settings)[declared.name](**tree[declared.name])
+    for name, declared in options_of(Settings).items():
+        if _is_section(declared.default) and name in tree:
+            tree[name] = declared.default(**tree[name])
     return Settings(**tree)
 
 

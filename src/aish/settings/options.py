@@ -1,23 +1,41 @@
 """Everything that can be set: the one declaration of defaults, types and explanations.
 
-`aish config`, the commented file and the checks are made from it. Comparing and printing are left out of the classes
-because generating them would be paid at every start.
+`aish config`, the commented file and the checks are made from it. Plain classes, because this is loaded at every
+start, where dataclasses of so many fields would cost more than all else in this folder.
 """
 
-from collections.abc import Iterable
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any, Literal, NamedTuple
+
+
+class Option(NamedTuple):
+    """A key: its default and the sentence that explains it."""
+
+    default: Any
+    about: str
 
 
 def option(default: Any, about: str) -> Any:
-    """A field with a default and the sentence that explains it."""
-    if isinstance(default, dict | list):
-        return field(default_factory=lambda: default.copy(), metadata={"about": about})
-    return field(default=default, metadata={"about": about})
+    """Declare a key; typed as anything, so that the attribute can have the type of its value."""
+    return Option(default, about)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Preset:
+class Section:
+    """A group of settings. What is declared with `option` can be given; what is not given has its default."""
+
+    def __init__(self, **given: Any) -> None:
+        for name, declared in options_of(type(self)).items():
+            default = declared.default
+            value = given.get(name, default.copy() if isinstance(default, list | dict) else default)
+            setattr(self, name, value() if isinstance(value, type) else value)
+
+
+def options_of(kind: type[Section]) -> dict[str, Option]:
+    """The declared keys of a section, in order."""
+    return {name: declared for name, declared in vars(kind).items() if isinstance(declared, Option)}
+
+
+class Preset(Section):
     """A model under a name of your own: [models.NAME]."""
 
     kind: Literal["openai", "embedded", "scripted"] = option(
@@ -37,8 +55,7 @@ class Preset:
     pause: float = option(0.0, "Seconds between the words of a scripted model.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class PriceTag:
+class PriceTag(Section):
     """Dollars for a million tokens of a model: [prices."MODEL"]."""
 
     input: float = option(0.0, "Dollars for a million prompt tokens.")
@@ -46,8 +63,7 @@ class PriceTag:
     cached: float | None = option(None, "Dollars for a million prompt tokens the server had cached; unset: as input.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Context:
+class Context(Section):
     """What of a conversation is sent to the model."""
 
     max_turns: int = option(40, "Turns that are sent at most; older exchanges leave the prompt, never the journal.")
@@ -57,8 +73,7 @@ class Context:
     summarize_evicted: bool = option(True, "Keep a short summary of what left the prompt.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Tokenize:
+class Tokenize(Section):
     """How tokens are counted."""
 
     use_endpoint: Literal["auto", "true", "false"] = option(
@@ -67,8 +82,7 @@ class Tokenize:
     timeout_ms: int = option(2000, "How long to wait for a count before estimating.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Network:
+class Network(Section):
     """Patience with servers."""
 
     connect_seconds: float = option(10.0, "Wait for a connection.")
@@ -77,8 +91,7 @@ class Network:
     retries: int = option(3, "Tries after the first when a server is busy or away, before anything was answered.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Cost:
+class Cost(Section):
     """Limits on money."""
 
     cap_at_dollars: float | None = option(
@@ -89,8 +102,7 @@ class Cost:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Embedded:
+class Embedded(Section):
     """The model that runs inside aish."""
 
     window: int = option(8192, "Context window in tokens.")
@@ -99,8 +111,7 @@ class Embedded:
     warm: bool = option(True, "Load it in the background once the prompt is shown.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class View:
+class View(Section):
     """How things look."""
 
     color: Literal["auto", "always", "never"] = option(
@@ -111,34 +122,30 @@ class View:
     keys: Literal["emacs", "vi"] = option("emacs", "Keys of the line editor.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Settings:
+class Settings(Section):
     """Everything that can be set."""
 
     model: str = option("embedded", "The preset to start with.")
     fallback: list[str] = option([], "Presets to try, in this order, when the chosen one cannot be reached.")
     rules: list[dict[str, str]] = option([], 'Presets by question: {match = "regular expression", model = "preset"}.')
-    context: Context = field(default_factory=Context)
-    tokenize: Tokenize = field(default_factory=Tokenize)
-    network: Network = field(default_factory=Network)
-    cost: Cost = field(default_factory=Cost)
-    embedded: Embedded = field(default_factory=Embedded)
-    view: View = field(default_factory=View)
-    models: dict[str, Preset] = field(default_factory=dict)
-    prices: dict[str, PriceTag] = field(default_factory=dict)
+    context: Context = option(Context, "")
+    tokenize: Tokenize = option(Tokenize, "")
+    network: Network = option(Network, "")
+    cost: Cost = option(Cost, "")
+    embedded: Embedded = option(Embedded, "")
+    view: View = option(View, "")
+    models: dict[str, Preset] = option({}, "")
+    prices: dict[str, PriceTag] = option({}, "")
 
 
 EMBEDDED = "embedded"  # the preset that is always there
-NAMED: dict[str, type] = {"models": Preset, "prices": PriceTag}  # tables whose keys the user chooses
+NAMED: dict[str, type[Section]] = {"models": Preset, "prices": PriceTag}  # tables whose keys the user chooses
 
 
-def describe(kind: Any, prefix: str = "") -> Iterable[tuple[str, Any, str]]:
+def describe(kind: type[Section], prefix: str = "") -> Iterator[tuple[str, Any, str]]:
     """Every key of a declaration with its default and the sentence that explains it."""
-    for declared in fields(kind):
-        default = declared.default
-        if declared.default_factory is not MISSING:
-            default = declared.default_factory()
-        if is_dataclass(default):
-            yield from describe(default, f"{prefix}{declared.name}.")
-        elif "about" in declared.metadata:
-            yield f"{prefix}{declared.name}", default, declared.metadata["about"]
+    for name, declared in options_of(kind).items():
+        if isinstance(declared.default, type):
+            yield from describe(declared.default, f"{prefix}{name}.")
+        elif declared.about:
+            yield f"{prefix}{name}", declared.default, declared.about

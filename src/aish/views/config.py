@@ -1,14 +1,13 @@
 """`aish config`: every value and where it comes from, a file to start with, and trust for project files."""
 
 import argparse
-import dataclasses
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from aish.conversation.program import Program
-from aish.settings.options import NAMED, Settings, describe
+from aish.settings.options import NAMED, Settings, describe, options_of
 from aish.settings.template import template, toml_value
 from aish.settings.trust import Trust
 from aish.storage.files import replace_file
@@ -69,8 +68,8 @@ def values(settings: Settings) -> Iterator[tuple[str, Any]]:
         yield key, value
     for table in NAMED:
         for name, entry in getattr(settings, table).items():
-            defaults = {f.name: f.default for f in dataclasses.fields(entry)}
-            for key, value in dataclasses.asdict(entry).items():
-                if value != defaults[key] and value != []:
+            for key, declared in options_of(NAMED[table]).items():
+                value = getattr(entry, key)
+                if value != declared.default:
                     quoted = name if name.replace("-", "").replace("_", "").isalnum() else f'"{name}"'
                     yield f"{table}.{quoted}.{key}", value
