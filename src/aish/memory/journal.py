@@ -9,6 +9,7 @@ import fcntl
 import os
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -51,7 +52,7 @@ class Journal:
     def add(self, turn: Turn, time: datetime, meta: dict[str, Any] | None = None) -> int:
         """Write one turn down and return its number. Raises `StoreTrouble`."""
         with self._lines.writing() as writer:
-            number = _number(writer.last()) + 1
+            number = self._last_number() + 1
             writer.write(_record(number, turn, time, meta or {}))
         self._end_live()
         return number
@@ -69,19 +70,24 @@ class Journal:
         """Take in what a killed program had shown of an answer, and return its number; 0 if there is nothing."""
         try:
             fd = os.open(self.live_path, os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
+        except FileNotFoundError:
             return 0
+        except OSError as error:
+            raise StoreTrouble(f"cannot read {self.live_path}: {error.strerror or error}") from error
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             header, _, text = os.read(fd, os.fstat(fd).st_size).partition(b"\n")
             shown = text.decode("utf-8", "ignore")
-            last = next(self._lines.read_back(), None)
-            if not shown or _number(last) >= int(header):
-                self.live_path.unlink(missing_ok=True)
-                return 0
-            return self.add(Turn(role="assistant", content=shown, state="interrupted"), time, {"recovered": True})
+            number = 0
+            if shown and not self._holds(int(header), for_keeping(shown)):
+                turn = Turn(role="assistant", content=shown, state="interrupted")
+                number = self.add(turn, time, {"recovered": True})
+            self.live_path.unlink(missing_ok=True)
+            return number
         except (BlockingIOError, ValueError):  # an answer is being given right now, or the file is not ours
             return 0
+        except OSError as error:
+            raise StoreTrouble(f"cannot read {self.live_path}: {error.strerror or error}") from error
         finally:
             os.close(fd)
 
@@ -105,9 +111,9 @@ class Journal:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(fd, 0)
-            number = _number(next(self._lines.read_back(), None)) + 1
+            number = self._last_number() + 1
             os.write(fd, b"%d\n" % number)  # tells a leftover from an answer that reached the journal
-        except OSError as error:
+        except (OSError, StoreTrouble) as error:
             os.close(fd)
             if isinstance(error, BlockingIOError):
                 raise StoreTrouble("another aish is answering in this conversation") from None
@@ -115,10 +121,19 @@ class Journal:
         return fd
 
     def _end_live(self) -> None:
-        if self._live is not None:
+        if self._live is not None:  # another program's is not ours to end
+            self.live_path.unlink(missing_ok=True)
             os.close(self._live)
             self._live = None
-        self.live_path.unlink(missing_ok=True)
+
+    def _last_number(self) -> int:
+        numbers = (record.get("n") for record in self._lines.read_back())
+        return next((number for number in numbers if isinstance(number, int)), 0)
+
+    def _holds(self, first: int, shown: str) -> bool:
+        """Did the answer that began like this reach the journal, as turn `first` or later?"""
+        since = takewhile(lambda entry: entry.number >= first, self.entries_back())
+        return any(entry.turn.role == "assistant" and entry.turn.content.startswith(shown) for entry in since)
 
 
 def new_id(now: datetime) -> str:
@@ -128,11 +143,6 @@ def new_id(now: datetime) -> str:
 
 def stamp(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _number(record: Record | None) -> int:
-    number = (record or {}).get("n", 0)
-    return number if isinstance(number, int) else 0
 
 
 def _record(number: int, turn: Turn, time: datetime, meta: dict[str, Any]) -> Record:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from aish.memory.journal import Entry, Journal, stamp
 from aish.storage.lines import Damage, LineFile
-from aish.values.errors import BadUsage, NotFound
+from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.text import one_line
 
 
@@ -68,7 +68,7 @@ class Shelf:
             if 1 <= int(wanted) <= len(listed):
                 return listed[int(wanted) - 1].id
         elif not wanted:
-            newest = next((id for id in self.ids() if next(self.open(id).entries_back(), None)), None)
+            newest = next((id for id in self.ids() if self._last(id)), None)
             if newest:
                 return newest
         else:
@@ -83,13 +83,19 @@ class Shelf:
         )
 
     def _listed(self, id: str, names: dict[str, str]) -> Listed | None:
-        journal = self.open(id)
-        last = next(journal.entries_back(), None)
+        journal, last = self.open(id), self._last(id)
         if last is None:
             return None
         first = next((e for e in islice(journal.entries(), 3) if e.turn.role == "user"), last)
         title = one_line(first.turn.content, 60)
         return Listed(id=id, name=names.get(id, ""), turns=last.number, time=last.time, title=title)
+
+    def _last(self, id: str) -> Entry | None:
+        """The newest turn, or None: there is none, or nobody can read the file, and `aish doctor` says so."""
+        try:
+            return next(self.open(id).entries_back(), None)
+        except StoreTrouble:
+            return None
 
 
 def window(journal: Journal, max_turns: int, max_chars: int, damage: Damage | None = None) -> list[Entry]:
@@ -125,5 +131,7 @@ def as_json(journal: Journal) -> Iterator[str]:
         record = {"conversation": journal.id, "turn": entry.number, "time": stamp(entry.time), "role": turn.role}
         record |= {"text": turn.content, "state": turn.state}
         if turn.tool_calls:
-            record["tool_calls"] = [{"name": c.name, "arguments": c.arguments} for c in turn.tool_calls]
+            record["tool_calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in turn.tool_calls]
+        if turn.call_id:
+            record["call_id"] = turn.call_id
         yield json.dumps(record, ensure_ascii=False) + "\n"

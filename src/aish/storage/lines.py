@@ -4,6 +4,7 @@ A line is a JSON object whose last field is the CRC-32 of the rest. Lines withou
 hand and are welcome; lines with a wrong one are damaged, skipped and counted, never deleted.
 """
 
+import errno
 import fcntl
 import json
 import os
@@ -32,7 +33,7 @@ def encode(record: Mapping[str, Any]) -> bytes:
 
 def decode(line: bytes) -> Record | None:
     """The record of one line without its checksum, or None if the line is damaged."""
-    line = line.strip()
+    line = line.strip().removeprefix(b"\xef\xbb\xbf")
     body = line
     if line[-_SUM_SIZE:].startswith(b',"crc":"'):
         body = line[:-_SUM_SIZE] + b"}"
@@ -74,23 +75,21 @@ class LineFile:
     def writing(self, *, sync: bool = True) -> Iterator["Writer"]:
         """Hold the file alone: what is read and written inside belongs together."""
         try:
-            new = not self.path.exists()
-            if new:
-                make_directory(self.path.parent)
-            flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            fd = os.open(self.path, flags, 0o600)
+            make_directory(self.path.parent)
+            fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise StoreTrouble(f"cannot open {self.path} for writing: {error.strerror or error}") from error
         try:
             _lock(fd, self.path)
             writer = Writer(fd, self.path)
             writer.set_torn_tail_aside()
-            if self._first and writer.size == 0:
+            fresh = writer.size == 0
+            if self._first and fresh:
                 writer.write(self._first())
             yield writer
             if sync:
                 writer.sync()
-            if new:
+            if fresh:
                 sync_directory(self.path.parent)
         except OSError as error:
             raise StoreTrouble(f"cannot write {self.path}: {error.strerror or error}") from error
@@ -132,10 +131,6 @@ class Writer:
         self._path = path
         self.size = os.fstat(fd).st_size
 
-    def last(self) -> Record | None:
-        """The newest whole record, read under the lock."""
-        return next(LineFile(self._path).read_back(), None)
-
     def write(self, record: Mapping[str, Any]) -> None:
         line = encode(record)
         try:
@@ -160,13 +155,11 @@ class Writer:
             os.write(self._fd, b"\n")
             self.size += 1
             return
-        aside = os.open(
-            self._path.with_name(self._path.name + ".torn"),
-            os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC,
-            0o600,
-        )
+        name = self._path.with_name(self._path.name + ".torn")
+        aside = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            os.write(aside, torn + b"\n")
+            if os.write(aside, torn + b"\n") <= len(torn):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(aside)
         finally:
             os.close(aside)

@@ -1,0 +1,225 @@
+"""The live file: what was shown of an answer survives the end of the program that gave it."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from fake_server import FakeServer, Say, sse
+from world import AISH, World, at
+
+from aish.memory.journal import Journal
+from aish.values.errors import StoreTrouble
+from aish.values.turns import Turn
+
+NOW = at("2026-11-15T19:09:46.123")
+QUESTION = Turn(role="user", content="why?")
+ANSWER = Turn(role="assistant", content="because")
+ANSWERING = """
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from aish.memory.journal import Journal
+from aish.values.turns import Turn
+journal = Journal(Path(sys.argv[1]), "talk")
+journal.add(Turn(role="user", content="why?"), datetime.now(UTC))
+for piece in sys.argv[2:]:
+    journal.show(piece)
+print("shown", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def answering(directory: Path, *pieces: str) -> Iterator[subprocess.Popen[str]]:
+    """Another program in the middle of an answer, of which `pieces` were shown; killed in the end."""
+    command = [sys.executable, "-c", ANSWERING, str(directory), *pieces]
+    child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdin
+    assert child.stdout
+    with child.stdin, child.stdout:
+        try:
+            assert child.stdout.readline() == "shown\n"
+            yield child
+        finally:
+            child.kill()
+            child.wait(10)
+
+
+def told(journal: Journal) -> list[tuple[int, str, str, str]]:
+    """All turns: number, role, state and text."""
+    return [(e.number, e.turn.role, e.turn.state, e.turn.content) for e in journal.entries()]
+
+
+@pytest.mark.proves("P5", "N24")
+def test_what_the_real_program_had_shown_when_it_was_killed_is_in_the_next_one(world: World) -> None:
+    """The terminal was closed, the machine ran out of memory: what was on the screen is kept, as interrupted."""
+    never = sse("The sky ", "is blüe", " because of light")
+    never.pieces = [*never.pieces[:2], b"data: never sent"]
+    with FakeServer(paths={"/v1/chat/completions": Say(pieces=never.pieces, hold=threading.Event())}) as server:
+        world.configure(f'model = "far"\n[models.far]\nendpoint = "{server.url}/v1"\nmodel = "x"\nkind = "openai"\n')
+        shell = subprocess.Popen(
+            [*AISH, "why is the sky blue?"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=world.environment(),
+            cwd=world.directory,
+        )
+        assert shell.stdout
+        shown = b""
+        try:
+            while "is blüe".encode() not in shown:
+                piece = os.read(shell.stdout.fileno(), 1000)
+                assert piece, shown
+                shown += piece
+        finally:
+            shell.kill()
+            shell.communicate(timeout=10)
+
+    (path,) = world.journals()
+    journal = Journal(path.parent, path.stem)
+    assert told(journal) == [(1, "user", "complete", "why is the sky blue?")]
+    session = world.session()
+    total, notices = session.resume(path.stem)
+    assert total == 2
+    assert [notice.text for notice in notices] == [
+        "the last answer was cut short when aish ended; what was shown of it is kept"
+    ]
+    assert told(journal)[1:] == [(2, "assistant", "interrupted", "The sky is blüe")]
+    assert session.resume(path.stem) == (2, [])
+
+
+@pytest.mark.proves("P5", "N24")
+def test_an_answer_is_recovered_once(tmp_path: Path) -> None:
+    """It was shown once. The turn says that it is a rest, and the live file is gone."""
+    journal = Journal(tmp_path, "talk")
+    with answering(tmp_path, "one ", "two\n", "thrée") as child:
+        child.kill()
+        child.wait(10)
+    left = journal.live_path.read_bytes()
+    assert journal.live_path.stat().st_mode & 0o777 == 0o600
+
+    assert journal.recover(NOW) == 2
+    assert journal.recover(NOW) == 0
+    journal.live_path.write_bytes(left)  # as if the program had been killed while it recovered
+    assert Journal(tmp_path, "talk").recover(NOW) == 0
+
+    assert told(journal) == [(1, "user", "complete", "why?"), (2, "assistant", "interrupted", "one two\nthrée")]
+    assert next(journal.entries_back()).meta == {"recovered": True}
+    assert [path.name for path in tmp_path.iterdir()] == ["talk.jsonl"]
+
+
+def test_an_answer_that_is_still_being_given_is_left_alone(tmp_path: Path) -> None:
+    """Another terminal is not dead; it says so when two want to answer at once."""
+    journal = Journal(tmp_path, "talk")
+    with answering(tmp_path, "one "):
+        assert journal.recover(NOW) == 0
+        with pytest.raises(StoreTrouble, match="another aish is answering in this conversation"):
+            journal.show("mine")
+        assert journal.live_path.read_bytes() == b"2\none "
+    assert journal.recover(NOW) == 2
+    assert told(journal)[-1] == (2, "assistant", "interrupted", "one ")
+
+
+@pytest.mark.proves("P5")
+def test_a_question_asked_meanwhile_in_another_terminal_costs_nothing_that_was_shown(tmp_path: Path) -> None:
+    """Its turn takes the next number, but it is not the answer, and the live file is not its own."""
+    journal = Journal(tmp_path, "talk")
+    with answering(tmp_path, "one "):
+        assert journal.add(Turn(role="user", content="meanwhile"), NOW) == 2
+        assert journal.live_path.exists()
+    assert journal.recover(NOW) == 3
+    assert told(journal)[1:] == [(2, "user", "complete", "meanwhile"), (3, "assistant", "interrupted", "one ")]
+
+
+@pytest.mark.proves("N24")
+def test_a_crash_between_the_journal_and_the_end_of_the_live_file_gives_no_second_answer(tmp_path: Path) -> None:
+    """The whole answer is in the journal already, and it is complete."""
+    journal = Journal(tmp_path, "talk")
+    journal.add(QUESTION, NOW)
+    journal.show("beca")
+    journal.show("use")
+    left = journal.live_path.read_bytes()
+    journal.add(ANSWER, NOW)
+    assert not journal.live_path.exists()
+    journal.live_path.write_bytes(left)
+
+    assert Journal(tmp_path, "talk").recover(NOW) == 0
+
+    assert told(journal) == [(1, "user", "complete", "why?"), (2, "assistant", "complete", "because")]
+    assert not journal.live_path.exists()
+
+
+@pytest.mark.parametrize(
+    ("left", "recovered"),
+    [
+        ("2\nschön".encode(), "schön"),
+        ("2\nschö".encode()[:-1], "sch"),
+        ("2\nüber \U0001f600".encode()[:-2], "über "),
+        (b"2\nodd \xff bytes", "odd  bytes"),
+        (b"2\nnul \x00 and \x1b[31mred", "nul ␀ and ␛[31mred"),
+        (b"2\n", ""),
+        (b"2", ""),
+        (b"", ""),
+        (b"not ours\ntext", ""),
+    ],
+)
+def test_a_live_file_cut_anywhere_gives_what_can_be_read_of_it(tmp_path: Path, left: bytes, recovered: str) -> None:
+    """The last character may be half there; the rest of the answer must not be lost for it."""
+    journal = Journal(tmp_path, "talk")
+    journal.add(QUESTION, NOW)
+    journal.live_path.write_bytes(left)
+
+    assert journal.recover(NOW) == (2 if recovered else 0)
+
+    assert [content for *_, content in told(journal)] == ["why?", *([recovered] if recovered else [])]
+
+
+def test_a_rest_left_by_a_crash_does_not_mix_with_the_next_answer(tmp_path: Path) -> None:
+    """A new answer begins with an empty live file."""
+    journal = Journal(tmp_path, "talk")
+    journal.add(QUESTION, NOW)
+    journal.live_path.write_bytes(b"1\nan old and much longer answer")
+
+    journal.show("new")
+
+    assert journal.live_path.read_bytes() == b"2\nnew"
+
+
+def test_trouble_with_one_answer_does_not_stop_the_next(tmp_path: Path) -> None:
+    """What was opened for the answer that failed must not hold the conversation for ever."""
+    journal = Journal(tmp_path, "talk")
+    journal.path.mkdir()
+    with pytest.raises(StoreTrouble, match="Is a directory"):
+        journal.show("lost")
+    journal.path.rmdir()
+
+    journal.show("found")
+
+    assert journal.live_path.read_bytes() == b"1\nfound"
+
+
+def test_a_live_file_that_cannot_be_read_is_trouble_that_is_said(tmp_path: Path) -> None:
+    """Going on with a conversation must neither break off nor pass over what may be lost."""
+    journal = Journal(tmp_path, "talk")
+    journal.add(QUESTION, NOW)
+    journal.live_path.mkdir()
+
+    with pytest.raises(StoreTrouble, match=r"talk\.live"):
+        journal.recover(NOW)
+
+
+def test_control_bytes_of_an_answer_are_visible_in_what_is_kept(tmp_path: Path) -> None:
+    """The live file is shown to nobody before it is recovered, and then it must not steer a terminal."""
+    journal = Journal(tmp_path, "talk")
+    journal.show("a\x1b[2Jb\ud800c")
+    assert journal.live_path.read_bytes() == "1\na␛[2Jb\ufffdc".encode()
+
+    journal.add(Turn(role="assistant", content="a\x1b[2Jb\ud800c", state="interrupted"), NOW)
+
+    assert told(journal) == [(1, "assistant", "interrupted", "a␛[2Jb\ufffdc")]
