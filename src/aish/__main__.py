@@ -1,5 +1,6 @@
 """The door. `--version` is answered here, before anything else is loaded."""
 
+import os
 import sys
 
 from aish import __version__
@@ -8,7 +9,11 @@ from aish import __version__
 def main() -> int:
     """Run aish with the arguments of this process."""
     if sys.argv[1:] in (["--version"], ["-V"]):
-        print(f"aish {__version__}")
+        try:
+            print(f"aish {__version__}", flush=True)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            return 141
         return 0
     from aish.cli import run  # here, so that --version costs no more than Python itself
 

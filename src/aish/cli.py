@@ -1,9 +1,10 @@
 """The command line: `aish` starts the shell, `aish "…"` answers one question, `aish VERB` does one thing."""
 
 import argparse
+import io
 import os
+import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
@@ -13,7 +14,8 @@ from aish import __version__
 from aish.places import Places, find_places, find_project
 from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
 from aish.values.errors import AishError, BadUsage
-from aish.views.exits import INTERRUPTED, exit_code
+from aish.views.crash import file_report
+from aish.views.exits import BUG, INTERRUPTED, exit_code
 from aish.views.screen import Screen
 
 PROJECT_FILE = ".aish.toml"
@@ -28,9 +30,13 @@ VERBS = {  # verb → module and function, loaded when it is used
 
 def run(arguments: Sequence[str]) -> int:
     """Run and return the exit code. Nothing gets out of here but a code and lines a person can read."""
+    _mend_streams()
     screen = Screen()
     try:
-        return _dispatch(list(arguments))
+        try:
+            return _dispatch(list(arguments))
+        finally:
+            sys.stdout.flush()  # here, where a reader that has gone can still be told from a bug
     except AishError as error:
         screen.note(str(error), warning=True)
         return exit_code(error)
@@ -40,14 +46,24 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
     except Exception:  # the outermost loop: a bug is told in one line, with the details in a file
-        screen.note(_file_report(), warning=True)
-        return 70
+        screen.note(file_report(), warning=True)
+        return BUG
+
+
+def _mend_streams() -> None:
+    """Streams that were closed become /dev/null; characters that an encoding lacks become question marks."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  # for the rest of the run
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _dispatch(arguments: list[str]) -> int:
     if any(word in VERBS for word in arguments):
         options, rest = _common().parse_known_args(arguments)
-        if rest[0] in VERBS:
+        if rest and rest[0] in VERBS:
             module, name = VERBS[rest[0]]
             return int(getattr(import_module(module), name)(_program(options), rest[1:]))
     options = _parser().parse_args(arguments)
@@ -76,15 +92,17 @@ def _shell(options: argparse.Namespace) -> int:
     rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _report(screen, loaded, places)
     if rich:  # the prompt is there before the editor is: what is typed meanwhile is not lost
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
         model = loaded.settings.model
         sys.stdout.write(screen.styled(view.prompt.replace("{model}", model), "prompt"))
         sys.stdout.flush()
     program = import_module("aish.wiring").build(loaded, places, cwd)
     session = _session(program, options)
     repl = import_module("aish.views.repl")
-    editor = repl.make_editor(program, import_module("aish.views.line_editor").LineEditor if rich else None)
+    editor = repl.make_editor(program, session, import_module("aish.views.line_editor").LineEditor if rich else None)
     if rich:
         sys.stdout.write("\r")
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     return int(repl.Repl(program, session, editor, screen).run())
 
 
@@ -111,7 +129,7 @@ def load_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     user, problems = read_file(places.config_file)
     layers: list[Layer | None] = [user]
     project_file = find_project(cwd) / PROJECT_FILE
-    if project_file.is_file():
+    if os.access(project_file, os.R_OK):
         if import_module("aish.settings.trust").Trust(places.trusted).holds(project_file):
             project, more = read_file(project_file)
             layers.append(project)
@@ -170,16 +188,3 @@ def _working_directory() -> Path:
         return Path.cwd()
     except FileNotFoundError:  # it was deleted under us
         return Path("/")
-
-
-def _file_report() -> str:
-    """Write the traceback where a bug report can take it from, and say where that is."""
-    error = traceback.format_exc()
-    path = find_places(os.environ).state / "crash.txt"
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_text(error, encoding="utf-8")
-        where = f"the details are in {path}"
-    except OSError:
-        where = error.rstrip().splitlines()[-1]
-    return f"aish has a bug and cannot go on; {where}. What was said before is in the journal."

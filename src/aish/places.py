@@ -1,6 +1,7 @@
 """Where files live: everything under `AISH_HOME`, or the XDG directories."""
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -51,12 +52,12 @@ class Places(NamedTuple):
 def find_places(env: Mapping[str, str]) -> Places:
     """The places for this environment. Relative XDG paths are ignored, as the standard says."""
     if env.get("AISH_HOME"):
-        home = Path(env["AISH_HOME"]).expanduser().absolute()
+        home = Path(os.path.expanduser(env["AISH_HOME"])).absolute()  # noqa: PTH111  # leaves `~nobody` as it is
         return Places(config=home / "config", data=home / "data", cache=home / "cache", state=home / "state")
     try:
         home, lasting = Path.home(), True
     except RuntimeError:  # no HOME, and the user database does not know us
-        home, lasting = Path(env.get("TMPDIR", "/tmp")) / f"aish-{os.getuid()}", False
+        home, lasting = _own(Path(env.get("TMPDIR", "/tmp")) / f"aish-{os.getuid()}"), False
 
     def xdg(name: str, default: str) -> Path:
         path = Path(env.get(name, ""))
@@ -71,9 +72,24 @@ def find_places(env: Mapping[str, str]) -> Places:
     )
 
 
+def _own(path: Path) -> Path:
+    """A directory in a place that everybody can write to; one that somebody else made is left alone."""
+    try:
+        path.mkdir(mode=0o700, exist_ok=True)
+        found = path.lstat()
+        if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077:
+            return path
+    except OSError:
+        pass
+    return Path("/nonexistent/aish")
+
+
 def find_project(directory: Path) -> Path:
     """The project a directory belongs to: the nearest parent with `.git` or `.aish.toml`, else itself."""
     for candidate in (directory, *directory.parents):
-        if (candidate / ".git").exists() or (candidate / ".aish.toml").exists():
-            return candidate
+        try:
+            if (candidate / ".git").exists() or (candidate / ".aish.toml").exists():
+                return candidate
+        except PermissionError:  # not ours to look into
+            break
     return directory

@@ -73,7 +73,7 @@ async def sessions(shell: Shell, words: str) -> str:
         name = f"[{item.name}] " if item.name else ""
         when = item.time.astimezone().strftime("%Y-%m-%d %H:%M")
         turns = f"{item.turns} turn{'' if item.turns == 1 else 's'}"
-        title = one_line(f"{name}{item.title}", max(shell.width - 36, 10))
+        title = one_line(f"{name}{item.title}", max(shell.width - 34, 6))
         rows.append(f"{place:>3}{mark} {when}  {turns:>9}  {title}")
     return "\n".join(rows)
 
@@ -147,18 +147,18 @@ def _shown(role: str, text: str, width: int) -> str:
 def _number(words: str, default: int) -> int:
     if not words:
         return default
-    if not words.isdecimal() or not 1 <= int(words[:9]) <= 1_000_000:
+    if not words.isdecimal() or len(words) > 7 or not 1 <= int(words) <= 1_000_000:
         raise BadUsage(f"expected a number from 1 up, got {words!r}")
     return int(words)
 
 
 def _write(path: Path, pieces: Iterator[str]) -> str:
-    path = path.expanduser()
     try:
+        path = path.expanduser()
         with path.open("x", encoding="utf-8") as file:
             file.writelines(pieces)
     except FileExistsError:
         raise BadUsage(f"{path} exists already; choose another name") from None
-    except OSError as error:
-        raise StoreTrouble(f"cannot write {path}: {error.strerror or error}") from error
+    except (OSError, ValueError, RuntimeError) as error:  # the last two: a NUL in it, a user that does not exist
+        raise StoreTrouble(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
     return f"written to {path}"

@@ -3,12 +3,13 @@
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
+from aish.context.eviction import Size
 from aish.context.tally import PER_MESSAGE, PromptSize
 from aish.conversation.session import Session
 from aish.model.backend import Backend
 from aish.model.cost import Call, worst_case
 from aish.values.errors import StoreTrouble
-from aish.values.events import Notice, Usage
+from aish.values.events import ChatRequest, Notice, Usage
 
 _LIKELY_ANSWER = 1000  # tokens assumed for an answer without a limit of its own
 
@@ -39,6 +40,17 @@ async def confirm_cost(
                 f"${cap:g}. Ask all the same?"
             )
     return True
+
+
+async def affordable(session: Session, backend: Backend, request: ChatRequest) -> bool:
+    """Whether a call that nobody can be asked about stays below the caps."""
+
+    async def no(_: str) -> bool:
+        return False
+
+    text = "".join(str(message["content"]) for message in request.messages)
+    size = PromptSize(blocks=(), exchanges=(Size(turns=1, tokens=await backend.tokenizer.count(text)),))
+    return await confirm_cost(session, backend, size, no)
 
 
 def settle(
@@ -85,7 +97,8 @@ def _compare(session: Session, backend: Backend, size: PromptSize, reported: Usa
     characters = sum(len(block.text) for block in size.blocks) + sum(
         len(turn.content) for turn in session.history.turns
     )
-    session.estimates.refine(backend.model_name, characters, reported.prompt_tokens - PER_MESSAGE * messages)
+    if session.remembers:
+        session.estimates.refine(backend.model_name, characters, reported.prompt_tokens - PER_MESSAGE * messages)
     off = reported.prompt_tokens - size.total
     if abs(off) <= 200 or abs(off) <= 0.1 * size.total:
         return []

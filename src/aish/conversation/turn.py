@@ -18,6 +18,7 @@ from aish.model.backend import Answering, Backend, stream_with_fallback
 from aish.values.events import (
     ChatRequest,
     Failed,
+    Finished,
     Notice,
     ReasoningPiece,
     Switched,
@@ -41,7 +42,12 @@ class Answer:
     text: list[str] = field(default_factory=list)
     usage: Usage | None = None
     failure: Failed | None = None
+    cut: bool = False
     started: float = field(default_factory=time.monotonic)
+
+    @property
+    def state(self) -> State:
+        return "failed" if self.failure else "interrupted" if self.cut else "complete"
 
 
 async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncGenerator[TurnEvent]:
@@ -61,17 +67,16 @@ async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncG
             yield notice
         if fitting != question:
             yield Notice(f"the message is too long for the model: {len(question) - len(fitting):,} characters left out")
+        if chain[0] != session.model:
+            yield Notice(f"{answer.backend.label} answers this one, by a rule")
         size, notices = await make_room(session, answer.backend, limits)
         for notice in notices:
             yield notice
-        if not await confirm_cost(session, answer.backend, size, confirm):
-            answer.failure = Failed("not asked: it could cost more than the cap", "refused")
-        else:
-            async with aclosing(ask(session, chain, answer)) as events:
-                async for event in events:
-                    yield event
+        async with aclosing(ask(session, chain, answer, size, confirm)) as events:
+            async for event in events:
+                yield event
         recorded = True
-        done, notices = finish(session, asked, answer, size, "failed" if answer.failure else "complete")
+        done, notices = finish(session, asked, answer, size, answer.state)
         for notice in notices:
             yield notice
         yield done
@@ -91,7 +96,7 @@ async def fit_question(question: str, limits: Limits, backend: Backend) -> str:
         if tokens <= share:
             break
         fitting = clip(question, len(fitting) * share // tokens)
-    return fitting
+    return fitting if len(fitting) < len(question) else question  # the mark of a cut is longer than little is
 
 
 async def make_room(session: Session, backend: Backend, limits: Limits) -> tuple[PromptSize, list[Notice]]:
@@ -114,7 +119,9 @@ async def make_room(session: Session, backend: Backend, limits: Limits) -> tuple
     return size, notices
 
 
-async def ask(session: Session, chain: list[str], answer: Answer) -> AsyncGenerator[TurnEvent]:
+async def ask(
+    session: Session, chain: list[str], answer: Answer, size: PromptSize, confirm: Confirm
+) -> AsyncGenerator[TurnEvent]:
     """Stream the answer. A server that refuses the tool role is asked again without it."""
 
     def request_for(backend: Backend) -> ChatRequest:
@@ -126,6 +133,7 @@ async def ask(session: Session, chain: list[str], answer: Answer) -> AsyncGenera
         messages = render(compose(session.blocks()), session.history.turns, use_tool_role=tool_role)
         return ChatRequest(messages=messages, max_tokens=backend.max_tokens)
 
+    allowed: set[str] = set()
     while True:
         answer.failure = None
         async with aclosing(stream_with_fallback(chain, session.open_backend, request_for)) as events:
@@ -144,6 +152,15 @@ async def ask(session: Session, chain: list[str], answer: Answer) -> AsyncGenera
                         yield Notice(f"{old}: {reason}; going on with {new}", warning=True)
                     case Answering(backend):
                         answer.backend = backend
+                        if backend.name not in allowed and not await confirm_cost(session, backend, size, confirm):
+                            answer.failure = Failed("not asked: it could cost more than the cap", "declined")
+                            return
+                        allowed.add(backend.name)
+                    case Finished("length"):
+                        answer.cut = True
+                        yield Notice(
+                            "the answer was cut at its greatest length; raise max_tokens for more", warning=True
+                        )
                     case ToolPiece():
                         pass  # no tools are offered yet, so a call is the model's imagination
                     case Failed():
@@ -160,7 +177,7 @@ def finish(
     session: Session, asked: Turn, answer: Answer, size: PromptSize | None, state: State
 ) -> tuple[TurnDone, list[Notice]]:
     """Record what came of the question: in the history, the journal and the bill."""
-    text = "".join(answer.text)
+    text = for_keeping("".join(answer.text))
     usage, dollars, notices = settle(session, answer.backend, size, answer.usage, text)
     turn = Turn(role="assistant", content=text, state=state)
     if text:

@@ -3,7 +3,7 @@
 from contextlib import aclosing
 
 from aish.context.blocks import compose
-from aish.conversation.bill import enter
+from aish.conversation.bill import affordable, enter
 from aish.conversation.session import Session
 from aish.values.events import ChatRequest, Finished, TextPiece, Usage
 from aish.values.text import clip
@@ -28,6 +28,8 @@ async def summarize_evicted(session: Session) -> None:
         messages=({"role": "user", "content": f"{_ORDER}\n\n{_transcript(session.summary, turns)}"},),
         max_tokens=SUMMARY_TOKENS,
     )
+    if not await affordable(session, backend, request):
+        return
     text, usage, whole = "", None, False
     async with aclosing(backend.model.stream(request)) as events:
         async for event in events:
@@ -40,7 +42,7 @@ async def summarize_evicted(session: Session) -> None:
                     whole = True
     if usage:
         enter(session, backend, usage, backend.price.of(usage) if backend.price else None, "summary")
-    if not whole or not text.strip():
+    if not whole or not text.strip() or session.evicted[: len(turns)] != turns:  # the last: begun anew meanwhile
         return
     session.summary = clip(text.strip(), SUMMARY_CHARS)
     del session.evicted[: len(turns)]

@@ -138,7 +138,8 @@ class Journal:
 
 def new_id(now: datetime) -> str:
     """The name of a new conversation: sorts by time, and two at once do not collide."""
-    return f"{now.astimezone(UTC):%Y%m%d-%H%M%S}-{os.urandom(3).hex()}"
+    utc = now.astimezone(UTC)
+    return f"{utc:%Y%m%d-%H%M%S}-{utc.microsecond:05x}{os.urandom(3).hex()}"
 
 
 def stamp(time: datetime) -> str:

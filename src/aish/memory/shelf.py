@@ -63,7 +63,7 @@ class Shelf:
 
     def find(self, wanted: str = "") -> str:
         """The id of a conversation by list number, name or beginning of its id; by default the newest."""
-        if wanted.isdecimal() and int(wanted) < 10_000:
+        if wanted.isdecimal() and len(wanted) < 5:
             listed = self.list(int(wanted))
             if 1 <= int(wanted) <= len(listed):
                 return listed[int(wanted) - 1].id

@@ -120,7 +120,12 @@ async def send(
     method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience, *, proxy: str | None = None
 ) -> Reply:
     """Send one request and wait for the head of the response. Raises `HttpTrouble`."""
-    target = urlsplit(url)
+    try:
+        target = urlsplit(url)
+        target.port  # noqa: B018  # raises for a port that is none
+        (target.hostname or "").encode("idna")
+    except ValueError as error:
+        raise HttpTrouble(f"{url!r} is not an http(s) address: {error}") from None
     if target.scheme not in ("http", "https") or not target.hostname:
         raise HttpTrouble(f"{url!r} is not an http(s) address")
     if proxy is None:

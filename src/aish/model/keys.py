@@ -41,7 +41,7 @@ async def _find(env: str, file: str, command: str) -> str:
 def _read_file(file: str) -> str:
     try:
         return Path(file).expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, RuntimeError) as error:
         raise NoKey(f"cannot read the key from {file}: {error}") from None
 
 

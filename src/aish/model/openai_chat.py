@@ -167,7 +167,10 @@ def merged(chunks: list[bytes]) -> list[ModelEvent]:
 def api_root(endpoint: str) -> str:
     """Where `/chat/completions` hangs: the endpoint as given, or its `/v1` if it names a bare server."""
     endpoint = endpoint.rstrip("/")
-    return endpoint if urlsplit(endpoint).path else f"{endpoint}/v1"
+    try:
+        return endpoint if urlsplit(endpoint).path else f"{endpoint}/v1"
+    except ValueError:  # said when it is asked
+        return endpoint
 
 
 def server_root(endpoint: str) -> str:

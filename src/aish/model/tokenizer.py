@@ -133,7 +133,10 @@ async def fetch_json(method: str, url: str, key: FindKey = no_key, body: bytes =
 
 
 def is_loopback(endpoint: str) -> bool:
-    host = urlsplit(endpoint).hostname or ""
+    try:
+        host = urlsplit(endpoint).hostname or ""
+    except ValueError:
+        return False
     return host in LOOPBACK or host.startswith("127.")
 
 

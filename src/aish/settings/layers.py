@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, options_of
 
@@ -100,7 +100,9 @@ def load(layers: Iterable[Layer]) -> Loaded:
     good: dict[str, Any] = {}
     origins: dict[str, str] = {}
     problems: list[Problem] = []
+    texts: dict[str, str] = {}
     for layer in layers:
+        texts[layer.origin] = layer.text
         for key, value in flatten(layer.values):
             wanted = type_of(key)
             problem = _unknown(key) if wanted is None else mismatch(value, wanted)
@@ -110,17 +112,18 @@ def load(layers: Iterable[Layer]) -> Loaded:
                 continue
             good[key] = str(value).lower() if isinstance(value, bool) and wanted is not bool else value
             origins[key] = layer.origin
-    problems += _check_names(good, origins)
+    problems += _check_names(good, origins, texts)
     return Loaded(settings=_build(good), origins=origins, problems=tuple(problems))
 
 
-def _check_names(good: dict[str, Any], origins: Mapping[str, str]) -> list[Problem]:
+def _check_names(good: dict[str, Any], origins: Mapping[str, str], texts: Mapping[str, str]) -> list[Problem]:
     """Presets that do not exist and patterns that do not compile are taken out again, and said."""
     known = {EMBEDDED, *(split_key(key)[1] for key in good if key.startswith("models."))}
     problems = []
 
     def reject(key: str, message: str) -> None:
-        problems.append(Problem(origin=origins[key], key=key, message=message))
+        line = line_of(texts[origins[key]], key)
+        problems.append(Problem(origin=origins[key], key=key, message=message, line=line))
 
     if good.get("model", EMBEDDED) not in known and origins["model"] != COMMAND_LINE:
         reject("model", f"there is no model {good.pop('model')!r}; {EMBEDDED} answers instead")
@@ -149,7 +152,7 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, 
     """Tables as dotted keys. Names in [models] and [prices] may hold dots themselves, so they are quoted."""
     for name, value in values.items():
         key = f"{prefix}{_quote(name)}"
-        if isinstance(value, dict) and (value or key in NAMED):
+        if isinstance(value, dict):  # an empty table says nothing
             yield from flatten(value, f"{key}.")
         else:
             yield key, value
@@ -180,10 +183,14 @@ def _is_section(kind: Any) -> bool:
 
 def mismatch(value: Any, wanted: Any) -> str:
     """What is wrong with a value for a key of type `wanted`; nothing if it fits."""
-    choices = get_args(wanted) if isinstance(wanted, UnionType) else (wanted,)
+    choices = get_args(wanted) if _is_union(wanted) else (wanted,)
     if any(_fits(value, choice) for choice in choices):
         return ""
     return f"expected {_describe(wanted)}, got {_show(value)}"
+
+
+def _is_union(wanted: Any) -> bool:
+    return get_origin(wanted) in (Union, UnionType)  # `int | Literal[…]` is the former, `int | None` the latter
 
 
 def _fits(value: Any, wanted: Any) -> bool:
@@ -202,7 +209,7 @@ def _fits(value: Any, wanted: Any) -> bool:
 
 
 def _describe(wanted: Any) -> str:
-    if isinstance(wanted, UnionType):
+    if _is_union(wanted):
         return " or ".join(_describe(choice) for choice in get_args(wanted) if choice is not type(None))
     if get_origin(wanted) is Literal:
         return " or ".join(f'"{choice}"' for choice in get_args(wanted))

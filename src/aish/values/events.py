@@ -7,9 +7,9 @@ from typing import Literal, NamedTuple
 
 from aish.values.turns import Message, State, ToolCall
 
-Trouble = Literal["unreachable", "refused", "roles", "options", "broken", "missing"]
+Trouble = Literal["unreachable", "refused", "roles", "options", "broken", "missing", "declined"]
 """Why an answer failed: no server, the server said no, it cannot take our roles, it does not
-know an option we sent, it broke off or spoke garbage, or the model is not installed."""
+know an option we sent, it broke off or spoke garbage, the model is not installed, or the user said no."""
 
 
 class TextPiece(NamedTuple):

@@ -28,7 +28,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
         case "path":
             print(program.places.config_file)
         case "trust" | "distrust" as action:
-            file = Path(options.directory).expanduser() / ".aish.toml"
+            file = Path(options.directory) / ".aish.toml"
             trust = Trust(program.places.trusted)
             trust.give(file) if action == "trust" else trust.take(file)
             print(f"{file} is {'trusted as it is now' if action == 'trust' else 'no longer trusted'}")

@@ -16,6 +16,7 @@ from aish.settings.options import Preset
 from aish.storage.files import replace_file
 from aish.storage.lines import Damage, LineFile
 from aish.values.errors import AishError, StoreTrouble
+from aish.values.text import for_terminal
 from aish.views.exits import NOTHING, OK
 from aish.views.screen import Screen
 
@@ -43,7 +44,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
         screen = Screen(program.settings.view.color)
         for finding in findings:
             style = {"ok": "dim", "note": "prompt", "bad": "error"}[finding.state]
-            print(f"{screen.styled(f'{finding.state:<4}', style)} {finding.what:<14} {finding.text}")  # type: ignore[arg-type]  # the three styles above
+            print(f"{screen.styled(f'{finding.state:<4}', style)} {finding.what:<14} {for_terminal(finding.text)}")  # type: ignore[arg-type]  # the three styles above
     return NOTHING if any(finding.state == "bad" for finding in findings) else OK
 
 

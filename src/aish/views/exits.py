@@ -1,12 +1,14 @@
 """Exit codes that a script can use."""
 
 from aish.values.errors import AishError, BadUsage, NotFound, StoreTrouble
+from aish.values.events import TurnDone
 
 OK = 0
 NOTHING = 1  # nothing found, or declined
 USAGE = 2
 MODEL = 3  # the model could not be had
 STORE = 4
+BUG = 70
 INTERRUPTED = 130
 
 
@@ -19,3 +21,12 @@ def exit_code(error: AishError) -> int:
         case NotFound():
             return NOTHING
     return NOTHING
+
+
+def answer_code(done: TurnDone | None) -> int:
+    """How a question went."""
+    if done is None:
+        return MODEL
+    if done.trouble:
+        return NOTHING if done.trouble.trouble == "declined" else MODEL
+    return OK

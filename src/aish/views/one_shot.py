@@ -12,7 +12,7 @@ from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.values.errors import BadUsage
 from aish.values.events import Notice, TurnDone
-from aish.views.exits import MODEL, NOTHING, OK
+from aish.views.exits import answer_code
 from aish.views.screen import Screen
 
 MOST_INPUT = 16 << 20
@@ -49,11 +49,7 @@ def run(program: Program, session: Session, screen: Screen, question: str, *, as
     done = asyncio.run(ask())
     if as_json and done:
         print(json.dumps(_record(session, done), ensure_ascii=False))
-    if done is None:
-        return MODEL
-    if done.trouble:
-        return NOTHING if done.trouble.reason.startswith("not asked") else MODEL
-    return OK
+    return answer_code(done)
 
 
 def _record(session: Session, done: TurnDone) -> dict[str, object]:

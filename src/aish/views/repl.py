@@ -16,8 +16,9 @@ from aish.intake.line import ColonCommand, Question, read_line
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
+from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
-from aish.views.exits import MODEL, OK, exit_code
+from aish.views.exits import BUG, OK, answer_code, exit_code
 from aish.views.screen import Screen
 
 
@@ -43,7 +44,8 @@ class Repl:
                     line = self._read(runner)
                     if line is None:
                         break
-                    code = self._do(runner, line)
+                    if line.strip():
+                        code = self._do(runner, line)
             finally:
                 runner.run(self._program.close())
         return OK if self._interactive else code
@@ -75,6 +77,9 @@ class Repl:
             if not self._interactive:
                 raise
             self._screen.note("stopped; what came is kept")
+        except Exception:  # a bug in one command must not take the shell with it
+            self._screen.note(file_report(), warning=True)
+            return BUG
         return OK
 
     async def _ask(self, text: str) -> int:
@@ -83,7 +88,7 @@ class Repl:
         done: TurnDone | None = await self._screen.show(take_turn(self._shell.session, text, self._confirm))
         if self._shell.session.evicted:
             self._start(summarize_evicted(self._shell.session))
-        return MODEL if done is None or done.trouble else OK
+        return answer_code(done)
 
     async def _warm(self) -> None:
         """Load the embedded model while the user types the first question."""
@@ -99,6 +104,7 @@ class Repl:
         if not self._interactive:
             self._screen.note(f"{question} Nobody is there to ask, so: no.", warning=True)
             return False
+        self._screen.pause()
         sys.stderr.write(f"[aish] {question} [y/N] ")
         sys.stderr.flush()
         answer = await _typed_line()
@@ -130,7 +136,7 @@ def prompt_text(session: Session, screen: Screen) -> str:
     return screen.styled(session.settings.view.prompt.replace("{model}", session.model), "prompt")
 
 
-def make_editor(program: Program, line_editor: Callable[..., Editor] | None) -> Editor:
+def make_editor(program: Program, session: Session, line_editor: Callable[..., Editor] | None) -> Editor:
     """The editor for this terminal: the rich one where it was loaded, else the plain one."""
     if line_editor is None:
         return PlainEditor()
@@ -144,5 +150,5 @@ def make_editor(program: Program, line_editor: Callable[..., Editor] | None) -> 
         }
         return suggest(text, COMMANDS, words)
 
-    history = program.places.typed_history if program.places.lasting else None
+    history = program.places.typed_history if program.places.lasting and session.remembers else None
     return line_editor(history, suggestions, vi=program.settings.view.keys == "vi")

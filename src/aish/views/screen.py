@@ -21,6 +21,7 @@ class Screen:
     def __init__(self, color: str = "auto", *, show_reasoning: bool = False) -> None:
         self._color = color
         self._show_reasoning = show_reasoning
+        self._spinner: Spinner | None = None
 
     @property
     def width(self) -> int:
@@ -45,7 +46,9 @@ class Screen:
 
     async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
         """Show a turn as it happens, and return how it ended."""
-        spinner = Spinner() if sys.stderr.isatty() else None
+        self._spinner = spinner = (
+            Spinner() if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else None
+        )
         line_open, done = False, None
         try:
             async with aclosing(events):
@@ -72,6 +75,11 @@ class Screen:
         if done and done.trouble:
             self.note(done.trouble.reason, warning=True)
         return done
+
+    def pause(self) -> None:
+        """Stop what moves by itself, because a question is about to be put."""
+        if self._spinner:
+            self._spinner.stop()
 
     def _close(self, line_open: bool) -> bool:
         if line_open:
@@ -106,7 +114,7 @@ class Spinner:
 
 def colorful() -> bool:
     """Whether this terminal wants colours."""
-    return sys.stderr.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM", "dumb") != "dumb"
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
 class Bar:

@@ -1,0 +1,260 @@
+"""The colon commands, as somebody types them into the shell."""
+
+import json
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from world import World, at
+
+from aish.commands.manual import COMMANDS
+from aish.commands.shell import Shell
+from aish.intake.line import ColonCommand, Question, read_line
+from aish.values.errors import AishError
+
+pytestmark = pytest.mark.anyio
+
+
+class Typist:
+    """Types lines into a shell and reads what comes back."""
+
+    def __init__(self, world: World, *answers: str) -> None:
+        self._world = world
+        self.program = world.program(
+            {
+                "model": "script",
+                "models": {
+                    "script": {"kind": "scripted", "answers": list(answers)},
+                    "other": {"kind": "scripted", "answers": ["from the other"]},
+                },
+            }
+        )
+        self.clock = at("2026-05-04T12:00:00")
+        self.program.now = lambda: self.clock
+        self.session = self.program.session()
+        self.shell = Shell(program=self.program, session=self.session, confirm=self._confirm)
+
+    async def type(self, line: str) -> str:
+        self.clock += timedelta(seconds=1)
+        match read_line(line):
+            case ColonCommand(name, words):
+                try:
+                    return await COMMANDS.find(name).run(self.shell, words)
+                except AishError as error:
+                    return f"{type(error).__name__}: {error}"
+            case Question(text):
+                return (await self._world.ask(self.session, text)).text
+        return ""
+
+    async def types(self, *lines: str) -> list[str]:
+        return [await self.type(line) for line in lines]
+
+    async def _confirm(self, question: str) -> bool:
+        raise AssertionError(question)
+
+
+@pytest.mark.proves("P5")
+async def test_new_begins_another_journal_and_resume_brings_the_first_back(world: World) -> None:
+    """Nothing is ever lost by beginning something else."""
+    typist = Typist(world, "A1", "B1", "A2")
+    await typist.type("a1?")
+    first = typist.session.journal.id
+
+    assert await typist.types(":new", "b1?") == ["a new conversation", "B1"]
+    assert typist.session.journal.id != first
+    assert (await typist.type(":resume")).splitlines() == [
+        f"resumed {first}: 2 turns, 2 of them in the prompt",
+        "user: a1?",
+        "assistant: A1",
+    ]
+    assert await typist.type("a2?") == "A2"
+
+    assert world.journals()[0].stem == first
+    assert [turn.content for turn in typist.session.history.turns] == ["a1?", "A1", "a2?", "A2"]
+    assert len(world.journals()) == 2
+
+
+@pytest.mark.proves("P5")
+async def test_conversations_are_found_by_number_name_and_beginning_of_the_id(world: World) -> None:
+    """The list is numbered from the newest; a name belongs to the conversation that got it last."""
+    typist = Typist(world, *"ABC")
+    ids = []
+    for question in ("first?", "second?", "third?"):
+        await typist.types(":new", question)
+        ids.append(typist.session.journal.id)
+    assert await typist.type(":save work") == "this conversation is called work"
+
+    listed = (await typist.type(":sessions")).splitlines()
+    when = [at(f"2026-05-04T12:00:0{second}").astimezone().strftime("%Y-%m-%d %H:%M") for second in (6, 4, 2)]
+    assert listed == [
+        f"  1* {when[0]}    2 turns  [work] third?",
+        f"  2  {when[1]}    2 turns  second?",
+        f"  3  {when[2]}    2 turns  first?",
+    ]
+    assert (await typist.type(":sessions 1")).splitlines() == listed[:1]
+    for words, wanted in (("3", ids[0]), ("work", ids[2]), (ids[1], ids[1]), (ids[0][:-2], ids[0])):
+        assert (await typist.type(f":resume {words}")).startswith(f"resumed {wanted}: 2 turns")
+    await typist.type(":save work")
+    assert (await typist.type(":resume work")).startswith(f"resumed {ids[0]}")
+
+
+@pytest.mark.proves("P5")
+async def test_what_cannot_be_found_or_named_is_said_and_changes_nothing(world: World) -> None:
+    """Every refusal tells what to do instead."""
+    typist = Typist(world, "A")
+    assert await typist.types(":sessions", ":resume", ":history", ":export") == [
+        "no conversation is kept yet",
+        "NotFound: there is no other conversation to resume",
+        "nothing was said yet",
+        f"# Conversation {typist.session.journal.id}",
+    ]
+    await typist.type("a?")
+    here = typist.session.journal.id
+
+    assert await typist.types(":save", ":save 7", ":resume 2", ":resume nope", ":sessions many", ":history 0") == [
+        "BadUsage: a name is missing: :save NAME",
+        "BadUsage: a name needs at least one letter, because numbers mean places in the list",
+        "NotFound: no conversation '2'; :sessions lists them",
+        "NotFound: no conversation 'nope'; :sessions lists them",
+        "BadUsage: expected a number from 1 up, got 'many'",
+        "BadUsage: expected a number from 1 up, got '0'",
+    ]
+    assert typist.session.journal.id == here
+    assert [turn.content for turn in typist.session.history.turns] == ["a?", "A"]
+
+
+@pytest.mark.proves("P5")
+async def test_of_two_conversations_begun_within_one_second_the_later_is_the_newest(world: World) -> None:
+    """Scripts are fast: `--continue` and `:resume` must not throw a coin between two of their conversations."""
+    typist = Typist(world, *"ABCDEFGH")
+    for number in range(8):
+        typist.clock += timedelta(milliseconds=2) - timedelta(seconds=2)  # typing takes a second each
+        await typist.types(":new", f"question {number}")
+
+    rows = (await typist.type(":sessions")).splitlines()
+
+    assert [row.rsplit(" ", 1)[1] for row in rows] == [str(number) for number in reversed(range(8))]
+
+
+@pytest.mark.proves("P5", "N24")
+async def test_history_shows_the_last_turns_and_marks_those_that_did_not_end(world: World) -> None:
+    """Also turns that left the prompt, and also those from before a reset."""
+    typist = Typist(world, "A1", "half…", "!down", "A4")
+    await typist.types("q1", "q2", ":reset", "q3", "q4")
+
+    whole = ["user: q1", "assistant: A1", "user: q2", "assistant: half… [failed]"]
+    whole += ["user: q3", "assistant:  [failed]", "user: q4", "assistant: A4"]
+    assert (await typist.type(":history")).splitlines() == whole
+    assert (await typist.type(":history 3")).splitlines() == whole[-3:]
+
+
+@pytest.mark.proves("P5")
+async def test_export_writes_markdown_for_people_and_json_for_programs(world: World) -> None:
+    """Shown without a file name, written with one, and never over a file that is there."""
+    typist = Typist(world, "**Four**, says\nthe model.", "half…")
+    await typist.types("2+2?", "more")
+    id = typist.session.journal.id
+    times = ["2026-05-04T12:00:01.000Z", "2026-05-04T12:00:01.000Z", "2026-05-04T12:00:02.000Z"]
+
+    markdown = await typist.type(":export")
+    lines = [json.loads(line) for line in (await typist.type(":export json")).splitlines()]
+    target = world.directory / "talk of mine.md"
+    written, again = await typist.types(f":export md {target}", f":export {target}")
+    missing = await typist.type(f":export json {world.directory}/no/such/place")
+
+    assert markdown == (
+        f"# Conversation {id}\n"
+        "\n## You · 2026-05-04 12:00\n\n2+2?\n"
+        "\n## aish · 2026-05-04 12:00\n\n**Four**, says\nthe model.\n"
+        "\n## You · 2026-05-04 12:00\n\nmore\n"
+        "\n## aish · 2026-05-04 12:00, failed\n\nhalf…"
+    )
+    assert lines[:3] == [
+        {"conversation": id, "turn": number, "time": time, "role": role, "text": text, "state": "complete"}
+        for number, time, role, text in zip(
+            (1, 2, 3), times, ("user", "assistant", "user"), ("2+2?", "**Four**, says\nthe model.", "more"), strict=True
+        )
+    ]
+    assert (lines[3]["text"], lines[3]["state"]) == ("half…", "failed")
+    assert written == f"written to {target}"
+    assert target.read_text(encoding="utf-8") == markdown + "\n"
+    assert again == f"BadUsage: {target} exists already; choose another name"
+    assert missing.startswith("StoreTrouble: cannot write") and "No such file or directory" in missing
+
+
+async def test_context_draws_every_part_of_the_prompt_with_its_share(world: World) -> None:
+    """The rows add up to what is said above them, and with what is free to the whole budget."""
+    typist = Typist(world, "A1")
+    assert await typist.type(":tokens " + "w" * 40) == "10 tokens (estimated)"
+    await typist.type("q1")
+    typist.session.history.hold("x" * 400)
+
+    first, *rows = (await typist.type(":context")).splitlines()
+
+    parts = {row[:12].strip(): int(row.rsplit(None, 3)[1].replace(",", "")) for row in rows}
+    assert list(parts) == ["base", "2 turns", "held output", "marks", "free"]
+    used = sum(tokens for name, tokens in parts.items() if name != "free")
+    assert first.startswith(f"{used:,} of 4,096 tokens ({round(used / 40.96)} %), of unknown price")
+    assert used + parts["free"] == 4096
+    assert await typist.type(":tokens") == f"{used:,} tokens (estimated)"
+
+
+async def test_help_knows_every_command_and_explains_one(world: World) -> None:
+    """The list, the explanation and the manual come from the same words."""
+    typist = Typist(world)
+
+    lines = (await typist.type(":help")).splitlines()
+    one = await typist.type(":help :resume")
+
+    assert [line.split()[0] for line in lines[: len(list(COMMANDS))]] == [f":{command.name}" for command in COMMANDS]
+    resume = COMMANDS.find("resume")
+    assert one == f":resume [NUMBER|NAME|ID]\n{resume.summary}\n\n{resume.details}"
+    manual = Path(__file__).parents[2] / "docs" / "commands.md"
+    assert all(f"## `{command.usage}`" in manual.read_text(encoding="utf-8") for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        (":sess", "no conversation is kept yet"),
+        (":hi", "nothing was said yet"),
+        (":re", "NotFound: there is no command :re; did you mean :reset or :resume?"),
+        (":frobnicate now", "NotFound: there is no command :frobnicate; :help lists them"),
+        (":help frob", "NotFound: there is no command :frob; :help lists them"),
+        (":cost everything", "BadUsage: expected :cost, :cost detail or :cost all"),
+    ],
+)
+async def test_a_beginning_is_enough_and_a_mistake_gets_a_hint(world: World, line: str, answer: str) -> None:
+    """Nobody has to type or to remember a whole name."""
+    assert await Typist(world).type(line) == answer
+
+
+@pytest.mark.parametrize("line", [":q", ":quit", ":exit", ":qu"])
+async def test_every_way_to_leave_leaves(world: World, line: str) -> None:
+    """People type what they know from other shells."""
+    typist = Typist(world)
+
+    assert (await typist.type(line), typist.shell.leaving) == ("", True)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ":resume " + "9" * 5000,
+        ":history 000000001" + "9" * 5000,
+        ":export a\0b",
+        ":export ~nosuchuser/talk.md",
+        ":export md /",
+        ":save " + "x" * 100_000,
+        ":model \x1b[2J",
+        ":help " + "x" * 100_000,
+    ],
+    ids=lambda line: line[:12],
+)
+async def test_nothing_that_can_be_typed_after_a_colon_ends_the_shell(world: World, line: str) -> None:
+    """A slip in a command is answered by a line, not by a crash of the program."""
+    typist = Typist(world, "still here")
+
+    await typist.type(line)
+
+    assert await typist.type("hello?") == "still here"

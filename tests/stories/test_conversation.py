@@ -1,0 +1,227 @@
+"""What the model is told in a conversation: held output, what has to leave, what failed, what was cut."""
+
+from typing import Any
+
+import pytest
+from fake_server import Asked, FakeServer, Say, reply_json, sse
+from world import World, script_of
+
+from aish.conversation.session import Session
+from aish.values.turns import Message
+
+pytestmark = pytest.mark.anyio
+
+MARKS = 5  # tokens for the marks of a chat template around each message, and before the answer
+
+
+def said(messages: tuple[Message, ...] | list[Message]) -> list[tuple[str, str]]:
+    """Role and text of what was sent, without the system prompt."""
+    return [(message["role"], message["content"]) for message in messages if message["role"] != "system"]
+
+
+def kept(session: Session) -> list[tuple[str, str, str]]:
+    """Role, text and state of the turns in the journal."""
+    return [(entry.turn.role, entry.turn.content, entry.turn.state) for entry in session.journal.entries()]
+
+
+def tokens_of(messages: list[Message]) -> int:
+    """The size of a prompt for a tokenizer that takes every character for a token."""
+    return MARKS + sum(MARKS + len(message["content"]) for message in messages)
+
+
+def counting(text: str = "Yes.", off: int = 0) -> FakeServer:
+    """A server for which every character is a token, and which reports a prompt that is `off` from what it got."""
+
+    def answer(asked: Asked) -> Say:
+        return sse(text, usage=(tokens_of(asked.json["messages"]) + off, len(text)))
+
+    def tokenize(asked: Asked) -> Say:
+        return reply_json({"tokens": [0] * len(asked.json["content"])})
+
+    return FakeServer(answer, paths={"/tokenize": tokenize})
+
+
+def talk_to(world: World, server: FakeServer, **settings: Any) -> Session:
+    return world.session(settings={"model": "srv", "models": {"srv": {"endpoint": server.url}}, **settings})
+
+
+@pytest.mark.proves("C7", "C8", "C9")
+async def test_output_of_commands_waits_for_the_next_question_and_goes_in_front_of_it(world: World) -> None:
+    """Strict chat templates refuse two user turns in a row, so output never becomes a turn of its own."""
+    session = world.session(["first", "second"])
+    for output in ("a.txt\nb.txt", "", " \n", "exit 1"):
+        session.history.hold(output)
+    assert session.history.turns == ()
+
+    await world.ask(session, "why?")
+    await world.ask(session, "and now?")
+
+    carried = "[exec output]\na.txt\nb.txt\n[exec output]\nexit 1\n\nwhy?"
+    second = [("user", carried), ("assistant", "first"), ("user", "and now?")]
+    assert [said(request.messages) for request in script_of(session).requests] == [second[:1], second]
+    assert kept(session)[0] == ("user", carried, "complete")
+
+
+@pytest.mark.proves("C9")
+async def test_held_output_is_not_lost_with_an_answer_that_failed(world: World) -> None:
+    """The user ran the command once; that the server was down is no reason to make him run it again."""
+    session = world.session(["!down", "ok"])
+    session.history.hold("the only copy")
+
+    await world.ask(session, "what is this?")
+    session.history.hold("and more")
+    await world.ask(session, "once more")
+
+    carried = "[exec output]\nthe only copy\n[exec output]\nand more\n\nonce more"
+    assert said(script_of(session).requests[-1].messages) == [("user", carried)]
+
+
+@pytest.mark.proves("C16")
+async def test_more_than_max_turns_drops_the_oldest_exchange_and_says_so_in_one_line(world: World) -> None:
+    """What leaves the prompt is said, and nothing but the prompt loses it."""
+    session = world.session(["A1", "A2", "A3"], {"context": {"max_turns": 4}})
+    asked = [await world.ask(session, question) for question in ("q1", "q2", "q3")]
+
+    assert session.last_size is not None
+    line = f"2 older turns left the prompt ({session.last_size.total} of 4096 tokens)"
+    assert [each.notices for each in asked] == [[], [], [line]]
+    sent = said(script_of(session).requests[-1].messages)
+    assert sent == [("user", "q2"), ("assistant", "A2"), ("user", "q3")]
+    assert [text for _, text, _ in kept(session)] == ["q1", "A1", "q2", "A2", "q3", "A3"]
+
+
+@pytest.mark.proves("C16", "T15")
+async def test_an_exchange_leaves_when_the_budget_is_hit_not_before_and_not_after(world: World) -> None:
+    """Counted by the server's own tokenizer, what is sent fits, and one exchange more would not have fitted."""
+    with counting("y" * 100) as server:
+        session = talk_to(world, server, context={"token_budget": 1500})
+        lines = [(await world.ask(session, f"{number}" * 100)).notices for number in range(1, 8)]
+        prompts = [asked.json["messages"] for asked in server.chats()]
+
+    exchange = 2 * (MARKS + 100)
+    assert all(tokens_of(prompt) <= 1500 for prompt in prompts)
+    for prompt, notices in zip(prompts, lines, strict=True):
+        if notices:
+            assert notices == [f"2 older turns left the prompt ({tokens_of(prompt)} of 1500 tokens)"]
+            assert tokens_of(prompt) + exchange > 1500
+    assert [bool(notices) for notices in lines] == [False] * 4 + [True] * 3
+    assert all([m["role"] for m in prompt[1:]] == ["user", "assistant"] * 3 + ["user"] for prompt in prompts[4:])
+
+
+@pytest.mark.proves("T15")
+async def test_a_system_prompt_over_the_budget_is_said_once_with_its_sizes_and_the_answer_still_comes(
+    world: World,
+) -> None:
+    """A budget that nothing can meet must not end in silence, nor in a line for every question."""
+    with counting() as server:
+        session = talk_to(world, server, context={"token_budget": 300})
+        first, second = await world.ask(session, "q1"), await world.ask(session, "q2")
+        base = len(server.chats()[0].json["messages"][0]["content"])
+
+    assert (first.text, second.text) == ("Yes.", "Yes.")
+    assert [line for line in first.notices + second.notices if "older turns" not in line] == [
+        f"the system prompt alone takes {base} tokens, more than token_budget=300 (base {base}); "
+        "raise context.token_budget or shorten a block"
+    ]
+
+
+@pytest.mark.proves("C18")
+async def test_reset_clears_turns_and_held_output_and_keeps_the_journal(world: World) -> None:
+    """The model starts from nothing; what was said stays where it was, in the same conversation."""
+    session = world.session(["A1", "A2"])
+    await world.ask(session, "q1")
+    session.history.hold("waiting")
+    session.summary = "a summary"
+
+    session.reset()
+    await world.ask(session, "q2")
+
+    request = script_of(session).requests[-1]
+    assert said(request.messages) == [("user", "q2")]
+    assert "a summary" not in request.messages[0]["content"]
+    assert [text for _, text, _ in kept(session)] == ["q1", "A1", "q2", "A2"]
+    assert len(world.journals()) == 1
+
+
+@pytest.mark.proves("N24")
+async def test_a_failed_answer_leaves_its_question_out_of_the_next_prompt(world: World) -> None:
+    """Otherwise the next prompt had two questions in a row; the journal has both, and what became of them."""
+    session = world.session(["!no server", "half of it…", "whole"])
+    for question in ("q1", "q2", "q3"):
+        await world.ask(session, question)
+
+    sent = said(script_of(session).requests[-1].messages)
+    assert sent == [("user", "q2"), ("assistant", "half of it…"), ("user", "q3")]
+    assert kept(session) == [
+        ("user", "q1", "complete"),
+        ("assistant", "", "failed"),
+        ("user", "q2", "complete"),
+        ("assistant", "half of it…", "failed"),
+        ("user", "q3", "complete"),
+        ("assistant", "whole", "complete"),
+    ]
+
+
+TEXT = b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n'
+
+
+@pytest.mark.proves("N24")
+@pytest.mark.parametrize(
+    "broken",
+    [
+        sse("Half", finish=None, usage=None),
+        Say(pieces=[TEXT], cut=True),
+        Say(pieces=[TEXT, b"data: {not json\n\n"]),
+        Say(pieces=[TEXT, b'data: {"error": {"message": "out of memory"}}\n\n']),
+        sse("Half", finish="length"),
+    ],
+    ids=["no finish", "cut line", "garbage", "error", "token limit"],
+)
+async def test_an_answer_that_did_not_reach_its_end_is_never_recorded_as_complete(world: World, broken: Say) -> None:
+    """Whoever reads the journal later must not take half an answer for the model's word."""
+    with FakeServer(broken) as server:
+        session = talk_to(world, server, tokenize={"use_endpoint": "false"})
+        answer = await world.ask(session, "tell me")
+
+    assert answer.text == "Half"
+    assert answer.done.state != "complete"
+    ((role, text, state),) = kept(session)[1:]
+    assert (role, text, state) == ("assistant", "Half", answer.done.state)
+
+
+async def test_a_question_that_is_too_long_is_cut_for_the_model_and_said_and_kept_whole(world: World) -> None:
+    """A pasted log may be longer than any window: the model gets head and tail, the journal all of it."""
+    question = "HEAD " + "x" * 50_000 + " TAIL"
+    with counting() as server:
+        session = talk_to(world, server)
+        answer = await world.ask(session, question)
+        prompt = server.chats()[0].json["messages"]
+
+    sent = prompt[1]["content"]
+    assert answer.notices == [f"the message is too long for the model: {50_010 - len(sent):,} characters left out"]
+    assert tokens_of(prompt) <= 4096
+    assert len(sent) > 2500, "most of the budget is for the question"
+    assert sent.startswith("HEAD ") and sent.endswith(" TAIL") and "characters left out" in sent
+    assert kept(session)[0] == ("user", question, "complete")
+
+
+@pytest.mark.parametrize(
+    ("off", "said_about_it"),
+    [
+        (0, ""),
+        (-200, ""),
+        (200, ""),
+        (-500, "it may have cut the conversation without saying so (is its window too small?)"),
+        (500, "token_budget is kept by a count that is too low; it is being corrected"),
+    ],
+)
+async def test_a_server_that_counted_another_prompt_than_was_sent_is_noticed(
+    world: World, off: int, said_about_it: str
+) -> None:
+    """Some servers drop the start of a prompt in silence; the only trace of it is their count."""
+    with counting(off=off) as server:
+        answer = await world.ask(talk_to(world, server), "x" * 100)
+        total = tokens_of(server.chats()[0].json["messages"])
+
+    line = f"the server counted {total + off} prompt tokens where {total} were sent: {said_about_it}"
+    assert answer.notices == ([line] if said_about_it else [])

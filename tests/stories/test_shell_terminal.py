@@ -1,0 +1,206 @@
+"""The shell on a terminal: how a person talks to it, stops it, and comes back."""
+
+import json
+import os
+import re
+import signal
+import threading
+
+import pytest
+from fake_server import FakeServer, Say, sse
+from terminal import CTRL_C, CTRL_D, ENTER, Terminal
+from world import World
+
+
+def serve(world: World, server: FakeServer, extra: str = "") -> None:
+    world.configure(
+        f'model = "srv"\n{extra}\n[tokenize]\nuse_endpoint = "false"\n[models.srv]\nendpoint = "{server.url}"\n'
+    )
+
+
+def half(text: str) -> Say:
+    """An answer that starts and then waits for ever."""
+    start = json.dumps({"choices": [{"delta": {"content": text}}]})
+    return Say(pieces=[f"data: {start}\n\n".encode(), b": never sent\n\n"], hold=threading.Event())
+
+
+def turns(world: World) -> list[tuple[str, str, str]]:
+    (journal,) = world.journals()
+    records = [json.loads(line) for line in journal.read_bytes().splitlines()]
+    return [(r["role"], r["content"], r.get("state", "complete")) for r in records if "role" in r]
+
+
+def test_an_answer_streams_and_ctrl_d_leaves(world: World) -> None:
+    """The first words are on the screen while the model is still at it."""
+    release = threading.Event()
+    with FakeServer(Say(pieces=sse("The first words", " and more.").pieces, hold=release)) as server:
+        serve(world, server)
+        with Terminal(world) as terminal:
+            terminal.wait_ready()
+            terminal.enter("tell me")
+            terminal.wait("aish> tell me", "The first words and more.")
+            release.set()
+            terminal.wait("aish> tell me", "The first words and more.", "aish>")
+            terminal.type(CTRL_D)
+            assert terminal.code() == 0
+
+
+@pytest.mark.proves("P5", "N24")
+def test_ctrl_c_stops_the_answer_keeps_the_part_and_the_shell_goes_on(world: World) -> None:
+    """Stopping is no failure: the part is kept as interrupted, and the model knows what it had said."""
+    with FakeServer(half("It all began"), sse("Yes.")) as server:
+        serve(world, server)
+        with Terminal(world) as terminal:
+            terminal.wait_ready()
+            terminal.enter("tell me")
+            terminal.wait_for("It all began")
+            terminal.type(CTRL_C)
+            terminal.wait("[aish] stopped; what came is kept", "aish>")
+            assert server.gone.wait(5), "the server goes on generating for nobody"
+            terminal.enter("are you there?")
+            terminal.wait("aish> are you there?", "Yes.", "aish>")
+            terminal.type(CTRL_D)
+            assert terminal.code() == 0
+        sent = [m["content"] for m in server.chats()[1].json["messages"][1:]]
+
+    assert sent == ["tell me", "It all began", "are you there?"]
+    assert turns(world)[:2] == [("user", "tell me", "complete"), ("assistant", "It all began", "interrupted")]
+
+
+def test_ctrl_c_on_an_idle_line_clears_it(world: World) -> None:
+    """As in any shell: the line is gone, nothing was sent, and the next one is typed on its own."""
+    with FakeServer(sse("Fine.")) as server:
+        serve(world, server)
+        with Terminal(world) as terminal:
+            terminal.wait_ready()
+            terminal.type("rm -rf what was I")
+            terminal.wait_for("what was I")
+            terminal.type(CTRL_C)
+            terminal.wait("aish> rm -rf what was I", "aish>")
+            terminal.enter("how are you?")
+            terminal.wait("Fine.", "aish>")
+
+        assert [asked.json["messages"][-1]["content"] for asked in server.chats()] == ["how are you?"]
+
+
+def test_ctrl_c_as_soon_as_the_prompt_is_there_does_not_end_the_shell(world: World) -> None:
+    """The prompt is shown before the editor is loaded; whoever sees it may rely on what it promises."""
+    world.script("Fine.")
+    with Terminal(world) as terminal:
+        terminal.wait_for("aish>")
+        terminal.type(CTRL_C)
+        terminal.wait_ready()
+        terminal.enter("how are you?")
+        terminal.wait("Fine.", "aish>")
+
+
+def test_what_is_typed_before_the_editor_is_there_is_not_lost(world: World) -> None:
+    """People type as soon as they see the prompt, and sooner."""
+    world.script("Early.")
+    with Terminal(world) as terminal:
+        terminal.enter("good morning")
+        terminal.wait("Early.", "aish>")
+
+
+def test_tab_completes_a_command_and_help_lists_them(world: World) -> None:
+    """Nobody has to remember a whole name."""
+    world.script()
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.type(":sess\t")
+        terminal.wait_for(":sessions")
+        terminal.type(ENTER)
+        terminal.wait("no conversation is kept yet", "aish>")
+        terminal.enter(":help")
+        terminal.wait_for(":history [N]")
+        assert any(line.startswith(":quit") for line in terminal.lines)
+        terminal.enter(":quit")
+        assert terminal.code() == 0
+
+
+@pytest.mark.proves("P5")
+def test_what_was_shown_before_a_kill_is_found_again(world: World) -> None:
+    """kill -9 in mid-answer loses nothing that was on the screen."""
+    with FakeServer(half("Remember: the key is under the mat")) as server:
+        serve(world, server)
+        with Terminal(world) as terminal:
+            terminal.wait_ready()
+            terminal.enter("where is it?")
+            terminal.wait_for("under the mat")
+            os.kill(terminal.pid, signal.SIGKILL)
+        with Terminal(world) as terminal:
+            terminal.wait_ready()
+            terminal.enter(":resume")
+            terminal.wait(
+                "the last answer was cut short when aish ended; what was shown of it is kept",
+                f"resumed {world.journals()[0].stem}: 2 turns, 2 of them in the prompt",
+                "user: where is it?",
+                "assistant: Remember: the key is under the mat [interrupted]",
+                "aish>",
+            )
+
+    assert turns(world) == [
+        ("user", "where is it?", "complete"),
+        ("assistant", "Remember: the key is under the mat", "interrupted"),
+    ]
+    assert not list(world.places.sessions.glob("*.live"))
+
+
+def dear(world: World, server: FakeServer) -> None:
+    serve(world, server, "[cost]\ncap_at_dollars = 0.01\n[prices.srv]\ninput = 1000.0\noutput = 1000.0")
+
+
+@pytest.mark.proves("P7")
+@pytest.mark.parametrize(("answer", "requests"), [("y", 1), ("n", 0), ("", 0)])
+def test_a_call_over_the_cap_is_asked_about_and_the_question_stays_readable(
+    world: World, answer: str, requests: int
+) -> None:
+    """Only a yes is a yes; nothing ticks over the question while the user thinks about it."""
+    with FakeServer(sse("Worth it.")) as server:
+        dear(world, server)
+        with Terminal(world, columns=200) as terminal:
+            terminal.wait_ready()
+            terminal.enter("q")
+            terminal.wait_for("[y/N]")
+            terminal.watch(0.8)
+            assert re.fullmatch(
+                r"\[aish\] this call could cost up to \$1\.\d+; with \$0\.0000 spent this conversation "
+                r"that crosses the cap of \$0\.01\. Ask all the same\? \[y/N\]",
+                terminal.lines[-1],
+            )
+            terminal.enter(answer)
+            terminal.wait("Worth it." if requests else "[aish] not asked: it could cost more than the cap", "aish>")
+        assert len(server.chats()) == requests
+
+
+@pytest.mark.proves("P7")
+def test_ctrl_c_at_the_question_of_the_cap_is_a_no_and_the_next_line_is_not_swallowed(world: World) -> None:
+    """The question is gone for good: what is typed next goes to the shell, and Ctrl-D leaves at once."""
+    with FakeServer(sse("Worth it.")) as server:
+        dear(world, server)
+        with Terminal(world, columns=200) as terminal:
+            terminal.wait_ready()
+            terminal.enter("q")
+            terminal.wait_for("[y/N]")
+            terminal.type(CTRL_C)
+            terminal.wait_for("[aish] stopped")
+            terminal.enter(":tokens 1234")
+            terminal.wait_for("1 tokens (estimated)")
+            terminal.type(CTRL_D)
+            assert terminal.code() == 0
+        assert server.chats() == []
+
+
+@pytest.mark.proves("P11")
+def test_a_shell_without_memory_leaves_nothing_behind(world: World) -> None:
+    """Neither the conversation nor what was typed, also not as history of the editor."""
+    world.script("A secret.")
+    with Terminal(world, "--no-memory") as terminal:
+        terminal.wait_ready()
+        terminal.enter("what is the secret?")
+        terminal.wait("A secret.", "aish>")
+        terminal.type(CTRL_D)
+        assert terminal.code() == 0
+
+    left = [path.relative_to(world.home) for path in world.home.rglob("*") if path.is_file()]
+    assert [str(path) for path in left] == ["config/config.toml"]

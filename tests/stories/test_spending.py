@@ -1,0 +1,204 @@
+"""Money: what was spent, what a call could cost, and who decides."""
+
+import json
+from datetime import datetime
+from typing import Any
+
+import pytest
+from fake_server import Asked, FakeServer, Say, reply_json, sse
+from world import World, at, script_of
+
+from aish.commands.manual import COMMANDS
+from aish.commands.shell import Shell
+from aish.conversation.program import Program
+from aish.conversation.session import Session
+
+pytestmark = pytest.mark.anyio
+
+PRICEY = {"script": {"input": 1000.0, "output": 1000.0}}  # a tenth of a cent a token
+
+
+async def cost(world: World, program: Program, session: Session, words: str = "") -> list[str]:
+    async def confirm(question: str) -> bool:
+        return world.consent
+
+    shell = Shell(program=program, session=session, confirm=confirm)
+    return (await COMMANDS.find("cost").run(shell, words)).splitlines()
+
+
+@pytest.mark.proves("P7")
+@pytest.mark.parametrize("caps", [{"cap_at_dollars": 0.5}, {"cap_at_dollars_per_day": 0.5}])
+async def test_a_call_that_could_cross_the_cap_is_asked_about_before_it_is_made(
+    world: World, caps: dict[str, float]
+) -> None:
+    """No is no request at all; yes is one, and is asked for again with the next call."""
+    session = world.session(["A1", "A2"], {"prices": PRICEY, "cost": caps})
+
+    refused = await world.ask(session, "q1")
+    assert script_of(session).requests == []
+    assert (refused.text, refused.done.state, refused.done.dollars) == ("", "failed", None)
+
+    world.consent = True
+    allowed = await world.ask(session, "q2")
+    assert allowed.text == "A1"
+    assert [m["content"] for m in script_of(session).requests[0].messages[1:]] == ["q2"]
+
+    assert len(world.confirms) == 2
+    assert "this call could cost up to $1." in world.confirms[0]
+    assert "crosses the cap of $0.5" in world.confirms[0]
+
+
+@pytest.mark.proves("P7")
+async def test_nothing_is_asked_below_the_cap_or_without_one(world: World) -> None:
+    """A cap that nags is soon taken away."""
+    session = world.session(["A1", "A2"], {"prices": PRICEY, "cost": {"cap_at_dollars": 5.0}})
+
+    await world.ask(session, "q1")
+    await world.ask(world.session(["A1"], {"prices": PRICEY}), "q1")
+
+    assert world.confirms == []
+
+
+@pytest.mark.proves("P7")
+async def test_what_was_spent_before_counts_also_after_a_restart(world: World) -> None:
+    """The cap is one of the conversation, not of the process."""
+    settings: dict[str, Any] = {
+        "models": {"script": {"kind": "scripted", "answers": ["A1"], "max_tokens": 10}},
+        "prices": PRICEY,
+        "cost": {"cap_at_dollars": 0.25},
+    }
+    first = world.session(settings=settings)
+    assert (await world.ask(first, "q1")).text == "A1"
+
+    again = world.session(settings=settings)
+    again.resume(first.journal.id)
+    await world.ask(again, "q2")
+    other = world.session(settings=settings)
+    await world.ask(other, "q3")
+
+    assert len(world.confirms) == 1
+    assert "spent this conversation that crosses the cap of $0.25" in world.confirms[0]
+
+
+@pytest.mark.proves("P7")
+async def test_a_day_ends_at_midnight_of_the_user(world: World) -> None:
+    """What was spent yesterday does not count today, in whichever conversation it was."""
+    program = world.program(
+        {
+            "model": "script",
+            "models": {"script": {"kind": "scripted", "answers": ["A"] * 3, "max_tokens": 10}},
+            "prices": PRICEY,
+            "cost": {"cap_at_dollars_per_day": 0.25},
+        }
+    )
+    noon = datetime(2026, 5, 4, 12).astimezone()
+    for day, asked in ((0, 0), (0, 1), (1, 1)):
+        program.now = lambda day=day: noon.replace(day=4 + day)  # type: ignore[misc]  # the default binds the day
+        await world.ask(program.session(), "q")
+        assert len(world.confirms) == asked
+    assert "spent today that crosses the cap" in world.confirms[0]
+
+
+@pytest.mark.proves("P7")
+async def test_a_model_of_unknown_price_is_asked_about_when_there_is_a_cap(world: World) -> None:
+    """Unknown is not free."""
+    session = world.session(["A1"], {"cost": {"cap_at_dollars": 100.0}})
+
+    await world.ask(session, "q1")
+
+    assert script_of(session).requests == []
+    assert world.confirms == ["the price of script is unknown, so the cap cannot be kept. Ask it all the same?"]
+
+
+@pytest.mark.proves("P7", "P6")
+async def test_a_fallback_is_held_to_the_cap_as_well(world: World) -> None:
+    """When the free model is down, the expensive one must not spend what the user never agreed to."""
+    with FakeServer(sse("dear")) as server:
+        session = world.session(
+            ["!down"],
+            {
+                "fallback": ["cloud"],
+                "models": {"cloud": {"endpoint": server.url}},
+                "prices": {"script": {"input": 0.0}, "cloud": {"input": 1000.0, "output": 1000.0}},
+                "cost": {"cap_at_dollars": 0.5},
+                "tokenize": {"use_endpoint": "false"},
+            },
+        )
+        answer = await world.ask(session, "q1")
+
+        assert server.chats() == []
+    assert len(world.confirms) == 1
+    assert answer.text == ""
+
+
+@pytest.mark.proves("P7")
+async def test_cost_shows_calls_tokens_and_money_by_model_and_over_all_conversations(world: World) -> None:
+    """An answer whose price nobody knows is shown as unknown, never as free."""
+    settings: dict[str, Any] = {
+        "model": "paid",
+        "models": {
+            "paid": {"kind": "scripted", "answers": ["four"] * 2},
+            "other": {"kind": "scripted", "answers": ["12345678"]},
+        },
+        "prices": {"paid": {"input": 10.0, "output": 100.0}},
+    }
+    program = world.program(settings)
+    program.now = lambda: at("2026-05-04T12:00:00")
+    earlier, session = program.session(), program.session()
+    one = (await world.ask(earlier, "q1")).done.usage
+    two = (await world.ask(session, "q2")).done.usage
+    session.model = "other"
+    three = (await world.ask(session, "q3")).done.usage
+    assert one and two and three
+    paid = (one.prompt_tokens * 10 + 100) / 1e6
+
+    assert await cost(world, program, session) == [
+        f"total: 2 calls, {two.prompt_tokens + three.prompt_tokens} tokens in, 3 out, ${paid:.4f} + 1 of unknown price"
+    ]
+    everything = await cost(world, program, session, "all")
+    assert everything[0].startswith("total: 3 calls, ")
+    assert sorted(everything[1:]) == [
+        f"other, main: 1 call, {three.prompt_tokens} tokens in, 2 out, unknown",
+        f"paid, main: 2 calls, {one.prompt_tokens + two.prompt_tokens} tokens in, 2 out, ${2 * paid:.4f}",
+    ]
+
+
+@pytest.mark.proves("T17")
+async def test_cost_detail_ends_with_the_size_of_the_prompt(world: World) -> None:
+    """The exact line is a promise: scripts and status bars read it."""
+
+    def tokenize(asked: Asked) -> Say:
+        return reply_json({"tokens": [0] * len(asked.json["content"])})
+
+    with FakeServer(sse("y" * 100), paths={"/tokenize": tokenize}) as server:
+        settings = {"model": "srv", "models": {"srv": {"endpoint": server.url}}, "context": {"token_budget": 2000}}
+        program = world.program(settings)
+        session = program.session()
+        await world.ask(session, "x" * 100)
+        session.history.hold("z" * 30)
+        base = len(server.chats()[0].json["messages"][0]["content"])
+        detail = await cost(world, program, session, "detail")
+
+    size = base + 5 + 105 + 105 + len("[exec output]\n") + 30 + 5
+    assert detail[-1] == f"[estimated session ctx: {size} tokens; token_budget=2000 ({round(size / 20)}% used)]"
+    assert [line.split(":")[0] for line in detail[:-1]] == ["total", "srv, main"]
+
+
+@pytest.mark.proves("P7")
+def test_the_command_line_shows_the_same_books(world: World) -> None:
+    """`aish cost` adds up what every conversation spent, for people and for programs."""
+    world.script("four", extra="[prices.script]\ninput = 10.0\noutput = 100.0")
+    used = json.loads(world.aish("--json", "q1").out)
+    world.aish("q2")
+
+    plain, as_json = world.aish("cost"), json.loads(world.aish("cost", "--json").out)
+
+    sums = {
+        "calls": 2,
+        "prompt_tokens": 2 * used["usage"]["prompt_tokens"],
+        "completion_tokens": 2,
+        "dollars": pytest.approx(2 * used["dollars"], abs=1e-6),
+        "unpriced_calls": 0,
+    }
+    assert as_json == {"total": sums, "parts": [{"model": "script", "category": "main", **sums}]}
+    assert plain.out.splitlines()[0].startswith(f"total: 2 calls, {sums['prompt_tokens']} tokens in, 2 out, $0.00")

@@ -1,0 +1,230 @@
+"""Which model answers, what happens when it is down, and how its tokens are counted."""
+
+from typing import Any
+
+import pytest
+from fake_server import Answer, Asked, FakeServer, Say, reply_json, sse
+from world import World
+
+from aish.commands.manual import COMMANDS
+from aish.commands.shell import Shell
+from aish.conversation.program import Program
+from aish.conversation.session import Session
+from aish.model.scripted import ScriptedModel
+from aish.values.errors import NotFound
+from aish.values.turns import Message, ToolCall, Turn
+
+pytestmark = pytest.mark.anyio
+
+ESTIMATED = {"use_endpoint": "false"}
+
+
+def scripts(**answers: list[str]) -> dict[str, Any]:
+    return {name: {"kind": "scripted", "answers": given} for name, given in answers.items()}
+
+
+def asked_of(program: Program, name: str) -> list[str]:
+    """The questions that a scripted preset was put."""
+    model = program.backend(name).model
+    assert isinstance(model, ScriptedModel)
+    return [str(request.messages[-1]["content"]) for request in model.requests]
+
+
+def shell_for(program: Program, session: Session) -> Shell:
+    async def confirm(question: str) -> bool:
+        raise AssertionError(question)
+
+    return Shell(program=program, session=session, confirm=confirm)
+
+
+async def run(shell: Shell, line: str) -> str:
+    name, _, words = line.removeprefix(":").partition(" ")
+    return await COMMANDS.find(name).run(shell, words)
+
+
+@pytest.mark.proves("P6")
+async def test_model_changes_at_any_time_and_the_conversation_stays(world: World) -> None:
+    """The new model gets what was said to the old one; a name that does not exist changes nothing."""
+    program = world.program({"model": "fast", "models": scripts(fast=["A1"], deep=["A2", "A3"])})
+    session = program.session()
+    shell = shell_for(program, session)
+    await world.ask(session, "q1")
+
+    assert await run(shell, ":model deep") == "deep answers from now on"
+    second = await world.ask(session, "q2")
+    with pytest.raises(NotFound, match="there is no model 'clouds'; there are: embedded, fast, deep"):
+        await run(shell, ":model clouds")
+    third = await world.ask(session, "q3")
+
+    assert [each.done.model for each in (second, third)] == ["deep", "deep"]
+    model = program.backend("deep").model
+    assert isinstance(model, ScriptedModel)
+    assert [m["content"] for m in model.requests[0].messages[1:]] == ["q1", "A1", "q2"]
+    assert (await run(shell, ":model")).splitlines()[1:] == [
+        f"  {'fast':<12} {'':<28} plays a script",
+        f"* {'deep':<12} {'':<28} plays a script",
+    ]
+
+
+@pytest.mark.proves("P6")
+async def test_the_first_rule_that_matches_chooses_the_model_and_it_is_said_in_one_line(world: World) -> None:
+    """A rule decides for one question; who answers instead is never left to guessing."""
+    rules = [{"match": "(?i)prove|why", "model": "deep"}, {"match": "why", "model": "never"}]
+    models = scripts(fast=["quick", "quick"], deep=["slow"], never=["wrong"])
+    program = world.program({"model": "fast", "rules": rules, "models": models})
+    session = program.session()
+
+    one, two, three = [await world.ask(session, question) for question in ("what?", "WHY?", "when?")]
+
+    assert (one.text, two.text, three.text) == ("quick", "slow", "quick")
+    assert (asked_of(program, "fast"), asked_of(program, "deep")) == (["what?", "when?"], ["WHY?"])
+    assert one.notices == three.notices == []
+    assert len(two.notices) == 1 and "deep" in two.notices[0]
+
+
+@pytest.mark.proves("P6")
+async def test_fallbacks_step_in_one_after_the_other_and_each_switch_is_one_line(world: World) -> None:
+    """The user sees why another model answers, and the chosen one is tried again with the next question."""
+    models = scripts(cloud=["!no network", "back"], near=["!asleep"], tiny=["I am here."])
+    program = world.program({"model": "cloud", "fallback": ["near", "tiny"], "models": models})
+    session = program.session()
+
+    one, two = await world.ask(session, "q1"), await world.ask(session, "q2")
+
+    assert one.notices == ["cloud: no network; going on with near", "near: asleep; going on with tiny"]
+    assert (one.text, one.done.model, one.done.trouble) == ("I am here.", "tiny", None)
+    assert (two.text, two.done.model, two.notices) == ("back", "cloud", [])
+
+
+@pytest.mark.proves("P6")
+async def test_a_model_that_broke_off_is_not_replaced(world: World) -> None:
+    """Half an answer of one model and a whole one of another would be read as one answer."""
+    models = scripts(cloud=["half…"], tiny=["other"])
+    program = world.program({"model": "cloud", "fallback": ["tiny"], "models": models})
+
+    answer = await world.ask(program.session(), "q1")
+
+    assert (answer.text, answer.done.state, answer.notices) == ("half…", "failed", [])
+    assert asked_of(program, "tiny") == []
+
+
+def with_a_tool_call(session: Session) -> None:
+    """Let there be a tool call in the conversation."""
+    call = ToolCall(id="c1", name="weather", arguments='{"city":"Oslo"}')
+    session.history.add(Turn(role="user", content="weather?"))
+    session.history.add(Turn(role="assistant", tool_calls=(call,)))
+    session.history.add(Turn(role="tool", content="rain", call_id="c1"))
+    session.history.add(Turn(role="assistant", content="It rains."))
+
+
+FOLDED: list[Message] = [
+    {"role": "user", "content": "weather?"},
+    {"role": "assistant", "content": '[tool: weather]\n{"city":"Oslo"}\n[result]\nrain\nIt rains.'},
+]
+
+
+@pytest.mark.proves("C21")
+@pytest.mark.parametrize(
+    "refusal",
+    [
+        reply_json({"error": {"message": "Unknown role: tool"}}, status=400),
+        reply_json(
+            {"error": "Jinja Exception: Conversation roles must alternate user/assistant/user/assistant/..."},
+            status=500,
+        ),
+    ],
+)
+async def test_a_server_that_refuses_the_tool_role_is_asked_again_in_plain_text(world: World, refusal: Say) -> None:
+    """It is found out once for the endpoint, said once, and other endpoints go on with the tool role."""
+    answers = [sse(text, usage=None) for text in ("A1", "A2", "A3")]
+    with FakeServer(refusal, *answers[:2]) as strict, FakeServer(answers[2]) as modern:
+        models = {"strict": {"endpoint": strict.url}, "modern": {"endpoint": modern.url}}
+        session = world.session(settings={"model": "strict", "models": models, "tokenize": ESTIMATED})
+        with_a_tool_call(session)
+
+        one, two = await world.ask(session, "q1"), await world.ask(session, "q2")
+        session.model = "modern"
+        three = await world.ask(session, "q3")
+        first, retried, later = [asked.json["messages"] for asked in strict.chats()]
+        elsewhere = modern.chats()[0].json["messages"]
+
+    assert [each.text for each in (one, two, three)] == ["A1", "A2", "A3"]
+    assert one.notices == ["strict does not take the tool role; from now on tool results go as plain text"]
+    assert two.notices == three.notices == []
+    assert [m["role"] for m in first] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    assert retried[1:] == [*FOLDED, {"role": "user", "content": "q1"}]
+    assert later[1:3] == FOLDED
+    assert [m["role"] for m in elsewhere][:4] == ["system", "user", "assistant", "tool"]
+
+
+@pytest.mark.proves("C21")
+async def test_a_server_that_refuses_the_plain_text_too_is_not_asked_for_ever(world: World) -> None:
+    """Two requests, then the reason is shown."""
+    with FakeServer(reply_json({"error": {"message": "Unknown role: user"}}, status=400)) as server:
+        session = world.session(
+            settings={"model": "srv", "models": {"srv": {"endpoint": server.url}}, "tokenize": ESTIMATED}
+        )
+        one, two = await world.ask(session, "q1"), await world.ask(session, "q2")
+        assert len(server.chats()) == 3
+
+    assert [each.done.state for each in (one, two)] == ["failed", "failed"]
+    assert two.done.trouble and "Unknown role: user" in two.done.trouble.reason
+
+
+@pytest.mark.proves("T5", "T9")
+@pytest.mark.parametrize(("mode", "requests"), [("false", 0), ("auto", 1), ("true", 1)])
+async def test_a_server_without_a_tokenizer_is_asked_once_and_never_when_it_is_off(
+    world: World, mode: str, requests: int
+) -> None:
+    """Off means that nothing is sent; a 404 is remembered for this run of the program, also for a new conversation."""
+    with FakeServer(sse("A"), paths={"/tokenize": reply_json({}, status=404)}) as server:
+        models = {"one": {"endpoint": server.url}, "two": {"endpoint": f"{server.url}/v1/"}}
+        program = world.program({"model": "one", "models": models, "tokenize": {"use_endpoint": mode}})
+        for name in ("one", "two"):
+            session = program.session(model=name)
+            for question in ("q1", "q2"):
+                answer = await world.ask(session, question)
+                assert answer.text == "A"
+            assert session.backend.tokenizer.ability == ("no" if requests else "unknown")
+        asked = [each.path for each in server.asked if each.path != "/v1/chat/completions"]
+
+    assert asked == ["/tokenize"] * requests
+
+
+@pytest.mark.proves("T13")
+async def test_counts_follow_the_model_at_once(world: World) -> None:
+    """What fits is decided with the tokenizer of the model that is about to be asked."""
+
+    def counts(size: int) -> FakeServer:
+        def tokenize(asked: Asked) -> Say:
+            return reply_json({"tokens": [0] * (len(asked.json["content"]) * size)})
+
+        return FakeServer(sse("yes", usage=None), paths={"/tokenize": tokenize})
+
+    with counts(1) as small, counts(3) as big:
+        models = {"small": {"endpoint": small.url}, "big": {"endpoint": big.url}}
+        program = world.program({"model": "small", "models": models})
+        session = program.session()
+        shell = shell_for(program, session)
+        await world.ask(session, "x" * 100)
+        before, ten = await session.size(session.backend), await run(shell, ":tokens 1234567890")
+        await run(shell, ":model big")
+        after, thirty = await session.size(session.backend), await run(shell, ":tokens 1234567890")
+
+    assert (ten, thirty) == ("10 tokens (counted by the model's server)", "30 tokens (counted by the model's server)")
+    assert before.exchanges[0].tokens == 2 * 5 + 100 + len("yes")
+    assert after.exchanges[0].tokens == 2 * 5 + 3 * (100 + len("yes"))
+    assert after.blocks[0].tokens == 3 * before.blocks[0].tokens
+
+
+@pytest.mark.proves("T24")
+async def test_an_automatic_budget_is_three_quarters_of_the_window_that_the_server_tells(world: World) -> None:
+    """The rest is for the answer; a server that does not tell gets the usual budget."""
+    props: dict[str, Answer] = {"/props": reply_json({"default_generation_settings": {"n_ctx": 1000}})}
+    with FakeServer(sse("A", usage=None), paths=props) as telling, FakeServer(sse("A", usage=None)) as silent:
+        models = {"telling": {"endpoint": telling.url}, "silent": {"endpoint": silent.url}}
+        settings = {"model": "telling", "models": models, "context": {"token_budget": "auto"}, "tokenize": ESTIMATED}
+        session = world.session(settings=settings)
+        budgets = [(await session.limits(session.open_backend(name))).token_budget for name in models]
+
+    assert budgets == [750, 4096]

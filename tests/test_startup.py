@@ -1,0 +1,52 @@
+"""What is loaded before the prompt appears: start-up stays fast by structure, not by luck."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"prompt_toolkit", "rich", "httpx", "xllamacpp", "numpy", "sqlite3", "pygments", "email", "http.client"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules in a fresh Python after `code`."""
+    report = "import json, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, timeout=30, check=True
+    )
+    return set(json.loads(done.stderr))
+
+
+def ours(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] == "aish"}
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_told_without_loading_the_program(option: str) -> None:
+    """It is asked for by scripts and package managers, and costs no more than Python itself."""
+    loaded = loaded_by(f"import sys; sys.argv = ['aish', {option!r}]; from aish.__main__ import main; main()")
+
+    assert ours(loaded) == {"aish", "aish.__main__"}
+
+
+@pytest.mark.parametrize("module", ["aish.cli", "aish.wiring", "aish.views.repl", "aish.views.one_shot"])
+def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
+    """The editor comes after the prompt is on the screen, the embedded model after its first use."""
+    loaded = loaded_by(f"import {module}")
+
+    assert module in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_which() -> None:
+    """Settings are read and the prompt is written first; the rest of the program follows."""
+    loaded = ours(loaded_by("import aish.cli"))
+
+    packages = {name.split(".")[1] for name in loaded if "." in name}
+    assert packages == {"cli", "places", "settings", "values", "views"}
+    assert {name for name in loaded if name.startswith("aish.views.")} == {
+        "aish.views.crash",
+        "aish.views.exits",
+        "aish.views.screen",
+    }
