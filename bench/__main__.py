@@ -27,7 +27,7 @@ def peer() -> str | None:
     home = HERE / "out" / "peers"
     if not (home / "bin" / "llm").exists():
         subprocess.run([PYTHON, "-m", "venv", home], check=True)
-        pip = [str(home / "bin" / "python"), *"-m pip install --quiet --disable-pip-version-check llm".split()]
+        pip = [str(home / "bin" / "python"), *["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "llm"]]
         if subprocess.run(pip, check=False).returncode:
             return None
     return str(home / "bin" / "llm")

@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import json
 import os
 import signal
 import sys
@@ -144,7 +145,7 @@ def load_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
 
 
 def _given(options: argparse.Namespace) -> list[str]:
-    return [*options.set, *([f"model={options.model}"] if options.model else [])]
+    return [*options.set, *([f"model={json.dumps(options.model)}"] if options.model else [])]
 
 
 def _report(screen: Screen, loaded: Loaded, places: Places) -> None:

@@ -84,6 +84,8 @@ class History:
 
 def check(turn: Turn, before: Sequence[Turn]) -> None:
     """Raise `BadTurn` if `turn` may not follow the turns `before` it."""
+    if turn.tool_calls and turn.role != "assistant":
+        raise BadTurn(f"a {turn.role} turn cannot call tools")
     match turn.role:
         case "user":
             if not turn.content:

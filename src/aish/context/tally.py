@@ -33,8 +33,7 @@ class Tally:
         self._sizes: dict[tuple[str, str], int] = {}
 
     async def turn(self, counter: Counter, turn: Turn) -> int:
-        parts = [turn.content, *(part for call in turn.tool_calls for part in (call.name, call.arguments))]
-        return PER_MESSAGE + sum([await self._size(counter, part) for part in parts if part])
+        return PER_MESSAGE + sum([await self._size(counter, part) for part in _parts(turn)])
 
     async def blocks(self, counter: Counter, blocks: Iterable[Block]) -> tuple[Block, ...]:
         """The same blocks with their tokens filled in."""
@@ -46,10 +45,10 @@ class Tally:
     async def held(self, counter: Counter, output: str) -> int:
         return await self._size(counter, output)
 
-    def forget(self, turns: Iterable[Turn]) -> None:
-        """Drop the sizes of turns that left the context."""
-        gone = {part for turn in turns for part in (turn.content, *(call.arguments for call in turn.tool_calls))}
-        self._sizes = {key: size for key, size in self._sizes.items() if key[1] not in gone}
+    def forget(self, gone: Iterable[Turn], left: Iterable[Turn]) -> None:
+        """Drop the sizes of turns that are gone, but for what the turns that are left say too."""
+        texts = {part for turn in gone for part in _parts(turn)} - {part for turn in left for part in _parts(turn)}
+        self._sizes = {key: size for key, size in self._sizes.items() if key[1] not in texts}
 
     async def _size(self, counter: Counter, text: str) -> int:
         if not text:
@@ -86,7 +85,7 @@ async def measure(
     sizes = []
     for exchange in history.exchanges():
         tokens = sum([await tally.turn(counter, turn) for turn in exchange])
-        weight = sum(len(turn.content.encode("utf-8", "replace")) for turn in exchange)
+        weight = sum(len(part.encode("utf-8", "replace")) for turn in exchange for part in _parts(turn))
         sizes.append(Size(turns=len(exchange), tokens=tokens, bytes=weight))
     return PromptSize(
         blocks=await tally.blocks(counter, arrange(blocks)),
@@ -94,3 +93,8 @@ async def measure(
         tools=await tally.tools(counter, tools),
         held=await tally.held(counter, history.held),
     )
+
+
+def _parts(turn: Turn) -> list[str]:
+    """The texts of a turn that are sent."""
+    return [turn.content, *(part for call in turn.tool_calls for part in (call.name, call.arguments))]

@@ -107,7 +107,7 @@ async def make_room(session: Session, backend: Backend, limits: Limits) -> tuple
     if gone:
         dropped = session.history.drop_oldest(gone)
         session.evicted += dropped
-        session.tally.forget(dropped)
+        session.tally.forget(dropped, session.history.turns)
         size = await session.size(backend)
         notices.append(
             Notice(f"{len(dropped)} older turns left the prompt ({size.total} of {limits.token_budget} tokens)")

@@ -28,6 +28,6 @@ def read_line(line: str) -> ColonCommand | Question | None:
         rest = text[1:].strip()
         return Question(rest) if rest else None
     if text.startswith(":") and text[1:2].isalpha():
-        name, _, words = text[1:].partition(" ")
-        return ColonCommand(name, words.strip())
+        name, *words = text[1:].split(maxsplit=1)
+        return ColonCommand(name, *words or [""])
     return Question(text)

@@ -13,6 +13,7 @@ from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_ty
 
 from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, options_of
 
+_KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
 ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
 
@@ -63,6 +64,8 @@ def read_file(path: Path) -> tuple[Layer | None, list[Problem]]:
         return None, [Problem(origin=str(path), message=message, line=int(line[1]) if line else 0)]
     except RecursionError:
         return None, [Problem(origin=str(path), message="is nested too deeply; ignored")]
+    except ValueError as error:  # a number of thousands of digits
+        return None, [Problem(origin=str(path), message=f"is ignored: {error}")]
 
 
 def read_environment(env: Mapping[str, str]) -> Layer:
@@ -81,7 +84,7 @@ def read_arguments(pairs: Iterable[str]) -> tuple[Layer, list[Problem]]:
     for pair in pairs:
         key, sign, text = pair.partition("=")
         if sign:
-            _put(values, key.strip().split("."), parse_value(text.strip()))
+            _put(values, split_key(key) or [key], parse_value(text.strip()))
         else:
             problems.append(Problem(origin=COMMAND_LINE, message=f"expected KEY=VALUE, got {pair!r}"))
     return Layer(origin=COMMAND_LINE, values=values), problems
@@ -91,41 +94,42 @@ def parse_value(text: str) -> Any:
     """A TOML value if the text is one, else the text itself."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
 
 
 def load(layers: Iterable[Layer]) -> Loaded:
     """Put the layers over the defaults, later ones winning, and check every value on its own."""
     good: dict[str, Any] = {}
-    origins: dict[str, str] = {}
+    sources: dict[str, Layer] = {}
     problems: list[Problem] = []
-    texts: dict[str, str] = {}
     for layer in layers:
-        texts[layer.origin] = layer.text
         for key, value in flatten(layer.values):
             wanted = type_of(key)
             problem = _unknown(key) if wanted is None else mismatch(value, wanted)
             if problem:
-                line = line_of(layer.text, key)
-                problems.append(Problem(origin=layer.origin, key=key, message=problem, line=line))
-                continue
-            good[key] = str(value).lower() if isinstance(value, bool) and wanted is not bool else value
-            origins[key] = layer.origin
-    problems += _check_names(good, origins, texts)
+                problems.append(_problem(layer, key, problem))
+            elif value != {}:  # an empty table sets nothing
+                good[key] = str(value).lower() if isinstance(value, bool) and wanted is not bool else value
+                sources[key] = layer
+    problems += _check_names(good, sources)
+    origins = {key: sources[key].origin for key in good}
     return Loaded(settings=_build(good), origins=origins, problems=tuple(problems))
 
 
-def _check_names(good: dict[str, Any], origins: Mapping[str, str], texts: Mapping[str, str]) -> list[Problem]:
+def _problem(layer: Layer, key: str, message: str) -> Problem:
+    return Problem(origin=layer.origin, key=key, message=message, line=line_of(layer.text, key))
+
+
+def _check_names(good: dict[str, Any], sources: Mapping[str, Layer]) -> list[Problem]:
     """Presets that do not exist and patterns that do not compile are taken out again, and said."""
     known = {EMBEDDED, *(split_key(key)[1] for key in good if key.startswith("models."))}
     problems = []
 
     def reject(key: str, message: str) -> None:
-        line = line_of(texts[origins[key]], key)
-        problems.append(Problem(origin=origins[key], key=key, message=message, line=line))
+        problems.append(_problem(sources[key], key, message))
 
-    if good.get("model", EMBEDDED) not in known and origins["model"] != COMMAND_LINE:
+    if good.get("model", EMBEDDED) not in known and sources["model"].origin != COMMAND_LINE:
         reject("model", f"there is no model {good.pop('model')!r}; {EMBEDDED} answers instead")
     for name in [name for name in good.get("fallback", []) if name not in known]:
         reject("fallback", f"there is no model {name!r}; left out")
@@ -143,23 +147,26 @@ def _wrong_rule(rule: Mapping[str, str], known: set[str]) -> str:
         return f"there is no model {rule.get('model')!r}"
     try:
         re.compile(rule.get("match", ""))
-    except re.error as error:
+    except (re.error, OverflowError, RecursionError) as error:
         return f"match is not a regular expression ({error})"
     return ""
 
 
-def flatten(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
-    """Tables as dotted keys. Names in [models] and [prices] may hold dots themselves, so they are quoted."""
+def flatten(values: Mapping[str, Any], prefix: str = "", depth: int = 3) -> Iterable[tuple[str, Any]]:
+    """Tables as dotted keys of at most `depth` parts, as deep as settings go.
+
+    Names in [models] and [prices] may hold dots themselves, so they are quoted.
+    """
     for name, value in values.items():
         key = f"{prefix}{_quote(name)}"
-        if isinstance(value, dict):  # an empty table says nothing
-            yield from flatten(value, f"{key}.")
+        if isinstance(value, dict) and value and depth > 1:
+            yield from flatten(value, f"{key}.", depth - 1)
         else:
             yield key, value
 
 
 def type_of(key: str) -> Any:
-    """The type that a dotted key must have, or None if there is no such key."""
+    """The type that a dotted key must have (a section, if it is a table), or None if there is no such key."""
     current: Any = Settings
     parts = split_key(key)
     while parts:
@@ -174,11 +181,15 @@ def type_of(key: str) -> Any:
         if part not in hints:
             return None
         current = hints[part]
-    return None if _is_section(current) else current
+    return current
 
 
 def _is_section(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, Section)
+
+
+def _is_union(kind: Any) -> bool:
+    return get_origin(kind) in (Union, UnionType)  # `int | Literal["auto"]` makes the former
 
 
 def mismatch(value: Any, wanted: Any) -> str:
@@ -189,20 +200,18 @@ def mismatch(value: Any, wanted: Any) -> str:
     return f"expected {_describe(wanted)}, got {_show(value)}"
 
 
-def _is_union(wanted: Any) -> bool:
-    return get_origin(wanted) in (Union, UnionType)  # `int | Literal[…]` is the former, `int | None` the latter
-
-
 def _fits(value: Any, wanted: Any) -> bool:
     if get_origin(wanted) is Literal:
         text = str(value).lower() if isinstance(value, bool) else value
         return text in get_args(wanted)
     if get_origin(wanted) is list:
         return isinstance(value, list) and all(_fits(item, get_args(wanted)[0]) for item in value)
+    if _is_section(wanted):
+        return isinstance(value, dict)
     if get_origin(wanted) is dict:
         return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
     if wanted is float:
-        return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+        return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
     if wanted is int:
         return isinstance(value, int) and not isinstance(value, bool) and value >= 0
     return isinstance(value, wanted)
@@ -216,14 +225,19 @@ def _describe(wanted: Any) -> str:
     if get_origin(wanted) is list:
         return f"a list of {_describe(get_args(wanted)[0])}"
     if get_origin(wanted) is dict:
-        return "a table of strings"
+        return "a table" if _is_section(get_args(wanted)[1]) else "a table of strings"
+    if _is_section(wanted):
+        return "a table"
     return {bool: "true or false", int: "a whole number from 0 up", float: "a number from 0 up", str: "a string"}[
         wanted
     ]
 
 
 def _show(value: Any) -> str:
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
+    try:
+        text = str(value).lower() if isinstance(value, bool) else repr(value)
+    except (ValueError, RecursionError):  # thousands of digits, or of tables in each other
+        return "something too long to show"
     return text if len(text) <= 60 else text[:59] + "…"
 
 
@@ -261,7 +275,8 @@ def _quote(name: str) -> str:
 
 def split_key(key: str) -> list[str]:
     """The parts of a dotted key, some of which may be quoted."""
-    return [quoted or bare for quoted, bare in re.findall(r'"([^"]*)"|([^."]+)', key)]
+    found = re.findall(r""""([^"]*)"|'([^']*)'|([^."'\s]+)""", key)
+    return [double or single or bare for double, single, bare in found]
 
 
 def line_of(text: str, key: str) -> int:
@@ -269,15 +284,15 @@ def line_of(text: str, key: str) -> int:
     section: list[str] = []
     wanted = split_key(key)
     for number, line in enumerate(text.split("\n"), start=1):
-        header = re.match(r"\s*\[+([^\]]+)\]", line)
+        header = re.match(rf"\s*\[+({_KEY})\]", line)
         if header:
-            section = split_key(header[1].strip())
+            section = split_key(header[1])
             if section == wanted:
                 return number
             continue
-        setting = re.match(r"\s*([A-Za-z0-9_.\"' -]+?)\s*=", line)
+        setting = re.match(rf"\s*({_KEY})=", line)
         if setting:
-            path = section + split_key(setting[1].replace("'", '"'))
-            if path == wanted[: len(path)]:
+            path = section + split_key(setting[1])
+            if path[: len(wanted)] == wanted[: len(path)]:
                 return number
     return 0

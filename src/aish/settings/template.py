@@ -46,4 +46,11 @@ def template() -> str:
 
 def toml_value(value: Any) -> str:
     """A value as TOML writes it; a value that is not set, in words."""
-    return "(unset)" if value is None else json.dumps(value, ensure_ascii=False)
+    match value:
+        case None:
+            return "(unset)"
+        case list():
+            return f"[{', '.join(toml_value(item) for item in value)}]"
+        case dict():
+            return f"{{{', '.join(f'{toml_value(name)} = {toml_value(item)}' for name, item in value.items())}}}"
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -25,9 +25,9 @@ def clip(text: str, limit: int) -> str:
     """The head and the tail of `text` in at most about `limit` characters, saying what was left out."""
     if len(text) <= limit:
         return text
-    head = max(limit * 2 // 3, 1)
-    tail = max(limit - head, 1)
-    return f"{text[:head]}\n[… {len(text) - head - tail:,} characters left out …]\n{text[-tail:]}"
+    tail = (limit + 1) // 3
+    head = limit - tail
+    return f"{text[:head]}\n[… {len(text) - limit:,} characters left out …]\n{text[len(text) - tail :]}"
 
 
 def one_line(text: str, width: int = 72) -> str:

@@ -1,0 +1,156 @@
+"""What has to leave the prompt: as few of the oldest exchanges as possible, and never the one being asked."""
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from world import World
+
+from aish.context.blocks import Block, base_block
+from aish.context.eviction import Limits, Size, excess, over_budget_warning
+from aish.context.history import History
+from aish.context.tally import PER_MESSAGE, Tally, measure
+from aish.settings.options import Settings
+from aish.values.turns import ToolCall, Turn
+
+sizes = st.builds(
+    Size,
+    turns=st.integers(min_value=1, max_value=5),
+    tokens=st.integers(min_value=0, max_value=30),
+    bytes=st.integers(min_value=0, max_value=30),
+)
+limits_of_any_kind = st.builds(
+    Limits,
+    max_turns=st.integers(min_value=0, max_value=15),
+    token_budget=st.integers(min_value=0, max_value=100),
+    max_bytes=st.integers(min_value=0, max_value=60),
+)
+
+
+@st.composite
+def conversations(draw: st.DrawFn) -> list[Turn]:
+    """Questions with what answers them: nothing, words, or tools and words."""
+    turns: list[Turn] = []
+    for _ in range(draw(st.integers(min_value=1, max_value=6))):
+        turns.append(Turn(role="user", content=draw(st.text(alphabet="abé", min_size=1, max_size=9))))
+        for _ in range(draw(st.integers(min_value=0, max_value=2))):
+            ids = draw(st.lists(st.sampled_from("123"), max_size=3, unique=True))
+            calls = tuple(ToolCall(id=id, name="f", arguments="{}") for id in ids)
+            turns.append(Turn(role="assistant", content="x", tool_calls=calls))
+            turns += [Turn(role="tool", call_id=id, content="r") for id in draw(st.permutations(ids))]
+    return turns
+
+
+class Letters:
+    """A token for each character."""
+
+    model = "letters"
+
+    async def count(self, text: str) -> int:
+        return len(text)
+
+
+def evicted_one_by_one(fixed: int, exchanges: list[Size], limits: Limits) -> int:
+    """The rule as it is written: while there is too much, the oldest goes; what is being asked stays."""
+    left = list(exchanges)
+    while len(left) > 1 and (
+        sum(size.turns for size in left) > limits.max_turns
+        or fixed + sum(size.tokens for size in left) > limits.token_budget
+        or (limits.max_bytes and sum(size.bytes for size in left) > limits.max_bytes)
+    ):
+        left.pop(0)
+    return len(exchanges) - len(left)
+
+
+@pytest.mark.proves("T15", "N16")
+@given(fixed=st.integers(min_value=0, max_value=120), exchanges=st.lists(sizes, max_size=8), limits=limits_of_any_kind)
+@example(fixed=0, exchanges=[], limits=Limits())
+@example(fixed=99, exchanges=[Size(turns=1, tokens=1)] * 3, limits=Limits(token_budget=1))
+@settings(deadline=None, max_examples=300)
+def test_as_few_exchanges_leave_as_the_limits_allow(fixed: int, exchanges: list[Size], limits: Limits) -> None:
+    """Too few would be refused by the server, one too many would be forgotten for nothing."""
+    assert excess(fixed, exchanges, limits) == evicted_one_by_one(fixed, exchanges, limits)
+
+
+@pytest.mark.parametrize(
+    ("limits", "gone"),
+    [
+        (Limits(max_turns=6, token_budget=100, max_bytes=0), 0),
+        (Limits(max_turns=5), 1),
+        (Limits(max_turns=4), 1),
+        (Limits(max_turns=3), 2),
+        (Limits(max_turns=0), 2),
+        (Limits(token_budget=40), 0),
+        (Limits(token_budget=39), 1),
+        (Limits(token_budget=29), 2),
+        (Limits(max_bytes=300), 0),
+        (Limits(max_bytes=299), 1),
+        (Limits(max_bytes=1), 2),
+    ],
+)
+@pytest.mark.proves("T15", "N16")
+def test_a_limit_that_is_just_kept_moves_nothing_and_one_more_moves_the_oldest(limits: Limits, gone: int) -> None:
+    """Three exchanges of 2 turns, 10 tokens and 100 bytes, with 10 tokens that cannot go."""
+    assert excess(10, [Size(turns=2, tokens=10, bytes=100)] * 3, limits) == gone
+
+
+@pytest.mark.anyio
+@pytest.mark.proves("C16")
+@given(turns=conversations(), limits=limits_of_any_kind)
+@settings(deadline=None)
+async def test_what_stays_is_whole_and_fits_unless_it_is_the_question_itself(turns: list[Turn], limits: Limits) -> None:
+    """Half a tool group is refused by servers, and a prompt without the question has no sense."""
+    history = History(turns)
+    groups = history.exchanges()
+    size = await measure(Tally(), Letters(), [Block("base", "0123456789")], history)
+
+    dropped = history.drop_oldest(excess(size.fixed, size.exchanges, limits))
+
+    left = await measure(Tally(), Letters(), [Block("base", "0123456789")], history)
+    assert [*dropped, *history.turns] == turns
+    assert history.exchanges() == groups[len(groups) - len(left.exchanges) :]
+    assert history.exchanges()[-1] == groups[-1]
+    History(history.turns)  # every turn may stand where it stands, so no result has lost its call
+    fits = (
+        len(history.turns) <= limits.max_turns
+        and left.total <= limits.token_budget
+        and sum(part.bytes for part in left.exchanges) <= (limits.max_bytes or 10**9)
+    )
+    assert fits or len(left.exchanges) == 1
+
+
+@pytest.mark.proves("C3", "N16")
+def test_the_limits_are_the_documented_ones_unless_they_are_set() -> None:
+    """Forty turns, 4096 tokens, the tool role, and no limit in bytes."""
+    options = Settings().context
+
+    assert (options.max_turns, options.token_budget, options.use_tool_role, options.max_bytes) == (40, 4096, True, 0)
+    assert Limits() == Limits(max_turns=40, token_budget=4096, max_bytes=0)
+    assert excess(0, [Size(turns=1, tokens=1, bytes=10**9)] * 40, Limits()) == 0
+
+
+@pytest.mark.proves("T15")
+def test_a_system_prompt_over_the_budget_is_told_with_the_sizes_of_its_blocks() -> None:
+    """Nothing that was said can make room then, so the user has to know what to shorten."""
+    blocks = [Block("base", "…", tokens=200), Block("project", "…", tokens=101)]
+
+    assert over_budget_warning(blocks, Limits(token_budget=301)) == ""
+    assert over_budget_warning(blocks, Limits(token_budget=300)) == (
+        "the system prompt alone takes 301 tokens, more than token_budget=300 (base 200, project 101); "
+        "raise context.token_budget or shorten a block"
+    )
+
+
+@pytest.mark.anyio
+@pytest.mark.proves("T15")
+async def test_a_conversation_goes_on_under_a_system_prompt_that_is_too_big(world: World) -> None:
+    """It is warned of once, the newest question is still asked, and older exchanges do not pile up."""
+    session = world.session(["one", "two", "three"], {"context": {"token_budget": 20}})
+    tokens = session.estimates.count("script", base_block().text)
+    assert tokens + PER_MESSAGE > 20
+
+    said = [await world.ask(session, question) for question in ("a?", "b?", "c?")]
+
+    assert [each.text for each in said] == ["one", "two", "three"]
+    warnings = [notice for each in said for notice in each.notices if "system prompt" in notice]
+    assert warnings == [over_budget_warning([Block("base", "", tokens=tokens)], Limits(token_budget=20))]
+    assert [turn.content for turn in session.history.turns] == ["c?", "three"]

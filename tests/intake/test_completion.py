@@ -1,0 +1,61 @@
+"""What could come next on a line: names of commands, then what their first argument may be."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aish.intake.commands import Commands
+from aish.intake.completion import suggest
+
+COMMANDS: Commands[None] = Commands()
+WORDS = {"model": ["fast", "far", "deep"], "cost": ["detail", "all"]}
+
+
+@COMMANDS.add("model", argument="[NAME]")
+async def model(scope: None, words: str) -> str:
+    """Choose."""
+    return ""
+
+
+@COMMANDS.add("memory")
+async def memory(scope: None, words: str) -> str:
+    """Remember."""
+    return ""
+
+
+@COMMANDS.add("cost")
+async def cost(scope: None, words: str) -> str:
+    """Count."""
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestions"),
+    [
+        (":", [("model", 0, "Choose."), ("memory", 0, "Remember."), ("cost", 0, "Count.")]),
+        (":m", [("model", 1, "Choose."), ("memory", 1, "Remember.")]),
+        (":mo", [("model", 2, "Choose.")]),
+        (":model", [("model", 5, "Choose.")]),
+        (":x", []),
+        (":model ", [("fast", 0, ""), ("far", 0, ""), ("deep", 0, "")]),
+        (":model fa", [("fast", 2, ""), ("far", 2, "")]),
+        (":model x", []),
+        (":memory ", []),
+        (":nothing ", []),
+        ("", []),
+        ("model", []),
+        ("? :m", []),
+    ],
+)
+def test_a_command_is_completed_first_and_then_its_argument(text: str, suggestions: list[tuple[str, int, str]]) -> None:
+    """A hint stands beside each name, and questions are left alone."""
+    assert suggest(text, COMMANDS, WORDS) == suggestions
+
+
+@given(text=st.one_of(st.text(max_size=12), st.text(alphabet=":mode lfast", max_size=12).map(":".__add__)))
+@settings(deadline=None)
+def test_a_suggestion_only_goes_on_with_what_is_typed(text: str) -> None:
+    """Taking one replaces exactly the beginning of itself."""
+    for word, length, _ in suggest(text, COMMANDS, WORDS):
+        assert 0 <= length <= len(text)
+        assert word.startswith(text[len(text) - length :])

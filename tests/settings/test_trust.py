@@ -1,0 +1,141 @@
+"""Project files are strangers: trusted as they were when the user looked at them, and no longer than that."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aish.settings.trust import Trust
+from aish.values.errors import NotFound, StoreTrouble
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "project" / ".aish.toml"
+    path.parent.mkdir()
+    path.write_text('model = "x"\n', encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "trusted.jsonl"
+
+
+def test_nothing_is_trusted_until_the_user_says_so_and_then_for_good(file: Path, store: Path) -> None:
+    """Asking does not write anything, and a later run of the program remembers."""
+    assert not Trust(store).holds(file)
+    assert not store.exists()
+
+    Trust(store).give(file)
+
+    assert Trust(store).holds(file)
+
+
+def test_a_file_that_changed_has_to_be_trusted_again(file: Path, store: Path) -> None:
+    """A pull may have brought a command into it; what was trusted before the newest trust is not trusted again."""
+    trust = Trust(store)
+    before = file.read_bytes()
+    trust.give(file)
+
+    file.write_bytes(before + b"\n")
+    assert not trust.holds(file)
+    trust.give(file)
+    assert trust.holds(file)
+    file.write_bytes(before)
+    assert not trust.holds(file), "the last word counts"
+
+
+def test_trust_can_be_taken_back(file: Path, store: Path) -> None:
+    """Also for a file that is gone, and for one that was never trusted."""
+    trust = Trust(store)
+    trust.give(file)
+
+    trust.take(file)
+    assert not trust.holds(file)
+
+    trust.give(file)
+    assert trust.holds(file)
+    file.unlink()
+    trust.take(file)
+    trust.take(file.with_name("other"))
+    file.write_text('model = "x"\n', encoding="utf-8")
+    assert not trust.holds(file)
+
+
+def test_the_same_words_in_another_project_are_not_trusted(file: Path, store: Path, tmp_path: Path) -> None:
+    """Relative paths in a file mean another thing elsewhere."""
+    copy = tmp_path / "copy.toml"
+    copy.write_bytes(file.read_bytes())
+
+    Trust(store).give(file)
+
+    assert not Trust(store).holds(copy)
+
+
+def test_a_file_is_the_same_by_whatever_path(
+    file: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Trust given here as `.` holds when the directory is entered through a link."""
+    link = tmp_path / "link"
+    link.symlink_to(file.parent)
+    monkeypatch.chdir(file.parent)
+
+    Trust(store).give(Path(".aish.toml"))
+
+    assert Trust(store).holds(link / ".aish.toml")
+    assert Trust(store).holds(file)
+
+
+def test_a_missing_file_is_not_trusted_and_cannot_be(store: Path, tmp_path: Path) -> None:
+    """The user hears why."""
+    missing = tmp_path / ".aish.toml"
+
+    assert not Trust(store).holds(missing)
+    with pytest.raises(NotFound, match=r"^cannot read .*/\.aish\.toml: No such file or directory$"):
+        Trust(store).give(missing)
+    assert not store.exists()
+
+
+def test_without_a_place_to_keep_it_there_is_no_trust(file: Path, tmp_path: Path) -> None:
+    """A store that cannot be read must never mean yes."""
+    store = tmp_path / "trusted.jsonl"
+    store.mkdir()
+
+    assert not Trust(store).holds(file)
+    with pytest.raises(StoreTrouble):
+        Trust(store).give(file)
+
+
+@given(
+    junk=st.binary(max_size=60), record=st.dictionaries(st.sampled_from(["path", "sha256"]), st.integers() | st.none())
+)
+@settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_damage_in_the_store_gives_no_trust_and_takes_none(
+    file: Path, store: Path, junk: bytes, record: dict[str, int | None]
+) -> None:
+    """Lines that are broken or of another shape say nothing about any file."""
+    store.parent.mkdir(exist_ok=True)
+    store.write_bytes(junk.replace(b"\n", b" ") + b"\n" + json.dumps(record).encode() + b"\n")
+    assert not Trust(store).holds(file)
+
+    Trust(store).give(file)
+    with store.open("ab") as lines:
+        lines.write(b"\n" + junk)
+
+    assert Trust(store).holds(file)
+
+
+def test_the_store_is_for_its_owner_only(file: Path, store: Path) -> None:
+    """Whoever could write there could run commands as the user."""
+    before = os.umask(0)
+    try:
+        Trust(store).give(file)
+    finally:
+        os.umask(before)
+
+    assert store.stat().st_mode & 0o077 == 0
+    assert store.parent.stat().st_mode & 0o077 == 0

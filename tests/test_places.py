@@ -1,0 +1,159 @@
+"""Where files live, with and without a home, and which project a directory belongs to."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import aish
+from aish.places import Places, find_places, find_project
+
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+STRANGER = 54321  # a user that no user database knows
+
+
+@pytest.fixture
+def open_directory() -> Iterator[Path]:
+    """A directory that other users can look into; those of pytest are private."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def as_stranger(code: str, directory: Path, **env: str) -> str:
+    """What `code` prints when a user without home and name runs it; modules are loaded before the change of user."""
+    setup = "import os, pwd; from pathlib import Path; from aish.places import *; os.setgroups([]); "
+    setup += f"os.setgid({STRANGER}); os.setuid({STRANGER}); "
+    done = subprocess.run(
+        [sys.executable, "-c", setup + code],
+        env={"PYTHONPATH": str(Path(aish.__file__).parents[1]), **env},
+        cwd=directory,
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+
+
+def test_without_variables_the_places_are_the_usual_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user of other programs finds everything where it is expected."""
+    monkeypatch.setenv("HOME", "/home/ann")
+    home = Path("/home/ann")
+
+    places = find_places({"HOME": "/home/ann"})
+
+    assert places == Places(
+        config=home / ".config/aish",
+        data=home / ".local/share/aish",
+        cache=home / ".cache/aish",
+        state=home / ".local/state/aish",
+    )
+    assert places.lasting
+    assert places.config_file == home / ".config/aish/config.toml"
+    assert places.sessions == home / ".local/share/aish/sessions"
+
+
+def test_xdg_variables_move_the_places_and_relative_ones_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The standard says that a relative path in them is invalid."""
+    monkeypatch.setenv("HOME", "/home/ann")
+    env = {"HOME": "/home/ann", "XDG_DATA_HOME": "/data", "XDG_CACHE_HOME": "cache", "XDG_STATE_HOME": ""}
+
+    places = find_places(env)
+
+    assert places.data == Path("/data/aish")
+    assert places.cache == Path("/home/ann/.cache/aish")
+    assert places.state == Path("/home/ann/.local/state/aish")
+
+
+def test_one_variable_puts_everything_under_one_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """For a second, separate aish; a relative directory is meant from here, whatever is changed to later."""
+    monkeypatch.chdir(tmp_path)
+
+    places = find_places({"AISH_HOME": "mine", "XDG_DATA_HOME": "/data"})
+
+    assert places == Places(
+        config=tmp_path / "mine/config",
+        data=tmp_path / "mine/data",
+        cache=tmp_path / "mine/cache",
+        state=tmp_path / "mine/state",
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_tilde_in_the_variable_is_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no shell has replaced it, as in service files."""
+    monkeypatch.setenv("HOME", "/home/ann")
+
+    assert find_places({"AISH_HOME": "~/x", "HOME": "/home/ann"}).data == Path("/home/ann/x/data")
+
+
+def test_a_tilde_of_nobody_is_a_name_like_any_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A shell leaves it as it is, too; the program must start."""
+    monkeypatch.chdir(tmp_path)
+
+    assert find_places({"AISH_HOME": "~no-such-user/x"}).data == tmp_path / "~no-such-user/x/data"
+
+
+def test_every_file_has_a_place_of_its_own(tmp_path: Path) -> None:
+    """Two stores in one file would destroy each other."""
+    places = find_places({"AISH_HOME": str(tmp_path)})
+    derived = [getattr(places, name) for name, value in vars(Places).items() if isinstance(value, property)]
+
+    assert len(derived) >= 8
+    assert len(set(derived)) == len(derived)
+    assert all(path.is_relative_to(tmp_path) for path in derived)
+
+
+@only_root
+def test_a_user_without_home_gets_places_that_do_not_last(open_directory: Path) -> None:
+    """Containers run programs as users that exist nowhere; aish works there, and knows that nothing stays."""
+    shown = as_stranger("p = find_places(os.environ); print(p.lasting, p.data)", open_directory, TMPDIR="/elsewhere")
+
+    lasting, data = shown.split(" ", 1)
+    assert lasting == "False"
+    assert Path(data).is_absolute()
+
+
+@only_root
+def test_a_user_without_home_does_not_take_settings_that_a_stranger_prepared(open_directory: Path) -> None:
+    """Everybody can write to /tmp, and settings can name a command that is run."""
+    planted = open_directory / f"aish-{STRANGER}" / ".config" / "aish" / "config.toml"
+    planted.parent.mkdir(parents=True)
+    planted.write_text('[models.x]\napi_key_command = "evil"\n', encoding="utf-8")
+
+    code = "print(find_places(os.environ).config_file.exists())"
+    assert as_stranger(code, open_directory, TMPDIR=str(open_directory)) == "False"
+
+
+@pytest.mark.parametrize("mark", [".git", ".aish.toml"])
+def test_a_project_is_the_nearest_directory_with_a_mark(tmp_path: Path, mark: str) -> None:
+    """So that settings and facts of a project hold in all its folders."""
+    inner = tmp_path / "project" / "src" / "deep"
+    inner.mkdir(parents=True)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "project" / mark).touch()
+
+    assert find_project(inner) == tmp_path / "project"
+    assert find_project(tmp_path / "project") == tmp_path / "project"
+    assert find_project(tmp_path) == tmp_path
+
+
+def test_a_directory_without_marks_is_its_own_project(open_directory: Path) -> None:
+    """Also one that does not exist any more."""
+    assert find_project(open_directory) == open_directory
+    assert find_project(open_directory / "gone") == open_directory / "gone"
+
+
+@only_root
+def test_a_parent_that_may_not_be_looked_into_holds_no_project(open_directory: Path) -> None:
+    """`sudo -u nobody aish` starts in a directory of root; it has to start all the same."""
+    inner = open_directory / "private" / "inner"
+    inner.mkdir(parents=True)
+    inner.parent.chmod(0o700)
+
+    assert as_stranger(f"print(find_project(Path({str(inner)!r})))", open_directory, HOME="/") == str(inner)
