@@ -11,7 +11,8 @@ from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, Tex
 
 _ROLE_TROUBLE = re.compile(
     r"roles? must alternate|alternate user|roles? .{0,40}(not supported|supported|unknown|invalid|unexpected)"
-    r"|(unknown|invalid|unexpected|unsupported)( message)? role|tool role|role.{0,12}tool",
+    r"|(unknown|invalid|unexpected|unsupported)( message)? role|tool role|role.{0,12}tool"
+    r"|messages\W+\d+\W+role",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -25,7 +26,8 @@ def read_chunk(data: bytes) -> list[ModelEvent]:
     if not isinstance(chunk, dict):
         return [Failed("the server sent something that is not a chat answer")]
     if chunk.get("error"):
-        return [Failed(f"the server reports: {error_text(data)}")]
+        trouble: Trouble = "roles" if _ROLE_TROUBLE.search(_words(data)) else "broken"
+        return [Failed(f"the server reports: {error_text(data)}", trouble)]
     events: list[ModelEvent] = []
     choices = chunk.get("choices")
     if isinstance(choices, list) and choices and isinstance(choices[0], dict):
@@ -78,7 +80,7 @@ def _usage(usage: object) -> Usage | None:
     return Usage(
         prompt_tokens=max(prompt, 0),
         completion_tokens=max(completion, 0),
-        cached_tokens=cached if isinstance(cached, int) else 0,
+        cached_tokens=max(cached, 0) if isinstance(cached, int) else 0,
     )
 
 
@@ -86,7 +88,8 @@ def _text(value: object) -> str:
     """Content is a string, or a list of parts of which some have text."""
     if isinstance(value, str):
         return value
-    return "".join(_text(part.get("text")) for part in _dicts(value))
+    texts = (part.get("text") for part in _dicts(value))
+    return "".join(text for text in texts if isinstance(text, str))
 
 
 def _dicts(value: object) -> list[dict[str, Any]]:
@@ -95,18 +98,24 @@ def _dicts(value: object) -> list[dict[str, Any]]:
 
 def error_text(body: bytes) -> str:
     """What an error answer says, in at most a few hundred characters."""
+    return _words(body)[:300]
+
+
+def _words(body: bytes) -> str:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):
         value = body.decode("utf-8", "replace")
     while isinstance(value, dict):
-        value = value.get("error") or value.get("message") or value.get("detail") or json.dumps(value)
-    return " ".join(str(value).split())[:300] or "no reason given"
+        more = value.get("metadata")  # OpenRouter keeps the words of the server behind it here
+        raw = more.get("raw") if isinstance(more, dict) else None
+        value = raw or value.get("error") or value.get("message") or value.get("detail") or json.dumps(value)
+    return " ".join(str(value).split()) or "no reason given"
 
 
 def trouble_of(status: int, body: bytes) -> Trouble:
     """What kind of refusal an HTTP error is."""
-    text = error_text(body)
+    text = _words(body)
     if status in (400, 422, 500) and _ROLE_TROUBLE.search(text):
         return "roles"
     if status in (400, 422) and "stream_options" in text:

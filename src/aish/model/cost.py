@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -84,6 +84,7 @@ class CostBook:
     def __init__(self, path: Path) -> None:
         self._lines = LineFile(path, first=lambda: {"meta": {"format": 1, "what": "calls of models"}})
         self.session: list[Call] = []
+        self._filed: list[Call] = []  # those of the session that are in the file
         self._before: dict[str, float] = {}
 
     def add(self, call: Call) -> None:
@@ -100,6 +101,7 @@ class CostBook:
             "dollars": call.dollars,
         }
         self._lines.append(record, sync=False)  # the journal, which is synced, has the same figures
+        self._filed.append(call)
 
     def all(self) -> Iterator[Call]:
         """Every call on file, newest first."""
@@ -112,15 +114,18 @@ class CostBook:
     def spent_in(self, conversation: str) -> float:
         """Known dollars of one conversation. The file is read once; what this process adds is added here."""
         if conversation not in self._before:
-            known = [call for call in self.session if call.conversation == conversation]
             filed = sum(call.dollars or 0.0 for call in self.all() if call.conversation == conversation)
-            self._before[conversation] = filed - sum(call.dollars or 0.0 for call in known)
+            ours = sum(call.dollars or 0.0 for call in self._filed if call.conversation == conversation)
+            self._before[conversation] = filed - ours
         new = sum(call.dollars or 0.0 for call in self.session if call.conversation == conversation)
         return self._before[conversation] + new
 
     def spent_since(self, start: datetime) -> float:
         """Known dollars of all conversations since `start`; reads back no further than that."""
-        return sum(call.dollars or 0.0 for call in takewhile(lambda call: call.time >= start, self.all()))
+        filed = takewhile(lambda call: call.time >= start, self.all())
+        ours = {id(call) for call in self._filed}
+        unfiled = (call for call in self.session if id(call) not in ours and call.time >= start)
+        return sum(call.dollars or 0.0 for call in (*filed, *unfiled))
 
 
 def _call(record: dict[str, object]) -> Call:
@@ -128,8 +133,9 @@ def _call(record: dict[str, object]) -> Call:
         return int(str(record[name]))
 
     dollars = record["dollars"]
+    time = datetime.fromisoformat(str(record["ts"]))
     return Call(
-        time=datetime.fromisoformat(str(record["ts"])),
+        time=time if time.tzinfo else time.replace(tzinfo=UTC),
         conversation=str(record["conversation"]),
         model=str(record["model"]),
         category=str(record["category"]),

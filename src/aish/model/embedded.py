@@ -62,7 +62,7 @@ class LlamaProcess:
         with _open_log(self._log) as log:
             self._child = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-m", "aish.model.llama_child"),
+                *("-P", "-m", "aish.model.llama_child"),  # -P: nothing is imported from the current directory
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,

@@ -50,6 +50,6 @@ class Estimates:
                 self._ratios = {
                     str(name): float(ratio) for name, ratio in stored.items() if _LEAST <= float(ratio) <= _MOST
                 }
-            except (OSError, ValueError, TypeError, AttributeError):
+            except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
                 pass  # missing or damaged: it is learned again
         return self._ratios

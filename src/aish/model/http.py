@@ -7,14 +7,15 @@ answer than the network does; what a chat needs of HTTP/1.1 fits on this page.
 import asyncio
 import base64
 import os
+import re
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 import httptools
 
-LOOPBACK = {"localhost", "127.0.0.1", "::1"}
+_LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
 _READ = 1 << 16
 _MAX_BODY = 8 << 20  # for answers that are read whole
 
@@ -61,7 +62,7 @@ class Reply:
 
     def on_headers_complete(self) -> None:
         self.status = self._parser.get_status_code()
-        self._head_done = self.status != 100
+        self._head_done = self.status >= 200  # what comes before is only "wait"
 
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
@@ -112,7 +113,7 @@ class Reply:
             raise HttpTrouble("the server closed the connection")
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserError:
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             raise HttpTrouble("the server does not speak HTTP") from None
 
 
@@ -120,26 +121,21 @@ async def send(
     method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience, *, proxy: str | None = None
 ) -> Reply:
     """Send one request and wait for the head of the response. Raises `HttpTrouble`."""
-    try:
-        target = urlsplit(url)
-        target.port  # noqa: B018  # raises for a port that is none
-        (target.hostname or "").encode("idna")
-    except ValueError as error:
-        raise HttpTrouble(f"{url!r} is not an http(s) address: {error}") from None
-    if target.scheme not in ("http", "https") or not target.hostname:
-        raise HttpTrouble(f"{url!r} is not an http(s) address")
+    target = _split(url)
     if proxy is None:
         proxy = proxy_for(target, os.environ)
-    reader, writer = await _connect(target, proxy, patience)
+    hop = _split(proxy) if proxy else target
+    reader, writer = await _connect(target, hop, patience)
     reply = Reply(reader, writer, patience)
     try:
         path = (target.path or "/") + (f"?{target.query}" if target.query else "")
         if proxy and target.scheme == "http":
-            path = f"http://{target.netloc}{path}"
+            path = f"http://{_host(target)}{path}"
         fields = {
-            "Host": target.netloc.rpartition("@")[2],
+            "Host": _host(target),
             "Content-Length": str(len(body)),
             "Connection": "close",
+            **(_login(hop) if proxy and target.scheme == "http" else {}),
             **headers,
         }
         head = "".join(f"{name}: {_plain(value)}\r\n" for name, value in fields.items())
@@ -152,22 +148,27 @@ async def send(
 
 
 async def _connect(
-    target: SplitResult, proxy: str, patience: Patience
+    target: SplitResult, hop: SplitResult, patience: Patience
 ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    hop = urlsplit(proxy) if proxy else target
     where = f"{hop.hostname}:{_port(hop)}"
     tls = ssl.create_default_context() if hop.scheme == "https" else None
     try:
         async with asyncio.timeout(patience.connect):
             reader, writer = await asyncio.open_connection(hop.hostname, _port(hop), ssl=tls)
-            if proxy and target.scheme == "https":
-                await _tunnel(reader, writer, target, hop)
+            if hop is not target and target.scheme == "https":
+                try:
+                    await _tunnel(reader, writer, target, hop)
+                except BaseException:  # also a cancelled wait must not leave a socket behind
+                    writer.transport.abort()
+                    raise
     except TimeoutError:
         raise HttpTrouble(f"no connection to {where} within {patience.connect:g} s", refused=True) from None
     except ssl.SSLError as error:
         raise HttpTrouble(f"no secure connection to {where}: {error.reason or error}") from None
     except OSError as error:
         raise HttpTrouble(f"no connection to {where}: {_reason(error)}", refused=True) from None
+    except ValueError:  # what getaddrinfo says of a name that cannot be one
+        raise HttpTrouble(f"{hop.hostname!r} cannot be the name of a machine") from None
     return reader, writer
 
 
@@ -175,8 +176,7 @@ async def _tunnel(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: SplitResult, hop: SplitResult
 ) -> None:
     address = f"{target.hostname}:{_port(target)}"
-    login = f"{hop.username}:{hop.password or ''}" if hop.username else ""
-    secret = f"Proxy-Authorization: Basic {base64.b64encode(login.encode()).decode()}\r\n" if login else ""
+    secret = "".join(f"{name}: {value}\r\n" for name, value in _login(hop).items())
     writer.write(f"CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n{secret}\r\n".encode())
     try:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -191,18 +191,47 @@ async def _tunnel(
 def proxy_for(target: SplitResult, env: Mapping[str, str]) -> str:
     """The proxy that the environment asks for, if any. This machine is never reached through one."""
     host = target.hostname or ""
-    if host in LOOPBACK or host.startswith("127."):
+    if is_this_machine(host):
         return ""
     for name in (f"{target.scheme}_proxy", "all_proxy"):
         proxy = env.get(name) or env.get(name.upper()) or ""
         if proxy:
             skipped = [
-                part.strip().lstrip(".") for part in (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")
+                part.strip().lstrip(".").lower()
+                for part in (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")
             ]
             if any(part and (part == "*" or host == part or host.endswith(f".{part}")) for part in skipped):
                 return ""
             return proxy if "://" in proxy else f"http://{proxy}"
     return ""
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host is this machine. `127.0.0.1.example` is not."""
+    return bool(_LOOPBACK.fullmatch(host))
+
+
+def _split(url: str) -> SplitResult:
+    try:
+        address = urlsplit(url)
+        address.port  # noqa: B018  # raises for a port that is none
+        (address.hostname or "").encode("idna")
+    except ValueError as error:
+        raise HttpTrouble(f"{url!r} is not an http(s) address: {error}") from None
+    if address.scheme not in ("http", "https") or not address.hostname:
+        raise HttpTrouble(f"{url!r} is not an http(s) address")
+    return address
+
+
+def _host(address: SplitResult) -> str:
+    return address.netloc.rpartition("@")[2]
+
+
+def _login(hop: SplitResult) -> dict[str, str]:
+    if not hop.username:
+        return {}
+    login = f"{unquote(hop.username)}:{unquote(hop.password or '')}"
+    return {"Proxy-Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
 
 
 def _port(address: SplitResult) -> int:

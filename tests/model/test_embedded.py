@@ -1,0 +1,267 @@
+"""The embedded model: a child that is private, started late, and gone with whoever started it."""
+
+import asyncio
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from world import World
+
+from aish.model.embedded import EmbeddedModel, LlamaProcess
+from aish.model.http import Patience
+from aish.model.tokenizer import fetch_json
+from aish.places import find_places
+from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
+from aish.wiring import find_weights
+
+pytestmark = [pytest.mark.anyio, pytest.mark.real]
+
+ASK = ChatRequest(messages=({"role": "user", "content": "What is the capital of France?"},), max_tokens=16)
+PATIENCE = Patience(connect=10, first=60, silence=60)
+PROC = Path("/proc")
+
+
+def weights() -> Path:
+    return find_weights("", find_places(os.environ))
+
+
+def children(parent: int) -> list[int]:
+    """The model servers that a process has started."""
+    found = []
+    for stat in PROC.glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
+            words = (stat.parent / "cmdline").read_bytes()
+        except OSError:
+            continue  # it has ended meanwhile
+        if int(fields[1]) == parent and b"llama_child" in words:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def vanishes(pid: int, seconds: float = 10) -> bool:
+    """Wait for the end of a process that may be nobody's child any more."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([fd], [], [], seconds)[0])
+    finally:
+        os.close(fd)
+
+
+async def answer(model: EmbeddedModel) -> str:
+    events = [event async for event in model.stream(ASK)]
+    assert isinstance(events[-1], Finished), events[-1]
+    return "".join(event.text for event in events if isinstance(event, TextPiece))
+
+
+@pytest.fixture(scope="module")
+def anyio_backend() -> str:
+    """One loop for all tests here, so that most of them can share a child."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="module")
+async def process(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[LlamaProcess]:
+    running = LlamaProcess(weights(), tmp_path_factory.mktemp("state") / "deep" / "log", window=2048, threads=1)
+    await running.address()
+    yield running
+    await running.close()
+
+
+async def test_it_answers_and_says_what_it_read_and_wrote(process: LlamaProcess) -> None:
+    """Without network, account or any other server."""
+    events = [event async for event in EmbeddedModel(process, patience=PATIENCE, temperature=0.0).stream(ASK)]
+
+    assert "".join(event.text for event in events if isinstance(event, TextPiece))
+    assert isinstance(events[-1], Finished)
+    [usage] = [event for event in events if isinstance(event, Usage)]
+    assert usage.prompt_tokens > 10
+    assert 0 < usage.completion_tokens <= 16
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/v1/chat/completions", b'{"messages": [{"role": "user", "content": "hi"}], "max_tokens": 1}'),
+        ("POST", "/tokenize", b'{"content": "hi"}'),
+        ("GET", "/props", b""),
+        ("GET", "/slots", b""),
+    ],
+)
+async def test_nobody_else_on_this_machine_can_use_it(
+    process: LlamaProcess, method: str, path: str, body: bytes
+) -> None:
+    """Loopback is open to all users and to every page in a browser; a key is wanted for everything that tells."""
+    address = await process.address()
+
+    async def wrong() -> str:
+        return "guessed"
+
+    assert (await fetch_json(method, address.url + path, body=body))[0] == 401
+    assert (await fetch_json(method, address.url + path, wrong, body))[0] == 401
+
+
+async def test_it_listens_on_loopback_only_and_keeps_its_key_to_itself(process: LlamaProcess) -> None:
+    """Neither the network nor the list of processes is a place for it; Ctrl-C in the terminal does not reach it."""
+    address = await process.address()
+    [pid] = children(os.getpid())
+    links = [str(link.readlink()) for link in (PROC / str(pid) / "fd").iterdir()]
+    mine = {link[8:-1] for link in links if link.startswith("socket:[")}
+    listening = []
+    for table in ("tcp", "tcp6"):
+        rows = [line.split() for line in (PROC / "net" / table).read_text(encoding="utf-8").splitlines()[1:]]
+        listening += [row[1] for row in rows if row[3] == "0A" and row[9] in mine]
+
+    port = int(address.url.rpartition(":")[2])
+    assert listening == [f"0100007F:{port:04X}"]
+    for place in ("cmdline", "environ"):
+        assert address.key.encode() not in (PROC / str(pid) / place).read_bytes()
+    assert len(address.key) >= 32
+    assert os.getsid(pid) != os.getsid(0)
+
+
+async def test_no_child_runs_before_the_first_use_and_its_own_server_counts(world: World) -> None:
+    """Who only looks at the settings should not wait for a model; once it runs, its word is taken for tokens."""
+    before = children(os.getpid())
+    program = world.program({"embedded": {"path": str(weights()), "window": 1024, "threads": 1}})
+    backend = program.session(model="embedded").backend
+    assert backend.tokenizer.ability == "unknown"
+    assert children(os.getpid()) == before
+    try:
+        text = "Antidisestablishmentarianism, naïveté & 日本語!"
+        counted = await backend.tokenizer.count(text)
+        assert len(children(os.getpid())) == len(before) + 1
+        assert backend.server
+        server = await backend.server()
+        _, told = await fetch_json("POST", f"{server.endpoint}/tokenize", server.key, b'{"content": "Hello world"}')
+        assert await backend.tokenizer.count("Hello world") == len(told["tokens"]) == 2
+        assert counted != program.estimates.count("embedded", text)
+        assert world.places.model_log.stat().st_size > 0
+    finally:
+        await program.close()
+    assert children(os.getpid()) == before
+
+
+async def test_a_child_that_died_is_started_again_and_the_log_tells_of_both(tmp_path: Path) -> None:
+    """It may run out of memory; the next question must not suffer for it."""
+    before = children(os.getpid())
+    log = tmp_path / "log"
+    log.write_bytes(b"old\n" * (1 << 19))  # grown too large: it is started anew
+    process = LlamaProcess(weights(), log, window=512, threads=1)
+    model = EmbeddedModel(process, patience=PATIENCE)
+    try:
+        assert await answer(model)
+        first = log.read_bytes()
+        assert b"old" not in first[:100]
+        [pid] = set(children(os.getpid())) - set(before)
+        old = await process.address()
+        os.kill(pid, signal.SIGKILL)
+        async with asyncio.timeout(60):
+            while await process.address() == old:  # until the loop has heard of it
+                assert await asyncio.to_thread(vanishes, pid)
+
+        assert await answer(model)
+        assert log.read_bytes().startswith(first)
+        assert len(log.read_bytes()) > len(first)
+    finally:
+        await model.close()
+        await model.close()
+    assert children(os.getpid()) == before
+
+
+async def test_it_is_its_own_code_that_runs_whatever_lies_in_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder from the internet may hold a file by any name; and two questions at once start one child."""
+    for name in ("xllamacpp.py", "json.py", "threading.py"):
+        (tmp_path / name).write_text("open('ran', 'w').close()\nraise SystemExit\n", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    before = children(os.getpid())
+    process = LlamaProcess(weights(), tmp_path / "log", window=512, threads=1)
+    try:
+        addresses = await asyncio.gather(process.address(), process.address(), return_exceptions=True)
+        assert not (tmp_path / "ran").exists()
+        assert addresses[0] == addresses[1]
+        assert len(children(os.getpid())) == len(before) + 1
+    finally:
+        await process.close()
+
+
+async def test_giving_up_while_it_starts_leaves_no_child(tmp_path: Path) -> None:
+    """Ctrl-C during the first seconds is as good as later."""
+    before = children(os.getpid())
+    process = LlamaProcess(weights(), tmp_path / "log", window=512, threads=1)
+    task = asyncio.create_task(process.address())
+    while children(os.getpid()) == before:
+        await asyncio.sleep(0)
+        assert not task.done()
+    [pid] = set(children(os.getpid())) - set(before)
+    task.cancel()
+    await asyncio.wait([task])
+
+    assert task.cancelled()
+    assert await asyncio.to_thread(vanishes, pid)
+
+
+async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_them(tmp_path: Path) -> None:
+    """That is the first thing a new user may see; nothing is started for it."""
+    before = children(os.getpid())
+    path = tmp_path / "no.gguf"
+    model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)
+
+    events = [event async for event in model.stream(ASK)]
+    reason = f"the embedded model is not here ({path}); fetch it with: aish models pull"
+    assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
+    assert children(os.getpid()) == before
+
+
+async def test_weights_that_are_none_are_a_failure_that_points_to_the_log(tmp_path: Path) -> None:
+    """What llama.cpp has to say about them is in there."""
+    (tmp_path / "bad.gguf").write_bytes(b"GGUF" + b"\x00" * 1000)
+    model = EmbeddedModel(LlamaProcess(tmp_path / "bad.gguf", tmp_path / "log"), patience=PATIENCE)
+    try:
+        events = [event async for event in model.stream(ASK)]
+    finally:
+        await model.close()
+    reason = f"the embedded model does not start; see {tmp_path / 'log'}"
+    assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
+    assert (tmp_path / "log").stat().st_size > 0
+
+
+PARENT = """
+import asyncio, sys
+from pathlib import Path
+from aish.model.embedded import LlamaProcess
+
+async def main():
+    await LlamaProcess(Path(sys.argv[1]), Path(sys.argv[2]), window=512, threads=1).address()
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_the_child_dies_with_its_parent_even_when_that_is_killed(tmp_path: Path) -> None:
+    """A crash or `kill -9` must not leave a server behind that holds memory for good."""
+    command = [sys.executable, "-c", PARENT, str(weights()), str(tmp_path / "log")]
+    parent = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
+    try:
+        assert parent.stdout
+        assert await parent.stdout.readline() == b"ready\n"
+        [child] = children(parent.pid)
+    finally:
+        parent.kill()
+        await parent.wait()
+    gone = await asyncio.to_thread(vanishes, child)
+    if not gone:
+        os.kill(child, signal.SIGKILL)
+    assert gone

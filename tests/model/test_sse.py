@@ -1,0 +1,87 @@
+"""Server-sent events: however the bytes are cut on their way, the events are the same."""
+
+import itertools
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from aish.model.sse import SseReader
+
+ENDINGS = [b"\n", b"\r\n", b"\r"]
+
+in_line = st.binary(max_size=8).map(lambda data: data.replace(b"\n", b"-").replace(b"\r", b"+"))
+data_lines = st.lists(in_line, min_size=1, max_size=3)
+noise = st.sampled_from([b": keep-alive", b":", b"event: delta", b"id: 7", b"retry: 10", b"date: no", b"dat"])
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
+    """A whole stream in one kind of line end, and the events it holds."""
+    end = draw(st.sampled_from(ENDINGS))
+    lines: list[bytes] = []
+    expected: list[bytes] = []
+    for data in draw(st.lists(data_lines, max_size=5)):
+        lines += draw(st.lists(noise, max_size=2))
+        space = draw(st.booleans()) or any(line.startswith(b" ") for line in data)
+        lines += [(b"data: " if space else b"data:") + line for line in data]
+        lines += draw(st.lists(noise, max_size=1))
+        lines += [b""] * draw(st.integers(1, 3))
+        expected.append(b"\n".join(data))
+    return b"".join(line + end for line in lines), expected
+
+
+def read(pieces: list[bytes]) -> list[bytes]:
+    reader = SseReader()
+    events = [event for piece in pieces for event in reader.feed(piece)]
+    return events + reader.end()
+
+
+def cut(stream: bytes, places: list[int]) -> list[bytes]:
+    """The stream in pieces, some of them perhaps empty."""
+    marks = [0, *sorted(min(place, len(stream)) for place in places), len(stream)]
+    return [stream[start:end] for start, end in itertools.pairwise(marks)]
+
+
+places = st.lists(st.integers(0, 200), max_size=12)
+
+
+@given(streams(), places)
+def test_any_cutting_of_a_stream_gives_its_events(told: tuple[bytes, list[bytes]], places: list[int]) -> None:
+    """A network read ends anywhere: inside a word, between CR and LF, before a blank line."""
+    stream, expected = told
+    assert read(cut(stream, places)) == expected
+
+
+@given(streams())
+def test_a_stream_that_comes_byte_by_byte_gives_its_events(told: tuple[bytes, list[bytes]]) -> None:
+    """The finest cutting of all."""
+    stream, expected = told
+    assert read([stream[place : place + 1] for place in range(len(stream))]) == expected
+
+
+@given(st.lists(st.sampled_from([b"data: a", b"data", b"data:", b"x", b" ", b"\r", b"\n", b"\xff"])), places)
+@example([b"data: a", b"\r", b"\n", b"\r", b"\n"], [8, 9, 10])
+def test_what_mixes_line_ends_is_read_the_same_however_it_is_cut(parts: list[bytes], places: list[int]) -> None:
+    """Nobody promises that a server keeps to one kind."""
+    stream = b"".join(parts)
+    assert read(cut(stream, places)) == read([stream])
+
+
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"])
+def test_an_event_is_handed_over_with_its_blank_line(end: bytes) -> None:
+    """A token that waited for the next one would always be shown one late."""
+    reader = SseReader()
+
+    assert reader.feed(b"data: one" + end) == []
+    assert reader.feed(end) == [b"one"]
+    assert reader.feed(b"data: two" + end + end + b"data: thr") == [b"two"]
+    assert reader.feed(b"ee" + end + end) == [b"three"]
+    assert reader.end() == []
+
+
+@pytest.mark.parametrize("end", ENDINGS)
+def test_the_last_event_counts_also_without_its_blank_line(end: bytes) -> None:
+    """Some servers close the connection right after the last line, or even before its end."""
+    assert read([b"data: one" + end + end + b"data: last" + end]) == [b"one", b"last"]
+    assert read([b"data: one" + end + end + b"data: last"]) == [b"one", b"last"]
