@@ -169,7 +169,7 @@ TEXT = b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n'
 @pytest.mark.parametrize(
     "broken",
     [
-        sse("Half", finish=None, usage=None),
+        Say(pieces=[TEXT]),
         Say(pieces=[TEXT], cut=True),
         Say(pieces=[TEXT, b"data: {not json\n\n"]),
         Say(pieces=[TEXT, b'data: {"error": {"message": "out of memory"}}\n\n']),

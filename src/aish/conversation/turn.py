@@ -165,6 +165,8 @@ async def ask(
                         pass  # no tools are offered yet, so a call is the model's imagination
                     case Failed():
                         answer.failure = event
+        if not answer.text and not answer.failure:
+            answer.failure = Failed("the model ended its answer without a word")
         endpoint = answer.backend.endpoint
         refused = answer.failure and answer.failure.trouble == "roles" and not answer.text
         if not refused or endpoint in session.no_tool_role:
