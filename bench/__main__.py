@@ -50,8 +50,9 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float]]:
         "aish --version": lambda: whole_run([AISH, "--version"], env),
         "bare prompt_toolkit prompt": lambda: until_shown([PYTHON, "-c", BARE_PROMPT], env, b"bare>"),
         "aish, first prompt": lambda: until_shown([AISH], env, b"aish>"),
-        "bare prompt_toolkit, first key": lambda: until_shown([PYTHON, "-c", BARE_PROMPT], env, b"bare>", b"z", b"z"),
-        "aish, first key": lambda: until_shown([AISH], env | {"AISH_SET_VIEW__PROMPT": "go> "}, b"go>", b"z", b"z"),
+        "aish, editor completes": lambda: until_shown(
+            [AISH], env | {"AISH_SET_VIEW__PROMPT": "go> "}, b"go>", b":hel\t", b"p"
+        ),
         "aish, request on the wire": lambda: until_asked(request, env),
     }
     if llm:

@@ -43,14 +43,15 @@ def _read_choice(choice: dict[str, Any]) -> list[ModelEvent]:
     events: list[ModelEvent] = []
     delta = choice.get("delta") or choice.get("message")
     if isinstance(delta, dict):
-        reasoning = _text(delta.get("reasoning_content")) or _text(delta.get("reasoning"))
-        if reasoning:
-            events.append(ReasoningPiece(reasoning))
-        text = _text(delta.get("content"))
-        if text:
+        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        if thought and (text := _text(thought)):
+            events.append(ReasoningPiece(text))
+        content = delta.get("content")
+        if content and (text := _text(content)):
             events.append(TextPiece(text))
-        for place, call in enumerate(_dicts(delta.get("tool_calls"))):
-            events.append(_tool_piece(place, call))
+        calls = delta.get("tool_calls")
+        if calls:
+            events += [_tool_piece(place, call) for place, call in enumerate(_dicts(calls))]
     reason = choice.get("finish_reason")
     if reason:
         events.append(Finished(str(reason)))
