@@ -38,6 +38,9 @@ def _parameters(orders: dict[str, object]) -> "xllamacpp.CommonParams":
     params.sampling.temp = 0.2  # what suits so small a model: hotter it rambles, colder it repeats itself
     params.sampling.top_p = 0.9
     params.sampling.penalty_repeat = 1.05
+    params.sampling.dry_multiplier = 0.8  # whole sentences that come again are what it falls into
+    params.sampling.dry_allowed_length = 4
+    params.sampling.dry_penalty_last_n = 1024
     params.endpoint_metrics = True
     if orders["threads"]:
         params.cpuparams.n_threads = orders["threads"]
