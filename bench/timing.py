@@ -23,7 +23,6 @@ class Figure:
     unit: str
     limit: float
     at_least: bool = False
-    detail: str = ""
 
     @property
     def holds(self) -> bool:

@@ -4,6 +4,7 @@ import argparse
 import io
 import json
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Sequence
@@ -64,6 +65,8 @@ def _mend_streams() -> None:
 def _dispatch(arguments: list[str]) -> int:
     if any(word in VERBS for word in arguments):
         options, rest = _common().parse_known_args(arguments)
+        if rest[:1] == ["--json"]:  # most verbs take it, and a question that is a verb was not meant
+            rest = [*rest[1:], "--json"]
         if rest and rest[0] in VERBS:
             module, name = VERBS[rest[0]]
             return int(getattr(import_module(module), name)(_program(options), rest[1:]))
@@ -130,13 +133,13 @@ def load_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     user, problems = read_file(places.config_file)
     layers: list[Layer | None] = [user]
     project_file = find_project(cwd) / PROJECT_FILE
-    if os.access(project_file, os.R_OK):
+    if os.access(project_file, os.R_OK) and project_file.is_file():  # a pipe or device would never end
         if import_module("aish.settings.trust").Trust(places.trusted).holds(project_file):
             project, more = read_file(project_file)
             layers.append(project)
             problems += more
         else:
-            hint = f"is ignored until you trust it: aish config trust {project_file.parent}"
+            hint = f"is ignored until you trust it: aish config trust {shlex.quote(str(project_file.parent))}"
             problems.append(Problem(origin=str(project_file), message=hint))
     arguments, more = read_arguments(given)
     layers += [read_environment(os.environ), arguments]
@@ -170,7 +173,7 @@ def _parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         description="A conversational shell that remembers. Without a question it starts the shell.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"
-        "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store trouble, 130 interrupted",
+        "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store, 70 a bug, 130 interrupted",
     )
     parser.add_argument("question", nargs="*", help="a question; standard input is sent along if it is piped")
     parser.add_argument("-p", "--print", action="store_true", help="answer once and exit; the question may be piped in")

@@ -13,6 +13,7 @@ from world import at
 
 from aish.memory.journal import Entry, Journal, new_id
 from aish.storage.lines import Damage, LineFile, encode
+from aish.values.errors import StoreTrouble
 from aish.values.turns import ToolCall, Turn
 
 NOW = at("2026-11-15T19:09:46.123")
@@ -181,3 +182,31 @@ def test_turns_written_by_hand_are_read_with_what_they_have(tmp_path: Path) -> N
         ),
     ]
     assert journal.meta() == {}
+
+
+def test_a_turn_that_could_not_be_written_goes_before_the_next(tmp_path: Path) -> None:
+    """A disk that was full for a moment costs nothing: its turn is late, not lost."""
+    journal = Journal(tmp_path, "talk")
+    journal.add(QUESTION, NOW)
+    journal.show("because")
+    aside = journal.path.rename(tmp_path / "aside")
+    journal.path.mkdir()
+    with pytest.raises(StoreTrouble):
+        journal.add(ANSWER, NOW)
+    journal.path.rmdir()
+    aside.rename(journal.path)
+
+    assert journal.add(QUESTION, NOW) == 3
+
+    assert [entry.turn for entry in Journal(tmp_path, "talk").entries()] == [QUESTION, ANSWER, QUESTION]
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00"])
+def test_a_time_at_the_end_of_the_calendar_is_no_time(tmp_path: Path, time: str) -> None:
+    """One such line must not keep the list of conversations from being shown."""
+    line = f'{{"n":1,"ts":"{time}","role":"user","content":"x"}}\n'
+    (tmp_path / "talk.jsonl").write_text(line, encoding="utf-8")
+
+    [entry] = Journal(tmp_path, "talk").entries()
+
+    assert entry.time == datetime.fromtimestamp(0, UTC)

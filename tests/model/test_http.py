@@ -232,3 +232,18 @@ async def test_a_proxy_that_hangs_up_is_named() -> None:
     message = r"the proxy 127\.0\.0\.1 does not answer"
     with FakeServer(Say(raw=True, pieces=[])) as proxy, pytest.raises(HttpTrouble, match=message):
         await fetch("https://models.invalid/v1", proxy=proxy.url)
+
+
+async def test_a_proxy_that_speaks_for_the_server_is_not_believed() -> None:
+    """What it says after opening the tunnel would otherwise pass for words that came through TLS."""
+    forged = b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
+    with FakeServer(Say(raw=True, pieces=[forged])) as proxy, pytest.raises(HttpTrouble, match="in the server's place"):
+        await fetch("https://models.example/", proxy=proxy.url)
+
+
+async def test_the_password_of_a_proxy_is_in_no_message() -> None:
+    """What goes wrong is shown, and kept in the journal."""
+    with pytest.raises(HttpTrouble) as raised:
+        await fetch("http://models.example/", proxy="socks5://ann:s3cret@proxy.example:1080")
+
+    assert "s3cret" not in str(raised.value)

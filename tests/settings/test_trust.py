@@ -139,3 +139,11 @@ def test_the_store_is_for_its_owner_only(file: Path, store: Path) -> None:
 
     assert store.stat().st_mode & 0o077 == 0
     assert store.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_was_never_trusted_is_not_even_read(file: Path, store: Path) -> None:
+    """A folder from elsewhere may have a pipe or an endless device in its place."""
+    file.unlink()
+    os.mkfifo(file)
+
+    assert not Trust(store).holds(file)

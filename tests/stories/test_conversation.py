@@ -225,3 +225,15 @@ async def test_a_server_that_counted_another_prompt_than_was_sent_is_noticed(
 
     line = f"the server counted {total + off} prompt tokens where {total} were sent: {said_about_it}"
     assert answer.notices == ([line] if said_about_it else [])
+
+
+@pytest.mark.proves("N24")
+@pytest.mark.parametrize("reason", ["content_filter", "error", "abort", "max_tokens"])
+async def test_an_answer_that_the_server_ended_early_is_not_called_complete(world: World, reason: str) -> None:
+    """A filter or a crash behind the server leaves half a sentence with a polite ending."""
+    with FakeServer(sse("Half", finish=reason)) as server:
+        session = world.program({"model": "m", "models": {"m": {"endpoint": server.url}}}).session()
+        said = await world.ask(session, "q")
+
+    assert (said.text, said.done.state) == ("Half", "interrupted")
+    assert len(said.notices) == 1

@@ -44,7 +44,7 @@ async def test_a_call_that_could_cross_the_cap_is_asked_about_before_it_is_made(
     assert [m["content"] for m in script_of(session).requests[0].messages[1:]] == ["q2"]
 
     assert len(world.confirms) == 2
-    assert "this call could cost up to $1." in world.confirms[0]
+    assert "this call could cost about $1." in world.confirms[0]
     assert "crosses the cap of $0.5" in world.confirms[0]
 
 
@@ -202,3 +202,39 @@ def test_the_command_line_shows_the_same_books(world: World) -> None:
     }
     assert as_json == {"total": sums, "parts": [{"model": "script", "category": "main", **sums}]}
     assert plain.out.splitlines()[0].startswith(f"total: 2 calls, {sums['prompt_tokens']} tokens in, 2 out, $0.00")
+
+
+@pytest.mark.proves("P7")
+async def test_a_call_that_costs_nothing_is_made_also_beyond_the_cap(world: World) -> None:
+    """When the money is gone, the model on this machine still answers."""
+    models = {"free": {"kind": "scripted", "answers": ["F1"]}}
+    prices = {**PRICEY, "free": {"input": 0.0, "output": 0.0}}
+    session = world.session(["A1"], {"prices": prices, "cost": {"cap_at_dollars": 0.01}, "models": models})
+    world.consent = True
+    await world.ask(session, "q1")
+    world.confirms.clear()
+
+    session.model = "free"
+
+    assert (await world.ask(session, "q2")).text == "F1"
+    assert world.confirms == []
+
+
+@pytest.mark.proves("P7")
+async def test_cost_is_of_this_conversation_whatever_else_this_run_of_the_program_did(world: World) -> None:
+    """A new conversation begins at nothing, and a resumed one at what it had cost before."""
+    settings = {"model": "script", "models": {"script": {"kind": "scripted", "answers": ["A"] * 3}}, "prices": PRICEY}
+    program = world.program(settings)
+    session = program.session()
+    await world.ask(session, "q1")
+    first = session.journal.id
+
+    session.start_new()
+    assert (await cost(world, program, session))[0].startswith("total: 0 calls")
+
+    session.resume(first)
+    assert (await cost(world, program, session))[0].startswith("total: 1 call,")
+    later = world.program(settings)
+    again = later.session()
+    again.resume(first)
+    assert (await cost(world, later, again))[0].startswith("total: 1 call,")

@@ -228,3 +228,25 @@ async def test_an_automatic_budget_is_three_quarters_of_the_window_that_the_serv
         budgets = [(await session.limits(session.open_backend(name))).token_budget for name in models]
 
     assert budgets == [750, 4096]
+
+
+@pytest.mark.proves("P6", "T13")
+async def test_the_prompt_is_cut_to_the_window_of_the_model_that_steps_in(world: World) -> None:
+    """What fits the model that is down may be too long for the small one that helps out."""
+    props = reply_json({"default_generation_settings": {"n_ctx": 400}})
+    with FakeServer(sse("A", usage=None), paths={"/props": props}) as server:
+        settings = {
+            "model": "down",
+            "fallback": ["small"],
+            "network": {"retries": 0},
+            "context": {"token_budget": "auto", "summarize_evicted": False},
+            "tokenize": ESTIMATED,
+            "models": {"down": {"endpoint": "http://127.0.0.1:9"}, "small": {"endpoint": server.url}},
+        }
+        session = world.program(settings).session()
+        for number in range(3):
+            await world.ask(session, f"{number}" * 300)
+
+        questions = [message["content"][0] for message in server.chats()[-1].json["messages"][1:]]
+
+    assert questions == ["2"]

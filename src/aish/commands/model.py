@@ -56,11 +56,10 @@ async def show_cost(shell: Shell, words: str) -> str:
 
     Prices come from the settings ([prices]); a model without one is shown as unknown, never as free.
     """
-    calls = list(shell.session.costs.session)
-    if words == "all":
-        calls = list(shell.session.costs.all())
-    elif words not in ("", "detail"):
+    if words not in ("", "detail", "all"):
         raise BadUsage("expected :cost, :cost detail or :cost all")
+    costs = shell.session.costs
+    calls = list(costs.all()) if words == "all" else costs.of(shell.session.journal.id)
     lines = [cost_line("total", total(calls))]
     if words:
         lines += [cost_line(f"{model}, {category}", part) for (model, category), part in by_model(calls).items()]

@@ -53,6 +53,8 @@ async def save(shell: Shell, words: str) -> str:
     """
     if not words:
         raise BadUsage("a name is missing: :save NAME")
+    if not shell.session.remembers:
+        raise BadUsage("this conversation is not kept (--no-memory), so there is nothing to find by a name")
     shell.program.shelf.save(shell.session.journal.id, words)
     return f"this conversation is called {words}"
 

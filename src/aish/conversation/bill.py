@@ -26,6 +26,8 @@ async def confirm_cost(
             f"the price of {backend.label} is unknown, so the cap cannot be kept. Ask it all the same?"
         )
     most = worst_case(backend.price, size.total, backend.max_tokens or _LIKELY_ANSWER)
+    if not most:
+        return True  # what is free crosses nothing, even when the cap is behind us
     try:
         sums = (
             ("this conversation", caps.cap_at_dollars, session.costs.spent_in(session.journal.id)),
@@ -36,7 +38,7 @@ async def confirm_cost(
     for what, cap, spent in sums:
         if cap is not None and spent + most > cap:
             return await confirm(
-                f"this call could cost up to ${most:.4f}; with ${spent:.4f} spent {what} that crosses the cap of "
+                f"this call could cost about ${most:.4f}; with ${spent:.4f} spent {what} that crosses the cap of "
                 f"${cap:g}. Ask all the same?"
             )
     return True
@@ -107,7 +109,8 @@ def _compare(session: Session, backend: Backend, size: PromptSize, reported: Usa
         return [
             Notice(f"{counted}: it may have cut the conversation without saying so (is its window too small?)", True)
         ]
-    return [Notice(f"{counted}: token_budget is kept by a count that is too low; it is being corrected", True)]
+    low = f"{counted}: token_budget is kept by a count that is too low; it is being corrected"
+    return session.say_once(f"count of {backend.name}", low)
 
 
 def midnight(now: datetime) -> datetime:

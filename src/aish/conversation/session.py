@@ -50,7 +50,7 @@ class Session:
     no_tool_role: set[str] = field(default_factory=set)  # endpoints that refused it
     _journal: Journal | None = None
     _said: set[str] = field(default_factory=set)
-    _windows: dict[str, int | None] = field(default_factory=dict)
+    _windows: dict[str, int] = field(default_factory=dict)
 
     @property
     def backend(self) -> Backend:
@@ -83,8 +83,10 @@ class Session:
         budget = options.token_budget
         if budget == "auto":
             if backend.endpoint not in self._windows:
-                self._windows[backend.endpoint] = await _window_of(backend)
-            size = self._windows[backend.endpoint]
+                found = await _window_of(backend)
+                if found:  # a server that was away is asked again next time
+                    self._windows[backend.endpoint] = found
+            size = self._windows.get(backend.endpoint)
             budget = size - size // 4 if size else 4096  # a quarter is left for the answer
         return Limits(max_turns=options.max_turns, token_budget=budget, max_bytes=options.max_bytes)
 
@@ -133,7 +135,7 @@ class Session:
         journal = self.shelf.open(id)
         notices = []
         try:
-            if journal.recover(self.now()):
+            if self.remembers and journal.recover(self.now()):
                 notices.append(Notice("the last answer was cut short when aish ended; what was shown of it is kept"))
         except StoreTrouble as error:
             notices.append(Notice(f"an answer that was cut short could not be taken in: {error}", warning=True))
@@ -164,7 +166,7 @@ async def _window_of(backend: Backend) -> int | None:
 
 
 def restored(turns: list[Turn]) -> History:
-    """The history that some journaled turns make, without questions that got no answer and broken tool groups."""
+    """The history of journaled turns, without questions whose answer failed without a word and broken tool groups."""
     history = History()
     for turn in turns:
         if turn.role == "assistant" and not turn.content and not turn.tool_calls:

@@ -56,6 +56,9 @@ async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncG
     Whatever ends it early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
     """
     question = for_keeping(question)
+    held = session.history.held
+    for notice in session.keep(Turn(role="user", content=f"{held}\n\n{question}" if held else question)):
+        yield notice
     chain = session.chain_for(question)
     answer = Answer(session.open_backend(chain[0]))
     limits = await session.limits(answer.backend)
@@ -63,8 +66,6 @@ async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncG
     asked = session.history.ask(fitting)
     recorded = False
     try:
-        for notice in session.keep(asked.with_content(asked.content.removesuffix(fitting) + question)):
-            yield notice
         if fitting != question:
             yield Notice(f"the message is too long for the model: {len(question) - len(fitting):,} characters left out")
         if chain[0] != session.model:
@@ -76,13 +77,13 @@ async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncG
             async for event in events:
                 yield event
         recorded = True
-        done, notices = finish(session, asked, answer, size, answer.state)
+        done, notices = finish(session, asked, answer, answer.state)
         for notice in notices:
             yield notice
         yield done
     finally:
         if not recorded:
-            finish(session, asked, answer, session.last_size, "interrupted")
+            finish(session, asked, answer, "interrupted")
 
 
 async def fit_question(question: str, limits: Limits, backend: Backend) -> str:
@@ -151,16 +152,23 @@ async def ask(
                     case Switched(old, new, reason):
                         yield Notice(f"{old}: {reason}; going on with {new}", warning=True)
                     case Answering(backend):
-                        answer.backend = backend
+                        if backend is not answer.backend:  # it counts its own way, and its window may be smaller
+                            answer.backend = backend
+                            size, notices = await make_room(session, backend, await session.limits(backend))
+                            for notice in notices:
+                                yield notice
                         if backend.name not in allowed and not await confirm_cost(session, backend, size, confirm):
                             answer.failure = Failed("not asked: it could cost more than the cap", "declined")
                             return
                         allowed.add(backend.name)
-                    case Finished("length"):
+                    case Finished("length" | "max_tokens"):
                         answer.cut = True
                         yield Notice(
                             "the answer was cut at its greatest length; raise max_tokens for more", warning=True
                         )
+                    case Finished("content_filter" | "error" | "abort" as reason):
+                        answer.cut = True
+                        yield Notice(f"the server ended the answer early ({reason})", warning=True)
                     case ToolPiece():
                         pass  # no tools are offered yet, so a call is the model's imagination
                     case Failed():
@@ -175,12 +183,10 @@ async def ask(
         yield Notice(f"{answer.backend.name} does not take the tool role; from now on tool results go as plain text")
 
 
-def finish(
-    session: Session, asked: Turn, answer: Answer, size: PromptSize | None, state: State
-) -> tuple[TurnDone, list[Notice]]:
+def finish(session: Session, asked: Turn, answer: Answer, state: State) -> tuple[TurnDone, list[Notice]]:
     """Record what came of the question: in the history, the journal and the bill."""
     text = for_keeping("".join(answer.text))
-    usage, dollars, notices = settle(session, answer.backend, size, answer.usage, text)
+    usage, dollars, notices = settle(session, answer.backend, session.last_size, answer.usage, text)
     turn = Turn(role="assistant", content=text, state=state)
     if text:
         session.history.add(turn)
@@ -190,7 +196,7 @@ def finish(
     if usage:
         meta["usage"] = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
     if answer.failure:
-        meta["error"] = answer.failure.reason
+        meta["error"] = for_keeping(answer.failure.reason)
     notices += session.keep(turn, meta)
     done = TurnDone(
         text=text,

@@ -40,6 +40,9 @@ async def summarize_evicted(session: Session) -> None:
                     usage = event
                 case Finished():
                     whole = True
+    if not usage and text:  # not every server counts
+        counted = await backend.tokenizer.count(str(request.messages[0]["content"]))
+        usage = Usage(prompt_tokens=counted, completion_tokens=await backend.tokenizer.count(text))
     if usage:
         enter(session, backend, usage, backend.price.of(usage) if backend.price else None, "summary")
     if not whole or not text.strip() or session.evicted[: len(turns)] != turns:  # the last: begun anew meanwhile

@@ -44,6 +44,7 @@ class Journal:
         self.path = directory / f"{name}.jsonl"
         self._lines = LineFile(self.path, first=lambda: {"meta": {"format": FORMAT, "id": name, **(meta or {})}})
         self._live: int | None = None
+        self._waiting: list[tuple[Turn, datetime, dict[str, Any]]] = []  # could not be written; go before the next
 
     @property
     def live_path(self) -> Path:
@@ -51,9 +52,13 @@ class Journal:
 
     def add(self, turn: Turn, time: datetime, meta: dict[str, Any] | None = None) -> int:
         """Write one turn down and return its number. Raises `StoreTrouble`."""
+        self._waiting.append((turn, time, meta or {}))
         with self._lines.writing() as writer:
-            number = self._last_number() + 1
-            writer.write(_record(number, turn, time, meta or {}))
+            number = self._last_number()
+            while self._waiting:
+                number += 1
+                writer.write(_record(number, *self._waiting[0]))
+                self._waiting.pop(0)
         self._end_live()
         return number
 
@@ -173,8 +178,9 @@ def _entry(record: Record) -> Entry | None:
     if role not in ("user", "assistant", "tool") or not isinstance(number, int):
         return None
     try:
-        time = datetime.fromisoformat(str(record.get("ts")))
-    except ValueError:
+        time = datetime.fromisoformat(str(record.get("ts"))).astimezone(UTC)
+        time.astimezone()  # the ends of the calendar do not exist everywhere on earth
+    except (ValueError, OverflowError):
         time = datetime.fromtimestamp(0, UTC)
     state: State = record["state"] if record.get("state") in ("interrupted", "failed") else "complete"
     calls = record.get("tool_calls")

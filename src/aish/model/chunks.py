@@ -16,6 +16,7 @@ _ROLE_TROUBLE = re.compile(
     r"|messages\W+\d+\W+role",
     re.IGNORECASE | re.DOTALL,
 )
+_NO_SYSTEM = re.compile(r"system role (is )?not supported", re.IGNORECASE)
 
 
 def read_chunk(data: bytes) -> list[ModelEvent]:
@@ -27,7 +28,7 @@ def read_chunk(data: bytes) -> list[ModelEvent]:
     if not isinstance(chunk, dict):
         return [Failed("the server sent something that is not a chat answer")]
     if chunk.get("error"):
-        trouble: Trouble = "roles" if _ROLE_TROUBLE.search(_words(data)) else "broken"
+        trouble: Trouble = "roles" if _about_roles(_words(data)) else "broken"
         return [Failed(f"the server reports: {error_text(data)}", trouble)]
     events: list[ModelEvent] = []
     choices = chunk.get("choices")
@@ -115,10 +116,15 @@ def _words(body: bytes) -> str:
     return " ".join(str(value).split()) or "no reason given"
 
 
+def _about_roles(text: str) -> bool:
+    """Whether other roles would help. Without a system prompt nothing works, so that is not one of them."""
+    return bool(_ROLE_TROUBLE.search(text)) and not _NO_SYSTEM.search(text)
+
+
 def trouble_of(status: int, body: bytes) -> Trouble:
     """What kind of refusal an HTTP error is."""
     text = _words(body)
-    if status in (400, 422, 500) and _ROLE_TROUBLE.search(text):
+    if status in (400, 422, 500) and _about_roles(text):
         return "roles"
     if status in (400, 422) and "stream_options" in text:
         return "options"

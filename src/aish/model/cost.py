@@ -111,6 +111,13 @@ class CostBook:
             except (KeyError, TypeError, ValueError):
                 continue  # the first line, or one of another version
 
+    def of(self, conversation: str) -> list[Call]:
+        """Every call of one conversation, those of earlier runs first; what could not be filed is there too."""
+        ours = {id(call) for call in self._filed}
+        filed = [call for call in self.all() if call.conversation == conversation]
+        unfiled = [call for call in self.session if call.conversation == conversation and id(call) not in ours]
+        return [*reversed(filed), *unfiled]
+
     def spent_in(self, conversation: str) -> float:
         """Known dollars of one conversation. The file is read once; what this process adds is added here."""
         if conversation not in self._before:
@@ -149,5 +156,5 @@ def _call(record: dict[str, object]) -> Call:
 
 
 def worst_case(price: Price, prompt_tokens: int, answer_tokens: int) -> float:
-    """What a call costs at most, if nothing is cached and the answer takes all it may."""
+    """What a call costs if nothing is cached and the answer has `answer_tokens`."""
     return price.of(Usage(prompt_tokens=prompt_tokens, completion_tokens=answer_tokens))

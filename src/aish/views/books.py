@@ -10,6 +10,7 @@ from aish.commands.model import cost_line
 from aish.conversation.program import Program
 from aish.model.cost import CostBook, Sum, by_model, total
 from aish.views.exits import OK
+from aish.views.screen import Screen
 
 
 def run_tokens(program: Program, arguments: Sequence[str]) -> int:
@@ -49,7 +50,7 @@ def run_cost(program: Program, arguments: Sequence[str]) -> int:
         return OK
     print(cost_line("total", total(calls)))
     for (model, category), part in parts.items():
-        print(cost_line(f"{model}, {category}", part))
+        Screen().say(cost_line(f"{model}, {category}", part))
     return OK
 
 

@@ -13,6 +13,7 @@ from aish.settings.trust import Trust
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage
 from aish.views.exits import NOTHING, OK
+from aish.views.screen import Screen
 
 
 def run(program: Program, arguments: Sequence[str]) -> int:
@@ -31,7 +32,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
             file = Path(options.directory) / ".aish.toml"
             trust = Trust(program.places.trusted)
             trust.give(file) if action == "trust" else trust.take(file)
-            print(f"{file} is {'trusted as it is now' if action == 'trust' else 'no longer trusted'}")
+            Screen().say(f"{file} is {'trusted as it is now' if action == 'trust' else 'no longer trusted'}")
         case _:
             _show(program, as_json=options.json)
             return NOTHING if program.loaded.problems else OK
@@ -56,7 +57,7 @@ def _show(program: Program, *, as_json: bool) -> None:
         return
     width = max(len(key) for key, _ in rows)
     for key, value in rows:
-        print(f"{key:<{width}}  {toml_value(value):<24}  {origins.get(key, 'default')}")
+        Screen().say(f"{key:<{width}}  {toml_value(value):<24}  {origins.get(key, 'default')}")
 
 
 def values(settings: Settings) -> Iterator[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import shlex
 import stat
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -130,7 +131,7 @@ def _stores(program: Program) -> list[Finding]:
     findings = []
     ids = program.shelf.ids()
     torn = len(list(program.places.sessions.glob("*.torn"))) if ids else 0
-    for path in [*sorted(program.places.sessions.glob("*.jsonl")), program.places.costs]:
+    for path in [*sorted(program.places.sessions.glob("*.jsonl")), program.places.costs, program.places.trusted]:
         damage = Damage()
         try:
             for _ in LineFile(path).read(damage):
@@ -147,7 +148,7 @@ def _stores(program: Program) -> list[Finding]:
 def _permissions(program: Program) -> list[Finding]:
     open_to_others = [path for path in (program.places.data, program.places.sessions) if _readable_by_others(path)]
     if open_to_others:
-        names = " ".join(str(path) for path in open_to_others)
+        names = shlex.join(str(path) for path in open_to_others)
         return [
             Finding("permissions", "note", f"others can read your conversations; close them with: chmod 700 {names}")
         ]

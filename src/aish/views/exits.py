@@ -1,6 +1,6 @@
 """Exit codes that a script can use."""
 
-from aish.values.errors import AishError, BadUsage, NotFound, StoreTrouble
+from aish.values.errors import AishError, BadUsage, StoreTrouble
 from aish.values.events import TurnDone
 
 OK = 0
@@ -18,8 +18,6 @@ def exit_code(error: AishError) -> int:
             return USAGE
         case StoreTrouble():
             return STORE
-        case NotFound():
-            return NOTHING
     return NOTHING
 
 

@@ -10,7 +10,7 @@ from aish.model.pull import pull
 from aish.model.weights import CATALOGUE, SMOLLM2, find, shared_directory
 from aish.settings.options import EMBEDDED
 from aish.views.exits import OK
-from aish.views.screen import Bar
+from aish.views.screen import Bar, Screen
 
 
 def run(program: Program, arguments: Sequence[str]) -> int:
@@ -46,5 +46,5 @@ def _list(program: Program, *, as_json: bool) -> int:
         return OK
     for row in rows:
         mark = "*" if row["name"] == program.settings.model else " "
-        print(f"{mark} {row['name']:<14} {row['kind']:<9} {row['model']:<32} {row['where']}".rstrip())
+        Screen().say(f"{mark} {row['name']:<14} {row['kind']:<9} {row['model']:<32} {row['where']}".rstrip())
     return OK

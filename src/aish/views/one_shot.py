@@ -6,6 +6,7 @@ import os
 import select
 import stat
 import sys
+from contextlib import aclosing
 
 from aish.conversation.program import Program
 from aish.conversation.session import Session
@@ -37,11 +38,12 @@ def run(program: Program, session: Session, screen: Screen, question: str, *, as
             if not as_json:
                 return await screen.show(events)
             done = None
-            async for event in events:
-                if isinstance(event, Notice):
-                    screen.note(event.text, warning=event.warning)
-                elif isinstance(event, TurnDone):
-                    done = event
+            async with aclosing(events):
+                async for event in events:
+                    if isinstance(event, Notice):
+                        screen.note(event.text, warning=event.warning)
+                    elif isinstance(event, TurnDone):
+                        done = event
             return done
         finally:
             await program.close()

@@ -16,6 +16,7 @@ from aish.intake.line import ColonCommand, Question, read_line
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
+from aish.values.text import for_terminal
 from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
 from aish.views.exits import BUG, OK, answer_code, exit_code
@@ -105,7 +106,7 @@ class Repl:
             self._screen.note(f"{question} Nobody is there to ask, so: no.", warning=True)
             return False
         self._screen.pause()
-        sys.stderr.write(f"[aish] {question} [y/N] ")
+        sys.stderr.write(f"[aish] {for_terminal(question)} [y/N] ")
         sys.stderr.flush()
         answer = await _typed_line()
         return answer.strip().lower() in ("y", "yes")
