@@ -1,0 +1,25 @@
+"""The salt of this user's masks: made once, so that the same secret has the same mask tomorrow."""
+
+import os
+from pathlib import Path
+
+from aish.storage.files import replace_file
+from aish.values.errors import StoreTrouble
+
+_SIZE = 32
+
+
+def load_salt(path: Path) -> bytes | None:
+    """The salt on file, made if there is none; None where it can be neither read nor made."""
+    try:
+        salt = path.read_bytes()
+        if len(salt) == _SIZE:
+            return salt
+    except OSError:
+        pass
+    salt = os.urandom(_SIZE)
+    try:
+        replace_file(path, salt)
+    except StoreTrouble:
+        return None
+    return salt

@@ -1,0 +1,38 @@
+"""`aish redact`: text in, the same text with secrets masked out."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Sequence
+
+from aish.conversation.program import Program
+from aish.memory.redact import redact
+from aish.memory.salt import load_salt
+from aish.values.errors import BadUsage
+from aish.views.exits import OK
+
+
+def run(program: Program, arguments: Sequence[str]) -> int:
+    """Mask standard input, whole or line by line."""
+    parser = argparse.ArgumentParser(prog="aish redact", description="Mask the secrets in a text.")
+    parser.add_argument("--jsonl", action="store_true", help='lines {"text": …} in, {"text": …, "found": […]} out')
+    options = parser.parse_args(arguments)
+    salt = load_salt(program.places.data / "salt") or os.urandom(32)
+    if not options.jsonl:
+        text, _ = redact(sys.stdin.buffer.read().decode("utf-8", "replace"), salt)
+        sys.stdout.write(text)
+        return OK
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        if line.strip():
+            print(json.dumps(_answer(line, number, salt), ensure_ascii=False))
+    return OK
+
+
+def _answer(line: bytes, number: int, salt: bytes) -> dict[str, object]:
+    try:
+        text = json.loads(line)["text"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadUsage(f'line {number} is not {{"text": …}}') from None
+    masked, found = redact(str(text), salt)
+    return {"text": masked, "found": [{"kind": f.kind, "start": f.start, "end": f.end} for f in found]}
