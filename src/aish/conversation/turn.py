@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from aish.context.blocks import compose
 from aish.context.eviction import Limits, excess, over_budget_warning
 from aish.context.messages import render
-from aish.context.tally import PromptSize
 from aish.conversation.bill import confirm_cost, settle
 from aish.conversation.session import MAX_TURN_CHARS, Session
 from aish.model.backend import Answering, Backend, stream_with_fallback
@@ -32,6 +31,13 @@ from aish.values.text import clip, for_keeping
 from aish.values.turns import State, Turn
 
 Confirm = Callable[[str], Awaitable[bool]]
+_TOO_LONG = "the answer was cut at its greatest length; raise max_tokens for more"
+_STOPPED = "the server ended the answer early ({})"
+CUT = {  # why an answer that ended is not whole, by the server's word for it
+    "length": _TOO_LONG,
+    "max_tokens": _TOO_LONG,
+    **{reason: _STOPPED.format(reason) for reason in ("content_filter", "error", "abort")},
+}
 
 
 @dataclass(slots=True)
@@ -43,6 +49,7 @@ class Answer:
     usage: Usage | None = None
     failure: Failed | None = None
     cut: bool = False
+    consent: set[str] = field(default_factory=set)  # backends that may be asked, whatever they cost
     started: float = field(default_factory=time.monotonic)
 
     @property
@@ -70,10 +77,9 @@ async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncG
             yield Notice(f"the message is too long for the model: {len(question) - len(fitting):,} characters left out")
         if chain[0] != session.model:
             yield Notice(f"{answer.backend.label} answers this one, by a rule")
-        size, notices = await make_room(session, answer.backend, limits)
-        for notice in notices:
+        for notice in await make_room(session, answer.backend, limits):
             yield notice
-        async with aclosing(ask(session, chain, answer, size, confirm)) as events:
+        async with aclosing(ask(session, chain, answer, confirm)) as events:
             async for event in events:
                 yield event
         recorded = True
@@ -100,7 +106,7 @@ async def fit_question(question: str, limits: Limits, backend: Backend) -> str:
     return fitting if len(fitting) < len(question) else question  # the mark of a cut is longer than little is
 
 
-async def make_room(session: Session, backend: Backend, limits: Limits) -> tuple[PromptSize, list[Notice]]:
+async def make_room(session: Session, backend: Backend, limits: Limits) -> list[Notice]:
     """Count the prompt and drop the oldest exchanges until it fits; say what went."""
     notices: list[Notice] = []
     size = await session.size(backend)
@@ -117,62 +123,16 @@ async def make_room(session: Session, backend: Backend, limits: Limits) -> tuple
     if warning:
         notices += session.say_once("system prompt", warning)
     session.last_size = size
-    return size, notices
+    return notices
 
 
-async def ask(
-    session: Session, chain: list[str], answer: Answer, size: PromptSize, confirm: Confirm
-) -> AsyncGenerator[TurnEvent]:
-    """Stream the answer. A server that refuses the tool role is asked again without it."""
-
-    def request_for(backend: Backend) -> ChatRequest:
-        tool_role = (
-            session.settings.context.use_tool_role
-            and backend.use_tool_role
-            and backend.endpoint not in session.no_tool_role
-        )
-        messages = render(compose(session.blocks()), session.history.turns, use_tool_role=tool_role)
-        return ChatRequest(messages=messages, max_tokens=backend.max_tokens)
-
-    allowed: set[str] = set()
+async def ask(session: Session, chain: list[str], answer: Answer, confirm: Confirm) -> AsyncGenerator[TurnEvent]:
+    """Get the answer. A server that refuses the tool role is asked again without it."""
     while True:
         answer.failure = None
-        async with aclosing(stream_with_fallback(chain, session.open_backend, request_for)) as events:
+        async with aclosing(listen(session, chain, answer, confirm)) as events:
             async for event in events:
-                match event:
-                    case TextPiece(text):
-                        answer.text.append(text)
-                        for notice in session.keep_shown(text):
-                            yield notice
-                        yield event
-                    case ReasoningPiece():
-                        yield event
-                    case Usage():
-                        answer.usage = event
-                    case Switched(old, new, reason):
-                        yield Notice(f"{old}: {reason}; going on with {new}", warning=True)
-                    case Answering(backend):
-                        if backend is not answer.backend:  # it counts its own way, and its window may be smaller
-                            answer.backend = backend
-                            size, notices = await make_room(session, backend, await session.limits(backend))
-                            for notice in notices:
-                                yield notice
-                        if backend.name not in allowed and not await confirm_cost(session, backend, size, confirm):
-                            answer.failure = Failed("not asked: it could cost more than the cap", "declined")
-                            return
-                        allowed.add(backend.name)
-                    case Finished("length" | "max_tokens"):
-                        answer.cut = True
-                        yield Notice(
-                            "the answer was cut at its greatest length; raise max_tokens for more", warning=True
-                        )
-                    case Finished("content_filter" | "error" | "abort" as reason):
-                        answer.cut = True
-                        yield Notice(f"the server ended the answer early ({reason})", warning=True)
-                    case ToolPiece():
-                        pass  # no tools are offered yet, so a call is the model's imagination
-                    case Failed():
-                        answer.failure = event
+                yield event
         if not answer.text and not answer.failure:
             answer.failure = Failed("the model ended its answer without a word")
         endpoint = answer.backend.endpoint
@@ -181,6 +141,58 @@ async def ask(
             return
         session.no_tool_role.add(endpoint)
         yield Notice(f"{answer.backend.name} does not take the tool role; from now on tool results go as plain text")
+
+
+async def listen(session: Session, chain: list[str], answer: Answer, confirm: Confirm) -> AsyncGenerator[TurnEvent]:
+    """Follow one stream to its end: keep each piece before it is shown, and fill in `answer`."""
+    stream = stream_with_fallback(chain, session.open_backend, lambda backend: request_for(session, backend))
+    async with aclosing(stream) as events:
+        async for event in events:
+            match event:
+                case TextPiece(text):
+                    answer.text.append(text)
+                    for notice in session.keep_shown(text):
+                        yield notice
+                    yield event
+                case ReasoningPiece():
+                    yield event
+                case Usage():
+                    answer.usage = event
+                case Switched(old, new, reason):
+                    yield Notice(f"{old}: {reason}; going on with {new}", warning=True)
+                case Answering(backend):
+                    if backend is not answer.backend:  # it counts its own way, and its window may be smaller
+                        answer.backend = backend
+                        for notice in await make_room(session, backend, await session.limits(backend)):
+                            yield notice
+                    if not await allowed(session, answer, confirm):
+                        answer.failure = Failed("not asked: it could cost more than the cap", "declined")
+                        return
+                case Finished(reason) if reason in CUT:
+                    answer.cut = True
+                    yield Notice(CUT[reason], warning=True)
+                case ToolPiece():
+                    pass  # no tools are offered yet, so a call is the model's imagination
+                case Failed():
+                    answer.failure = event
+
+
+def request_for(session: Session, backend: Backend) -> ChatRequest:
+    """What this backend is sent."""
+    wanted = session.settings.context.use_tool_role and backend.use_tool_role
+    tool_role = wanted and backend.endpoint not in session.no_tool_role
+    messages = render(compose(session.blocks()), session.history.turns, use_tool_role=tool_role)
+    return ChatRequest(messages=messages, max_tokens=backend.max_tokens)
+
+
+async def allowed(session: Session, answer: Answer, confirm: Confirm) -> bool:
+    """May the backend be asked, as far as money goes? One yes is good for the whole answer."""
+    name = answer.backend.name
+    if name not in answer.consent and session.last_size:
+        if not await confirm_cost(session, answer.backend, session.last_size, confirm):
+            return False
+        answer.consent.add(name)
+    return True
 
 
 def finish(session: Session, asked: Turn, answer: Answer, state: State) -> tuple[TurnDone, list[Notice]]:
