@@ -9,6 +9,7 @@ import re
 from typing import NamedTuple
 
 # Tokens that carry their maker's prefix: kind, pattern.
+# fmt: off
 _TOKENS = (
     ("aws-access-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
     ("github-token", r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{30,}"),
@@ -22,38 +23,21 @@ _TOKENS = (
     ("discord-token", r"[MNO][\w-]{22,}\.[\w-]{6}\.[\w-]{20,}"),
     ("telegram-token", r"(?:bot)?\d{8,11}:AA[\w-]{30,}"),
     ("sendgrid-key", r"SG\.[\w-]{16,}\.[\w-]{16,}"),
-    (
-        "mail-key",
-        r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,}_[A-Za-z0-9]{16,}",
-    ),
-    (
-        "package-token",
-        r"pypi-[\w-]{40,}|npm_[A-Za-z0-9]{30,}|rubygems_[0-9a-f]{40,}|cio[A-Za-z0-9]{32}|NuGet[\w-]{30,}",
-    ),
+    ("mail-key", r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,}_[A-Za-z0-9]{16,}"),
+    ("package-token", r"pypi-[\w-]{40,}|npm_[A-Za-z0-9]{30,}|rubygems_[0-9a-f]{40,}|cio[A-Za-z0-9]{32}|NuGet[\w-]{30,}"),
     ("docker-token", r"dckr_(?:pat|oat)_[\w-]{20,}"),
-    (
-        "cloud-token",
-        r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]+-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}",
-    ),
+    ("cloud-token", r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]+-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}"),
     ("shop-token", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp|idp)-[\w-]{20,}|EAAA[\w-]{50,}"),
-    (
-        "vault-token",
-        r"hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}",
-    ),
-    (
-        "service-token",
-        r"gl(?:sa|c)_[\w=+/-]{20,}|lin_(?:api|oauth)_\w{30,}|ntn_\w{30,}|PMAK-[0-9a-f]{24}-[0-9a-f]{30,}",
-    ),
+    ("vault-token", r"hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}"),
+    ("service-token", r"gl(?:sa|c)_[\w=+/-]{20,}|lin_(?:api|oauth)_\w{30,}|ntn_\w{30,}|PMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
     ("service-token", r"ATATT3[\w=-]{50,}|figd_[\w-]{30,}|sntr[ysu]_[\w=+/-]{30,}|NRAK-[A-Z0-9]{27}|sbp_[0-9a-f]{40}"),
-    (
-        "service-token",
-        r"pscale_(?:tkn|pw|oauth)_[\w.=-]{30,}|CFPAT-[\w-]{40,}|bk[au]a_[0-9a-f]{40}|nfp_[A-Za-z0-9]{30,}",
-    ),
+    ("service-token", r"pscale_(?:tkn|pw|oauth)_[\w.=-]{30,}|CFPAT-[\w-]{40,}|bk[au]a_[0-9a-f]{40}|nfp_[A-Za-z0-9]{30,}"),
     ("twilio-key", r"SK[0-9a-f]{32}"),
     ("azure-secret", r"[\w~.-]{3,5}8Q~[\w~.-]{30,}"),
     ("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}"),
     ("jwt", r"eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),
 )
+# fmt: on
 _TOKEN = re.compile(
     r"(?<![A-Za-z0-9_])(?:" + "|".join(f"(?P<t{place}>{pattern})" for place, (_, pattern) in enumerate(_TOKENS)) + ")"
 )
@@ -70,98 +54,38 @@ _NAME = (
     r"(?:[_-]id)?|token|credentials?|passwort|kennwort|contrase(?:ñ|n)a|mot[_ ]de[_ ]passe|senha)"
 )
 _VALUE = r"""(?P<quote>["'])?(?P<value>(?(quote)[^"'\n]+|[^\s"',;]+))"""
-_PLACES = (
-    ("url-password", "sure", re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@\"']*:(?P<value>[^\s/@\"']+)@", re.I)),
-    (
-        "header",
-        "sure",
-        re.compile(
-            r"\bauthorization\s*[:=]\s*[\"']?(?:(?:basic|bearer|token|digest)\s+)?(?P<value>[^\s\"',]{8,})", re.I
-        ),
-    ),
-    ("cookie", "sure", re.compile(r"\bcookie:\s*(?P<value>[^\s\"'][^\"'\n]{7,})", re.IGNORECASE)),
-    ("setting", "likely", re.compile(rf"<\w*{_NAME}>(?P<value>[^<>\s]+)</", re.IGNORECASE)),
-    ("login", "likely", re.compile(r"(?<![\w/])[\w.-]+:(?P<value>[^\s:@/\"']{6,})@[\w.-]+")),
-    (
-        "header",
-        "sure",
-        re.compile(
-            r"\b(?:x-[\w-]*|private-|job-|deploy-)(?:token|key|secret|auth)\s*:\s*(?P<value>[^\s\"',]{8,})", re.I
-        ),
-    ),
-    ("query", "likely", re.compile(rf"[?&](?:key|sig|signature|code|{_NAME})=(?P<value>[^\s&\"'#]{{8,}})", re.I)),
-    ("option", "likely", re.compile(rf"(?<!\S)--?(?:[a-z]+-)*{_NAME}(?:=|\s+){_VALUE}", re.I)),
-    (
-        "setting",
-        "likely",
-        re.compile(
-            rf"(?:(?<![A-Za-z])|(?-i:(?<=[a-z0-9])(?=[A-Z]))|(?=passw|passp|secret|token)){_NAME}[\"']?\s*(?::=|=>|=|:)\s*{_VALUE}",
-            re.I,
-        ),
-    ),
-    ("login", "sure", re.compile(r"\b(?:machine|login|user)\s+\S+.{0,40}?\bpass(?:word)?\s+(?P<value>\S+)", re.I)),
-    (
-        "chat",
-        "likely",
-        re.compile(
-            rf"\b{_NAME}\b(?:\s+(?:for|of|von|für|pour|de)\s+(?:\S+\s+){{0,3}}?\S+)?\s+(?:is|was|are|=|ist|lautet|est|es|é)(?!\w)\s*:?\s*"
-            r"(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)",
-            re.I,
-        ),
-    ),
-    (
-        "chat",
-        "likely",
-        re.compile(r"(?:密码|口令|密鑰|パスワード|비밀번호)\s*(?:是|为|は|는|:|：|=)?\s*(?P<value>[!-~]{6,})"),
-    ),
-    ("chat", "hardly", re.compile(rf"\b{_NAME}\s+(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", re.I)),
-    ("pgpass", "sure", re.compile(r"^[^\s:/]+:(?:\d{1,5}|\*):[^\s:]+:[^\s:]+:(?P<value>\S+)$", re.M)),
-    ("command", "sure", re.compile(r"\b(?:mysql\w*|mariadb\w*|7z\w*)\b[^|;&\n]*?\s-p(?P<value>[^\s\"']+)")),
-    (
-        "command",
-        "sure",
-        re.compile(
-            r"\b(?:sshpass|twine|mongo\w*|vncviewer|(?:docker|podman|az|helm|skopeo|buildah|cf|oc)\s+(?:\w+\s+)?login)\b"
-            r"[^|;&\n]*?\s-[pP]\s+[\"']?(?P<value>[^\s\"'-][^\s\"']*)"
-        ),
-    ),
-    (
-        "command",
-        "sure",
-        re.compile(r"\b(?:zip|unzip|pdftk|sqlcmd|bcp)\b[^|;&\n]*?\s-P\s*[\"']?(?P<value>[^\s\"'-][^\s\"']*)"),
-    ),
-    ("command", "sure", re.compile(r"\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+(?P<value>\S+)")),
-    ("command", "sure", re.compile(r"\bopenssl\b[^|;&\n]*?\s(?:-k\s+|-pass(?:in|out)?\s+pass:)(?P<value>\S+)")),
-    (
-        "command",
-        "sure",
-        re.compile(
-            r"\b(?:curl|wget|http|https|xh)\b[^|;&\n]*?\s(?:-u|-U|-a|--user|--auth|--proxy-user)[ =]?[\"']?[^\s:\"']+:(?P<value>[^\s\"']+)"
-        ),
-    ),
-    ("command", "sure", re.compile(r"\b(?:redis-cli|ldap\w+)\b[^|;&\n]*?\s-[aw]\s+(?P<value>\S+)")),
-    ("command", "sure", re.compile(r"\bsmbclient\b[^|;&\n]*?\s-U\s*[^\s%]+%(?P<value>\S+)")),
-    (
-        "command",
-        "sure",
-        re.compile(r"\becho\s+(?:-n\s+)?[\"']?(?P<value>[^\s\"'|]+)[\"']?\s*\|\s*sudo\s+(?:-\w+\s+)*-\w*S"),
-    ),
-    (
-        "command",
-        "sure",
-        re.compile(r"\becho\s+(?:-e\s+)?[\"']?[\w.-]+:(?P<value>[^\s\"'|]+)[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
-    ),
-    (
-        "command",
-        "likely",
-        re.compile(
-            r"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp)\b[^|;&\n]*?(?:password|passphrase|psk|/p:)\s*=?\s*(?P<value>\S+)",
-            re.I,
-        ),
-    ),
-    ("command", "sure", re.compile(r"\bwpa_passphrase\s+\S+\s+(?P<value>\S+)")),
-    ("command", "sure", re.compile(r"--from-literal=[\w.-]+=(?P<value>\S+)")),
-)
+# A pattern on one line can be read, half a pattern cannot.
+# fmt: off
+_PLACES = tuple((kind, sureness, re.compile(pattern)) for kind, sureness, pattern in (
+    ("url-password", "sure", r"(?i)\b[a-z][a-z0-9+.-]*://[^\s/:@\"']*:(?P<value>[^\s/@\"']+)@"),
+    ("header", "sure", r"(?i)\bauthorization\s*[:=]\s*[\"']?(?:(?:basic|bearer|token|digest)\s+)?(?P<value>[^\s\"',]{8,})"),
+    ("cookie", "sure", r"(?i)\bcookie:\s*(?P<value>[^\s\"'][^\"'\n]{7,})"),
+    ("setting", "likely", rf"(?i)<\w*{_NAME}>(?P<value>[^<>\s]+)</"),
+    ("login", "likely", r"(?<![\w/])[\w.-]+:(?P<value>[^\s:@/\"']{6,})@[\w.-]+"),
+    ("header", "sure", r"(?i)\b(?:x-[\w-]*|private-|job-|deploy-)(?:token|key|secret|auth)\s*:\s*(?P<value>[^\s\"',]{8,})"),
+    ("query", "likely", rf"(?i)[?&](?:key|sig|signature|code|{_NAME})=(?P<value>[^\s&\"'#]{{8,}})"),
+    ("option", "likely", rf"(?i)(?<!\S)--?(?:[a-z]+-)*{_NAME}(?:=|\s+){_VALUE}"),
+    ("setting", "likely", rf"(?i)(?:(?<![A-Za-z])|(?-i:(?<=[a-z0-9])(?=[A-Z]))|(?=passw|passp|secret|token)){_NAME}[\"']?\s*(?::=|=>|=|:)\s*{_VALUE}"),
+    ("login", "sure", r"(?i)\b(?:machine|login|user)\s+\S+.{0,40}?\bpass(?:word)?\s+(?P<value>\S+)"),
+    ("chat", "likely", rf"(?i)\b{_NAME}\b(?:\s+(?:for|of|von|für|pour|de)\s+(?:\S+\s+){{0,3}}?\S+)?\s+(?:is|was|are|=|ist|lautet|est|es|é)(?!\w)\s*:?\s*" r"(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)"),
+    ("chat", "likely", r"(?:密码|口令|密鑰|パスワード|비밀번호)\s*(?:是|为|は|는|:|：|=)?\s*(?P<value>[!-~]{6,})"),
+    ("chat", "hardly", rf"(?i)\b{_NAME}\s+(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)"),
+    ("pgpass", "sure", r"(?m)^[^\s:/]+:(?:\d{1,5}|\*):[^\s:]+:[^\s:]+:(?P<value>\S+)$"),
+    ("command", "sure", r"\b(?:mysql\w*|mariadb\w*|7z\w*)\b[^|;&\n]*?\s-p(?P<value>[^\s\"']+)"),
+    ("command", "sure", r"\b(?:sshpass|twine|mongo\w*|vncviewer|(?:docker|podman|az|helm|skopeo|buildah|cf|oc)\s+(?:\w+\s+)?login)\b" r"[^|;&\n]*?\s-[pP]\s+[\"']?(?P<value>[^\s\"'-][^\s\"']*)"),
+    ("command", "sure", r"\b(?:zip|unzip|pdftk|sqlcmd|bcp)\b[^|;&\n]*?\s-P\s*[\"']?(?P<value>[^\s\"'-][^\s\"']*)"),
+    ("command", "sure", r"\bhtpasswd\s+-\w*b\w*\s+\S+\s+\S+\s+(?P<value>\S+)"),
+    ("command", "sure", r"\bopenssl\b[^|;&\n]*?\s(?:-k\s+|-pass(?:in|out)?\s+pass:)(?P<value>\S+)"),
+    ("command", "sure", r"\b(?:curl|wget|http|https|xh)\b[^|;&\n]*?\s(?:-u|-U|-a|--user|--auth|--proxy-user)[ =]?[\"']?[^\s:\"']+:(?P<value>[^\s\"']+)"),
+    ("command", "sure", r"\b(?:redis-cli|ldap\w+)\b[^|;&\n]*?\s-[aw]\s+(?P<value>\S+)"),
+    ("command", "sure", r"\bsmbclient\b[^|;&\n]*?\s-U\s*[^\s%]+%(?P<value>\S+)"),
+    ("command", "sure", r"\becho\s+(?:-n\s+)?[\"']?(?P<value>[^\s\"'|]+)[\"']?\s*\|\s*sudo\s+(?:-\w+\s+)*-\w*S"),
+    ("command", "sure", r"\becho\s+(?:-e\s+)?[\"']?[\w.-]+:(?P<value>[^\s\"'|]+)[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
+    ("command", "likely", r"(?i)\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp)\b[^|;&\n]*?(?:password|passphrase|psk|/p:)\s*=?\s*(?P<value>\S+)"),
+    ("command", "sure", r"\bwpa_passphrase\s+\S+\s+(?P<value>\S+)"),
+    ("command", "sure", r"--from-literal=[\w.-]+=(?P<value>\S+)"),
+))
+# fmt: on
 _HOLDER = re.compile(
     r"^\$|\$[{(]|^[<{%\[]|[<{]\w+[>}]|\*{3}|x{4}|\.{3}|…|your|example|placeholder|redacted|masked|dummy|changeme|change[_-]me|_here$"
     r"|^(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object"
