@@ -124,7 +124,7 @@ async def test_a_turn_that_stays_is_not_counted_again_because_others_left(world:
     for text in ("yes", "first", "yes", "second"):
         session.history.add(Turn(role="user" if text == "yes" else "assistant", content=text))
 
-    _, notices = await make_room(session, backend, Limits(max_turns=2))
+    notices = await make_room(session, backend, Limits(max_turns=2))
 
     assert len(notices) == 1
     assert [turn.content for turn in session.history.turns] == ["yes", "second"]
