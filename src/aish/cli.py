@@ -15,6 +15,7 @@ from typing import Any
 from aish import __version__
 from aish.places import Places, find_places, find_project
 from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
+from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError, BadUsage
 from aish.views.crash import file_report
 from aish.views.exits import BUG, INTERRUPTED, exit_code
@@ -96,7 +97,7 @@ def _shell(options: argparse.Namespace) -> int:
     screen = Screen(view.color, show_reasoning=view.show_reasoning)
     rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _report(screen, loaded, places)
-    if rich:  # the prompt is there before the editor is: what is typed meanwhile is not lost
+    if rich and not (options.continued or options.resume):  # the prompt is there before the editor is
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
         model = loaded.settings.model
         sys.stdout.write(screen.styled(view.prompt.replace("{model}", model), "prompt"))
@@ -120,8 +121,6 @@ def _program(options: argparse.Namespace) -> Any:
 
 def _session(program: Any, options: argparse.Namespace) -> Any:
     session = program.session(remembers=not options.no_memory)
-    if session.model not in program.presets():  # only from the command line: others were reported and replaced
-        raise BadUsage(f"there is no model {session.model!r}; there are: {', '.join(program.presets())}")
     if options.continued or options.resume:
         _, notices = session.resume(program.shelf.find(options.resume))
         for notice in notices:
@@ -145,6 +144,9 @@ def load_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     arguments, more = read_arguments(given)
     layers += [read_environment(os.environ), arguments]
     loaded = load([layer for layer in layers if layer])
+    known = [EMBEDDED, *loaded.settings.models]
+    if loaded.settings.model not in known:  # only from the command line: others were reported and replaced
+        raise BadUsage(f"there is no model {loaded.settings.model!r}; there are: {', '.join(known)}")
     return Loaded(settings=loaded.settings, origins=loaded.origins, problems=(*problems, *more, *loaded.problems))
 
 
