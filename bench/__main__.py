@@ -10,6 +10,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
+from bench import ledger
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -33,7 +34,8 @@ def peer() -> str | None:
     return str(home / "bin" / "llm")
 
 
-def measure(directory: Path) -> tuple[list[Figure], dict[str, float]]:
+def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]:
+    """The figures, the seconds behind them, and which of those are about starting."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("AISH")} | {
         "AISH_HOME": str(directory / "home"),
         "TERM": "xterm-256color",
@@ -58,6 +60,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float]]:
     if llm:
         measures["llm --version"] = lambda: whole_run([llm, "--version"], env_llm)
     times = interleaved(ROUNDS, measures)
+    starts = list(times)
 
     server = StreamServer()
     try:
@@ -65,6 +68,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float]]:
     finally:
         server.close()
     times["aish, a turn besides the model"] = overhead(directory / "turns")
+    times |= ledger.measure(directory / "ledger", AISH, env)
 
     bare = times["python -c pass"]
     prompt = times["bare prompt_toolkit prompt"]
@@ -92,13 +96,34 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float]]:
             unit="ms at 200 turns",
             limit=10,
         ),
+        Figure(
+            name="durable add",
+            value=times["bare durable append"] / times["aish, durable add"],
+            unit="× bare append",
+            limit=0.8,
+            at_least=True,
+        ),
+        Figure(
+            name="open and inject 100,000",
+            value=times["aish, open and inject 100000"] / times["aish, open and inject 100"],
+            unit="× with 100 items",
+            limit=3,
+        ),
+        Figure(name="list of 100,000", value=times["aish, list 100000"], unit="s", limit=1),
+        Figure(
+            name="eight writers in sum",
+            value=times["one writer"] / times["eight writers"],
+            unit="× one writer",
+            limit=0.7,
+            at_least=True,
+        ),
     ]
-    return figures, times
+    return figures, times, starts
 
 
 def main() -> int:
     with tempfile.TemporaryDirectory() as directory:
-        figures, times = measure(Path(directory))
+        figures, times, starts = measure(Path(directory))
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
     when = datetime.now(UTC).strftime("%Y-%m-%d")
     print(f"{when}, {machine}, medians of {ROUNDS} interleaved rounds\n")
@@ -109,7 +134,7 @@ def main() -> int:
     print()
     bare = times["python -c pass"]
     for name, seconds in times.items():
-        print(f"{name:<34} {1000 * seconds:9.1f} ms   {seconds / bare:6.1f} × python -c pass")
+        print(f"{name:<34} {1000 * seconds:9.2f} ms   {seconds / bare:6.1f} × python -c pass")
     out = HERE / "out"
     out.mkdir(exist_ok=True)
     record = {
@@ -121,7 +146,6 @@ def main() -> int:
         "seconds": {name: round(seconds, 5) for name, seconds in times.items()},
     }
     (out / "figures.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
-    starts = [name for name in times if "socket" not in name and "stream" not in name and "turn" not in name]
     rows = [(name, times[name], f"{1000 * times[name]:.0f} ms") for name in starts]
     Path("docs/bench.svg").write_text(bars(f"Start-up, {when} ({machine})", rows), encoding="utf-8")
     shutil.rmtree(out / "peers" / "cache", ignore_errors=True)

@@ -10,13 +10,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from aish.commands.manual import COMMANDS
+from aish.commands.shell import Shell
 from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
+from aish.intake.line import ColonCommand, read_line
 from aish.model.scripted import ScriptedModel
 from aish.places import find_places
 from aish.settings.layers import Layer, load
 from aish.values.events import Notice, TurnDone
+from aish.values.replies import Reply
 from aish.wiring import build
 
 AISH = [sys.executable, "-m", "aish"]
@@ -48,6 +52,8 @@ class World:
         self.directory = directory
         self.places = find_places({"AISH_HOME": str(self.home)})
         self.confirms: list[str] = []
+        self.asked: list[str] = []
+        self.answers: list[str] = []
         self.consent = False
 
     def environment(self, **more: str) -> dict[str, str]:
@@ -80,8 +86,12 @@ class World:
         return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
     def program(self, settings: dict[str, Any] | None = None) -> Program:
-        """The program inside this process, with these settings over the defaults."""
-        loaded = load([Layer(origin="test", values=settings or {})])
+        """The program inside this process, with these settings over the defaults.
+
+        Models are offered no tools unless the settings say so: what is counted is then what was said.
+        """
+        values = {"memory": {"propose": False}, **(settings or {})}
+        loaded = load([Layer(origin="test", values=values)])
         assert not loaded.problems, loaded.problems
         return build(loaded, self.places, self.directory)
 
@@ -103,6 +113,27 @@ class World:
         done = events[-1]
         assert isinstance(done, TurnDone)
         return Said(done.text, [event.text for event in events if isinstance(event, Notice)], done)
+
+    def shell(self, program: Program, session: Session | None = None) -> Shell:
+        """A shell to type colon commands into. Its questions are answered from `answers`, then with nothing."""
+
+        async def answer(question: str) -> str:
+            self.asked.append(question)
+            return self.answers.pop(0) if self.answers else ""
+
+        async def confirm(question: str) -> bool:
+            self.confirms.append(question)
+            return self.consent
+
+        return Shell(program=program, session=session or program.session(), confirm=confirm, ask=answer, edit=answer)
+
+    async def type(self, shell: Shell, line: str) -> Reply:
+        """Type one colon command."""
+        typed = read_line(line)
+        assert isinstance(typed, ColonCommand), line
+        command, words = COMMANDS.resolve(typed.name, typed.words)
+        reply = await command.run(shell, words)
+        return Reply(reply) if isinstance(reply, str) else reply
 
     def journals(self) -> list[Path]:
         return sorted(path for path in self.places.sessions.glob("*.jsonl") if path.name != "names.jsonl")

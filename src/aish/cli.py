@@ -26,6 +26,7 @@ VERBS = {  # verb → module and function, loaded when it is used
     "config": ("aish.views.config", "run"),
     "cost": ("aish.views.books", "run_cost"),
     "doctor": ("aish.views.doctor", "run"),
+    "memory": ("aish.views.memory", "run"),
     "models": ("aish.views.models", "run"),
     "redact": ("aish.views.redact", "run"),
     "tokens": ("aish.views.books", "run_tokens"),

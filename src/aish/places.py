@@ -25,6 +25,18 @@ class Places(NamedTuple):
         return self.data / "sessions"
 
     @property
+    def memory(self) -> Path:
+        return self.data / "memory.jsonl"
+
+    @property
+    def salt(self) -> Path:
+        return self.data / "salt"
+
+    @property
+    def indexes(self) -> Path:
+        return self.cache / "index"
+
+    @property
     def costs(self) -> Path:
         return self.data / "costs.jsonl"
 

@@ -1,9 +1,14 @@
 """Puts the parts together: a program out of settings and places, a backend out of a preset."""
 
 import os
+import zlib
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 from aish.conversation.program import Program
+from aish.memory.curation import Memory, open_memory
+from aish.memory.masks import Masks, Redactor
 from aish.model.backend import Backend
 from aish.model.cost import Price
 from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
@@ -27,7 +32,32 @@ def build(loaded: Loaded, places: Places, cwd: Path) -> Program:
     def weights() -> Path:
         return find_weights(loaded.settings.embedded.path, places)
 
-    return Program(loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, cwd=cwd)
+    masks = Masks(places.salt, _load_patterns)
+    program = Program(
+        loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, masks=masks, cwd=cwd
+    )
+    program.open_memory = lambda: _memory(program)
+    return program
+
+
+def _load_patterns() -> Redactor:
+    """What finds secrets; loaded when a text looks as if it held one."""
+    redact, seal = import_module("aish.memory.redact"), import_module("aish.memory.seal")
+    return SimpleNamespace(redact=redact.redact, seal=seal.seal)
+
+
+def _memory(program: Program) -> tuple[Memory, str]:
+    options, places = program.settings.memory, program.places
+    path = Path(options.path).expanduser() if options.path else places.memory
+    index = places.indexes / f"ledger-{zlib.crc32(str(path).encode()):08x}"
+    return open_memory(
+        path,
+        index,
+        program.masks,
+        lambda: program.now(),
+        allow_duplicates=options.allow_duplicates,
+        exclusive=options.exclusive,
+    )
 
 
 def make_backend(program: Program, name: str, preset: Preset) -> Backend:
@@ -62,6 +92,7 @@ def _openai(program: Program, name: str, preset: Preset) -> Backend:
         max_tokens=preset.max_tokens,
         server=server,
         use_tool_role=preset.use_tool_role,
+        offers_tools=preset.tools is not False,
     )
 
 
@@ -91,6 +122,8 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         max_tokens=preset.max_tokens or 512,
         server=server,
         use_tool_role=preset.use_tool_role,
+        offers_tools=bool(preset.tools),  # a model this small calls tools only by accident
+        takes_grammar=True,
     )
 
 
@@ -104,6 +137,7 @@ def _scripted(program: Program, name: str, preset: Preset) -> Backend:
         price=_price(program.settings.prices.get(name)),
         max_tokens=preset.max_tokens,
         use_tool_role=preset.use_tool_role,
+        offers_tools=preset.tools is not False,
     )
 
 

@@ -201,7 +201,7 @@ def test_a_turn_that_could_not_be_written_goes_before_the_next(tmp_path: Path) -
     assert [entry.turn for entry in Journal(tmp_path, "talk").entries()] == [QUESTION, ANSWER, QUESTION]
 
 
-@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00"])
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
 def test_a_time_at_the_end_of_the_calendar_is_no_time(tmp_path: Path, time: str) -> None:
     """One such line must not keep the list of conversations from being shown."""
     line = f'{{"n":1,"ts":"{time}","role":"user","content":"x"}}\n'

@@ -8,8 +8,6 @@ import pytest
 from fake_server import Asked, FakeServer, Say, reply_json, sse
 from world import World, at, script_of
 
-from aish.commands.manual import COMMANDS
-from aish.commands.shell import Shell
 from aish.conversation.program import Program
 from aish.conversation.session import Session
 
@@ -19,11 +17,7 @@ PRICEY = {"script": {"input": 1000.0, "output": 1000.0}}  # a tenth of a cent a 
 
 
 async def cost(world: World, program: Program, session: Session, words: str = "") -> list[str]:
-    async def confirm(question: str) -> bool:
-        return world.consent
-
-    shell = Shell(program=program, session=session, confirm=confirm)
-    return (await COMMANDS.find("cost").run(shell, words)).splitlines()
+    return (await world.type(world.shell(program, session), f":cost {words}")).text.splitlines()
 
 
 @pytest.mark.proves("P7")

@@ -6,8 +6,6 @@ import pytest
 from fake_server import Answer, Asked, FakeServer, Say, reply_json, sse
 from world import World
 
-from aish.commands.manual import COMMANDS
-from aish.commands.shell import Shell
 from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.model.scripted import ScriptedModel
@@ -30,37 +28,25 @@ def asked_of(program: Program, name: str) -> list[str]:
     return [str(request.messages[-1]["content"]) for request in model.requests]
 
 
-def shell_for(program: Program, session: Session) -> Shell:
-    async def confirm(question: str) -> bool:
-        raise AssertionError(question)
-
-    return Shell(program=program, session=session, confirm=confirm)
-
-
-async def run(shell: Shell, line: str) -> str:
-    name, _, words = line.removeprefix(":").partition(" ")
-    return await COMMANDS.find(name).run(shell, words)
-
-
 @pytest.mark.proves("P6")
 async def test_model_changes_at_any_time_and_the_conversation_stays(world: World) -> None:
     """The new model gets what was said to the old one; a name that does not exist changes nothing."""
     program = world.program({"model": "fast", "models": scripts(fast=["A1"], deep=["A2", "A3"])})
     session = program.session()
-    shell = shell_for(program, session)
+    shell = world.shell(program, session)
     await world.ask(session, "q1")
 
-    assert await run(shell, ":model deep") == "deep answers from now on"
+    assert (await world.type(shell, ":model deep")).text == "deep answers from now on"
     second = await world.ask(session, "q2")
     with pytest.raises(NotFound, match="there is no model 'clouds'; there are: embedded, fast, deep"):
-        await run(shell, ":model clouds")
+        await world.type(shell, ":model clouds")
     third = await world.ask(session, "q3")
 
     assert [each.done.model for each in (second, third)] == ["deep", "deep"]
     model = program.backend("deep").model
     assert isinstance(model, ScriptedModel)
     assert [m["content"] for m in model.requests[0].messages[1:]] == ["q1", "A1", "q2"]
-    assert (await run(shell, ":model")).splitlines()[1:] == [
+    assert (await world.type(shell, ":model")).text.splitlines()[1:] == [
         f"  {'fast':<12} {'':<28} plays a script",
         f"* {'deep':<12} {'':<28} plays a script",
     ]
@@ -205,11 +191,11 @@ async def test_counts_follow_the_model_at_once(world: World) -> None:
         models = {"small": {"endpoint": small.url}, "big": {"endpoint": big.url}}
         program = world.program({"model": "small", "models": models})
         session = program.session()
-        shell = shell_for(program, session)
+        shell = world.shell(program, session)
         await world.ask(session, "x" * 100)
-        before, ten = await session.size(session.backend), await run(shell, ":tokens 1234567890")
-        await run(shell, ":model big")
-        after, thirty = await session.size(session.backend), await run(shell, ":tokens 1234567890")
+        before, ten = await session.size(session.backend), (await world.type(shell, ":tokens 1234567890")).text
+        await world.type(shell, ":model big")
+        after, thirty = await session.size(session.backend), (await world.type(shell, ":tokens 1234567890")).text
 
     assert (ten, thirty) == ("10 tokens (counted by the model's server)", "30 tokens (counted by the model's server)")
     assert before.exchanges[0].tokens == 2 * 5 + 100 + len("yes")

@@ -1,5 +1,6 @@
 """What a colon command may use, and the table they are in."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from aish.conversation.program import Program
@@ -15,6 +16,8 @@ class Shell:
     program: Program
     session: Session
     confirm: Confirm
+    ask: Callable[[str], Awaitable[str]]  # a line of the user's; nothing when there is nobody
+    edit: Callable[[str], Awaitable[str]]  # the text as the user changed it; nothing when it is to stay
     width: int = 80
     leaving: bool = False
 

@@ -1,12 +1,11 @@
 """Commands about the conversation: begin, find, name, continue, show and export one; and leave."""
 
-from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 
+from aish.commands.files import write_new
 from aish.commands.shell import COMMANDS, Shell
 from aish.memory.shelf import as_json, as_markdown
-from aish.values.errors import BadUsage, NotFound, StoreTrouble
+from aish.values.errors import BadUsage, NotFound
 from aish.values.text import one_line
 
 
@@ -124,7 +123,7 @@ async def export(shell: Shell, words: str) -> str:
     pieces = as_json(journal) if form == "json" else as_markdown(journal, f"Conversation {journal.id}")
     if not target.strip():
         return "".join(pieces).rstrip("\n")
-    return _write(Path(target.strip()), pieces)
+    return write_new(target.strip(), pieces)
 
 
 @COMMANDS.add("quit", aliases=("exit", "q"))
@@ -152,15 +151,3 @@ def _number(words: str, default: int) -> int:
     if not words.isdecimal() or len(words) > 7 or not 1 <= int(words) <= 1_000_000:
         raise BadUsage(f"expected a number from 1 up, got {words!r}")
     return int(words)
-
-
-def _write(path: Path, pieces: Iterator[str]) -> str:
-    try:
-        path = path.expanduser()
-        with path.open("x", encoding="utf-8") as file:
-            file.writelines(pieces)
-    except FileExistsError:
-        raise BadUsage(f"{path} exists already; choose another name") from None
-    except (OSError, ValueError, RuntimeError) as error:  # the last two: a NUL in it, a user that does not exist
-        raise StoreTrouble(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
-    return f"written to {path}"

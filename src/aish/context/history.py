@@ -3,12 +3,10 @@
 Pure: turns in, turns out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from aish.values.errors import BadTurn
-from aish.values.turns import Turn
-
-EXEC_MARK = "[exec output]"
+from aish.values.turns import EXEC_MARK, Turn
 
 
 class History:
@@ -75,6 +73,13 @@ class History:
         dropped = tuple(self._turns[:gone])
         del self._turns[:gone]
         return dropped
+
+    def rewrite(self, change: Callable[[str], str]) -> None:
+        """Put `change(text)` in the place of every text, for a purge."""
+        for place, turn in enumerate(self._turns):
+            calls = tuple(call._replace(arguments=change(call.arguments)) for call in turn.tool_calls)
+            self._turns[place] = turn._replace(content=change(turn.content), tool_calls=calls)
+        self._held = [change(output) for output in self._held]
 
     def clear(self) -> None:
         """Forget the turns and the held output."""

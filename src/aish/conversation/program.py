@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from aish.conversation.session import Session
+from aish.conversation.tools import TOOLS
+from aish.memory.curation import Memory
+from aish.memory.masks import Masks
 from aish.memory.shelf import Shelf
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
@@ -26,10 +29,14 @@ class Program:
     places: Places
     make_backend: MakeBackend
     find_weights: Callable[[], Path]
+    masks: Masks
     cwd: Path
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _backends: dict[str, Backend] = field(default_factory=dict)
     _estimates: Estimates | None = None
+    open_memory: Callable[[], tuple[Memory, str]] | None = None
+    memory_trouble: str = ""  # why it cannot be written by this process
+    _memory: Memory | None = None
 
     @property
     def settings(self) -> Settings:
@@ -43,7 +50,15 @@ class Program:
 
     @property
     def shelf(self) -> Shelf:
-        return Shelf(self.places.sessions)
+        return Shelf(self.places.sessions, self.masks)
+
+    @property
+    def memory(self) -> Memory:
+        """Curated memory, opened on first use and closed with the program."""
+        if self._memory is None:
+            assert self.open_memory
+            self._memory, self.memory_trouble = self.open_memory()
+        return self._memory
 
     def presets(self) -> dict[str, Preset]:
         """Every preset by name; `embedded` is always there."""
@@ -68,11 +83,16 @@ class Program:
             open_backend=self.backend,
             model=model or self.settings.model,
             remembers=remembers,
+            open_memory=lambda: (self.memory, self.memory_trouble),
+            offered=tuple(tool.schema for tool in TOOLS.values()),
+            masks=self.masks,
             now=self.now,
             cwd=self.cwd,
         )
 
     async def close(self) -> None:
-        """Stop what was started."""
+        """Stop what was started, and let go of what is held."""
+        if self._memory:
+            self._memory.close()
         for backend in self._backends.values():
             await backend.model.close()

@@ -7,11 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from aish.context.blocks import Block, base_block, goal_block, summary_block
+from aish.context.blocks import Block, background_block, base_block, goal_block, summary_block
 from aish.context.eviction import Limits
 from aish.context.history import History
 from aish.context.tally import PromptSize, Tally, measure
+from aish.memory.candidates import MARK
+from aish.memory.curation import Memory
 from aish.memory.journal import Journal, new_id
+from aish.memory.masks import Masks, count_kinds
+from aish.memory.purge import Eraser
 from aish.memory.shelf import Shelf, window
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
@@ -22,7 +26,7 @@ from aish.storage.lines import Damage
 from aish.values.errors import AishError, BadTurn, StoreTrouble
 from aish.values.events import Notice
 from aish.values.text import clip
-from aish.values.turns import Turn
+from aish.values.turns import Message, Turn
 
 OpenBackend = Callable[[str], Backend]
 MAX_TURN_CHARS = 2_000_000  # longer turns are cut before they are sent; the journal keeps them whole
@@ -37,6 +41,8 @@ class Session:
     costs: CostBook
     estimates: Estimates
     open_backend: OpenBackend
+    open_memory: Callable[[], tuple[Memory, str]]
+    masks: Masks
     model: str
     remembers: bool = True  # false: nothing is written anywhere
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
@@ -45,9 +51,13 @@ class Session:
     tally: Tally = field(default_factory=Tally)
     goal: str = ""
     summary: str = ""
+    offered: tuple[Message, ...] = ()
     evicted: list[Turn] = field(default_factory=list)  # left the prompt, not in the summary yet
     last_size: PromptSize | None = None
     no_tool_role: set[str] = field(default_factory=set)  # endpoints that refused it
+    no_tools: set[str] = field(default_factory=set)
+    background: tuple[Block, tuple[int, ...]] | None = None  # what is remembered, and the ids; None: not looked up yet
+    _told: tuple[int, ...] = ()  # the ids that the journal says were in the prompt
     _journal: Journal | None = None
     _said: set[str] = field(default_factory=set)
     _windows: dict[str, int] = field(default_factory=dict)
@@ -62,11 +72,68 @@ class Session:
         if self._journal is None:
             now = self.now()
             meta = {"started": now.isoformat(timespec="seconds"), "cwd": str(self.cwd), "model": self.model}
-            self._journal = Journal(self.shelf.directory, new_id(now), meta)
+            self._journal = Journal(self.shelf.directory, new_id(now), meta, self.masks)
         return self._journal
 
+    @property
+    def memory(self) -> Memory:
+        return self.open_memory()[0]
+
+    @property
+    def turn_number(self) -> int:
+        """The number of the newest turn in the journal."""
+        newest = next(self.journal.entries_back(), None)
+        return newest.number if newest else 0
+
     def blocks(self) -> tuple[Block, ...]:
-        return base_block(), summary_block(self.summary), goal_block(self.goal)
+        background = (self.background[0],) if self.background else ()
+        return base_block(), *background, summary_block(self.summary), goal_block(self.goal)
+
+    def tools(self) -> tuple[Message, ...]:
+        """The tools that a model is offered, if it can use any."""
+        return self.offered if self.remembers and self.settings.memory.propose else ()
+
+    def remind(self, *, anew: bool = False) -> list[Notice]:
+        """Bring what is remembered into the prompt: once in a conversation, or `anew` when the user changed it."""
+        if not self.remembers or (self.background and not anew):
+            return []
+        options = self.settings.memory
+        self.background = background_block((), 0)
+        try:
+            memory, trouble = self.open_memory()
+            notices = self.say_once("memory held", trouble) if trouble else []
+            if options.prune_older_than_days is not None and not anew:
+                notices += self._prune(memory, options.prune_older_than_days)
+            if options.inject_max_chars:
+                self.background = background_block(memory.ledger.items(), options.inject_max_chars)
+            return notices + self._memory_problems(memory)
+        except StoreTrouble as error:
+            return self.say_once("memory", f"what was remembered is not in the prompt: {error}")
+
+    def _prune(self, memory: Memory, days: int) -> list[Notice]:
+        try:
+            count = memory.prune(days)
+        except StoreTrouble as error:
+            return self.say_once("prune", f"old items are not pruned: {error}")
+        return [Notice(f"memory: pruned {count} items older than {days} days (:memory undo)")] if count else []
+
+    def _memory_problems(self, memory: Memory) -> list[Notice]:
+        state, name = memory.ledger.state(), memory.ledger.path.name
+        notices = []
+        if state.damaged:
+            notices += self.say_once("damage", f"{name}: {state.damaged} damaged lines are skipped; see: aish doctor")
+        if state.problems:
+            more = f" (and {len(state.problems) - 1} more: aish doctor)" if len(state.problems) > 1 else ""
+            notices += self.say_once("items", f"{name}: {state.problems[0]}, so it is ignored{more}")
+        return notices
+
+    def injected(self) -> list[int]:
+        """The ids in the prompt, if the journal of this conversation does not say so yet."""
+        ids = self.background[1] if self.background and not self.goal else ()
+        if ids == self._told:
+            return []
+        self._told = ids
+        return list(ids)
 
     def chain_for(self, question: str) -> list[str]:
         """The presets to ask, in order: the first rule that matches, else the chosen one; then the fallbacks."""
@@ -92,7 +159,11 @@ class Session:
 
     async def size(self, backend: Backend) -> PromptSize:
         """What a prompt would cost if it were sent now."""
-        return await measure(self.tally, backend.tokenizer, self.blocks(), self.history)
+        tools = self.tools() if self.can_use_tools(backend) else ()
+        return await measure(self.tally, backend.tokenizer, self.blocks(), self.history, tools)
+
+    def can_use_tools(self, backend: Backend) -> bool:
+        return backend.offers_tools and backend.endpoint not in self.no_tools
 
     def keep(self, turn: Turn, meta: dict[str, Any] | None = None) -> list[Notice]:
         """Write a turn into the journal; trouble is said once and does not stop the conversation."""
@@ -102,7 +173,8 @@ class Session:
             self.journal.add(turn, self.now(), meta)
         except StoreTrouble as error:
             return self.say_once("store", f"this conversation is not kept: {error}")
-        return []
+        masked = self.journal.masked
+        return [Notice(f"masked in what is kept: {count_kinds(masked)}", warning=True)] if masked else []
 
     def keep_shown(self, text: str) -> list[Notice]:
         """Write down a piece of an answer before it is shown."""
@@ -120,6 +192,15 @@ class Session:
             return []
         self._said.add(about)
         return [Notice(text, warning=True)]
+
+    def erase(self, phrases: list[str]) -> None:
+        """Take purged words out of the prompt too."""
+        clean = Eraser(phrases, lambda _: "").clean
+        self.history.rewrite(clean)
+        self.summary = clean(self.summary)
+        self.evicted = [turn.with_content(clean(turn.content)) for turn in self.evicted]
+        self.goal = clean(self.goal)
+        self.tally, self.last_size = Tally(), None
 
     def start_new(self) -> None:
         """Begin another conversation; this one stays in its journal."""
@@ -142,7 +223,7 @@ class Session:
         damage = Damage()
         budget = self.settings.context.token_budget
         room = 8 * (budget if isinstance(budget, int) else 32_768)
-        entries = window(journal, self.settings.context.max_turns, room, damage)
+        entries = window(journal, self.settings.context.max_turns, room, damage, leave_out=MARK)
         self._clear()
         self._journal = journal
         self.history = restored([entry.turn for entry in entries])
@@ -156,6 +237,7 @@ class Session:
         self.summary = ""
         self.evicted.clear()
         self.last_size = None
+        self.background, self._told = None, ()
 
 
 async def _window_of(backend: Backend) -> int | None:

@@ -1,6 +1,7 @@
 """One turn, in order. Read this first: every step is somewhere else and knows nothing of the others.
 
-question → history → count → make room → check the cap → ask → show and keep → record → settle the bill
+question → memory → history → count → make room → check the cap → ask → show and keep → tools, and ask again
+         → record → settle the bill
 """
 
 import time
@@ -13,6 +14,8 @@ from aish.context.eviction import Limits, excess, over_budget_warning
 from aish.context.messages import render
 from aish.conversation.bill import confirm_cost, settle
 from aish.conversation.session import MAX_TURN_CHARS, Session
+from aish.conversation.tools import use
+from aish.memory.trust import claims_to_have_saved
 from aish.model.backend import Answering, Backend, stream_with_fallback
 from aish.values.events import (
     ChatRequest,
@@ -28,11 +31,13 @@ from aish.values.events import (
     Usage,
 )
 from aish.values.text import clip, for_keeping
-from aish.values.turns import State, Turn
+from aish.values.turns import INPUT_MARK, State, ToolCall, Turn
 
+MAX_STEPS = 8  # times that a model may use tools before it must answer
 Confirm = Callable[[str], Awaitable[bool]]
 _TOO_LONG = "the answer was cut at its greatest length; raise max_tokens for more"
 _STOPPED = "the server ended the answer early ({})"
+_NOT_SAVED = "the model says that it will remember, but nothing was written; to keep it type :remember and what to keep"
 CUT = {  # why an answer that ended is not whole, by the server's word for it
     "length": _TOO_LONG,
     "max_tokens": _TOO_LONG,
@@ -49,6 +54,7 @@ class Answer:
     usage: Usage | None = None
     failure: Failed | None = None
     cut: bool = False
+    calls: dict[int, ToolCall] = field(default_factory=dict)  # by their place in the stream
     consent: set[str] = field(default_factory=set)  # backends that may be asked, whatever they cost
     started: float = field(default_factory=time.monotonic)
 
@@ -57,12 +63,15 @@ class Answer:
         return "failed" if self.failure else "interrupted" if self.cut else "complete"
 
 
-async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncGenerator[TurnEvent]:
+async def take_turn(session: Session, typed: str, confirm: Confirm, attached: str = "") -> AsyncGenerator[TurnEvent]:
     """Ask the model, and give what happens as events; the last one is `TurnDone`.
 
-    Whatever ends it early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
+    `typed` are the user's own words, `attached` came along with them and is nobody's word. Whatever ends it early
+    (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
     """
-    question = for_keeping(question)
+    question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{typed}".rstrip() if attached else typed)
+    for notice in session.remind():
+        yield notice
     held = session.history.held
     for notice in session.keep(Turn(role="user", content=f"{held}\n\n{question}" if held else question)):
         yield notice
@@ -79,11 +88,22 @@ async def take_turn(session: Session, question: str, confirm: Confirm) -> AsyncG
             yield Notice(f"{answer.backend.label} answers this one, by a rule")
         for notice in await make_room(session, answer.backend, limits):
             yield notice
-        async with aclosing(ask(session, chain, answer, confirm)) as events:
-            async for event in events:
-                yield event
+        wrote = False
+        for step in range(MAX_STEPS + 1):
+            async with aclosing(ask(session, chain, answer, confirm, tools=step < MAX_STEPS)) as events:
+                async for event in events:
+                    yield event
+            if not answer.calls or answer.failure:
+                break
+            used, notices = use_tools(session, answer, typed)
+            wrote = wrote or used
+            for notice in notices + await make_room(session, answer.backend, await session.limits(answer.backend)):
+                yield notice
+            answer = Answer(answer.backend, consent=answer.consent)
         recorded = True
         done, notices = finish(session, asked, answer, answer.state)
+        if not wrote and claims_to_have_saved(done.text, typed):
+            notices.append(Notice(_NOT_SAVED, warning=True))
         for notice in notices:
             yield notice
         yield done
@@ -126,26 +146,36 @@ async def make_room(session: Session, backend: Backend, limits: Limits) -> list[
     return notices
 
 
-async def ask(session: Session, chain: list[str], answer: Answer, confirm: Confirm) -> AsyncGenerator[TurnEvent]:
-    """Get the answer. A server that refuses the tool role is asked again without it."""
+async def ask(
+    session: Session, chain: list[str], answer: Answer, confirm: Confirm, *, tools: bool
+) -> AsyncGenerator[TurnEvent]:
+    """Get the answer. A server that refuses tools or the tool role is asked again without them."""
     while True:
         answer.failure = None
-        async with aclosing(listen(session, chain, answer, confirm)) as events:
+        async with aclosing(listen(session, chain, answer, confirm, tools=tools)) as events:
             async for event in events:
                 yield event
-        if not answer.text and not answer.failure:
+        if not answer.text and not answer.calls and not answer.failure:
             answer.failure = Failed("the model ended its answer without a word")
-        endpoint = answer.backend.endpoint
-        refused = answer.failure and answer.failure.trouble == "roles" and not answer.text
-        if not refused or endpoint in session.no_tool_role:
+        name, endpoint = answer.backend.name, answer.backend.endpoint
+        trouble = answer.failure.trouble if answer.failure and not answer.text else ""
+        if trouble == "tools" and session.can_use_tools(answer.backend) and session.tools():
+            session.no_tools.add(endpoint)
+            yield Notice(f"{name} takes no tools; going on without them")
+        elif trouble == "roles" and endpoint not in session.no_tool_role:
+            session.no_tool_role.add(endpoint)
+            yield Notice(f"{name} does not take the tool role; from now on tool results go as plain text")
+        else:
             return
-        session.no_tool_role.add(endpoint)
-        yield Notice(f"{answer.backend.name} does not take the tool role; from now on tool results go as plain text")
 
 
-async def listen(session: Session, chain: list[str], answer: Answer, confirm: Confirm) -> AsyncGenerator[TurnEvent]:
+async def listen(
+    session: Session, chain: list[str], answer: Answer, confirm: Confirm, *, tools: bool
+) -> AsyncGenerator[TurnEvent]:
     """Follow one stream to its end: keep each piece before it is shown, and fill in `answer`."""
-    stream = stream_with_fallback(chain, session.open_backend, lambda backend: request_for(session, backend))
+    stream = stream_with_fallback(
+        chain, session.open_backend, lambda backend: request_for(session, backend, tools=tools)
+    )
     async with aclosing(stream) as events:
         async for event in events:
             match event:
@@ -171,18 +201,20 @@ async def listen(session: Session, chain: list[str], answer: Answer, confirm: Co
                 case Finished(reason) if reason in CUT:
                     answer.cut = True
                     yield Notice(CUT[reason], warning=True)
-                case ToolPiece():
-                    pass  # no tools are offered yet, so a call is the model's imagination
+                case ToolPiece(place, id, name, arguments):
+                    call = answer.calls.get(place, ToolCall(f"call-{session.turn_number}-{place}", ""))
+                    answer.calls[place] = ToolCall(id or call.id, call.name + name, call.arguments + arguments)
                 case Failed():
                     answer.failure = event
 
 
-def request_for(session: Session, backend: Backend) -> ChatRequest:
+def request_for(session: Session, backend: Backend, *, tools: bool = True) -> ChatRequest:
     """What this backend is sent."""
     wanted = session.settings.context.use_tool_role and backend.use_tool_role
     tool_role = wanted and backend.endpoint not in session.no_tool_role
     messages = render(compose(session.blocks()), session.history.turns, use_tool_role=tool_role)
-    return ChatRequest(messages=messages, max_tokens=backend.max_tokens)
+    offered = session.tools() if tools and session.can_use_tools(backend) else ()
+    return ChatRequest(messages=messages, tools=offered, max_tokens=backend.max_tokens)
 
 
 async def allowed(session: Session, answer: Answer, confirm: Confirm) -> bool:
@@ -195,6 +227,23 @@ async def allowed(session: Session, answer: Answer, confirm: Confirm) -> bool:
     return True
 
 
+def use_tools(session: Session, answer: Answer, typed: str) -> tuple[bool, list[Notice]]:
+    """Record what the model said and called, run the calls, and record what they gave; whether memory was written."""
+    calls = tuple(call for _, call in sorted(answer.calls.items()))
+    text = for_keeping("".join(answer.text))
+    usage, _, notices = settle(session, answer.backend, session.last_size, answer.usage, text)
+    turn = Turn(role="assistant", content=text, tool_calls=calls)
+    session.history.add(turn)
+    notices += session.keep(turn, _meta(session, answer, usage))
+    wrote = False
+    for call in calls:
+        used = use(session, call, typed)
+        wrote = wrote or used.wrote
+        result = session.history.add(Turn(role="tool", content=used.answer, call_id=call.id))
+        notices += [*used.notices, *session.keep(result)]
+    return wrote, notices
+
+
 def finish(session: Session, asked: Turn, answer: Answer, state: State) -> tuple[TurnDone, list[Notice]]:
     """Record what came of the question: in the history, the journal and the bill."""
     text = for_keeping("".join(answer.text))
@@ -204,12 +253,7 @@ def finish(session: Session, asked: Turn, answer: Answer, state: State) -> tuple
         session.history.add(turn)
     else:
         session.history.take_back(asked)
-    meta: dict[str, object] = {"model": answer.backend.label, "ms": round(1000 * (time.monotonic() - answer.started))}
-    if usage:
-        meta["usage"] = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
-    if answer.failure:
-        meta["error"] = for_keeping(answer.failure.reason)
-    notices += session.keep(turn, meta)
+    notices += session.keep(turn, _meta(session, answer, usage))
     done = TurnDone(
         text=text,
         state=state,
@@ -219,3 +263,16 @@ def finish(session: Session, asked: Turn, answer: Answer, state: State) -> tuple
         trouble=answer.failure,
     )
     return done, notices
+
+
+def _meta(session: Session, answer: Answer, usage: Usage | None) -> dict[str, object]:
+    """What the journal keeps of the making of an answer."""
+    meta: dict[str, object] = {"model": answer.backend.label, "ms": round(1000 * (time.monotonic() - answer.started))}
+    if usage:
+        meta["usage"] = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
+    if answer.failure:
+        meta["error"] = session.masks.text(for_keeping(answer.failure.reason))
+    injected = session.injected()
+    if injected:
+        meta["background"] = injected
+    return meta

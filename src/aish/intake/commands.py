@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from aish.values.errors import NotFound
+from aish.values.replies import Reply
 
 Scope = TypeVar("Scope")
-Handler = Callable[[Scope, str], Coroutine[Any, Any, str]]
+Handler = Callable[[Scope, str], Coroutine[Any, Any, str | Reply]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +61,25 @@ class Commands(Generic[Scope]):
         name = self._aliases.get(name, name)
         if name in self._by_name:
             return self._by_name[name]
-        matching = [known for known in self._by_name if name and known.startswith(name)]
+        matching = [known for known in self._by_name if name and known.startswith(name) and " " not in known]
         if len(matching) == 1:
             return self._by_name[matching[0]]
         hint = f"did you mean {' or '.join(f':{known}' for known in matching)}?" if matching else ":help lists them"
         raise NotFound(f"there is no command :{name}; {hint}")
+
+    def resolve(self, name: str, words: str) -> tuple[Command[Scope], str]:
+        """The command that a line means, and its words; `:memory list x` is the command `memory list`, if there is one.
+
+        Raises `NotFound`.
+        """
+        command = self.find(name)
+        first, _, rest = words.lstrip().partition(" ")
+        below = self._by_name.get(f"{command.name} {first}") if first else None
+        return (below, rest.lstrip()) if below else (command, words)
+
+    def below(self, name: str) -> list[Command[Scope]]:
+        """The commands that start with this one and have one word more."""
+        return [command for command in self if command.name.startswith(f"{name} ")]
 
     def help(self) -> str:
         width = max((len(command.usage) for command in self), default=0)

@@ -18,6 +18,9 @@ def suggest(text: str, commands: Commands[Any], words: Mapping[str, Iterable[str
         return []
     name, space, typed = text[1:].partition(" ")
     if not space:
-        found = [(c.name, c.summary) for c in commands if c.name.startswith(name)]
+        found = [(c.name, c.summary) for c in commands if c.name.startswith(name) and " " not in c.name]
         return [(known, len(name), summary) for known, summary in found]
+    below = [(c.name.removeprefix(f"{name} "), len(typed), c.summary) for c in commands.below(name)]
+    if below:
+        return [one for one in below if one[0].startswith(typed)]
     return [(word, len(typed), "") for word in words.get(name, ()) if word.startswith(typed)]

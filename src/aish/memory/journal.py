@@ -13,9 +13,12 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aish.memory.masks import Masks
+from aish.memory.veil import Veil
 from aish.storage.files import make_directory
 from aish.storage.lines import Damage, LineFile, Record
 from aish.values.errors import StoreTrouble
+from aish.values.items import read_time, stamp
 from aish.values.text import for_keeping
 from aish.values.turns import State, ToolCall, Turn
 
@@ -36,14 +39,21 @@ class Journal:
 
     1. Once `add` returns, the turn survives a crash and a power cut.
     2. An answer is written down piece by piece before it is shown; what a killed program had shown is found again.
-    3. A line is never edited or removed. Numbers grow by one, also with two writers.
+    3. A line is never edited or removed, but by a purge. Numbers grow by one, also with two writers.
+    4. Secrets are masked before anything reaches the disk, also in an answer that is still being given.
     """
 
-    def __init__(self, directory: Path, name: str, meta: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, directory: Path, name: str, meta: dict[str, Any] | None = None, masks: Masks | None = None
+    ) -> None:
         self.id = name
         self.path = directory / f"{name}.jsonl"
         self._lines = LineFile(self.path, first=lambda: {"meta": {"format": FORMAT, "id": name, **(meta or {})}})
+        self._masks = masks
+        self.masked: list[str] = []  # the kinds of secrets in the turn that was added last
         self._live: int | None = None
+        self._veil: Veil | None = None
+        self._head = self._shown = 0  # bytes of the live file: its first line, and all of it
         self._waiting: list[tuple[Turn, datetime, dict[str, Any]]] = []  # could not be written; go before the next
 
     @property
@@ -52,7 +62,7 @@ class Journal:
 
     def add(self, turn: Turn, time: datetime, meta: dict[str, Any] | None = None) -> int:
         """Write one turn down and return its number. Raises `StoreTrouble`."""
-        self._waiting.append((turn, time, meta or {}))
+        self._waiting.append((self._masked(turn), time, meta or {}))
         with self._lines.writing() as writer:
             number = self._last_number()
             while self._waiting:
@@ -67,9 +77,33 @@ class Journal:
         try:
             if self._live is None:
                 self._live = self._open_live()
-            os.write(self._live, for_keeping(text).encode("utf-8", "replace"))
+                self._veil = Veil(self._masks.text) if self._masks else None
+                self._head = self._shown = os.fstat(self._live).st_size
+            self._put(*self._veil.feed(for_keeping(text))) if self._veil else self._put(
+                self._shown - self._head, for_keeping(text).encode("utf-8", "replace")
+            )
         except OSError as error:
             raise StoreTrouble(f"cannot write {self.live_path}: {error.strerror or error}") from error
+
+    def _put(self, keep: int, data: bytes) -> None:
+        """Cut what was shown to `keep` bytes, and write `data` after them."""
+        assert self._live is not None
+        if self._head + keep < self._shown:
+            os.ftruncate(self._live, self._head + keep)
+        self._shown = self._head + keep + os.pwrite(self._live, data, self._head + keep)
+
+    def _masked(self, turn: Turn) -> Turn:
+        """The turn without its secrets."""
+        self.masked = []
+        calls = tuple(call._replace(arguments=self._mask(call.arguments)) for call in turn.tool_calls)
+        return turn._replace(content=self._mask(turn.content), tool_calls=calls)
+
+    def _mask(self, text: str) -> str:
+        if self._masks is None:
+            return text
+        masked = self._masks.mask(text)
+        self.masked += masked.kinds
+        return masked.text
 
     def recover(self, time: datetime) -> int:
         """Take in what a killed program had shown of an answer, and return its number; 0 if there is nothing."""
@@ -147,10 +181,6 @@ def new_id(now: datetime) -> str:
     return f"{utc:%Y%m%d-%H%M%S}-{utc.microsecond:05x}{os.urandom(3).hex()}"
 
 
-def stamp(time: datetime) -> str:
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def _record(number: int, turn: Turn, time: datetime, meta: dict[str, Any]) -> Record:
     record: Record = {"n": number, "ts": stamp(time), "role": turn.role, "content": for_keeping(turn.content)}
     if turn.tool_calls:
@@ -177,11 +207,7 @@ def _entry(record: Record) -> Entry | None:
     role, number = record.get("role"), record.get("n")
     if role not in ("user", "assistant", "tool") or not isinstance(number, int):
         return None
-    try:
-        time = datetime.fromisoformat(str(record.get("ts"))).astimezone(UTC)
-        time.astimezone()  # the ends of the calendar do not exist everywhere on earth
-    except (ValueError, OverflowError):
-        time = datetime.fromtimestamp(0, UTC)
+    time = read_time(str(record.get("ts")))
     state: State = record["state"] if record.get("state") in ("interrupted", "failed") else "complete"
     calls = record.get("tool_calls")
     turn = Turn(

@@ -7,9 +7,11 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.memory.journal import Entry, Journal, stamp
+from aish.memory.journal import Entry, Journal
+from aish.memory.masks import Masks
 from aish.storage.lines import Damage, LineFile
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
+from aish.values.items import stamp
 from aish.values.text import one_line
 
 
@@ -26,8 +28,9 @@ class Listed(NamedTuple):
 class Shelf:
     """The directory of journals. A list reads the first and the last lines of each, never the whole."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, masks: Masks | None = None) -> None:
         self.directory = directory
+        self._masks = masks
         self._names = LineFile(directory / "names.jsonl", first=lambda: {"meta": {"format": 1, "what": "names"}})
 
     def ids(self) -> list[str]:
@@ -48,6 +51,7 @@ class Shelf:
         """Give a conversation a name. A name means one conversation: the newest that got it."""
         if not name or name.isdecimal():
             raise BadUsage("a name needs at least one letter, because numbers mean places in the list")
+        name = self._masks.text(name) if self._masks else name
         for other, old in self.names().items():
             if old == name and other != conversation:
                 self._names.append({"id": other, "name": ""})
@@ -59,7 +63,7 @@ class Shelf:
         return list(islice((listed for id in self.ids() if (listed := self._listed(id, names))), limit))
 
     def open(self, conversation: str) -> Journal:
-        return Journal(self.directory, conversation)
+        return Journal(self.directory, conversation, masks=self._masks)
 
     def find(self, wanted: str = "") -> str:
         """The id of a conversation by list number, name or beginning of its id; by default the newest."""
@@ -98,11 +102,18 @@ class Shelf:
             return None
 
 
-def window(journal: Journal, max_turns: int, max_chars: int, damage: Damage | None = None) -> list[Entry]:
-    """The newest entries that a prompt could hold, oldest first, starting with a question."""
+def window(
+    journal: Journal, max_turns: int, max_chars: int, damage: Damage | None = None, *, leave_out: str = ""
+) -> list[Entry]:
+    """The newest entries that a prompt could hold, oldest first, starting with a question.
+
+    Turns whose meta is `leave_out` were never part of the conversation.
+    """
     entries: list[Entry] = []
     chars = 0
     for entry in journal.entries_back(damage):
+        if leave_out and entry.meta.get("meta") == leave_out:
+            continue
         chars += len(entry.turn.content)
         if len(entries) >= max_turns or (chars > max_chars and entries):
             break

@@ -24,6 +24,8 @@ class Backend:
     max_tokens: int | None = None
     server: FindServer | None = None
     use_tool_role: bool = True
+    offers_tools: bool = True
+    takes_grammar: bool = False
 
     @property
     def label(self) -> str:

@@ -10,6 +10,10 @@ from typing import Any
 from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Trouble, Usage
 
 _decode = json.JSONDecoder().decode  # three times as fast as json.loads on bytes, and this runs for every token
+_TOOL_TROUBLE = re.compile(
+    r"(?i)\btools?\b.{0,60}\b(?:not (?:be )?support|unsupported|not available|requires? --jinja|not allowed)"
+    r"|(?:not |un)support\w*.{0,40}\b(?:tools?\b|function call|tool use)|no endpoints found that support tool"
+)
 _ROLE_TROUBLE = re.compile(
     r"roles? must alternate|alternate user|roles? .{0,40}(not supported|supported|unknown|invalid|unexpected)"
     r"|(unknown|invalid|unexpected|unsupported)( message)? role|tool role|role.{0,12}tool"
@@ -128,4 +132,6 @@ def trouble_of(status: int, body: bytes) -> Trouble:
         return "roles"
     if status in (400, 422) and "stream_options" in text:
         return "options"
+    if status in (400, 404, 422, 500) and _TOOL_TROUBLE.search(text):
+        return "tools"
     return "refused"

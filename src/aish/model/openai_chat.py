@@ -108,6 +108,8 @@ class OpenAIChat:
             body["stream_options"] = {"include_usage": True}
         if request.tools:
             body["tools"] = request.tools
+        if request.grammar:
+            body["grammar"] = request.grammar
         if request.max_tokens:
             body["max_tokens"] = request.max_tokens
         if self._temperature is not None:

@@ -1,15 +1,19 @@
 """A model that says what it was told to say: for tests, demos and work without a network."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Iterable
 
-from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, Usage
+from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
+
+_CALL = re.compile(r"^TOOL: (\w+) ?(.*)\n?", re.MULTILINE)
 
 
 class ScriptedModel:
     """Plays one answer per request, word by word, and remembers what it was asked.
 
     An answer that starts with `!` fails with the rest of it as the reason; one that ends in `…` breaks off there.
+    Lines `TOOL: NAME {"some": "arguments"}` call tools.
     """
 
     def __init__(self, answers: Iterable[str] = (), *, pause: float = 0.0) -> None:
@@ -26,9 +30,12 @@ class ScriptedModel:
         if answer.startswith("!"):
             yield Failed(answer[1:], "unreachable")
             return
-        for place, word in enumerate(answer.split(" ")):
+        text = _CALL.sub("", answer)
+        for place, word in enumerate(text.split(" ") if text else []):
             await asyncio.sleep(self._pause)
             yield TextPiece(word if place == 0 else f" {word}")
+        for place, (name, arguments) in enumerate(_CALL.findall(answer)):
+            yield ToolPiece(place, f"call-{len(self.requests)}-{place}", name, arguments)
         if answer.endswith("…"):
             yield Failed("the answer broke off")
             return

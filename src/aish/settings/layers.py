@@ -110,7 +110,8 @@ def load(layers: Iterable[Layer]) -> Loaded:
             if problem:
                 problems.append(_problem(layer, key, problem))
             elif value != {}:  # an empty table sets nothing
-                good[key] = str(value).lower() if isinstance(value, bool) and wanted is not bool else value
+                word = isinstance(value, bool) and bool not in (wanted, *get_args(wanted))  # one of several words
+                good[key] = str(value).lower() if word else value
                 sources[key] = layer
     problems += _check_names(good, sources)
     origins = {key: sources[key].origin for key in good}
@@ -134,6 +135,9 @@ def _check_names(good: dict[str, Any], sources: Mapping[str, Layer]) -> list[Pro
     for name in [name for name in good.get("fallback", []) if name not in known]:
         reject("fallback", f"there is no model {name!r}; left out")
         good["fallback"] = [other for other in good["fallback"] if other != name]
+    if good.get("memory.summarizer_model") and good["memory.summarizer_model"] not in known:
+        name = good.pop("memory.summarizer_model")
+        reject("memory.summarizer_model", f"there is no model {name!r}; the one that answers is used")
     for rule in list(good.get("rules", [])):
         wrong = _wrong_rule(rule, known)
         if wrong:

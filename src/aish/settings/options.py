@@ -51,6 +51,9 @@ class Preset(Section):
     use_tool_role: bool = option(
         True, "Send tool results in the tool role; switched off by itself where it is refused."
     )
+    tools: bool | None = option(
+        None, "Offer tools to the model; unset: yes, but not to the embedded one. Switched off where it is refused."
+    )
     answers: list[str] = option([], "What a scripted model says, one entry for each question.")
     pause: float = option(0.0, "Seconds between the words of a scripted model.")
 
@@ -71,6 +74,19 @@ class Context(Section):
     max_bytes: int = option(0, "Bytes of live turns at most; 0 means no limit.")
     use_tool_role: bool = option(True, "Send tool results in the tool role (a preset can say otherwise).")
     summarize_evicted: bool = option(True, "Keep a short summary of what left the prompt.")
+
+
+class Memory(Section):
+    """What is remembered on purpose."""
+
+    path: str = option("", "The ledger; unset: memory.jsonl in the data directory.")
+    exclusive: bool = option(False, "Keep other aish processes from writing while this one runs.")
+    inject_max_chars: int = option(2000, "Characters of remembered items in the prompt at most; 0: none.")
+    propose: bool = option(True, "Let the model propose items with a tool; they wait in :memory pending.")
+    summarizer_model: str = option("", "The preset that looks for what is worth keeping; unset: the one that answers.")
+    summarize_on_quit: bool = option(False, "Look for it when the shell is left; what is found waits for your yes.")
+    prune_older_than_days: int | None = option(None, "Forget items older than this at the start; unset: never.")
+    allow_duplicates: bool = option(False, "Keep an item that is known already.")
 
 
 class Tokenize(Section):
@@ -129,6 +145,7 @@ class Settings(Section):
     fallback: list[str] = option([], "Presets to try, in this order, when the chosen one cannot be reached.")
     rules: list[dict[str, str]] = option([], 'Presets by question: {match = "regular expression", model = "preset"}.')
     context: Context = option(Context, "")
+    memory: Memory = option(Memory, "")
     tokenize: Tokenize = option(Tokenize, "")
     network: Network = option(Network, "")
     cost: Cost = option(Cost, "")

@@ -8,6 +8,7 @@ import errno
 import fcntl
 import json
 import os
+import stat
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -23,11 +24,12 @@ Record = dict[str, Any]
 LOCK_SECONDS = 2.0
 _SUM_SIZE = len(b',"crc":"00000000"}')
 _BLOCK = 1 << 16
+_to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
     """The line for `record`, with its checksum and newline."""
-    body = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    body = _to_json(record).encode("utf-8", "replace")
     return b'%s,"crc":"%08x"}\n' % (body[:-1], zlib.crc32(body))
 
 
@@ -40,7 +42,7 @@ def decode(line: bytes) -> Record | None:
         if line[-10:-2] != b"%08x" % zlib.crc32(body):
             return None
     try:
-        record = json.loads(body)
+        record = json.loads(str(body, "utf-8"))
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
@@ -65,6 +67,16 @@ class LineFile:
     def __init__(self, path: Path, first: Callable[[], Mapping[str, Any]] | None = None) -> None:
         self.path = path
         self._first = first
+        self._held: int | None = None  # the descriptor, while this process keeps everyone else out
+
+    def hold(self) -> None:
+        """Keep all other writers out until `release`. Raises `StoreTrouble`, also if this process holds it already."""
+        self._held = self._open(wait=0.0)
+
+    def release(self) -> None:
+        if self._held is not None:
+            os.close(self._held)
+            self._held = None
 
     def append(self, record: Mapping[str, Any], *, sync: bool = True) -> None:
         """Add one record. Raises `StoreTrouble` if it could not be made durable."""
@@ -74,13 +86,8 @@ class LineFile:
     @contextmanager
     def writing(self, *, sync: bool = True) -> Iterator["Writer"]:
         """Hold the file alone: what is read and written inside belongs together."""
+        fd = self._open() if self._held is None else self._held
         try:
-            make_directory(self.path.parent)
-            fd = os.open(self.path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        except OSError as error:
-            raise StoreTrouble(f"cannot open {self.path} for writing: {error.strerror or error}") from error
-        try:
-            _lock(fd, self.path)
             writer = Writer(fd, self.path)
             writer.set_torn_tail_aside()
             fresh = writer.size == 0
@@ -94,7 +101,68 @@ class LineFile:
         except OSError as error:
             raise StoreTrouble(f"cannot write {self.path}: {error.strerror or error}") from error
         finally:
-            os.close(fd)
+            if fd != self._held:
+                os.close(fd)
+
+    def rewrite(self, change: Callable[[bytes], bytes]) -> int:
+        """Put `change(line)` in the place of each line, all or nothing, and return how many differ.
+
+        For what must really be gone, and for nothing else. Writers who wait meanwhile find the new file.
+        """
+        if not self.path.exists():
+            return 0
+        with self.writing():
+            lines = list(_forwards(self.path))
+            changed = [change(line) for line in lines]
+            count = sum(old != new for old, new in zip(lines, changed, strict=True))
+            if count:
+                for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):  # by somebody who was killed at this
+                    left.unlink()
+                name = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
+                fd = os.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+                try:
+                    _write_all(fd, b"".join(changed))
+                    os.fsync(fd)
+                    if self._held is not None:  # whoever keeps the others out keeps them out of the new file too
+                        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    name.replace(self.path)
+                except BaseException:  # whatever it was, the half file must go
+                    name.unlink(missing_ok=True)
+                    os.close(fd)
+                    raise
+                sync_directory(self.path.parent)
+                if self._held is None:
+                    os.close(fd)
+                else:
+                    self._held = fd  # the old one is closed by `writing`
+            return count
+
+    def _open(self, wait: float = LOCK_SECONDS) -> int:
+        """The file, open and locked. One that was replaced while we waited is opened again."""
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            while True:
+                try:
+                    fd = os.open(self.path, flags, 0o600)
+                except FileNotFoundError:
+                    make_directory(self.path.parent)
+                    fd = os.open(self.path, flags, 0o600)
+                try:
+                    _lock(fd, self.path, wait)
+                    ours, there = os.fstat(fd), self.path.stat()
+                    if not stat.S_ISREG(ours.st_mode):
+                        raise StoreTrouble(f"cannot open {self.path} for writing: it is not a regular file")
+                    if (ours.st_ino, ours.st_dev) == (there.st_ino, there.st_dev):
+                        return fd
+                    os.close(fd)
+                except FileNotFoundError:
+                    os.close(fd)
+                except BaseException:  # whatever it was, the lock must go
+                    os.close(fd)
+                    raise
+        except OSError as error:
+            reason = "it is a symbolic link; name the file itself" if error.errno == errno.ELOOP else error.strerror
+            raise StoreTrouble(f"cannot open {self.path} for writing: {reason or error}") from error
 
     def __iter__(self) -> Iterator[Record]:
         return self.read()
@@ -127,14 +195,15 @@ class Writer:
     """The file while it is held. Made by `LineFile.writing` only."""
 
     def __init__(self, fd: int, path: Path) -> None:
-        self._fd = fd
+        self.fd = fd
         self._path = path
         self.size = os.fstat(fd).st_size
 
-    def write(self, record: Mapping[str, Any]) -> None:
+    def write(self, record: Mapping[str, Any]) -> bytes:
+        """Write one record, and return the line it became. Raises `OSError` or `StoreTrouble`."""
         line = encode(record)
         try:
-            written = os.write(self._fd, line)
+            written = os.write(self.fd, line)
         except OSError:
             self._cut_back()
             raise
@@ -142,17 +211,18 @@ class Writer:
             self._cut_back()
             raise StoreTrouble(f"cannot write {self._path}: no space left on the disk")
         self.size += written
+        return line
 
     def sync(self) -> None:
-        os.fdatasync(self._fd) if hasattr(os, "fdatasync") else os.fsync(self._fd)
+        os.fdatasync(self.fd) if hasattr(os, "fdatasync") else os.fsync(self.fd)
 
     def set_torn_tail_aside(self) -> None:
         """Move a last line without newline into `<name>.torn`, so that the next record starts clean."""
-        if self.size == 0 or os.pread(self._fd, 1, self.size - 1) == b"\n":
+        if self.size == 0 or os.pread(self.fd, 1, self.size - 1) == b"\n":
             return
         torn = next(_backwards(self._path))
         if decode(torn) is not None:  # whole but for its newline, as editors leave it
-            os.write(self._fd, b"\n")
+            os.write(self.fd, b"\n")
             self.size += 1
             return
         name = self._path.with_name(self._path.name + ".torn")
@@ -164,17 +234,21 @@ class Writer:
         finally:
             os.close(aside)
         self.size -= len(torn)
-        os.ftruncate(self._fd, self.size)
+        os.ftruncate(self.fd, self.size)
 
     def _cut_back(self) -> None:
         try:
-            os.ftruncate(self._fd, self.size)
+            os.ftruncate(self.fd, self.size)
         except OSError:
             pass  # the torn rest is set aside by the next writer
 
 
-def _lock(fd: int, path: Path) -> None:
-    deadline = time.monotonic() + LOCK_SECONDS
+def _lock(fd: int, path: Path, wait: float) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return
+    except BlockingIOError:
+        deadline, pause = time.monotonic() + wait, 0.0001
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -182,7 +256,14 @@ def _lock(fd: int, path: Path) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise StoreTrouble(f"{path.name} held by another aish process") from None
-            time.sleep(0.002)
+            time.sleep(pause)
+            pause = min(2 * pause, 0.001)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def _forwards(path: Path) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 AishError
 ├── BadTurn        a turn breaks a rule of the context
 ├── BadUsage       the caller asked for something that makes no sense
+├── Declined       it makes sense, but it was ruled out before
 ├── NotFound       there is nothing by that name
 └── StoreTrouble   something could not be read from or written to the disk
 """
@@ -18,6 +19,10 @@ class BadTurn(AishError):
 
 class BadUsage(AishError):
     """Words or options that make no sense together."""
+
+
+class Declined(AishError):
+    """Asked for and understood, but not done: the user ruled it out, now or earlier."""
 
 
 class NotFound(AishError):

@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 
 from aish.values.turns import Message, State
 
-Trouble = Literal["unreachable", "refused", "roles", "options", "broken", "missing", "declined"]
-"""Why an answer failed: no server, the server said no, it cannot take our roles, it does not
+Trouble = Literal["unreachable", "refused", "roles", "tools", "options", "broken", "missing", "declined"]
+"""Why an answer failed: no server, the server said no, it cannot take our roles or our tools, it does not
 know an option we sent, it broke off or spoke garbage, the model is not installed, or the user said no."""
 
 
@@ -66,11 +66,15 @@ ModelEvent = TextPiece | ReasoningPiece | ToolPiece | Usage | Switched | Finishe
 
 
 class ChatRequest(NamedTuple):
-    """What a model is asked: messages, tools it may call, and how to answer."""
+    """What a model is asked: messages, tools it may call, and how to answer.
+
+    `grammar` binds the answer to a form, in the language of llama.cpp; only for servers that are known to take it.
+    """
 
     messages: tuple[Message, ...]
     tools: tuple[Message, ...] = ()
     max_tokens: int | None = None
+    grammar: str = ""
 
 
 class Notice(NamedTuple):

@@ -4,6 +4,8 @@ from typing import Any, Literal, NamedTuple
 
 Role = Literal["user", "assistant", "tool"]
 State = Literal["complete", "interrupted", "failed"]
+EXEC_MARK = "[exec output]"  # in front of what the user's own commands printed
+INPUT_MARK = "[standard input]"  # in front of what was piped in
 Message = dict[str, Any]  # one message in the shape of the OpenAI chat API; made in context/messages.py only
 
 

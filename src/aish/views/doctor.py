@@ -45,7 +45,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
         screen = Screen(program.settings.view.color)
         for finding in findings:
             style = {"ok": "dim", "note": "prompt", "bad": "error"}[finding.state]
-            print(f"{screen.styled(f'{finding.state:<4}', style)} {finding.what:<14} {for_terminal(finding.text)}")  # type: ignore[arg-type]  # the three styles above
+            print(f"{screen.styled(f'{finding.state:<4}', style)} {finding.what:<14} {for_terminal(finding.text)}")
     return NOTHING if any(finding.state == "bad" for finding in findings) else OK
 
 
@@ -131,7 +131,8 @@ def _stores(program: Program) -> list[Finding]:
     findings = []
     ids = program.shelf.ids()
     torn = len(list(program.places.sessions.glob("*.torn"))) if ids else 0
-    for path in [*sorted(program.places.sessions.glob("*.jsonl")), program.places.costs, program.places.trusted]:
+    others = (program.places.costs, program.places.trusted, program.memory.waiting.path)
+    for path in [*sorted(program.places.sessions.glob("*.jsonl")), *others]:
         damage = Damage()
         try:
             for _ in LineFile(path).read(damage):
@@ -142,7 +143,26 @@ def _stores(program: Program) -> list[Finding]:
             text = f"{path}: {damage.lines} damaged line(s) are skipped; the rest is fine, the file is left as it is"
             findings.append(Finding("store", "bad", text))
     aside = f", {torn} with a torn end set aside" if torn else ""
-    return findings or [Finding("store", "ok", f"{len(ids)} conversations in {data}{aside}")]
+    return [*(findings or [Finding("store", "ok", f"{len(ids)} conversations in {data}{aside}")]), *_memory(program)]
+
+
+def _memory(program: Program) -> list[Finding]:
+    """What is remembered, and lines that could not be read as part of it."""
+    path = program.memory.ledger.path
+    try:
+        state, waiting = program.memory.ledger.state(), program.memory.waiting.state()
+        items, waits = sum(1 for _ in state.newest()), sum(1 for _ in waiting.newest())
+    except StoreTrouble as error:
+        return [Finding("memory", "bad", str(error))]
+    findings = [Finding("memory", "bad", f"{path}: {problem}, so it is ignored") for problem in state.problems]
+    if state.damaged:
+        text = f"{path}: {state.damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
+        findings.append(Finding("memory", "bad", text))
+    torn = path.with_name(path.name + ".torn")
+    if torn.exists():
+        findings.append(Finding("memory", "note", f"a torn end of {path.name} was set aside in {torn}"))
+    wait = f", {waits} wait for your yes (aish memory pending)" if waits else ""
+    return findings or [Finding("memory", "ok", f"{items} items in {path}{wait}")]
 
 
 def _permissions(program: Program) -> list[Finding]:

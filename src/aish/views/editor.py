@@ -4,13 +4,20 @@ import asyncio
 import sys
 from typing import Protocol
 
+from aish.values.text import for_terminal
+
 LONGEST_LINE = 16 << 20  # bytes
 
 
 class Editor(Protocol):
-    """Contract: `read` returns what was typed, raises EOFError at the end and KeyboardInterrupt on Ctrl-C."""
+    """Contract: `read` returns what was typed, raises EOFError at the end and KeyboardInterrupt on Ctrl-C.
+
+    `edit` returns a text as the user changed it, or nothing if it is to stay as it is.
+    """
 
     def read(self, runner: asyncio.Runner, prompt: str) -> str: ...
+
+    async def edit(self, text: str) -> str: ...
 
 
 class PlainEditor:
@@ -24,3 +31,9 @@ class PlainEditor:
         if not line:
             raise EOFError
         return line.decode("utf-8", "replace").rstrip("\r\n")
+
+    async def edit(self, text: str) -> str:
+        if sys.stdin.isatty():
+            sys.stderr.write(f"{for_terminal(text)}\nnew text: ")
+            sys.stderr.flush()
+        return sys.stdin.buffer.readline(LONGEST_LINE).decode("utf-8", "replace").strip()

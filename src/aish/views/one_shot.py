@@ -24,8 +24,7 @@ _HINT_SECONDS = 2.0
 def run(program: Program, session: Session, screen: Screen, question: str, *, as_json: bool) -> int:
     """Ask, show, and say by the exit code how it went."""
     data = read_input(screen, wait=bool(question))
-    text = f"[standard input]\n{data}\n\n{question}" if data and question else question or data
-    if not text.strip():
+    if not (question or data).strip():
         raise BadUsage('there is no question: aish "…", or pipe one in')
 
     async def confirm(wanted: str) -> bool:
@@ -34,7 +33,7 @@ def run(program: Program, session: Session, screen: Screen, question: str, *, as
 
     async def ask() -> TurnDone | None:
         try:
-            events = take_turn(session, text, confirm)
+            events = take_turn(session, question, confirm, data) if question else take_turn(session, data, confirm)
             if not as_json:
                 return await screen.show(events)
             done = None

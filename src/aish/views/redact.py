@@ -18,7 +18,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="aish redact", description="Mask the secrets in a text.")
     parser.add_argument("--jsonl", action="store_true", help='lines {"text": …} in, {"text": …, "found": […]} out')
     options = parser.parse_args(arguments)
-    salt = load_salt(program.places.data / "salt") or os.urandom(32)
+    salt = load_salt(program.places.salt) or os.urandom(32)
     if not options.jsonl:
         text, _ = redact(sys.stdin.buffer.read().decode("utf-8", "replace"), salt)
         sys.stdout.write(text)

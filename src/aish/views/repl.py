@@ -7,6 +7,7 @@ from typing import Any
 
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
+from aish.conversation.learning import propose_candidates
 from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
@@ -18,7 +19,7 @@ from aish.values.errors import AishError
 from aish.values.events import TurnDone
 from aish.values.text import for_terminal
 from aish.views.crash import file_report
-from aish.views.editor import Editor, PlainEditor
+from aish.views.editor import LONGEST_LINE, Editor, PlainEditor
 from aish.views.exits import BUG, OK, answer_code, exit_code
 from aish.views.screen import Screen
 
@@ -30,7 +31,7 @@ class Repl:
         self._program = program
         self._editor = editor
         self._screen = screen
-        self._shell = Shell(program=program, session=session, confirm=self._confirm)
+        self._shell = Shell(program=program, session=session, confirm=self._confirm, ask=self._line, edit=editor.edit)
         self._upkeep: asyncio.Task[None] | None = None
         self._interactive = sys.stdin.isatty()
 
@@ -47,6 +48,7 @@ class Repl:
                         break
                     if line.strip():
                         code = self._do(runner, line)
+                self._learn(runner)
             finally:
                 runner.run(self._program.close())
         return OK if self._interactive else code
@@ -68,7 +70,8 @@ class Repl:
         try:
             match read_line(line):
                 case ColonCommand(name, words):
-                    self._screen.say(runner.run(COMMANDS.find(name).run(self._shell, words)))
+                    command, rest = COMMANDS.resolve(name, words)
+                    self._screen.say(runner.run(command.run(self._shell, rest)))
                 case Question(text):
                     return runner.run(self._ask(text))
         except AishError as error:
@@ -82,6 +85,21 @@ class Repl:
             self._screen.note(file_report(), warning=True)
             return BUG
         return OK
+
+    def _learn(self, runner: asyncio.Runner) -> None:
+        """At the end, let a model propose what is worth keeping, where the settings want it. Ctrl-C leaves at once."""
+        session = self._shell.session
+        if not self._program.settings.memory.summarize_on_quit or not session.remembers or not session.history.turns:
+            return
+        self._screen.note("looking for what is worth keeping; Ctrl-C leaves at once")
+        try:
+            waits, trouble = runner.run(propose_candidates(session, session.journal))
+            said = f"{waits} candidates wait for your yes (:memory pending)" if waits else trouble
+            self._screen.note(said or "nothing new is worth keeping")
+        except KeyboardInterrupt:
+            self._screen.note("stopped; nothing was written")
+        except AishError as error:
+            self._screen.note(str(error), warning=True)
 
     async def _ask(self, text: str) -> int:
         if self._upkeep:
@@ -110,6 +128,16 @@ class Repl:
         sys.stderr.flush()
         answer = await _typed_line()
         return answer.strip().lower() in ("y", "yes")
+
+    async def _line(self, question: str) -> str:
+        """A line that answers a question of a command: typed, or the next one on the pipe; nothing at the end."""
+        sys.stderr.write(for_terminal(question))
+        sys.stderr.flush()
+        if self._interactive:
+            return await _typed_line()
+        answer = sys.stdin.buffer.readline(LONGEST_LINE).decode("utf-8", "replace")
+        sys.stderr.write(f"{for_terminal(answer.rstrip())}\n")
+        return answer
 
 
 async def _typed_line() -> str:
@@ -152,4 +180,4 @@ def make_editor(program: Program, session: Session, line_editor: Callable[..., E
         return suggest(text, COMMANDS, words)
 
     history = program.places.typed_history if program.places.lasting and session.remembers else None
-    return line_editor(history, suggestions, vi=program.settings.view.keys == "vi")
+    return line_editor(history, suggestions, program.masks.text, vi=program.settings.view.keys == "vi")

@@ -6,13 +6,13 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Literal
 
 from aish.values.events import Notice, ReasoningPiece, TextPiece, TurnDone, TurnEvent
+from aish.values.replies import Reply
 from aish.values.text import for_terminal
+from aish.views.table import lay_out
 
-_CODES = {"dim": "2", "warning": "33", "prompt": "1;36", "error": "31"}
-Style = Literal["dim", "warning", "prompt", "error"]
+_CODES = {"dim": "2", "warning": "33", "prompt": "1;36", "error": "31", "fact": "36", "pref": "32", "context": "35"}
 
 
 class Screen:
@@ -30,15 +30,23 @@ class Screen:
         except (OSError, ValueError):
             return 80
 
-    def styled(self, text: str, style: Style) -> str:
-        if self._color == "never" or (self._color == "auto" and not colorful()):
+    def styled(self, text: str, style: str) -> str:
+        if style not in _CODES or self._color == "never" or (self._color == "auto" and not colorful()):
             return text
         return f"\x1b[{_CODES[style]}m{text}\x1b[0m"
 
-    def say(self, text: str) -> None:
+    def say(self, result: str | Reply) -> None:
         """A result, on standard output."""
-        if text:
-            print(for_terminal(text), flush=True)
+        reply = Reply(result) if isinstance(result, str) else result
+        if reply.table and reply.table.rows:
+            width = self.width if sys.stdout.isatty() else None  # who pipes it on wants all of it
+            plain = width is None and self._color != "always"
+            rows = lay_out(reply.table, width)
+            lines = (line if plain else self.styled(line, style) for line, style in rows)
+            sys.stdout.write("\n".join(lines) + "\n")
+        if reply.text:
+            print(for_terminal(reply.text))
+        sys.stdout.flush()
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """A line beside the result, on standard error."""

@@ -1,0 +1,141 @@
+"""Curated memory: adding against bare writes, opening and listing a long ledger, and eight writers at once.
+
+python -m bench.ledger PATH N   is one of the writers: it says `ready`, waits for a line, and adds N items.
+"""
+
+import fcntl
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from aish.memory.ledger import Ledger
+from aish.places import find_places
+from aish.settings.layers import Layer, load
+from aish.storage.lines import decode, encode
+from aish.wiring import build
+from bench.timing import interleaved, whole_run
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+MANY, FEW, ADDS, WRITERS = 100_000, 100, 200, 8
+
+
+def measure(directory: Path, aish: str, env: dict[str, str]) -> dict[str, float]:
+    """The seconds of everything, by name."""
+    directory.mkdir()
+    adding = Adding(directory / "adds")
+    times = interleaved(15, {"bare durable append": adding.bare, "aish, durable add": adding.ours})
+    homes = {count: write_home(directory / str(count), count) for count in (FEW, MANY)}
+    times |= interleaved(
+        15, {f"aish, open and inject {count}": partial(open_and_inject, home) for count, home in homes.items()}
+    )
+    there = env | {"AISH_HOME": str(homes[MANY])}
+    times |= interleaved(
+        3,
+        {
+            f"aish, list {MANY}": lambda: whole_run([aish, "memory", "list"], there),
+            f"aish, list {MANY} as JSON": lambda: whole_run([aish, "memory", "list", "--json"], there),
+        },
+    )
+    return times | interleaved(
+        3,
+        {
+            "one writer": lambda: writers(directory / f"one-{time.monotonic_ns()}", 1),
+            "eight writers": lambda: writers(directory / f"eight-{time.monotonic_ns()}", WRITERS),
+        },
+    )
+
+
+class Adding:
+    """The same lines, by us and by the least that is durable and safe with other writers."""
+
+    def __init__(self, directory: Path) -> None:
+        directory.mkdir()
+        self._path = directory / "bare.jsonl"
+        self._ledger = Ledger(directory / "memory.jsonl", directory / "index", now=lambda: datetime.now(UTC))
+        self._number = 0
+
+    def bare(self) -> float:
+        lines = [encode(item(self._number + place)) for place in range(ADDS)]
+        started = time.perf_counter()
+        for line in lines:
+            fd = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.write(fd, line)
+            os.fdatasync(fd)
+            os.close(fd)
+        return (time.perf_counter() - started) / ADDS
+
+    def ours(self) -> float:
+        started = time.perf_counter()
+        for _ in range(ADDS):
+            self._number += 1
+            self._ledger.add("fact", str(item(self._number)["content"]), {"source": "user"})
+        return (time.perf_counter() - started) / ADDS
+
+
+def item(number: int) -> dict[str, object]:
+    """One item, about as long as people write them."""
+    time = START + timedelta(minutes=number)
+    content = f"The deploy window of project {number} is Tuesday from 14:00 to 16:00, unless there is a freeze."
+    return {"id": number, "ts": f"{time:%Y-%m-%dT%H:%M:%S}.000Z", "kind": "fact", "content": content, "source": "user"}
+
+
+def write_home(home: Path, count: int) -> Path:
+    """A home with a ledger of so many items, opened once so that it has its index."""
+    path = find_places({"AISH_HOME": str(home)}).memory
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.write(encode({"meta": {"format": 1, "what": "memory"}}))
+        file.writelines(encode(item(number)) for number in range(1, count + 1))
+    open_and_inject(home)
+    return home
+
+
+def open_and_inject(home: Path) -> float:
+    """What the first question waits for: open the ledger and make the block of the prompt."""
+    program = build(load([Layer(origin="bench", values={})]), find_places({"AISH_HOME": str(home)}), home)
+    session = program.session()
+    started = time.perf_counter()
+    session.remind()
+    seconds = time.perf_counter() - started
+    assert session.background and len(session.background[1]) > 10
+    program.memory.close()
+    return seconds
+
+
+def writers(directory: Path, count: int) -> float:
+    """Seconds for one item when `count` processes add at once; whatever is wrong afterwards ends the run."""
+    directory.mkdir()
+    path, each = directory / "memory.jsonl", 8 * ADDS // count
+    command = [sys.executable, "-m", "bench.ledger", str(path), str(each)]
+    children = [subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) for _ in range(count)]
+    for child in children:
+        assert child.stdout and child.stdout.readline() == b"ready\n"
+    started = time.perf_counter()
+    for child in children:
+        assert child.stdin
+        child.stdin.write(b"go\n")
+        child.stdin.flush()
+    assert all(child.wait() == 0 for child in children)
+    seconds = time.perf_counter() - started
+    records = [decode(line) for line in path.read_bytes().splitlines()]
+    ids = [record["id"] for record in records if record and "id" in record]
+    assert None not in records and ids == list(range(1, count * each + 1)), "bad lines or ids"
+    return seconds / (count * each)
+
+
+def be_a_writer(path: Path, count: int) -> None:
+    ledger = Ledger(path, None, now=lambda: datetime.now(UTC))
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(count):
+        ledger.add("fact", json.dumps([os.getpid(), number]), {"source": "user"})
+
+
+if __name__ == "__main__":
+    be_a_writer(Path(sys.argv[1]), int(sys.argv[2]))

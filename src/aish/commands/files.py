@@ -1,0 +1,29 @@
+"""Files that the user names in a command."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from aish.values.errors import BadUsage, NotFound, StoreTrouble
+
+
+def write_new(name: str, pieces: Iterable[str]) -> str:
+    """Write a file that is not there yet, and say so. Raises `BadUsage`, `StoreTrouble`."""
+    path = Path(name)
+    try:
+        path = path.expanduser()
+        with path.open("x", encoding="utf-8") as file:
+            file.writelines(pieces)
+    except FileExistsError:
+        raise BadUsage(f"{path} exists already; choose another name") from None
+    except (OSError, ValueError, RuntimeError) as error:  # the last two: a NUL in it, a user that does not exist
+        raise StoreTrouble(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
+    return f"written to {path}"
+
+
+def read_whole(name: str) -> bytes:
+    """The bytes of a file. Raises `NotFound`."""
+    path = Path(name)
+    try:
+        return path.expanduser().read_bytes()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise NotFound(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error

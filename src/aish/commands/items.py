@@ -1,0 +1,140 @@
+"""What the commands of memory share: options, ids, tables of items, and what is said of a change."""
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+from aish.commands.shell import Shell
+from aish.memory.curation import Kept
+from aish.storage.lines import decode
+from aish.values.errors import BadUsage
+from aish.values.items import KINDS, Item
+from aish.values.replies import Reply, Table
+from aish.values.text import one_line
+from aish.values.times import age, local_stamp
+
+OPTIONS = {"--kind": "kind", "--tag": "tags", "--key": "key", "--limit": "limit"}
+FLAGS = {"--yes": "yes", "--all": "all", "--trust": "trust"}
+SILENCE = "\0"  # what `ask` gives where nobody can be asked: a secret is masked then, and everything else is no
+
+
+def read_options(words: str) -> tuple[dict[str, Any], str]:
+    """The options in front of the words, and the words. Raises `BadUsage`."""
+    options: dict[str, Any] = {}
+    rest = words.lstrip()
+    while rest.startswith("--"):
+        name, _, rest = rest.partition(" ")
+        if name in FLAGS:
+            options[FLAGS[name]] = True
+        elif name in OPTIONS:
+            value, _, rest = rest.lstrip().partition(" ")
+            if not value:
+                raise BadUsage(f"{name} needs a value")
+            options.setdefault("tags", []).append(value) if name == "--tag" else options.update({OPTIONS[name]: value})
+        else:
+            raise BadUsage(f"there is no option {name}; there are: {', '.join([*OPTIONS, *FLAGS])}")
+        rest = rest.lstrip()
+    return options, rest
+
+
+async def keep_said(shell: Shell, text: str, kind: str, options: dict[str, Any]) -> Reply:
+    """Remember what the user said; a secret only after a question."""
+    fields: dict[str, Any] = {name: options[name] for name in ("tags", "key") if name in options}
+    memory = shell.program.memory
+    masked, plain = memory.masks.mask(text), False
+    if masked.kinds:
+        answer = (await shell.ask(f"{masked.notice}\nremember it as it is? [y/N/mask] ")).strip().lower()
+        plain = answer in ("y", "yes")
+        if not plain and answer not in ("m", "mask", SILENCE):
+            return Reply("nothing was written", data={"new": False}, found=False)
+    kept = memory.remember(text, kind, plain=plain, source="user", **said_where(shell), **fields)
+    return say_kept(shell, kept)
+
+
+def say_kept(shell: Shell, kept: Kept, text: str = "") -> Reply:
+    item = kept.item
+    said = text or (
+        f"remembered (id {item.id}): {one_line(item.content, 80)}" if kept.new else f"already known (id {item.id})"
+    )
+    lines = [kept.masked, said] if kept.masked else [said]
+    reply = Reply("\n".join(lines), data={"id": item.id, "new": kept.new, "masked": kept.masked, **item.record})
+    return changed(shell, reply) if kept.new else reply
+
+
+def changed(shell: Shell, reply: Reply) -> Reply:
+    """The prompt follows what the user changed. Trouble with that is said at the next turn."""
+    if shell.session.background:
+        shell.session.remind(anew=True)
+    return reply
+
+
+def said_where(shell: Shell) -> dict[str, Any]:
+    """The conversation that an item was said in, if there is one."""
+    if shell.session.remembers and shell.session.turn_number:
+        return {"conversation": shell.session.journal.id, "turn": shell.session.turn_number}
+    return {}
+
+
+def as_table(shell: Shell, items: list[Item], nothing: str) -> Reply:
+    now = shell.program.now()
+    rows = []
+    for item in items:
+        tags = "".join(f" #{tag}" for tag in item.tags) if "tags" in item.record else ""
+        cells = (str(item.id), age(item.time, now), local_stamp(item.ts), item.kind, item.content + tags, item.source)
+        rows.append(cells)
+    table = Table(("id", "age", "time", "kind", "content", "source"), rows, [item.kind for item in items], wide=4)
+    return Reply("" if rows else nothing, table, [item.record for item in items], found=bool(rows))
+
+
+def matching(items: Iterable[Item], options: dict[str, Any], words: str) -> Iterable[Item]:
+    kind, tags = options.get("kind"), set(options.get("tags", ()))
+    if kind and kind not in KINDS:
+        raise BadUsage(f"there is no kind {kind!r}; an item is one of: {', '.join(KINDS)}")
+    wanted = words.casefold().split()
+    for item in items:
+        if (kind and item.kind != kind) or not tags <= set(item.tags):
+            continue
+        if not wanted or all(word in item.content.casefold() for word in wanted):
+            yield item
+
+
+def read_limit(options: dict[str, Any]) -> int | None:
+    return read_id(options["limit"]) if "limit" in options else None
+
+
+def read_id(word: str) -> int:
+    text = word.strip().removeprefix("#")
+    if not text.isdecimal() or len(text) > 15:
+        raise BadUsage(f"expected a number, got {one_line(word, 40)!r}")
+    return int(text)
+
+
+def read_ids(words: str) -> list[int]:
+    if not words.strip():
+        raise BadUsage("an id is missing; :memory list shows them")
+    return [read_id(word) for word in words.replace(",", " ").split()]
+
+
+def waiting_ids(shell: Shell, words: str) -> list[int]:
+    if words.strip() == "all":
+        return [row.id for row in shell.program.memory.waiting.state().newest()]
+    return read_ids(words)
+
+
+def read_records(data: bytes) -> Iterable[dict[str, Any] | None]:
+    """The records of a file: JSON lines, or one JSON list. None for what is neither."""
+    try:
+        whole = json.loads(data)
+        if isinstance(whole, list):
+            return [record if isinstance(record, dict) else None for record in whole]
+    except (ValueError, RecursionError):
+        pass
+    return [decode(line) for line in data.split(b"\n") if line.strip()]
+
+
+async def agreed(shell: Shell, question: str) -> bool:
+    return (await shell.ask(f"{question} [y/N] ")).strip().lower() in ("y", "yes")
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,78 @@
+"""Learning from a conversation: a model reads its journal and proposes what is worth keeping."""
+
+from contextlib import aclosing
+
+from aish.conversation.bill import affordable, enter
+from aish.conversation.session import Session
+from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, Candidate, Lesson, lesson, read_candidates
+from aish.memory.journal import Journal
+from aish.values.errors import BadUsage, Declined
+from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
+from aish.values.text import one_line
+from aish.values.turns import Turn
+
+_ANSWER_TOKENS = 400
+
+
+async def find_candidates(session: Session, journal: Journal) -> tuple[list[Candidate], Lesson, str]:
+    """What a model thinks is worth keeping of a conversation, what it read, and a line when nothing came of it."""
+    backend = session.open_backend(session.settings.memory.summarizer_model or session.model)
+    limits = await session.limits(backend)
+    room = min(64 * 1024, 3 * limits.token_budget)  # bytes; few texts have fewer than three a token
+    read = lesson(journal.entries_back(), room)
+    if not read.turns:
+        return [], read, "nothing was said in this conversation yet"
+    request = ChatRequest(
+        messages=({"role": "user", "content": read.text},),
+        max_tokens=_ANSWER_TOKENS,
+        grammar=GRAMMAR if backend.takes_grammar else "",
+    )
+    if not await affordable(session, backend, request):
+        return [], read, "not asked: it could cost more than the cap"
+    text, usage, trouble = "", None, ""
+    async with aclosing(backend.model.stream(request)) as events:
+        async for event in events:
+            match event:
+                case TextPiece(piece):
+                    text += piece
+                case Usage():
+                    usage = event
+                case Failed(reason):
+                    trouble = reason
+                case Finished():
+                    pass
+    if not usage and text:  # not every server counts
+        counted = await backend.tokenizer.count(read.text)
+        usage = Usage(prompt_tokens=counted, completion_tokens=await backend.tokenizer.count(text))
+    if usage:
+        enter(session, backend, usage, backend.price.of(usage) if backend.price else None, "memory")
+    _record(session, journal, read, text, trouble)
+    found = read_candidates(text)
+    if found:
+        return found, read, ""
+    return [], read, trouble or ("the model found nothing worth keeping" if not text.strip() else _nothing(text))
+
+
+async def propose_candidates(session: Session, journal: Journal) -> tuple[int, str]:
+    """Look for what is worth keeping, and let it wait for the user's yes: how much is new, and a line about trouble."""
+    found, read, trouble = await find_candidates(session, journal)
+    new = 0
+    for candidate in found:
+        try:
+            kept = session.memory.propose(candidate.content, candidate.kind, source=journal.id, origin=read.origin)
+            new += kept.new and kept.waits
+        except (BadUsage, Declined) as error:
+            trouble = str(error)
+    return new, trouble
+
+
+def _nothing(text: str) -> str:
+    return f"the model's answer has no line that could be kept ({one_line(text, 60)})"
+
+
+def _record(session: Session, journal: Journal, read: Lesson, text: str, trouble: str) -> None:
+    """Write down that a model was asked, marked so that no later run reads it as part of the conversation."""
+    if journal is session.journal:
+        asked = f"{INSTRUCTION}\n\n[{read.turns} turns of this conversation]"
+        session.keep(Turn(role="user", content=asked), {"meta": MARK})
+        session.keep(Turn("assistant", text, state="failed" if trouble else "complete"), {"meta": MARK})

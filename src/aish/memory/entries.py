@@ -1,0 +1,95 @@
+"""The lines of a ledger: what makes one an item, and when two items say the same.
+
+Pure: records in, items and numbers out.
+"""
+
+import re
+import unicodedata
+import zlib
+from functools import cache
+from typing import Any
+
+from aish.values.errors import BadUsage
+from aish.values.items import FORGET, KINDS, Item
+from aish.values.text import for_keeping
+
+MAX_CONTENT = 4000  # characters; what is longer belongs into a file
+_LARGEST_ID = 1 << 53  # what every JSON reader can hold
+_SUM_SIZE = len(b',"crc":"00000000"}')
+_PUNCTUATION = " .,;:!?…。，；：！？"
+
+
+def read_item(record: dict[str, Any]) -> Item | str:
+    """The item in a record, or why it is none."""
+    id, kind, content = record.get("id"), record.get("kind"), record.get("content")
+    if not isinstance(id, int) or not valid_id(id):
+        return "has no usable id"
+    if kind not in KINDS:
+        return f"is of the unknown kind {str(kind)[:40]!r}"
+    if not isinstance(content, str) or not content.strip():
+        return "has no content"
+    return Item(id, str(record.get("ts", "")), kind, content, record)
+
+
+def quick_item(line: bytes) -> Item | None:
+    """The item in a line of the form that we write most, much faster than by way of JSON; else None."""
+    try:
+        match = _usual().match(str(line, "utf-8"))
+    except UnicodeDecodeError:
+        return None
+    if match is None:
+        return None
+    number, ts, kind, content, source, crc = match.groups()
+    if int(crc, 16) != zlib.crc32(line.rstrip()[:-_SUM_SIZE] + b"}") or not content.strip():
+        return None
+    id = int(number)
+    return Item(id, ts, kind, content, {"id": id, "ts": ts, "kind": kind, "content": content, "source": source})
+
+
+@cache
+def _usual() -> re.Pattern[str]:
+    """Compiled when it is needed first: at every start it would cost more than it saves."""
+    return re.compile(
+        r'\{"id":([1-9]\d{0,14}),"ts":"([0-9TZ:.-]+)","kind":"(fact|pref|context)","content":"([^"\\\x00-\x1f]*)",'
+        r'"source":"([\w:.-]*)","crc":"([0-9a-f]{8})"\}\s*$'
+    )
+
+
+def valid_id(id: int) -> bool:
+    return not isinstance(id, bool) and 0 < id < _LARGEST_ID
+
+
+def checked(kind: str, content: str) -> str:
+    """The content as it may be kept. Raises `BadUsage`."""
+    if kind not in KINDS:
+        raise BadUsage(f"there is no kind {kind!r}; an item is one of: {', '.join(KINDS)}")
+    content = for_keeping(content).strip()
+    if not content:
+        raise BadUsage("there is nothing to remember: the text is empty")
+    if len(content) > MAX_CONTENT:
+        raise BadUsage(
+            f"an item can have {MAX_CONTENT:,} characters, this one has {len(content):,}; "
+            "keep the text in a file and remember where it is"
+        )
+    return content
+
+
+def folded(text: str) -> str:
+    """The text as duplicates are compared: letters, case, blanks and a last full stop made equal."""
+    flat = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return flat.rstrip(_PUNCTUATION) or flat
+
+
+def fold_number(text: str) -> int:
+    """A number for a folded text, to find it fast; who finds it compares the texts."""
+    data = text.encode("utf-8", "replace")
+    return zlib.crc32(data) << 31 | zlib.adler32(data) & 0x7FFFFFFF
+
+
+def targets(record: dict[str, Any]) -> list[int]:
+    """The ids that a record hides: the target of a tombstone, or what an item supersedes."""
+    if record.get("kind") == FORGET:
+        target = record.get("target")
+        return [target] if isinstance(target, int) else []
+    older = record.get("supersedes")
+    return [id for id in older if isinstance(id, int)] if isinstance(older, list) else []

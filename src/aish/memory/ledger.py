@@ -1,0 +1,316 @@
+"""The ledger: curated memory in one append-only file, `memory.jsonl`.
+
+{"meta": …} first, then one line a change: an item, or a tombstone that forgets one. Only a purge rewrites anything.
+"""
+
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aish.memory.entries import checked, fold_number, folded, quick_item, read_item
+from aish.memory.snapshot import Snapshot, Stamp
+from aish.memory.state import Row, State
+from aish.storage.lines import LineFile, Record, Writer, decode
+from aish.values.errors import Declined, NotFound, StoreTrouble
+from aish.values.items import FORGET, Item, read_time, stamp
+
+FORMAT = 1
+_BLOCK = 1 << 20
+_MANY = 256  # items that are worth reading the whole file for
+_TAIL = 128  # lines after the snapshot that are worth a new one; more in a long ledger
+Progress = Callable[[int, int], None]
+Fields = Mapping[str, Any]
+
+
+class Added(NamedTuple):
+    """What came of an item: it stands in the ledger now, or it did already."""
+
+    item: Item
+    new: bool
+
+
+class Ledger:
+    """Items that stay until they are forgotten.
+
+    1. Once a change returns, it survives a crash and a power cut.
+    2. Ids grow and are never given twice, whatever the number of writers.
+    3. A line is never edited or removed, but by a purge; forgetting and undoing append.
+    4. Reading needs no lock. What other programs and people wrote is noticed by `state`.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        index: Path | None = None,
+        *,
+        now: Callable[[], datetime],
+        seal: Callable[[str], str] | None = None,
+        allow_duplicates: bool = False,
+        progress: Progress | None = None,
+    ) -> None:
+        self.path = path
+        self._index = index
+        self._now = now
+        self._seal = seal
+        self._allow_duplicates = allow_duplicates
+        self._progress = progress
+        self._lines = LineFile(path, first=lambda: {"meta": _meta()})
+        self._state: State | None = None
+        self._seen: Stamp | None = None
+
+    def hold(self) -> None:
+        """Keep other writers out until `close`. Raises `StoreTrouble`."""
+        self._lines.hold()
+
+    def close(self) -> None:
+        """Let go of the file, and leave a snapshot for the next who opens it."""
+        if self._state and len(self._state.fresh) > max(_TAIL, self._state.lines // 400):
+            self._write_snapshot(self._state)
+        self._lines.release()
+        if self._state:
+            self._state.base.close()
+            self._state = None
+
+    # Reading
+
+    def state(self) -> State:
+        """What the file says now. Raises `StoreTrouble`."""
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except (FileNotFoundError, NotADirectoryError):  # what stands in the way is said when something is written
+            self._state, self._seen = State(), None
+            return self._state
+        except OSError as error:
+            raise self._trouble(error) from error
+        try:
+            return self._read(fd)
+        except OSError as error:
+            raise self._trouble(error) from error
+        finally:
+            os.close(fd)
+
+    def items(self) -> Iterator[Item]:
+        """The active items, newest first. Each is read from the file when it is asked for."""
+        yield from self._items(self.state().newest())
+
+    def get(self, id: int) -> Item | None:
+        """The item with this id, also if it was forgotten; None if there was none, or it is purged."""
+        row = self.state().row(id)
+        return next(self._items([row]), None) if row else None
+
+    def active(self, id: int) -> Item:
+        """The active item with this id. Raises `NotFound`."""
+        item = self.get(id) if self.state().shows(id) else None
+        if item:
+            return item
+        state = self.state()
+        if state.row(id) or id <= state.last_id:
+            raise NotFound(f"item {id} is not there any more; nothing was changed")
+        raise NotFound(f"there is no item {id}; :memory list shows them")
+
+    def known(self, content: str) -> Item | None:
+        """The active item that says the same, if there is one."""
+        return self._known(self.state(), content)
+
+    def records_back(self) -> Iterator[Record]:
+        """Every whole line, newest first."""
+        return self._lines.read_back()
+
+    def at(self, time: datetime) -> list[Item]:
+        """The active items as they were at that time, newest first."""
+        state, records, offset = State(), [], 0
+        for record in self._lines.read():
+            if "meta" in record or read_time(str(record.get("ts", ""))) <= time:
+                state.take(record, offset)
+                records.append(record)
+                offset += 1
+        found = [read_item(records[row.offset]) for row in state.newest()]
+        return [item for item in found if isinstance(item, Item)]
+
+    # Changing
+
+    def add(self, kind: str, content: str, fields: Fields | None = None, *, instead_of: int = 0) -> Added:
+        """Write an item, unless another says the same already; `instead_of` is the item that it supersedes.
+
+        Raises `BadUsage`, `Declined`, `NotFound` and `StoreTrouble`; nothing is written then.
+        """
+        content = checked(kind, content)
+        with self._changing() as (writer, state):
+            if state.purged and self._seal and self._seal(folded(content)) in state.purged:
+                raise Declined("this was purged, so it is not learned again; say it in other words to have it back")
+            if instead_of and not state.shows(instead_of):
+                raise NotFound(f"item {instead_of} is not there any more; nothing was changed")
+            older = None if self._allow_duplicates else self._known(state, content)
+            if older and older.id != instead_of and not _adds(older, fields):
+                return Added(older, new=False)
+            record = {"kind": kind, "content": content, **(fields or {})}
+            return Added(self._write_item(writer, state, record), new=True)
+
+    def forget(self, ids: Iterable[int], fields: Fields | None = None) -> list[int]:
+        """Write a tombstone for each of these that is active, and return which were."""
+        with self._changing() as (writer, state):
+            gone = [id for id in dict.fromkeys(ids) if state.shows(id)]
+            change = {"change": state.last_id + 1} if len(gone) > 1 else {}
+            for id in gone:
+                self._write(writer, state, {"kind": FORGET, "target": id, **change, **(fields or {})})
+            return gone
+
+    def apply(self, changes: Callable[[], list[dict[str, Any]]]) -> list[Record]:
+        """Write records as one change, each with its id and time. They are made while nobody else can write."""
+        with self._changing() as (writer, state):
+            records = changes()
+            group = {"change": state.last_id + 1} if len(records) > 1 else {}
+            return [self._write(writer, state, {**fields, **group}) for fields in records]
+
+    def rewrite(self, change: Callable[[bytes], bytes]) -> int:
+        """Change lines in place, for a purge. The index, which may quote them, goes first."""
+        if self._index:
+            self._index.unlink(missing_ok=True)
+        self._state = self._seen = None
+        return self._lines.rewrite(change)
+
+    def tidy(self) -> None:
+        """Leave a snapshot of a long ledger now."""
+        state = self.state()
+        if len(state.fresh) > _TAIL:
+            self._write_snapshot(state)
+
+    @contextmanager
+    def _changing(self) -> Iterator[tuple[Writer, State]]:
+        done = False
+        try:
+            with self._lines.writing() as writer:
+                state = self._read(writer.fd)
+                yield writer, state
+                self._seen = _stamp(os.fstat(writer.fd))  # while nobody else can have written
+                state.base.set_stamp(self._seen)
+            done = True
+        finally:
+            if not done:
+                self._state = self._seen = None  # nothing is trusted after a failure
+
+    def _write_item(self, writer: Writer, state: State, fields: Fields) -> Item:
+        record = self._write(writer, state, fields)
+        return Item(record["id"], record["ts"], record["kind"], record["content"], record)
+
+    def _write(self, writer: Writer, state: State, fields: Fields) -> Record:
+        record = {"id": state.last_id + 1, "ts": stamp(self._now()), **fields}
+        line = writer.write(record)
+        state.take_written(record, line)
+        return record
+
+    def _known(self, state: State, content: str) -> Item | None:
+        text = folded(content)
+        rows = list(state.alike(fold_number(text)))
+        return next((item for item in self._items(rows) if folded(item.content) == text), None) if rows else None
+
+    # The file and its index
+
+    def _read(self, fd: int) -> State:
+        """The state of the open file: what is known already, and what came since."""
+        now = _stamp(os.fstat(fd))
+        if self._state and now == self._seen:
+            return self._state
+        state = self._state or self._from_snapshot()
+        if now[1] < state.size or not (state.base.stamp == now or _crc(fd, state.size) == state.crc):
+            state.base.close()
+            state = State()  # somebody edited what we had read
+        whole = now[1]
+        while state.size < whole:
+            data = os.pread(fd, min(_BLOCK, whole - state.size), state.size)
+            before = state.size
+            state.take_bytes(data)
+            if state.size == before:
+                if len(data) < whole - state.size:
+                    state.take_bytes(os.pread(fd, whole - state.size, state.size))  # one line longer than a block
+                if state.size == before:
+                    break  # a torn line at the end
+            if self._progress and whole > 8 * _BLOCK:
+                self._progress(state.size, whole)
+        self._state, self._seen = state, now
+        if len(state.fresh) > 8 * max(_TAIL, state.lines // 400):
+            self._write_snapshot(state)
+        else:
+            state.base.set_stamp(now)
+        return self._state
+
+    def _from_snapshot(self) -> State:
+        return State(Snapshot.load(self._index) if self._index else None)
+
+    def _write_snapshot(self, state: State) -> None:
+        """Replace the snapshot; where that is not possible everything works without."""
+        if self._index is None or self._seen is None:
+            return
+        try:
+            Snapshot.write(self._index, state.snapshot())
+        except StoreTrouble:
+            return
+        fresh = Snapshot.load(self._index)
+        if fresh:
+            fresh.set_stamp(self._seen)
+            state.base.close()
+            self._state = State(fresh)
+
+    def _items(self, rows: Iterable[Row]) -> Iterator[Item]:
+        """The items of these rows. What changed under us is left out."""
+        try:
+            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        except OSError:
+            return
+        try:
+            data = b""
+            for place, row in enumerate(rows):
+                if place == _MANY:  # read the rest of the file at once
+                    data = _whole(fd)
+                line = data[row.offset : data.find(b"\n", row.offset)] if data else _line_at(fd, row.offset)
+                item = quick_item(line) or read_item(decode(line) or {})
+                if isinstance(item, Item) and item.id == row.id:
+                    yield item
+        finally:
+            os.close(fd)
+
+    def _trouble(self, error: OSError) -> StoreTrouble:
+        return StoreTrouble(f"cannot read {self.path}: {error.strerror or error}")
+
+
+def _adds(older: Item, fields: Fields | None) -> bool:
+    """Does the new item say more than the one with the same text: a key that it has not?"""
+    return bool(fields and fields.get("key") and fields["key"] != older.key)
+
+
+def _meta() -> dict[str, object]:
+    """The first line. The name of the ledger makes its ids unique in the world."""
+    return {"format": FORMAT, "what": "memory", "ledger": os.urandom(8).hex()}
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _crc(fd: int, size: int) -> int:
+    crc, done = 0, 0
+    while done < size:
+        data = os.pread(fd, min(_BLOCK, size - done), done)
+        if not data:
+            return -1
+        crc, done = zlib.crc32(data, crc), done + len(data)
+    return crc
+
+
+def _whole(fd: int) -> bytes:
+    data = os.pread(fd, os.fstat(fd).st_size, 0)
+    return data if data.endswith(b"\n") else data + b"\n"
+
+
+def _line_at(fd: int, offset: int) -> bytes:
+    line, size = b"", 1024
+    while b"\n" not in line:
+        more = os.pread(fd, size, offset + len(line))
+        if not more:
+            break
+        line, size = line + more, size * 4
+    return line.partition(b"\n")[0]

@@ -1,0 +1,64 @@
+"""What stands in front of every write: secrets become masks, and what was purged is known by its seal only."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+from aish.memory.salt import load_salt
+from aish.memory.suspicion import suspicious
+
+
+class Redactor(Protocol):
+    """The patterns, which take longer to load than most texts are worth."""
+
+    def redact(self, text: str, salt: bytes) -> tuple[str, list[tuple[str, int, int]]]: ...
+    def seal(self, text: str, salt: bytes) -> str: ...
+
+
+class Masked(NamedTuple):
+    """A text as it may be kept, and the kinds of secrets that were in it."""
+
+    text: str
+    kinds: tuple[str, ...] = ()
+
+    @property
+    def notice(self) -> str:
+        """What the user is told."""
+        return f"masked in what is kept: {count_kinds(self.kinds)}" if self.kinds else ""
+
+
+def count_kinds(kinds: Sequence[str]) -> str:
+    """Kinds of secrets in words, such as `2 × github-token, 1 × login`."""
+    return ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))
+
+
+class Masks:
+    """Masks secrets. The patterns and the salt are loaded when a text first looks as if it could hold one."""
+
+    def __init__(self, salt: Path, load: Callable[[], Redactor]) -> None:
+        self._salt_path = salt
+        self._load = load
+        self._redactor: Redactor | None = None
+        self._salt = b""
+
+    def mask(self, text: str) -> Masked:
+        """The text with its secrets masked."""
+        if not suspicious(text):
+            return Masked(text)
+        masked, found = self._ready().redact(text, self._salt)
+        return Masked(masked, tuple(kind for kind, *_ in found))
+
+    def text(self, text: str) -> str:
+        """The masked text alone."""
+        return self.mask(text).text
+
+    def seal(self, text: str) -> str:
+        """A salted hash: the same text has the same one, and nothing leads back from it."""
+        return self._ready().seal(text, self._salt)
+
+    def _ready(self) -> Redactor:
+        if self._redactor is None:
+            self._salt = load_salt(self._salt_path) or os.urandom(32)
+            self._redactor = self._load()
+        return self._redactor

@@ -1,0 +1,148 @@
+"""Erasing: words leave every file of ours, and nothing but a seal stays behind.
+
+The ledger comes last: as long as it has the words, a purge that was interrupted can be repeated.
+"""
+
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aish.memory.journal import Journal
+from aish.storage.files import replace_file
+from aish.storage.lines import LineFile, decode, encode
+from aish.values.errors import StoreTrouble
+
+GONE = "[purged]"
+_FIXED = {"kind", "role", "ts", "state", "crc", "n", "id"}  # fields that no user writes
+_LARGEST = 1 << 28  # a larger file is no text of ours
+_SHORT = 8
+
+
+class Erased(NamedTuple):
+    """What a purge came to."""
+
+    places: int
+    files: int
+    busy: bool = False  # another shell is giving an answer with the words in it
+
+
+def pattern_of(phrases: Iterable[str]) -> re.Pattern[str]:
+    """What finds the phrases in any of our files: whatever the case, the blanks, the form of the letters, and also
+    where they stand escaped in a piece of JSON, or in JSON inside JSON."""
+    forms = {unicodedata.normalize(form, phrase) for phrase in phrases for form in ("NFC", "NFD", "NFKC")}
+    return re.compile("|".join(_form(form) for form in sorted(forms, key=len, reverse=True) if form.strip()))
+
+
+def _form(phrase: str) -> str:
+    words = [("".join(_letter(letter) for letter in word)) for word in phrase.split()]
+    text = r"(?:\s|\\+[nrt]|\\+u00[aA]0)+".join(words)
+    flat = phrase.strip()
+    if len(words) == 1 and len(flat) < _SHORT:  # or `cat` would go from `concatenate`
+        return (r"(?<!\w)" if flat[0].isalnum() else "") + text + (r"(?!\w)" if flat[-1].isalnum() else "")
+    return text
+
+
+def _letter(letter: str) -> str:
+    ways = {letter, letter.lower(), letter.upper(), letter.casefold()}
+    ways |= {f"\\u{ord(one):04x}" for one in set(ways) if len(one) == 1 and not one.isascii() and ord(one) < 0x10000}
+    if letter in '"\\':
+        return r"\\*" + re.escape(letter)
+    if len(ways) == 1:
+        return re.escape(letter)
+    escaped = (rf"\\+{re.escape(way[1:])}" if way.startswith("\\u") else re.escape(way) for way in sorted(ways))
+    return f"(?:{'|'.join(escaped)})"
+
+
+class Eraser:
+    """Takes phrases out of files. Each file is replaced whole or not at all."""
+
+    def __init__(self, phrases: Iterable[str], seal: Callable[[str], str]) -> None:
+        self._pattern = pattern_of(phrases)
+        self._seal = seal
+        self.places = 0
+
+    def found_in(self, text: str) -> bool:
+        return bool(self._pattern.search(text))
+
+    def clean(self, text: str) -> str:
+        """The text without the phrases."""
+        text, count = self._pattern.subn(GONE, text)
+        self.places += count
+        return text
+
+    def clean_file(self, path: Path) -> bool:
+        """Take the phrases out of one file, whatever it is, and say whether they were in it. Raises `StoreTrouble`."""
+        try:
+            if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+                return False
+            text = path.read_bytes().decode("utf-8", "surrogateescape")
+            if not self.found_in(text):
+                return False
+            if path.suffix == ".jsonl":
+                LineFile(path).rewrite(self.clean_line)
+            else:
+                replace_file(path, self.clean(text).encode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise StoreTrouble(f"cannot purge {path}: {error.strerror or error}") from error
+        return True
+
+    def clean_line(self, line: bytes) -> bytes:
+        """A line of JSON without the phrases: in its texts if it is whole, as plain bytes if it is damaged."""
+        text = line.decode("utf-8", "surrogateescape")
+        if not self.found_in(text):
+            return line
+        record = decode(line)
+        if record is None:
+            return self.clean(text).encode("utf-8", "surrogateescape")
+        return encode(self._clean_value(record))
+
+    def clean_item(self, line: bytes) -> bytes:
+        """A line of a ledger: an item that says it leaves a tombstone of itself behind, with its seal."""
+        if not self.found_in(line.decode("utf-8", "surrogateescape")):
+            return line
+        record = decode(line)
+        content = record.get("content") if record else None
+        if not record or not isinstance(content, str) or not self.found_in(content):
+            return self.clean_line(line)
+        self.places += 1
+        id = record.get("id")
+        return encode({"id": id, "ts": record.get("ts"), "kind": "forget", "target": id, "purged": self._seal(content)})
+
+    def _clean_value(self, value: Any) -> Any:
+        match value:
+            case str():
+                return self.clean(value)
+            case list():
+                return [self._clean_value(one) for one in value]
+            case dict():
+                return {key: one if key in _FIXED else self._clean_value(one) for key, one in value.items()}
+        return value
+
+
+def files_below(directories: Iterable[Path], leave: Iterable[Path] = ()) -> Iterator[Path]:
+    """Every file below these directories, but for those in `leave`."""
+    left = set(leave)
+    for directory in directories:
+        for folder, folders, names in os.walk(directory):
+            folders[:] = [name for name in folders if Path(folder, name) not in left]
+            yield from (path for name in sorted(names) if (path := Path(folder, name)) not in left)
+
+
+def purge_files(
+    eraser: Eraser, directories: Iterable[Path], leave: Iterable[Path], now: Callable[[], datetime]
+) -> tuple[int, bool]:
+    """Take the phrases out of every file below these directories: how many held them, and whether one is in use."""
+    count, busy = 0, False
+    for path in list(files_below(directories, leave)):
+        if path.name.startswith(".") and path.suffix == ".tmp":
+            path.unlink(missing_ok=True)  # left by a program that was killed while it replaced a file
+        elif path.suffix == ".live":  # what a killed program had shown belongs to its journal, which comes after it
+            Journal(path.parent, path.stem).recover(now())
+            busy = busy or (path.exists() and eraser.found_in(path.read_text("utf-8", "replace")))
+    for path in list(files_below(directories, leave)):
+        count += path.suffix != ".live" and eraser.clean_file(path)
+    return count, busy

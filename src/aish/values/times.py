@@ -1,0 +1,80 @@
+"""Moments in words, and words that mean a moment.
+
+Pure: `now` comes in as an argument.
+"""
+
+import re
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from aish.values.errors import BadUsage
+from aish.values.items import read_time
+
+_UNITS = (
+    (60, 60, "min"),
+    (3600, 24, "hour"),
+    (86400, 14, "day"),
+    (604800, 9, "week"),
+    (2629800, 24, "month"),
+    (31557600, 10**9, "year"),
+)
+_AGO = re.compile(r"(\d{1,5}) *(min|minute|hour|day|week|month|year)s? ago")
+_SECONDS = {name: seconds for seconds, _, name in _UNITS} | {"minute": 60}
+
+
+def age(time: datetime, now: datetime) -> str:
+    """How long ago, in a word or two."""
+    seconds = (now - time).total_seconds()
+    if seconds < -60:
+        return "in future"
+    if seconds < 60:
+        return "now"
+    for size, most, name in _UNITS:
+        if seconds < size * most:
+            count = int(seconds // size)
+            return f"{count} {name}" if count == 1 or name == "min" else f"{count} {name}s"
+    return "ages"
+
+
+def local(time: datetime) -> str:
+    """A moment on the user's clock, to the minute."""
+    return time.astimezone().isoformat(" ", "minutes")[:16]
+
+
+def local_stamp(ts: str) -> str:
+    """The same for a time stamp of our files. Long lists need it fast: the hour is looked up once."""
+    if len(ts) == 24 and ts[23] == "Z" and ts[14:16].isdecimal():
+        hour = _local_hour(ts[:13])
+        if hour:
+            return hour + ts[13:16]
+    return local(read_time(ts))
+
+
+@lru_cache(1024)
+def _local_hour(hour: str) -> str:
+    """An hour of UTC on the user's clock, or nothing where the clocks are not whole hours apart."""
+    text = local(read_time(f"{hour}:00Z"))
+    return text[:13] if text.endswith(":00") else ""
+
+
+def read_moment(words: str, now: datetime) -> datetime:
+    """The moment that words mean; a day without a time means its end, on the user's clock. Raises `BadUsage`."""
+    text = " ".join(words.lower().split())
+    here = now.astimezone()
+    if text in ("now", ""):
+        return now
+    if text in ("today", "yesterday"):
+        return _end_of(here - timedelta(days=text == "yesterday"))
+    try:
+        if ago := _AGO.fullmatch(text):
+            return now - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
+        time = datetime.fromisoformat(text.upper().replace(" UTC", "Z"))
+        if re.fullmatch(r"\d{4}-?\d{2}-?\d{2}", text):
+            return _end_of(time.astimezone())
+        return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise BadUsage(f"{words!r} is no date; try 2026-11-15, 2026-11-15 18:30, yesterday or 3 days ago") from None
+
+
+def _end_of(day: datetime) -> datetime:
+    return day.replace(hour=23, minute=59, second=59, microsecond=999999).astimezone(UTC)

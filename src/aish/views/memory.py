@@ -1,0 +1,99 @@
+"""`aish memory VERB`: the commands after `:memory`, for scripts."""
+
+import argparse
+import asyncio
+import gc
+import json
+import sys
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from aish.commands.items import SILENCE
+from aish.commands.manual import COMMANDS
+from aish.commands.shell import Shell
+from aish.conversation.learning import propose_candidates
+from aish.conversation.program import Program
+from aish.values.errors import BadUsage
+from aish.values.replies import Reply
+from aish.values.text import for_terminal
+from aish.views.exits import NOTHING, OK
+from aish.views.screen import Screen
+
+_VALUES = ("kind", "tag", "key", "limit")
+_FLAGS = ("yes", "all", "trust")
+
+
+def run(program: Program, arguments: Sequence[str]) -> int:
+    """Run one command of memory."""
+    gc.disable()  # one verb and the end: looking for garbage is a third of the time of a long list
+    verbs = {command.name.removeprefix("memory "): command for command in COMMANDS.below("memory")}
+    rows = "\n".join(f"  {name:<10} {command.summary}" for name, command in verbs.items())
+    parser = argparse.ArgumentParser(
+        prog="aish memory",
+        description="What is remembered on purpose.",
+        epilog=f"verbs:\n{rows}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("verb", nargs="?", default="list", metavar="VERB", help="what to do; list unless you say")
+    parser.add_argument("words", nargs="*", help="an id, a text, a file: what the verb takes; - reads standard input")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    for name in _VALUES:
+        parser.add_argument(f"--{name}", action="append", default=[], help=argparse.SUPPRESS)
+    for name in _FLAGS:
+        parser.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_intermixed_args(arguments)
+    if options.verb not in verbs:
+        raise BadUsage(f"there is no verb {options.verb!r}; there are: {', '.join(verbs)}")
+    given = [f"--{name} {value}" for name in _VALUES for value in getattr(options, name)]
+    given += [f"--{name}" for name in _FLAGS if getattr(options, name)]
+    text = sys.stdin.buffer.read().decode("utf-8", "replace") if options.words == ["-"] else " ".join(options.words)
+    screen = Screen(program.settings.view.color)
+    shell = _shell(program, screen)
+    handler = _propose if options.verb == "summarize" else verbs[options.verb].run
+    replies: list[Reply] = []
+    asyncio.run(_closing(program, handler(shell, " ".join([*given, text])), replies))
+    reply = replies[0]
+    if options.json:
+        print(json.dumps(reply.data, ensure_ascii=False))
+    else:
+        screen.say(reply)
+    return OK if reply.found else NOTHING
+
+
+async def _closing(program: Program, work: Coroutine[Any, Any, str | Reply], replies: list[Reply]) -> None:
+    """Run a verb and close the program. The reply goes past asyncio, which would write a long one out for itself."""
+    try:
+        reply = await work
+        replies.append(Reply(reply) if isinstance(reply, str) else reply)
+    finally:
+        await program.close()
+
+
+async def _propose(shell: Shell, words: str) -> Reply:
+    """Look for what is worth keeping of the newest conversation; with nobody to ask, it waits."""
+    session = shell.session
+    journal = shell.program.shelf.open(shell.program.shelf.find())
+    waits, trouble = await propose_candidates(session, journal)
+    lines = [trouble] if trouble else []
+    lines.append(f"{waits} candidates wait for your yes (aish memory pending)")
+    return Reply("\n".join(lines), data={"pending": waits}, found=waits > 0)
+
+
+def _shell(program: Program, screen: Screen) -> Shell:
+    there = sys.stdin.isatty()
+
+    async def ask(question: str) -> str:
+        if not there:
+            return SILENCE
+        sys.stderr.write(for_terminal(question))
+        sys.stderr.flush()
+        return sys.stdin.readline()
+
+    async def edit(text: str) -> str:
+        return await ask(f"{text}\nnew text: ") if there else ""
+
+    async def confirm(question: str) -> bool:
+        return False
+
+    return Shell(program=program, session=program.session(), confirm=confirm, ask=ask, edit=edit, width=screen.width)

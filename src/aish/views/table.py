@@ -1,0 +1,84 @@
+"""Tables that fit the window.
+
+Pure: a table and a width in, lines out.
+"""
+
+import unicodedata
+from collections.abc import Callable, Iterator
+
+from aish.values.replies import Table
+from aish.values.text import for_terminal
+
+_MOST_LINES = 6  # of one cell
+_LEAST = 24  # columns that the wide cell needs; below, other columns go
+
+
+def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
+    """The lines of a table with their styles. Without a width nothing is cut or wrapped.
+
+    In a narrow window the columns after the wide one go first, then those before it but for the first.
+    """
+    rows = table.rows
+    measure: Callable[[str], int] = len
+    if not _plain("".join(map("".join, rows))):
+        rows, measure = [tuple(map(_flat, row)) for row in rows], _width
+    sizes = [max(len(head), *map(measure, column)) for head, *column in zip(table.head, *rows, strict=True)]
+    shown = list(range(len(table.head)))
+    if width is not None:
+        for place in [*reversed(range(table.wide + 1, len(sizes))), *reversed(range(1, table.wide))]:
+            if width - sum(sizes[one] + 2 for one in shown if one != table.wide) < _LEAST and place in shown:
+                shown.remove(place)
+        room = max(width - sum(sizes[one] + 2 for one in shown if one != table.wide), 8)
+        sizes[table.wide] = min(sizes[table.wide], room)
+    yield "  ".join(_pad(table.head[one], sizes[one]) for one in shown).rstrip(), "dim"
+    if width is None and measure is len:  # a long list, as programs read it
+        whole = "  ".join(f"{{:<{size}}}" for size in sizes).format
+        yield from ((whole(*row).rstrip(), style) for row, style in zip(rows, table.styles, strict=True))
+        return
+    for row, style in zip(rows, table.styles, strict=True):
+        parts = _wrap(row[table.wide], sizes[table.wide])
+        for number, part in enumerate(parts):
+            cells = (part if one == table.wide else row[one] if number == 0 else "" for one in shown)
+            yield "  ".join(_pad(cell, sizes[one]) for cell, one in zip(cells, shown, strict=True)).rstrip(), style
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() and text.isprintable()
+
+
+def _flat(cell: str) -> str:
+    return cell if _plain(cell) else for_terminal(" ".join(cell.split()))
+
+
+def _width(text: str) -> int:
+    """How many columns a text takes on a terminal."""
+    if text.isascii():
+        return len(text)
+    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
+    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
+
+
+def _pad(text: str, size: int) -> str:
+    return text + " " * (size - _width(text))
+
+
+def _wrap(text: str, size: int) -> list[str]:
+    """The text in lines of at most `size` columns, broken between words where that is possible."""
+    if _width(text) <= size:
+        return [text]
+    lines, line = [], ""
+    for word in text.split(" "):
+        if line and _width(line) + 1 + _width(word) <= size:
+            line += f" {word}"
+            continue
+        if line:
+            lines.append(line)
+        line = word
+        while _width(line) > size:
+            cut = size if line.isascii() else max(size // 2, 1)
+            lines.append(line[:cut])
+            line = line[cut:]
+    lines.append(line)
+    if len(lines) > _MOST_LINES:
+        lines = [*lines[: _MOST_LINES - 1], f"… {len(lines) - _MOST_LINES + 1} more lines"[:size]]
+    return lines
