@@ -76,7 +76,7 @@ def checked(kind: str, content: str) -> str:
 
 def folded(text: str) -> str:
     """The text as duplicates are compared: letters, case, blanks and a last full stop made equal."""
-    flat = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    flat = " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
     return flat.rstrip(_PUNCTUATION) or flat
 
 

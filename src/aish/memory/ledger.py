@@ -58,7 +58,7 @@ class Ledger:
         self._seal = seal
         self._allow_duplicates = allow_duplicates
         self._progress = progress
-        self._lines = LineFile(path, first=lambda: {"meta": _meta()})
+        self._lines = LineFile(path, first=lambda: {"meta": _meta()}, keep_open=True)
         self._state: State | None = None
         self._seen: Stamp | None = None
 
@@ -70,7 +70,7 @@ class Ledger:
         """Let go of the file, and leave a snapshot for the next who opens it."""
         if self._state and len(self._state.fresh) > max(_TAIL, self._state.lines // 400):
             self._write_snapshot(self._state)
-        self._lines.release()
+        self._lines.close()
         if self._state:
             self._state.base.close()
             self._state = None
@@ -114,7 +114,8 @@ class Ledger:
 
     def known(self, content: str) -> Item | None:
         """The active item that says the same, if there is one."""
-        return self._known(self.state(), content)
+        text = folded(content)
+        return self._known(self.state(), text, fold_number(text))
 
     def records_back(self) -> Iterator[Record]:
         """Every whole line, newest first."""
@@ -140,15 +141,18 @@ class Ledger:
         """
         content = checked(kind, content)
         with self._changing() as (writer, state):
-            if state.purged and self._seal and self._seal(folded(content)) in state.purged:
+            text = folded(content)
+            fold = fold_number(text)
+            if state.purged and self._seal and self._seal(text) in state.purged:
                 raise Declined("this was purged, so it is not learned again; say it in other words to have it back")
             if instead_of and not state.shows(instead_of):
                 raise NotFound(f"item {instead_of} is not there any more; nothing was changed")
-            older = None if self._allow_duplicates else self._known(state, content)
+            older = None if self._allow_duplicates else self._known(state, text, fold)
             if older and older.id != instead_of and not _adds(older, fields):
                 return Added(older, new=False)
             record = {"kind": kind, "content": content, **(fields or {})}
-            return Added(self._write_item(writer, state, record), new=True)
+            record = self._write(writer, state, record, fold)
+            return Added(Item(record["id"], record["ts"], kind, content, record), new=True)
 
     def forget(self, ids: Iterable[int], fields: Fields | None = None) -> list[int]:
         """Write a tombstone for each of these that is active, and return which were."""
@@ -183,8 +187,8 @@ class Ledger:
     def _changing(self) -> Iterator[tuple[Writer, State]]:
         done = False
         try:
-            with self._lines.writing() as writer:
-                state = self._read(writer.fd)
+            with self._lines.writing(waiting=self._read) as writer:
+                state = self._read(writer.fd, writer.found if writer.size == writer.found.st_size else None)
                 yield writer, state
                 self._seen = _stamp(os.fstat(writer.fd))  # while nobody else can have written
                 state.base.set_stamp(self._seen)
@@ -193,30 +197,28 @@ class Ledger:
             if not done:
                 self._state = self._seen = None  # nothing is trusted after a failure
 
-    def _write_item(self, writer: Writer, state: State, fields: Fields) -> Item:
-        record = self._write(writer, state, fields)
-        return Item(record["id"], record["ts"], record["kind"], record["content"], record)
-
-    def _write(self, writer: Writer, state: State, fields: Fields) -> Record:
+    def _write(self, writer: Writer, state: State, fields: Fields, fold: int | None = None) -> Record:
         record = {"id": state.last_id + 1, "ts": stamp(self._now()), **fields}
-        line = writer.write(record)
-        state.take_written(record, line)
+        state.take_written(record, writer.write(record), fold)
         return record
 
-    def _known(self, state: State, content: str) -> Item | None:
-        text = folded(content)
-        rows = list(state.alike(fold_number(text)))
+    def _known(self, state: State, text: str, fold: int) -> Item | None:
+        rows = state.alike(fold)
         return next((item for item in self._items(rows) if folded(item.content) == text), None) if rows else None
 
     # The file and its index
 
-    def _read(self, fd: int) -> State:
+    def _read(self, fd: int, found: os.stat_result | None = None) -> State:
         """The state of the open file: what is known already, and what came since."""
-        now = _stamp(os.fstat(fd))
+        now = _stamp(found or os.fstat(fd))
         if self._state and now == self._seen:
             return self._state
         state = self._state or self._from_snapshot()
-        if now[1] < state.size or not (state.base.stamp == now or _crc(fd, state.size) == state.crc):
+        grown = self._state is not None and self._seen is not None and now[0] == self._seen[0] and now[1] > state.size
+        ours = (grown and _ends_so(fd, state)) or (
+            now[1] >= state.size and (state.base.stamp == now or _crc(fd, state.size) == state.crc)
+        )
+        if not ours:
             state.base.close()
             state = State()  # somebody edited what we had read
         whole = now[1]
@@ -289,6 +291,11 @@ def _meta() -> dict[str, object]:
 
 def _stamp(found: os.stat_result) -> Stamp:
     return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+def _ends_so(fd: int, state: State) -> bool:
+    """Does the file still have, where our knowledge of it ended, what it had? Then others have only appended."""
+    return bool(state.tail) and os.pread(fd, len(state.tail), state.size - len(state.tail)) == state.tail
 
 
 def _crc(fd: int, size: int) -> int:

@@ -14,6 +14,7 @@ from aish.storage.lines import decode
 from aish.values.items import FORGET, Item, read_time
 
 _MOST_PROBLEMS = 20
+_TAIL = 200  # bytes
 
 
 class Row(NamedTuple):
@@ -37,6 +38,7 @@ class State:
         self.base = base or Snapshot.empty()
         self.size = self.base.size
         self.crc = self.base.crc
+        self.tail = b""  # the last bytes, as far as they came after the snapshot
         self.lines = self.base.lines
         self.damaged = self.base.damaged
         self.last_id = self.base.last_id
@@ -68,15 +70,21 @@ class State:
                 else:
                     self.take(record, offset + start)
             start = end or size
-        self.crc = zlib.crc32(data[:start], self.crc)
-        self.size += start
+        self._grow(data[:start])
 
-    def take_written(self, record: dict[str, Any], line: bytes) -> None:
-        """Take in a record that was just written at the end."""
+    def take_written(self, record: dict[str, Any], line: bytes, fold: int | None = None) -> None:
+        """Take in a record that was just written at the end; `fold` says that it is an item, and has that fold."""
         self.lines += 1
-        self.take(record, self.size)
-        self.crc = zlib.crc32(line, self.crc)
-        self.size += len(line)
+        if fold is None or "supersedes" in record:
+            self.take(record, self.size)
+        else:
+            self._take_item(Item(record["id"], record["ts"], "", "", record), self.size, fold)
+        self._grow(line)
+
+    def _grow(self, data: bytes) -> None:
+        self.crc = zlib.crc32(data, self.crc)
+        self.size += len(data)
+        self.tail = data[-_TAIL:] if len(data) >= _TAIL else (self.tail + data)[-_TAIL:]
 
     def take(self, record: dict[str, Any], offset: int) -> None:
         """Take in one record that stands at `offset`."""
@@ -97,12 +105,13 @@ class State:
         else:
             self._take_item(item, offset)
 
-    def _take_item(self, item: Item, offset: int) -> None:
+    def _take_item(self, item: Item, offset: int, fold: int | None = None) -> None:
         self.last_id = max(self.last_id, item.id)
         if item.id in self._by_id or (item.id <= self.base.last_id and self.base.row(item.id)):
             self._problem(f"has the id {item.id}, which is taken")
         else:
-            row = Row(item.id, int(read_time(item.ts).timestamp() * 1000), offset, fold_number(folded(item.content)))
+            fold = fold_number(folded(item.content)) if fold is None else fold
+            row = Row(item.id, int(read_time(item.ts).timestamp() * 1000), offset, fold)
             self._by_id[item.id] = len(self.fresh)
             self._by_fold.setdefault(row.fold, []).append(len(self.fresh))
             self.fresh.append(row)
@@ -124,11 +133,12 @@ class State:
         """Is there an item with this id that is not hidden?"""
         return id not in self.hidden and not self.base.hides(id) and self.row(id) is not None
 
-    def alike(self, fold: int) -> Iterator[Row]:
+    def alike(self, fold: int) -> list[Row]:
         """The items that are not hidden and may say the same as a text with this fold."""
         rows = [self.fresh[place] for place in self._by_fold.get(fold, ())]
-        rows += [Row(*found) for found in self.base.alike(fold)]
-        return (row for row in rows if self.shows(row.id))
+        if self.base.size:
+            rows += [Row(*found) for found in self.base.alike(fold)]
+        return [row for row in rows if self.shows(row.id)]
 
     def newest(self) -> Iterator[Row]:
         """The items that are not hidden, the newest first; of two at once the higher id first."""

@@ -64,19 +64,26 @@ class LineFile:
     4. A write that fails leaves the file as it was, or says that it could not.
     """
 
-    def __init__(self, path: Path, first: Callable[[], Mapping[str, Any]] | None = None) -> None:
+    def __init__(
+        self, path: Path, first: Callable[[], Mapping[str, Any]] | None = None, *, keep_open: bool = False
+    ) -> None:
+        """A file whose first record is `first()`; `keep_open` saves opening it for each write, until `close`."""
         self.path = path
         self._first = first
-        self._held: int | None = None  # the descriptor, while this process keeps everyone else out
+        self._keep_open = keep_open
+        self._fd: int | None = None
+        self._holding = False  # this process keeps everyone else out
 
     def hold(self) -> None:
-        """Keep all other writers out until `release`. Raises `StoreTrouble`, also if this process holds it already."""
-        self._held = self._open(wait=0.0)
+        """Keep all other writers out until `close`. Raises `StoreTrouble`, also if this process holds it already."""
+        self._fd, _ = self._open(wait=0.0)
+        self._holding = True
 
-    def release(self) -> None:
-        if self._held is not None:
-            os.close(self._held)
-            self._held = None
+    def close(self) -> None:
+        """Let go of the file."""
+        if self._fd is not None:
+            os.close(self._fd)
+        self._fd, self._holding = None, False
 
     def append(self, record: Mapping[str, Any], *, sync: bool = True) -> None:
         """Add one record. Raises `StoreTrouble` if it could not be made durable."""
@@ -84,11 +91,15 @@ class LineFile:
             writer.write(record)
 
     @contextmanager
-    def writing(self, *, sync: bool = True) -> Iterator["Writer"]:
-        """Hold the file alone: what is read and written inside belongs together."""
-        fd = self._open() if self._held is None else self._held
+    def writing(self, *, sync: bool = True, waiting: Callable[[int], object] | None = None) -> Iterator["Writer"]:
+        """Hold the file alone: what is read and written inside belongs together.
+
+        `waiting` is called with the open file while others hold it, so that the time is not lost.
+        """
+        fd, found = (self._fd, os.fstat(self._fd)) if self._holding and self._fd is not None else self._open(waiting)
+        done = False
         try:
-            writer = Writer(fd, self.path)
+            writer = Writer(fd, self.path, found)
             writer.set_torn_tail_aside()
             fresh = writer.size == 0
             if self._first and fresh:
@@ -98,11 +109,23 @@ class LineFile:
                 writer.sync()
             if fresh:
                 sync_directory(self.path.parent)
+            done = True
         except OSError as error:
             raise StoreTrouble(f"cannot write {self.path}: {error.strerror or error}") from error
         finally:
-            if fd != self._held:
-                os.close(fd)
+            self._leave(fd, whole=done)
+
+    def _leave(self, fd: int, *, whole: bool) -> None:
+        """Let others write. After a failure nothing is trusted, so the file is opened anew the next time."""
+        if self._holding:
+            if fd != self._fd:
+                os.close(fd)  # it was replaced
+        elif self._keep_open and whole:
+            fcntl.flock(fd, fcntl.LOCK_UN)
+            self._fd = fd
+        else:
+            os.close(fd)
+            self._fd = None
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> int:
         """Put `change(line)` in the place of each line, all or nothing, and return how many differ.
@@ -123,7 +146,7 @@ class LineFile:
                 try:
                     _write_all(fd, b"".join(changed))
                     os.fsync(fd)
-                    if self._held is not None:  # whoever keeps the others out keeps them out of the new file too
+                    if self._holding:  # whoever keeps the others out keeps them out of the new file too
                         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     name.replace(self.path)
                 except BaseException:  # whatever it was, the half file must go
@@ -131,29 +154,26 @@ class LineFile:
                     os.close(fd)
                     raise
                 sync_directory(self.path.parent)
-                if self._held is None:
-                    os.close(fd)
+                if self._holding:
+                    self._fd = fd  # the old one is closed by `writing`
                 else:
-                    self._held = fd  # the old one is closed by `writing`
+                    os.close(fd)
             return count
 
-    def _open(self, wait: float = LOCK_SECONDS) -> int:
-        """The file, open and locked. One that was replaced while we waited is opened again."""
-        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    def _open(
+        self, waiting: Callable[[int], object] | None = None, wait: float = LOCK_SECONDS
+    ) -> tuple[int, os.stat_result]:
+        """The file, open and locked, and how it is. One that was replaced while we waited is opened again."""
         try:
             while True:
+                fd, self._fd = self._opened() if self._fd is None else self._fd, None
                 try:
-                    fd = os.open(self.path, flags, 0o600)
-                except FileNotFoundError:
-                    make_directory(self.path.parent)
-                    fd = os.open(self.path, flags, 0o600)
-                try:
-                    _lock(fd, self.path, wait)
+                    _lock(fd, self.path, wait, waiting)
                     ours, there = os.fstat(fd), self.path.stat()
                     if not stat.S_ISREG(ours.st_mode):
                         raise StoreTrouble(f"cannot open {self.path} for writing: it is not a regular file")
                     if (ours.st_ino, ours.st_dev) == (there.st_ino, there.st_dev):
-                        return fd
+                        return fd, ours
                     os.close(fd)
                 except FileNotFoundError:
                     os.close(fd)
@@ -163,6 +183,14 @@ class LineFile:
         except OSError as error:
             reason = "it is a symbolic link; name the file itself" if error.errno == errno.ELOOP else error.strerror
             raise StoreTrouble(f"cannot open {self.path} for writing: {reason or error}") from error
+
+    def _opened(self) -> int:
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        try:
+            return os.open(self.path, flags, 0o600)
+        except FileNotFoundError:
+            make_directory(self.path.parent)
+            return os.open(self.path, flags, 0o600)
 
     def __iter__(self) -> Iterator[Record]:
         return self.read()
@@ -194,10 +222,11 @@ class LineFile:
 class Writer:
     """The file while it is held. Made by `LineFile.writing` only."""
 
-    def __init__(self, fd: int, path: Path) -> None:
+    def __init__(self, fd: int, path: Path, found: os.stat_result) -> None:
         self.fd = fd
+        self.found = found  # before anything was written
         self._path = path
-        self.size = os.fstat(fd).st_size
+        self.size = found.st_size
 
     def write(self, record: Mapping[str, Any]) -> bytes:
         """Write one record, and return the line it became. Raises `OSError` or `StoreTrouble`."""
@@ -243,7 +272,7 @@ class Writer:
             pass  # the torn rest is set aside by the next writer
 
 
-def _lock(fd: int, path: Path, wait: float) -> None:
+def _lock(fd: int, path: Path, wait: float, waiting: Callable[[int], object] | None) -> None:
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
@@ -256,8 +285,10 @@ def _lock(fd: int, path: Path, wait: float) -> None:
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise StoreTrouble(f"{path.name} held by another aish process") from None
+            if waiting:
+                waiting(fd)
             time.sleep(pause)
-            pause = min(2 * pause, 0.001)
+            pause = min(1.5 * pause, 0.0003)
 
 
 def _write_all(fd: int, data: bytes) -> None:

@@ -56,4 +56,5 @@ def read_time(text: str) -> datetime:
 
 def stamp(time: datetime) -> str:
     """A moment as all files write it: UTC, to the millisecond, ending in Z."""
-    return time.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    utc = time if time.tzinfo is UTC else time.astimezone(UTC)
+    return utc.isoformat(timespec="milliseconds")[:-6] + "Z"

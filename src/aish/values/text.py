@@ -18,7 +18,7 @@ def for_terminal(text: str) -> str:
 
 def for_keeping(text: str) -> str:
     """Text without stray control bytes and half-decoded characters; right-to-left marks are part of a text and stay."""
-    return text.replace("\r\n", "\n").translate(_VISIBLE)
+    return text if text.isprintable() else text.replace("\r\n", "\n").translate(_VISIBLE)
 
 
 def clip(text: str, limit: int) -> str:
