@@ -48,7 +48,7 @@ def _load_patterns() -> Redactor:
 
 def _memory(program: Program) -> tuple[Memory, str]:
     options, places = program.settings.memory, program.places
-    path = Path(options.path).expanduser() if options.path else places.memory
+    path = places.data / Path(options.path).expanduser() if options.path else places.memory
     index = places.indexes / f"ledger-{zlib.crc32(str(path).encode()):08x}"
     return open_memory(
         path,

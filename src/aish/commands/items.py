@@ -6,6 +6,7 @@ from typing import Any
 
 from aish.commands.shell import Shell
 from aish.memory.curation import Kept
+from aish.memory.masks import count_kinds
 from aish.storage.lines import decode
 from aish.values.errors import BadUsage
 from aish.values.items import KINDS, Item
@@ -40,10 +41,14 @@ def read_options(words: str) -> tuple[dict[str, Any], str]:
 async def keep_said(shell: Shell, text: str, kind: str, options: dict[str, Any]) -> Reply:
     """Remember what the user said; a secret only after a question."""
     fields: dict[str, Any] = {name: options[name] for name in ("tags", "key") if name in options}
-    memory = shell.program.memory
+    memory = shell.memory
     masked, plain = memory.masks.mask(text), False
     if masked.kinds:
-        answer = (await shell.ask(f"{masked.notice}\nremember it as it is? [y/N/mask] ")).strip().lower()
+        answer = (
+            (await shell.ask(f"this holds a secret ({count_kinds(masked.kinds)})\nremember it as it is? [y/N/mask] "))
+            .strip()
+            .lower()
+        )
         plain = answer in ("y", "yes")
         if not plain and answer not in ("m", "mask", SILENCE):
             return Reply("nothing was written", data={"new": False}, found=False)
@@ -117,7 +122,7 @@ def read_ids(words: str) -> list[int]:
 
 def waiting_ids(shell: Shell, words: str) -> list[int]:
     if words.strip() == "all":
-        return [row.id for row in shell.program.memory.waiting.state().newest()]
+        return [row.id for row in shell.memory.waiting.state().newest()]
     return read_ids(words)
 
 

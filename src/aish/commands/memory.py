@@ -18,7 +18,7 @@ from aish.commands.items import (
 )
 from aish.commands.shell import COMMANDS, Shell
 from aish.memory.provenance import explain
-from aish.values.errors import BadUsage
+from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS
 from aish.values.replies import Reply, Table
 from aish.values.text import one_line
@@ -34,15 +34,18 @@ async def remember(shell: Shell, words: str) -> Reply:
     return await keep_said(shell, words, "fact", {})
 
 
-@COMMANDS.add("memory", argument="[KIND|WORDS]")
+@COMMANDS.add("memory")
 async def overview(shell: Shell, words: str) -> str | Reply:
-    """Show what is remembered: the same as `:memory list`."""
-    return await show_list(shell, words)
+    """Show what is remembered; what else can be done with it follows below."""
+    if words:
+        verbs = ", ".join(command.name.removeprefix("memory ") for command in COMMANDS.below("memory"))
+        raise NotFound(f"there is no :memory {words.split()[0]}; there are: {verbs}")
+    return await show_list(shell, "")
 
 
 @COMMANDS.add("memory list", argument="[KIND] [WORDS]")
 async def show_list(shell: Shell, words: str) -> Reply:
-    """List what is remembered, the newest first: id, age, time, kind, content and where it came from.
+    """List what is remembered, the newest first.
 
     Only items of a kind (`fact`, `pref`, `context`), with a tag (`--tag TAG` in front), or with all the words, if you
     say so. `--limit N` shows the newest N.
@@ -50,7 +53,7 @@ async def show_list(shell: Shell, words: str) -> Reply:
     options, rest = read_options(words)
     if not options.get("kind") and rest.split(" ")[0] in KINDS:
         options["kind"], _, rest = rest.partition(" ")
-    items = islice(matching(shell.program.memory.ledger.items(), options, rest), read_limit(options))
+    items = islice(matching(shell.memory.ledger.items(), options, rest), read_limit(options))
     return as_table(shell, list(items), "nothing is remembered" if not words else "nothing like that is remembered")
 
 
@@ -79,17 +82,17 @@ async def set_key(shell: Shell, words: str) -> Reply:
     key, sign, value = rest.partition("=")
     if not sign:
         raise BadUsage("expected KEY = VALUE, such as: :memory set editor = helix")
-    kept = shell.program.memory.set(key, value, options.get("kind", "fact"), source="user", **said_where(shell))
+    kept = shell.memory.set(key, value, options.get("kind", "fact"), source="user", **said_where(shell))
     return say_kept(shell, kept)
 
 
 @COMMANDS.add("memory forget", argument="ID")
 async def forget(shell: Shell, words: str) -> Reply:
-    """Forget an item: no prompt has it any more. The line stays in the file, and `:memory undo` brings it back.
+    """Forget an item: no prompt has it any more.
 
-    `:memory purge ID` erases it for good.
+    The line stays in the file, and `:memory undo` brings it back. `:memory purge ID` erases it for good.
     """
-    memory = shell.program.memory
+    memory = shell.memory
     items = [memory.ledger.active(id) for id in read_ids(words)]
     gone = memory.forget(item.id for item in items)
     text = "\n".join(f"forgotten (id {item.id}): {one_line(item.content, 60)}" for item in items if item.id in gone)
@@ -99,7 +102,7 @@ async def forget(shell: Shell, words: str) -> Reply:
 @COMMANDS.add("memory clear")
 async def clear(shell: Shell, words: str) -> Reply:
     """Forget everything, after a question. `:memory undo` brings it back."""
-    memory = shell.program.memory
+    memory = shell.memory
     options, _ = read_options(words)
     ids = [row.id for row in memory.ledger.state().newest()]
     if not ids:
@@ -112,9 +115,12 @@ async def clear(shell: Shell, words: str) -> Reply:
 
 @COMMANDS.add("memory edit", argument="ID [TEXT]")
 async def edit(shell: Shell, words: str) -> Reply:
-    """Change the text of an item in the line editor, or to TEXT. The new item supersedes the old one."""
+    """Change the text of an item, in the line editor or to TEXT.
+
+    A new item is written, which supersedes the old one.
+    """
     number, _, text = words.strip().partition(" ")
-    memory = shell.program.memory
+    memory = shell.memory
     item = memory.ledger.active(read_id(number))
     text = text.strip() or await shell.edit(item.content)
     if not text.strip():
@@ -125,11 +131,11 @@ async def edit(shell: Shell, words: str) -> Reply:
 
 @COMMANDS.add("memory undo")
 async def undo(shell: Shell, words: str) -> Reply:
-    """Take the last change back: an add, a forget, a clear or an edit. Again takes back the one before it.
+    """Take the last change back: an add, a forget, a clear or an edit.
 
-    Nothing is rewritten: what undoes a change is a change itself, and `:memory log` shows both. A purge is for good.
+    Again takes back the one before it. Nothing is rewritten: what undoes a change is a change itself, and `:memory log` shows both. A purge is for good.
     """
-    said = shell.program.memory.undo()
+    said = shell.memory.undo()
     return changed(shell, Reply(f"taken back: {one_line(said, 100)}", data={"undone": said}))
 
 
@@ -138,7 +144,7 @@ async def show_log(shell: Shell, words: str) -> Reply:
     """Show every change, the newest first, or the last N."""
     options, rest = read_options(words)
     limit = read_limit(options) if not rest else read_id(rest)
-    changes = list(islice(shell.program.memory.log(), limit))
+    changes = list(islice(shell.memory.log(), limit))
     rows = [(str(c.id), c.ts.replace("T", " ")[:19], c.what, c.text) for c in changes]
     table = Table(("change", "time (UTC)", "what", ""), rows, [""] * len(rows), wide=3)
     data = [change._asdict() for change in changes]
@@ -147,24 +153,30 @@ async def show_log(shell: Shell, words: str) -> Reply:
 
 @COMMANDS.add("memory at", argument="DATE")
 async def show_at(shell: Shell, words: str) -> Reply:
-    """Show what was remembered at a time: `2026-11-15` (the end of that day), `2026-11-15 18:30`, `3 days ago`."""
+    """Show what was remembered at a time.
+
+    `2026-11-15` means the end of that day; `2026-11-15 18:30`, `yesterday` and `3 days ago` are understood too.
+    """
     if not words.strip():
         raise BadUsage("a date is missing: :memory at 2026-11-15")
     time = read_moment(words, shell.program.now())
-    return as_table(shell, shell.program.memory.ledger.at(time), f"nothing was remembered at {local(time)}")
+    return as_table(shell, shell.memory.ledger.at(time), f"nothing was remembered at {local(time)}")
 
 
 @COMMANDS.add("memory why", argument="ID")
 async def show_why(shell: Shell, words: str) -> Reply:
     """Tell where an item came from, when it was in a prompt, and what it superseded."""
-    found = explain(shell.program.memory, shell.program.shelf, read_id(words), shell.program.now())
+    found = explain(shell.memory, shell.program.shelf, read_id(words), shell.program.now())
     lines = [f"{name:<14} {value}" for name, value in found.items() if name != "record"]
     return Reply("\n".join(lines), data=found)
 
 
 @COMMANDS.add("memory inject")
 async def inject(shell: Shell, words: str) -> Reply:
-    """Bring what is remembered into the prompt anew: after an edit by hand, or a change in another shell."""
+    """Bring what is remembered into the prompt anew.
+
+    After an edit of the file by hand, or a change in another shell.
+    """
     notices = shell.session.remind(anew=True)
     block, ids = shell.session.background or (None, ())
     text = f"{counted(len(ids), 'item')} in the prompt, {len(block.text) if block else 0:,} characters"

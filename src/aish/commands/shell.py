@@ -7,6 +7,8 @@ from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import Confirm
 from aish.intake.commands import Commands
+from aish.memory.curation import Memory
+from aish.values.errors import BadUsage
 
 
 @dataclass(slots=True)
@@ -20,6 +22,13 @@ class Shell:
     edit: Callable[[str], Awaitable[str]]  # the text as the user changed it; nothing when it is to stay
     width: int = 80
     leaving: bool = False
+
+    @property
+    def memory(self) -> Memory:
+        """What is remembered. Raises `BadUsage` where it is switched off."""
+        if not self.session.remembers:
+            raise BadUsage("memory is switched off for this run (--no-memory)")
+        return self.program.memory
 
 
 COMMANDS: Commands[Shell] = Commands()

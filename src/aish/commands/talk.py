@@ -16,8 +16,10 @@ async def show_help(shell: Shell, words: str) -> str:
     `:help resume` shows all there is to know about `:resume`.
     """
     if words:
-        command = COMMANDS.find(words.removeprefix(":"))
-        return f"{command.usage}\n{command.summary}\n\n{command.details}".rstrip()
+        name, _, more = words.removeprefix(":").partition(" ")
+        command, _ = COMMANDS.resolve(name, more)
+        below = "\n".join(f"{one.usage:<32} {one.summary}" for one in COMMANDS.below(command.name))
+        return "\n\n".join(part for part in (f"{command.usage}\n{command.summary}", command.details, below) if part)
     return (
         COMMANDS.help() + "\n\nEverything else is a question for the model. `?` in front makes a question of any line."
     )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from aish.memory.entries import folded, read_item
 from aish.memory.ledger import Ledger, Progress
 from aish.memory.masks import Masks
-from aish.memory.purge import Erased, Eraser, purge_files
+from aish.memory.purge import Erased, Eraser, purge_files, torn_files
 from aish.storage.lines import Record
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.items import FORGET, Item
@@ -203,6 +203,7 @@ class Memory:
         ours = (self.ledger.path, self.waiting.path)
         files, busy = purge_files(eraser, directories, {*leave, *ours}, self._now)
         lines = [ledger.rewrite(eraser.clean_item) for ledger in (self.waiting, self.ledger)]
+        files += sum(map(eraser.clean_file, torn_files(ours)))
         if not any(lines):  # it was no item, and must not become one
             self.ledger.apply(lambda: [{"kind": FORGET, "target": 0, "purged": seal(phrase)} for phrase in phrases])
         return Erased(eraser.places, files + sum(count > 0 for count in lines), busy)

@@ -18,7 +18,6 @@ from aish.values.errors import StoreTrouble
 
 GONE = "[purged]"
 _FIXED = {"kind", "role", "ts", "state", "crc", "n", "id"}  # fields that no user writes
-_LARGEST = 1 << 28  # a larger file is no text of ours
 _SHORT = 8
 
 
@@ -77,7 +76,7 @@ class Eraser:
     def clean_file(self, path: Path) -> bool:
         """Take the phrases out of one file, whatever it is, and say whether they were in it. Raises `StoreTrouble`."""
         try:
-            if path.is_symlink() or not path.is_file() or path.stat().st_size > _LARGEST:
+            if path.is_symlink() or not path.is_file():
                 return False
             text = path.read_bytes().decode("utf-8", "surrogateescape")
             if not self.found_in(text):
@@ -123,6 +122,11 @@ class Eraser:
         return value
 
 
+def torn_files(paths: Iterable[Path]) -> Iterator[Path]:
+    """Where ends of these files may have been set aside."""
+    return (path.with_name(path.name + ".torn") for path in paths)
+
+
 def files_below(directories: Iterable[Path], leave: Iterable[Path] = ()) -> Iterator[Path]:
     """Every file below these directories, but for those in `leave`."""
     left = set(leave)
@@ -145,4 +149,5 @@ def purge_files(
             busy = busy or (path.exists() and eraser.found_in(path.read_text("utf-8", "replace")))
     for path in list(files_below(directories, leave)):
         count += path.suffix != ".live" and eraser.clean_file(path)
+        count += path.suffix == ".jsonl" and any(map(eraser.clean_file, torn_files([path])))  # perhaps made just now
     return count, busy

@@ -79,7 +79,7 @@ class Context(Section):
 class Memory(Section):
     """What is remembered on purpose."""
 
-    path: str = option("", "The ledger; unset: memory.jsonl in the data directory.")
+    path: str = option("", "The ledger; unset: memory.jsonl. A relative path starts in the data directory.")
     exclusive: bool = option(False, "Keep other aish processes from writing while this one runs.")
     inject_max_chars: int = option(2000, "Characters of remembered items in the prompt at most; 0: none.")
     propose: bool = option(True, "Let the model propose items with a tool; they wait in :memory pending.")

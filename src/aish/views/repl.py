@@ -110,8 +110,10 @@ class Repl:
         return answer_code(done)
 
     async def _warm(self) -> None:
-        """Load the embedded model while the user types the first question."""
+        """Bring memory into the prompt, and load the embedded model while the user types the first question."""
         session = self._shell.session
+        for notice in session.remind():
+            self._screen.note(notice.text, warning=notice.warning)
         if session.model == EMBEDDED and self._program.settings.embedded.warm and not self._program.settings.rules:
             self._start(warm_up(session))
 

@@ -15,13 +15,13 @@ from aish.values.text import one_line
 
 @COMMANDS.add("memory purge", argument="ID|WORDS")
 async def purge(shell: Shell, words: str) -> Reply:
-    """Erase for good: from memory, from every conversation, from what you typed, and from everything made of them.
+    """Erase for good, from every file of ours.
 
-    Only the id and a salted hash stay, so that it is not learned again. There is no undo. WORDS are erased wherever
+    From memory, from every conversation, from what you typed, and from everything made of them. Only the id and a salted hash stay, so that it is not learned again. There is no undo. WORDS are erased wherever
     they stand, and items that have them in their text are erased whole.
     """
     options, rest = read_options(words)
-    memory, places = shell.program.memory, shell.program.places
+    memory, places = shell.memory, shell.program.places
     phrases, items = memory.phrases(rest)
     what = ", ".join(f"{item.id} ({one_line(item.content, 40)})" for item in items[:5]) or one_line(rest, 60)
     if not options.get("yes") and not await agreed(shell, f"erase {what} for good, everywhere?"):
@@ -36,17 +36,17 @@ async def purge(shell: Shell, words: str) -> Reply:
 
 @COMMANDS.add("memory pending")
 async def pending(shell: Shell, words: str) -> Reply:
-    """List what waits for your yes: proposals of the model, of the summariser, and imports.
+    """List what waits for your yes: proposals of models, and imports.
 
     `:memory accept ID` keeps one, `:memory reject ID` drops it; `all` means every one of them.
     """
-    return as_table(shell, list(shell.program.memory.waiting.items()), "nothing waits for your yes")
+    return as_table(shell, list(shell.memory.waiting.items()), "nothing waits for your yes")
 
 
 @COMMANDS.add("memory accept", argument="ID|all")
 async def accept(shell: Shell, words: str) -> Reply:
     """Keep what waited; where it came from stays written with it."""
-    memory = shell.program.memory
+    memory = shell.memory
     kept = [memory.accept(id) for id in waiting_ids(shell, words)]
     lines = [f"{'remembered' if one.new else 'already known'} (id {one.item.id}): {one.item.content}" for one in kept]
     text = "\n".join(one_line(line, 100) for line in lines) or "nothing waits for your yes"
@@ -57,20 +57,19 @@ async def accept(shell: Shell, words: str) -> Reply:
 @COMMANDS.add("memory reject", argument="ID|all")
 async def reject(shell: Shell, words: str) -> Reply:
     """Drop what waited."""
-    dropped = [shell.program.memory.reject(id) for id in waiting_ids(shell, words)]
+    dropped = [shell.memory.reject(id) for id in waiting_ids(shell, words)]
     text = "\n".join(f"dropped: {one_line(item.content, 80)}" for item in dropped) or "nothing waits for your yes"
     return Reply(text, data={"dropped": [item.id for item in dropped]}, found=bool(dropped))
 
 
 @COMMANDS.add("memory summarize")
 async def summarize(shell: Shell, words: str) -> Reply:
-    """Let the model look for what is worth keeping of this conversation; you decide about each line.
+    """Let the model look for what is worth keeping of this conversation.
 
-    It reads the journal, not the prompt. Nothing is written without your yes.
+    You decide about each line. It reads the journal, not the prompt. Nothing is written without your yes.
     """
     session = shell.session
-    if not session.remembers:
-        raise BadUsage("this conversation is not kept (--no-memory), so there is nothing to read")
+    memory = shell.memory
     found, read, trouble = await find_candidates(session, session.journal)
     kept: list[Kept] = []
     for candidate in found:
@@ -83,7 +82,7 @@ async def summarize(shell: Shell, words: str) -> Reply:
         if content.strip():
             fields: dict[str, Any] = {"source": session.journal.id, "origin": read.origin, "confirmed": True}
             try:
-                kept.append(shell.program.memory.remember(content, candidate.kind, **fields))
+                kept.append(memory.remember(content, candidate.kind, **fields))
             except (BadUsage, Declined) as error:
                 trouble = str(error)
     added = [one.item.id for one in kept if one.new]
@@ -96,9 +95,12 @@ async def summarize(shell: Shell, words: str) -> Reply:
 
 @COMMANDS.add("memory export", argument="[FILE]")
 async def export(shell: Shell, words: str) -> Reply:
-    """Write the items out as JSON lines, to FILE or the screen; with `--all` every change there ever was."""
+    """Write the items out as JSON lines, to FILE or the screen.
+
+    With `--all` in front every change there ever was.
+    """
     options, rest = read_options(words)
-    ledger = shell.program.memory.ledger
+    ledger = shell.memory.ledger
     if options.get("all"):
         records = list(reversed(list(ledger.records_back())))
     else:
@@ -112,9 +114,9 @@ async def export(shell: Shell, words: str) -> Reply:
 
 @COMMANDS.add("memory import", argument="FILE")
 async def import_items(shell: Shell, words: str) -> Reply:
-    """Take items in from JSON lines, such as `:memory export` writes. They wait for your yes.
+    """Take items in from JSON lines, such as `:memory export` writes.
 
-    With `--trust` they are kept at once, as from a backup of your own. What is known already is not taken twice.
+    They wait for your yes. With `--trust` they are kept at once, as from a backup of your own. What is known already is not taken twice.
     """
     options, rest = read_options(words)
     if not rest.strip():
@@ -122,7 +124,7 @@ async def import_items(shell: Shell, words: str) -> Reply:
     records = list(read_records(read_whole(rest.strip())))
     bad = sum(record is None for record in records)
     whole = ({"kind": "fact", **record} for record in records if record is not None)
-    new, known, refused = shell.program.memory.take_in(whole, trusted=bool(options.get("trust")))
+    new, known, refused = shell.memory.take_in(whole, trusted=bool(options.get("trust")))
     where = "came in" if options.get("trust") else "wait for your yes (:memory pending)"
     text = f"{counted(new, 'item')} {where}, {known} known already, {bad + refused} could not be taken"
     return changed(shell, Reply(text, data={"new": new, "known": known, "refused": bad + refused}, found=new > 0))
