@@ -133,7 +133,8 @@ async def edit(shell: Shell, words: str) -> Reply:
 async def undo(shell: Shell, words: str) -> Reply:
     """Take the last change back: an add, a forget, a clear or an edit.
 
-    Again takes back the one before it. Nothing is rewritten: what undoes a change is a change itself, and `:memory log` shows both. A purge is for good.
+    Again takes back the one before it. Nothing is rewritten: what undoes a change is a change itself, and `:memory log`
+    shows both. A purge is for good.
     """
     said = shell.memory.undo()
     return changed(shell, Reply(f"taken back: {one_line(said, 100)}", data={"undone": said}))

@@ -17,8 +17,9 @@ from aish.values.text import one_line
 async def purge(shell: Shell, words: str) -> Reply:
     """Erase for good, from every file of ours.
 
-    From memory, from every conversation, from what you typed, and from everything made of them. Only the id and a salted hash stay, so that it is not learned again. There is no undo. WORDS are erased wherever
-    they stand, and items that have them in their text are erased whole.
+    From memory, from every conversation, from what you typed, and from everything made of them. Only the id and a
+    salted hash stay, so that it is not learned again. There is no undo. WORDS are erased wherever they stand, and items
+    that have them in their text are erased whole.
     """
     options, rest = read_options(words)
     memory, places = shell.memory, shell.program.places
@@ -116,7 +117,8 @@ async def export(shell: Shell, words: str) -> Reply:
 async def import_items(shell: Shell, words: str) -> Reply:
     """Take items in from JSON lines, such as `:memory export` writes.
 
-    They wait for your yes. With `--trust` they are kept at once, as from a backup of your own. What is known already is not taken twice.
+    They wait for your yes. With `--trust` in front they are kept at once, as from a backup of your own. What is known
+    already is not taken twice.
     """
     options, rest = read_options(words)
     if not rest.strip():
