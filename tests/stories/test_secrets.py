@@ -1,0 +1,178 @@
+"""No secret reaches the disk, whichever way it comes, and the user is told."""
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+
+import pytest
+from fake_server import FakeServer, Say, sse
+from terminal import Terminal
+from world import World
+
+from aish.memory.masks import Masks
+from aish.values.events import Notice
+
+pytestmark = pytest.mark.anyio
+
+TOKEN = "gh" + "p_" + "F4k3q9ZkP2mX7vLr8TnWa1B2c3D4e5F6g7H8"  # put together, so that scanners stay calm
+WORD = "Xk9" + "!vq2Lw"
+
+
+def on_disk(world: World, secret: str) -> list[str]:
+    """The files below the home that hold the secret, in any byte; the settings are the user's own."""
+    files = [path for path in world.home.rglob("*") if path.is_file() and path != world.places.config_file]
+    assert files
+    return [str(path.relative_to(world.home)) for path in files if secret.encode() in path.read_bytes()]
+
+
+def serve(world: World, server: FakeServer) -> None:
+    world.configure(
+        f'model = "srv"\n[tokenize]\nuse_endpoint = "false"\n[models.srv]\nendpoint = "{server.url}"\nmodel = "m"\n'
+    )
+
+
+@pytest.mark.proves("M62")
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        (f"why does it refuse {TOKEN} ?", "github-token"),
+        (f"mysqldump -u root -p{WORD} app   is this safe?", "command"),
+        (f"my password is {WORD}, is that strong?", "chat"),
+    ],
+)
+def test_a_secret_in_a_question_is_masked_in_the_journal_and_said(world: World, line: str, kind: str) -> None:
+    """The model gets what was typed; tomorrow's search, export and backup do not."""
+    with FakeServer(sse("Let me see.")) as server:
+        serve(world, server)
+        ran = world.aish(line)
+        sent = server.chats()[0].json["messages"][-1]["content"]
+
+    secret = TOKEN if TOKEN in line else WORD
+    assert secret in sent
+    assert on_disk(world, secret) == []
+    assert f"[aish] masked in what is kept: 1 × {kind}\n" in ran.err
+    assert f"[masked {kind}" in world.journals()[0].read_text(encoding="utf-8")
+
+
+@pytest.mark.proves("M62")
+async def test_a_secret_in_an_answer_a_tool_call_and_an_error_is_masked_too(world: World) -> None:
+    """Models repeat what they are told, and servers quote keys in their refusals."""
+    call = json.dumps({"kind": "fact", "content": f"the token is {TOKEN}"})
+    settings = {"memory": {"propose": True}}
+    session = world.session([f"TOOL: memory_add {call}", f"Your password is {WORD}."], settings)
+    said = await world.ask(session, "what did I tell you?")
+    failing = world.session([f"!the server refused api_key={TOKEN}"], settings)
+    await world.ask(failing, "hello?")
+
+    assert said.text == f"Your password is {WORD}."
+    assert on_disk(world, TOKEN) == on_disk(world, WORD) == []
+    assert "[masked" in world.places.memory.with_suffix(".pending.jsonl").read_text(encoding="utf-8")
+    assert sum(notice.startswith("masked in what is kept: ") for notice in said.notices) >= 2
+
+
+@pytest.mark.proves("M62")
+@pytest.mark.parametrize("pieces", [list(f"Use {TOKEN} for it.\nThen"), [f"Use {TOKEN}", " for it.", "\nThen"]])
+async def test_an_answer_that_is_being_given_has_no_secret_on_the_disk_at_any_moment(
+    world: World, pieces: list[str]
+) -> None:
+    """The live file is written before each piece is shown, and a token comes in many pieces."""
+    session = world.session()
+    journal = session.journal
+    for piece in pieces:
+        session.keep_shown(piece)
+        assert TOKEN[:12].encode() not in journal.live_path.read_bytes()
+
+    shown = journal.live_path.read_text(encoding="utf-8")
+    assert shown.startswith("1\nUse [masked github-token …g7H8 #") and shown.endswith("] for it.\nThen")
+
+
+@pytest.mark.proves("M62")
+def test_what_is_typed_is_masked_in_the_history_of_lines_and_a_killed_answer_has_no_secret(world: World) -> None:
+    """Up-arrow is worth having; a password in a file of typed lines is not."""
+    start = json.dumps({"choices": [{"delta": {"content": f"The key {TOKEN} is"}}]})
+    answer = Say(pieces=[f"data: {start}\n\n".encode(), b": never sent\n\n"], hold=threading.Event())
+    with FakeServer(answer) as server:
+        serve(world, server)
+        with Terminal(world) as terminal:
+            terminal.wait_ready()
+            terminal.enter(f"log in with password={WORD} please")
+            terminal.wait_for("The key")
+            os.kill(terminal.pid, signal.SIGKILL)
+
+    assert on_disk(world, WORD) == on_disk(world, TOKEN) == []
+    typed = world.places.typed_history.read_text(encoding="utf-8")
+    assert "log in with password=[masked setting" in typed
+
+
+@pytest.mark.proves("M62")
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        ("", None),
+        ("n", None),
+        ("mask", "[masked"),
+        ("y", WORD),
+    ],
+)
+async def test_remembering_a_secret_asks_first(world: World, answer: str, kept: str | None) -> None:
+    """Some people want it kept as it is; nobody wants that to happen by accident."""
+    program = world.program()
+    shell = world.shell(program)
+    world.answers = [answer]
+
+    reply = await world.type(shell, f":remember the door password is {WORD}")
+
+    assert world.asked == ["this holds a secret (1 × chat)\nremember it as it is? [y/N/mask] "]
+    contents = [item.content for item in program.memory.ledger.items()]
+    assert reply.found == bool(kept)
+    assert len(contents) == (1 if kept else 0) and all(str(kept) in content for content in contents)
+    if answer != "y" and kept:
+        assert on_disk(world, WORD) == []
+
+
+@pytest.mark.proves("M62")
+def test_a_script_that_adds_a_secret_gets_it_masked(world: World) -> None:
+    """Nobody is there to ask, and the rest of the sentence may be worth keeping."""
+    ran = world.aish("memory", "add", f"the staging password is {WORD} until May")
+    world.aish("memory", "add", "--tag", TOKEN, "--key", f"token={TOKEN}", "a plain sentence")
+    world.aish("hello", given="")
+    world.aish(given=f":save {TOKEN}\n")
+
+    assert ran.code == 0 and "masked in what is kept: 1 × chat" in ran.out
+    assert on_disk(world, WORD) == on_disk(world, TOKEN) == []
+
+
+@pytest.mark.proves("M62")
+def test_the_same_secret_has_the_same_mask_tomorrow_and_another_one_with_another_salt(tmp_path: Path) -> None:
+    """One can tell two secrets apart without having either."""
+    one, other = World(tmp_path / "one"), World(tmp_path / "other")
+
+    first = one.program().masks.text(f"password={WORD}")
+    again = one.program().masks.text(f"password={WORD}")
+    elsewhere = other.program().masks.text(f"password={WORD}")
+
+    assert first == again != elsewhere
+    assert WORD not in first
+
+
+def test_ordinary_text_loads_no_patterns(tmp_path: Path) -> None:
+    """What stands in front of every write must cost nothing where there is nothing to hide."""
+
+    def load() -> object:
+        raise AssertionError("the patterns were loaded")
+
+    masks = Masks(tmp_path / "salt", load)  # type: ignore[arg-type]  # it must not come to that
+
+    for text in ("What is the capital of France?", "The answer is 42, as always.\nAnd one more line."):
+        assert masks.mask(text) == (text, ())
+    assert not (tmp_path / "salt").exists()
+
+
+async def test_a_notice_names_each_kind_once(world: World) -> None:
+    """Three tokens are one line, not three."""
+    session = world.session(["Fine."])
+    notices = (await world.ask(session, f"{TOKEN} and {TOKEN[:-1]}9 and password={WORD}")).notices
+
+    assert notices == [Notice("masked in what is kept: 2 × github-token, 1 × setting").text]
