@@ -1,4 +1,4 @@
-"""Break the journal on purpose, and see whether anything is lost that was acknowledged.
+"""Break the journal and the ledger on purpose, and see whether anything is lost that was acknowledged.
 
 kill     a writer is killed at a random moment, again and again
 points   a writer is killed before each of its system calls in turn         (needs strace)
@@ -6,10 +6,17 @@ errors   its system calls fail or do half their work: a full or broken disk (nee
 power    the power is cut under a writer on a disk of its own               (needs root and a loop device)
 control  the same without any sync, which must lose something               (needs eatmydata too)
 
+Those are of the journal. Each is there for the ledger too, as ledger-kill and so on, and for the ledger alone:
+
+ledger-full     the disk is full after each page of it in turn              (needs root)
+ledger-crowd    eight writers at once, which are killed one by one
+ledger-damage   the file is cut at each byte, and each byte is changed
+
 One line is printed for each; the exit code is 1 when something was lost.
 """
 
 import argparse
+import math
 import os
 import random
 import shutil
@@ -28,15 +35,27 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import fault_ledger
+
 from aish.memory.journal import Entry, Journal
 from aish.storage.lines import Damage
 from aish.values.errors import StoreTrouble
 from aish.values.turns import Turn
 
 NAME, NOW = "talk", datetime(2026, 11, 15, tzinfo=UTC)
-CALLS = ("mkdir", "openat", "flock", "write", "fdatasync", "fsync", "ftruncate", "unlink")
+WHOLE = 500  # rounds
+ROUNDS_A_HOME = 100
+CROWD = 8
+# What changes files. Not every machine has all of them (?).
+CALLS = (
+    "openat flock write pwrite64 fdatasync fsync ftruncate ?mkdir ?mkdirat ?rename ?renameat ?unlink ?unlinkat".split()
+)
 # At one call, and from one call on (+).
-ERRORS = ("write:error=ENOSPC", "write:error=ENOSPC+", "write:retval=7", "fdatasync:error=EIO", "openat:error=EROFS")
+ERRORS = (
+    *("write:error=ENOSPC", "write:error=ENOSPC+", "write:retval=7", "pwrite64:error=ENOSPC"),
+    *("fdatasync:error=EIO", "fdatasync:error=EIO+", "fsync:error=EIO", "fsync:error=EIO+"),
+    *("openat:error=EROFS", "openat:error=EROFS+", "mkdir:error=EROFS", "rename:error=EROFS", "unlink:error=EROFS"),
+)
 
 
 class Skipped(Exception):
@@ -49,6 +68,18 @@ class Outcome(NamedTuple):
     tried: str
     acknowledged: int
     problems: list[str]
+
+
+class Subject(NamedTuple):
+    """What is broken: a program that writes and says elsewhere what was acknowledged, and a judge of what is left."""
+
+    program: Path  # run as PROGRAM write HOME ACKS WORK
+    works: tuple[str, ...]  # what to do when every call is tried
+    prepare: Callable[[Path], None]  # makes the home for all works but the first
+    long: str  # work that takes longer than a writer lives
+    acknowledged: Callable[[Path], int]
+    troubles: Callable[[Path], int]
+    judge: Callable[[Path, Path, str], list[str]]  # home, acks, fault
 
 
 class Acks(NamedTuple):
@@ -69,7 +100,7 @@ def write(directory: Path, acks: Path, exchanges: int) -> None:
             done = f"{kind} {name} {act() or 0}\n"
         except StoreTrouble:
             done = f"trouble {name} 0\n"
-        os.write(log, done.encode())
+        os.writev(log, [done.encode()])  # not by `write`, which may have to fail from one call on
 
     print("ready", flush=True)
     for number in range(exchanges):
@@ -129,9 +160,14 @@ def never_right(entries: Sequence[Entry]) -> Iterator[str]:
             yield f"turn {entry.number} is not whole and called complete"
 
 
-def start(directory: Path, acks: Path, exchanges: int, *around: str) -> subprocess.Popen[bytes]:
+def judge_files(home: Path, acks: Path, fault: str) -> list[str]:
+    # Where a call fails, the answer may be refused after it was shown; the user was told then.
+    return judge(home, read_acks(acks), shown=fault == "kill")
+
+
+def start(subject: Subject, home: Path, acks: Path, work: str, *around: str) -> subprocess.Popen[bytes]:
     """Start a writer inside the program `around`."""
-    command = [*around, sys.executable, __file__, "write", str(directory), str(acks), str(exchanges)]
+    command = [*around, sys.executable, str(subject.program), "write", str(home), str(acks), work]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
 
 
@@ -141,105 +177,178 @@ def end(writer: subprocess.Popen[bytes]) -> None:
     writer.communicate()
 
 
-def kill(rounds: int, seconds: float) -> Outcome:
-    """One conversation for all rounds, so that each has to live with what the one before left behind."""
-    problems: list[str] = []
-    with TemporaryDirectory() as work:
-        directory, log = Path(work) / "sessions", Path(work) / "acks"
-        for _ in range(rounds):
-            writer = start(directory, log, 1_000_000)
-            assert writer.stdout
-            writer.stdout.readline()
-            time.sleep(random.uniform(0, seconds))
-            end(writer)
-            problems += judge(directory, read_acks(log))
-        acks = read_acks(log)
-    return Outcome(f"{rounds} rounds", len(acks.turns) + len(acks.pieces), problems)
+def kill(subject: Subject, rounds: int, seconds: float) -> Outcome:
+    """One home for many rounds, so that each has to live with what the one before left behind."""
+    acknowledged, problems = 0, []
+    for first in range(0, rounds, ROUNDS_A_HOME):
+        with TemporaryDirectory() as work:
+            home, log = Path(work) / "home", Path(work) / "acks"
+            for number in range(first, min(first + ROUNDS_A_HOME, rounds)):
+                writer = start(subject, home, log, subject.long)
+                assert writer.stdout
+                writer.stdout.readline()
+                time.sleep(random.uniform(0, seconds))
+                end(writer)
+                problems += [f"kill {number}: {problem}" for problem in subject.judge(home, log, "kill")]
+            acknowledged += subject.acknowledged(log)
+    return Outcome(f"{rounds} rounds", acknowledged, problems)
 
 
-def points(rounds: int, seconds: float) -> Outcome:
-    """Each call that touches the journal, in two exchanges: one that makes the file and one that finds it."""
-    return sweep([f"{call}:signal=SIGKILL" for call in CALLS], 100)
+def crowd(subject: Subject, rounds: int, seconds: float) -> Outcome:
+    """Writers die one by one, and those who live on are kept from nothing."""
+    acknowledged, problems = 0, []
+    for number in range(rounds):
+        with TemporaryDirectory() as work:
+            home, log = Path(work) / "home", Path(work) / "acks"
+            writers = [start(subject, home, log, subject.long) for _ in range(CROWD)]
+            for writer in writers:
+                assert writer.stdout
+                writer.stdout.readline()
+            for writer in writers:
+                time.sleep(random.uniform(0, seconds))
+                end(writer)
+            problems += [f"crowd {number}: {problem}" for problem in subject.judge(home, log, "crowd")]
+            acknowledged += subject.acknowledged(log)
+    return Outcome(f"{rounds} crowds", acknowledged, problems)
 
 
-def errors(rounds: int, seconds: float) -> Outcome:
-    """The writer is told, goes on, and nothing is lost but what it was told of; one failed call costs one turn."""
-    return sweep(ERRORS, 12)
+def points(subject: Subject, rounds: int, seconds: float) -> Outcome:
+    """Each call that touches a file of ours, where files are made and where they are found."""
+    runs = [(work, call, place, "signal=SIGKILL") for work in subject.works for call, place, _ in calls(subject, work)]
+    return sweep(subject, runs, rounds)
 
 
-def sweep(faults: Sequence[str], most: int) -> Outcome:
-    """Put each fault at the first call, the second, and so on."""
+def errors(subject: Subject, rounds: int, seconds: float) -> Outcome:
+    """The writer is told, goes on, and nothing is lost but what it was told of; one failed call costs one change."""
+    found = {work: calls(subject, work) for work in subject.works}
+    runs = [
+        (work, call, place, error)
+        for fault in ERRORS
+        for name, _, error in [fault.partition(":")]
+        for work in subject.works
+        for call, place, line in found[work]
+        # The kernel never says that it wrote half of what it did not write; where there is a retry, that is a lie.
+        if call == name and ("retval" not in error or ".tmp" not in line)
+    ]
+    return sweep(subject, runs, rounds)
 
-    def walk(fault: str) -> list[Outcome]:
-        found: list[Outcome] = []
-        for place in range(1, most + 1):
-            code, acks, problems = inject(f"{fault.rstrip('+')}:when={place}{'+' * fault.count('+')}")
-            if "SIGKILL" in fault and code == 0:
-                break  # there was no such call any more
-            if "SIGKILL" not in fault and code != 0:
-                problems.append(f"the writer ended with {code}")
-            if "+" not in fault and acks.troubles > 1:
-                problems.append(f"{acks.troubles} were refused for one error")
-            found.append(Outcome("", len(acks.turns), [f"{fault} {place}: {problem}" for problem in problems]))
-        return found or [Outcome("", 0, [f"{fault} was never met"])]
 
+def calls(subject: Subject, work: str) -> list[tuple[str, int, str]]:
+    """The calls of a whole run that touch its home: the name, the how manieth of that name it is, and all of it."""
+    with TemporaryDirectory() as top:
+        home, log = make_home(subject, work, Path(top)), Path(top) / "calls"
+        trace = strace("-y", "-o", str(log), "-e", f"trace={','.join(CALLS)}")
+        start(subject, home, Path(top) / "acks", work, *trace).communicate(timeout=60)
+        counts: Counter[str] = Counter()
+        found = []
+        for line in log.read_text("utf-8", "replace").splitlines():
+            name = line.partition("(")[0].split(" ")[-1]
+            counts[name] += 1
+            if str(home) in line:
+                found.append((name, counts[name], line))
+        return found
+
+
+def strace(*options: str) -> list[str]:
+    program = shutil.which("strace")
+    if not program:
+        raise Skipped("strace is not installed")
+    return [program, "-f", "-qq", *options]
+
+
+def make_home(subject: Subject, work: str, top: Path) -> Path:
+    """The first work begins with nothing."""
+    home = top.resolve() / "home"
+    if work != subject.works[0]:
+        subject.prepare(home)
+    return home
+
+
+def sweep(subject: Subject, runs: Sequence[tuple[str, str, int, str]], rounds: int) -> Outcome:
+    """Put each fault at its place; with fewer rounds than the whole, only at some of them."""
+    some = [
+        runs[place * len(runs) // count]
+        for count in [min(len(runs), len(runs) * rounds // WHOLE)]
+        for place in range(count)
+    ]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = [outcome for walked in pool.map(walk, faults) for outcome in walked]
+        found = list(pool.map(lambda run: inject(subject, *run), some))
     problems = [problem for outcome in found for problem in outcome.problems]
     return Outcome(f"{len(found)} places", sum(outcome.acknowledged for outcome in found), problems)
 
 
-def inject(fault: str) -> tuple[int, Acks, list[str]]:
-    """Run a writer with a fault in the calls that touch the journal: its exit code, its acks, what is wrong after."""
-    strace = shutil.which("strace")
-    if not strace:
-        raise Skipped("strace is not installed")
-    with TemporaryDirectory() as work:
-        directory, log = Path(work).resolve() / "sessions", Path(work) / "acks"
-        names = ("", f"{NAME}.jsonl", f"{NAME}.live")
-        paths = [word for name in names for word in ("-P", str(directory / name))]
-        what = ["-e", f"trace={fault.split(':')[0]}", "-e", f"inject={fault}"]
-        writer = start(directory, log, 2, strace, "-f", "-qq", "-o", "/dev/null", *paths, *what)
+def inject(subject: Subject, work: str, call: str, place: int, error: str) -> Outcome:
+    """Run a writer with a fault at one call, or from one on."""
+    with TemporaryDirectory() as top:
+        home, log = make_home(subject, work, Path(top)), Path(top) / "acks"
+        sticky, dies = error.endswith("+"), "SIGKILL" in error
+        fault = f"{call}:{error.rstrip('+')}:when={place}{'+' * sticky}"
+        fast = [] if dies else ["--seccomp-bpf"]  # with it, strace does not send the signal
+        around = strace("-o", "/dev/null", *fast, "-e", f"trace={call}", "-e", f"inject={fault}")
+        writer = start(subject, home, log, work, *around)
         writer.communicate(timeout=60)
-        acks = read_acks(log)
-        # Where a call fails, the answer may be refused after it was shown; the user was told then.
-        return writer.returncode, acks, judge(directory, acks, shown="SIGKILL" in fault)
+        problems, troubles = [], subject.troubles(log)
+        if writer.returncode != (-signal.SIGKILL if dies else 0):
+            problems.append(f"the writer ended with {writer.returncode}")
+        if troubles > 1 and not sticky:
+            problems.append(f"{troubles} were refused for one error")
+        acknowledged = subject.acknowledged(log)
+        problems += subject.judge(home, log, "kill" if dies else "error")
+        return Outcome("", acknowledged, [f"{fault} in {work!r}: {problem}" for problem in problems])
 
 
-def power(rounds: int, seconds: float) -> Outcome:
+def full(subject: Subject, rounds: int, seconds: float) -> Outcome:
+    """A disk with room for so many pages and no more. It has room again when it is judged."""
+    acknowledged, problems = 0, []
+    for pages in range(rounds):
+        with TemporaryDirectory() as work, mounted(Path(work) / "disk", "-t", "tmpfs", "-o", "size=1m", "tmpfs") as top:
+            home, log, filler = make_home(subject, subject.works[pages % 2], top), Path(work) / "acks", top / "filler"
+            with filler.open("wb") as file:
+                os.posix_fallocate(file.fileno(), 0, (os.statvfs(top).f_bavail - pages // 2) * 4096 or 1)
+            writer = start(subject, home, log, subject.works[pages % 2])
+            writer.communicate(timeout=60)
+            filler.unlink()
+            found = subject.judge(home, log, "error")
+            found += [f"the writer ended with {writer.returncode}"] if writer.returncode else []
+            acknowledged += subject.acknowledged(log)
+            problems += [f"{pages // 2} pages: {problem}" for problem in found]
+    return Outcome(f"{rounds} disks", acknowledged, problems)
+
+
+def power(subject: Subject, rounds: int, seconds: float) -> Outcome:
     """A disk is found as it was at some moment: what was never synced is not on it."""
-    return cut(max(1, rounds // 5), seconds)
+    return cut(subject, rounds, seconds)
 
 
-def control(rounds: int, seconds: float) -> Outcome:
+def control(subject: Subject, rounds: int, seconds: float) -> Outcome:
     """Without syncs something must be lost, or a cut proves nothing."""
     eatmydata = shutil.which("eatmydata")
     if not eatmydata:
         raise Skipped("eatmydata is not installed")
-    found = cut(2, seconds, eatmydata)
+    found = cut(subject, rounds, seconds, eatmydata)
     return found._replace(problems=[] if found.problems else ["nothing was lost, so a power cut proves nothing here"])
 
 
-def cut(rounds: int, seconds: float, *around: str) -> Outcome:
+def cut(subject: Subject, rounds: int, seconds: float, *around: str) -> Outcome:
     acknowledged, problems = 0, []
     with TemporaryDirectory() as work:
-        image, after, log = Path(work) / "image", Path(work) / "after", Path(work) / "acks"
+        image, after, log, acks = (Path(work) / name for name in ("image", "after", "log", "acks"))
         for number in range(rounds):
             log.unlink(missing_ok=True)
             with disk(image, fresh=True) as top:
-                writer = start(top / "data" / "sessions", log, 1_000_000, *around)
+                writer = start(subject, top / "data" / "home", log, subject.long, *around)
                 try:
-                    while not read_acks(log).turns and writer.poll() is None:
+                    while not subject.acknowledged(log) and writer.poll() is None:
                         time.sleep(0.01)
                     time.sleep(random.uniform(0, seconds))
                     os.killpg(writer.pid, signal.SIGSTOP)
-                    acks = read_acks(log)  # before the disk, which may only have more
+                    shutil.copyfile(log, acks)  # before the disk, which may only have more
                     shutil.copyfile(image, after)
                 finally:
                     end(writer)
+            acknowledged += subject.acknowledged(acks)
             with disk(after) as top:
-                found = judge(top / "data" / "sessions", acks, shown=False)
-            acknowledged += len(acks.turns)
+                found = subject.judge(top / "data" / "home", acks, "cut")
             problems += [f"cut {number}: {problem}" for problem in found]
     return Outcome(f"{rounds} cuts", acknowledged, problems)
 
@@ -247,33 +356,75 @@ def cut(rounds: int, seconds: float, *around: str) -> Outcome:
 @contextmanager
 def disk(image: Path, *, fresh: bool = False) -> Iterator[Path]:
     """The file system in a file. It does not write back by itself while we look."""
+    if fresh:
+        image.write_bytes(b"")
+        os.truncate(image, 32 << 20)
+        try:
+            subprocess.run(["mkfs.ext4", "-q", "-F", image], capture_output=True, check=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise Skipped(f"no disk can be made here: {error}") from error
+    # A cut must leave a disk that mounts.
+    with mounted(image.with_name("disk"), "-o", "loop,commit=300", str(image), must=not fresh) as top:
+        yield top
+
+
+@contextmanager
+def mounted(top: Path, *options: str, must: bool = False) -> Iterator[Path]:
     if os.geteuid():
         raise Skipped("only root may mount a disk")
-    top = image.with_name("disk")
     top.mkdir(exist_ok=True)
     try:
-        if fresh:
-            image.write_bytes(b"")
-            os.truncate(image, 32 << 20)
-            subprocess.run(["mkfs.ext4", "-q", "-F", image], capture_output=True, check=True)
-        subprocess.run(["mount", "-o", "loop,commit=300", image, top], capture_output=True, check=True)
+        subprocess.run(["mount", *options, top], capture_output=True, check=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        if not fresh:
-            raise  # the cut must leave a disk that mounts
-        raise Skipped(f"no disk can be made here: {error}") from error
+        if must:
+            raise
+        raise Skipped(f"no disk can be mounted here: {error}") from error
     try:
         yield top
     finally:
         subprocess.run(["umount", top], check=True)
 
 
-KINDS = {"kill": kill, "points": points, "errors": errors, "power": power, "control": control}
+JOURNAL = Subject(
+    program=Path(__file__),
+    works=("2",),
+    prepare=lambda home: None,
+    long="1000000",
+    acknowledged=lambda acks: len(read_acks(acks).turns) + len(read_acks(acks).pieces),
+    troubles=lambda acks: read_acks(acks).troubles,
+    judge=judge_files,
+)
+LEDGER = Subject(
+    program=Path(fault_ledger.__file__),
+    works=fault_ledger.WORKS,
+    prepare=fault_ledger.prepare,
+    long="any",
+    acknowledged=fault_ledger.acknowledged,
+    troubles=fault_ledger.troubles,
+    judge=fault_ledger.judge,
+)
+# How, and what part of the rounds.
+KINDS: dict[str, tuple[Callable[[int, float], tuple[str, int, list[str]]], float]] = {
+    "kill": (partial(kill, JOURNAL), 1 / 5),
+    "points": (partial(points, JOURNAL), 1),
+    "errors": (partial(errors, JOURNAL), 1),
+    "power": (partial(power, JOURNAL), 1 / 25),
+    "control": (partial(control, JOURNAL), 1 / 250),
+    "ledger-kill": (partial(kill, LEDGER), 1),
+    "ledger-points": (partial(points, LEDGER), 1),
+    "ledger-errors": (partial(errors, LEDGER), 1),
+    "ledger-full": (partial(full, LEDGER), 1 / 10),
+    "ledger-power": (partial(power, LEDGER), 1 / 10),
+    "ledger-control": (partial(control, LEDGER), 1 / 250),
+    "ledger-crowd": (partial(crowd, LEDGER), 1 / 50),
+    "ledger-damage": (fault_ledger.damage, 1),
+}
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join(KINDS)}; all unless you say")
-    parser.add_argument("--rounds", type=int, default=100, help="how often to kill; the power is cut a fifth as often")
+    parser.add_argument("--rounds", type=int, default=WHOLE, help=f"how much to try, where {WHOLE} is everything")
     parser.add_argument("--seconds", type=float, default=0.3, help="how long a writer may live at most")
     options = parser.parse_args()
     if unknown := set(options.kinds) - KINDS.keys():
@@ -281,12 +432,13 @@ def main() -> int:
     lost = False
     for kind in options.kinds or KINDS:
         try:
-            tried, acknowledged, problems = KINDS[kind](options.rounds, options.seconds)
+            fault, part = KINDS[kind]
+            tried, acknowledged, problems = fault(math.ceil(options.rounds * part), options.seconds)
         except Skipped as reason:
-            print(f"{kind:<8} skipped: {reason}", flush=True)
+            print(f"{kind:<14} skipped: {reason}", flush=True)
             continue
         problems += [] if acknowledged else ["nothing was acknowledged, so nothing was tried"]
-        print(f"{kind:<8} {tried:>12} {acknowledged:>8} acknowledged {len(problems):>6} problems", flush=True)
+        print(f"{kind:<14} {tried:>12} {acknowledged:>8} acknowledged {len(problems):>6} problems", flush=True)
         print(*(f"    {problem}\n" for problem in problems[:20]), sep="", end="", flush=True)
         lost = lost or bool(problems)
     return int(lost)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aish.memory.entries import MAX_CONTENT, checked, fold_number, folded, read_item, targets, valid_id
+from aish.memory.entries import MAX_CONTENT, checked, fold_number, folded, quick_item, read_item, targets, valid_id
+from aish.storage.lines import decode, encode
 from aish.values.errors import BadUsage
 from aish.values.items import KINDS, Item, read_time, stamp
 
@@ -83,6 +84,45 @@ def test_any_record_is_an_item_or_has_a_reason(record: dict[str, Any]) -> None:
         assert found.time.tzinfo
         assert isinstance(found.source + found.origin + found.key, str)
         assert all(isinstance(tag, str) for tag in found.tags)
+
+
+usual = st.fixed_dictionaries(
+    {
+        "id": st.integers(-1, 10**16),
+        "ts": st.sampled_from(["2026-05-01T10:00:00.000Z", "-", "Z", "", "tomorrow"]),
+        "kind": st.sampled_from([*KINDS, "forget", "facts"]),
+        "content": st.text(max_size=12) | st.sampled_from([" ", "\x7f\u2028", 'a"b', "c\\d"]),
+        "source": st.sampled_from(["user", "tool:web", "", "ünï", "a b"]),
+    },
+    optional={"key": st.just("k")},
+)
+ends = st.sampled_from([b"\n", b"\r\n", b"", b" \n", b"\x85\n", b"x\n", b"}\n"])
+
+
+@given(usual, ends, st.sampled_from([b"", b" ", b"\xef\xbb\xbf"]), st.integers(0, 400), st.booleans())
+def test_the_quick_way_to_read_a_line_says_what_the_slow_one_says(
+    record: dict[str, Any], end: bytes, front: bytes, place: int, rot: bool
+) -> None:
+    """It may only be faster; where it is not sure it says nothing, and damage is never an item."""
+    line = front + encode(record).rstrip(b"\n")
+    if rot:
+        place %= len(line)
+        line = line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]
+    line += end
+
+    quick = quick_item(line)
+
+    if quick is not None:
+        slow = decode(line)
+        assert slow is not None
+        assert quick == read_item(slow)
+
+
+def test_the_quick_way_is_taken_for_what_is_written_most() -> None:
+    """Otherwise it would be dead weight."""
+    record = {"id": 1, "ts": "2026-05-01T10:00:00.000Z", "kind": "fact", "content": "grüner Tee", "source": "user"}
+
+    assert quick_item(encode(record)) == read_item(record)
 
 
 @pytest.mark.parametrize(("given", "kept"), [("  a b \n", "a b"), ("a\r\nb", "a\nb"), ("a\x1b[2Jb", "a␛[2Jb")])

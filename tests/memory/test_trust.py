@@ -212,3 +212,111 @@ NOT_SAID = [
     ("记住我不喜欢茶", "我喜欢茶"),
     ("", "the cat is called Miso"),
 ]
+
+
+@pytest.mark.proves("M63")
+@pytest.mark.parametrize(("typed", "answer"), CLAIMS)
+def test_an_answer_that_claims_to_have_saved_something_is_found_out(typed: str, answer: str) -> None:
+    """A user who believes it types nothing, and the fact is lost."""
+    assert claims_to_have_saved(answer, typed)
+
+
+@pytest.mark.proves("M63")
+@pytest.mark.parametrize(("typed", "answer"), NO_CLAIMS)
+def test_an_ordinary_sentence_is_no_claim(typed: str, answer: str) -> None:
+    """Files are saved, registers store, and everybody remembers; that is not about this memory."""
+    assert not claims_to_have_saved(answer, typed)
+
+
+@pytest.mark.proves("M63", "X4")
+@pytest.mark.parametrize(("typed", "content"), SAID)
+def test_what_the_user_asked_for_in_these_words_needs_no_second_yes(typed: str, content: str) -> None:
+    """Whoever says "remember this" has said yes."""
+    assert said_by_user(content, typed)
+
+
+@pytest.mark.proves("M63", "X4")
+@pytest.mark.parametrize(("typed", "content"), NOT_SAID)
+def test_what_the_user_did_not_say_or_did_not_ask_for_has_to_wait(typed: str, content: str) -> None:
+    """A wish for one thing is no yes to another, and a question or a quotation is no wish."""
+    assert not said_by_user(content, typed)
+
+
+@pytest.mark.proves("X4")
+@given(st.text(max_size=60), st.text(max_size=60))
+@settings(max_examples=60, deadline=None)
+def test_without_a_wish_nothing_is_the_users_word(content: str, typed: str) -> None:
+    """Also when the content is, letter for letter, what was typed."""
+    if not asks_to_remember(typed):
+        assert not said_by_user(content, typed)
+        assert not said_by_user(typed, typed)
+
+
+@pytest.mark.proves("X4")
+@given(st.text(max_size=60), st.text("abcdefghij ", min_size=4, max_size=40))
+@settings(max_examples=60, deadline=None)
+def test_one_word_that_the_user_did_not_use_makes_it_wait(before: str, typed: str) -> None:
+    """Whatever stands around it: a single foreign word is enough to change the meaning."""
+    assert not said_by_user(f"{before} {typed} mallory", f"remember that {typed}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["-" * 300_000, "| --- " * 50_000, "I " * 150_000, "remember " * 30_000, "i will" + " " * 300_000, "'" * 300_000],
+    ids=["dashes", "a table", "many I", "many wishes", "blanks", "quotes"],
+)
+def test_long_texts_are_judged_in_a_moment(text: str) -> None:
+    """The user waits for this after every answer; an answer that makes it hang would be an attack."""
+    started = time.monotonic()
+
+    claims_to_have_saved(text, "remember that")
+    said_by_user(text[:4000], text)
+    asks_to_remember(text)
+
+    assert time.monotonic() - started < 3
+
+
+def called(name: str, result: str) -> list[Turn]:
+    return [
+        Turn(role="user", content="q"),
+        Turn(role="assistant", tool_calls=(ToolCall("c1", name, "{}"),)),
+        Turn(role="tool", content=result, call_id="c1"),
+        Turn(role="assistant", content="a"),
+    ]
+
+
+SAY = [Turn(role="user", content="hello"), Turn(role="assistant", content="hello yourself")]
+PIPED = [Turn(role="user", content=f"{INPUT_MARK}\nsome file\n\nwhat is this?"), Turn(role="assistant", content="a file")]
+RAN = [Turn(role="user", content=f"{EXEC_MARK}\nlisting\n\nwhat is this?"), Turn(role="assistant", content="a listing")]
+
+
+@pytest.mark.proves("X4", "M63")
+@pytest.mark.parametrize(
+    ("turns", "origin"),
+    [
+        ([], "model"),
+        (SAY, "model"),
+        (PIPED, "file"),
+        ([*SAY, *PIPED, *SAY], "file"),
+        (RAN, "tool:exec"),
+        ([*PIPED, *RAN], "tool:exec"),
+        ([*RAN, *PIPED], "tool:exec"),
+        ([Turn(role="user", content=f"{EXEC_MARK}\nx\n\n{INPUT_MARK}\ny\n\nz")], "tool:exec"),
+        (called("weather", "rain"), "tool:weather"),
+        ([*PIPED, *called("weather", "rain"), *SAY], "tool:weather"),
+        (called("memory_add", "{}"), "model"),
+        ([*called("memory_add", "{}"), *PIPED], "file"),
+        ([Turn(role="tool", content="rain", call_id="lost")], "tool:unknown"),
+    ],
+)
+def test_what_is_made_of_turns_is_trusted_no_more_than_the_least_of_them(turns: list[Turn], origin: str) -> None:
+    """One foreign text anywhere in the prompt may have put the words into the model's mouth."""
+    assert lowest_trust(turns) == origin
+
+
+@pytest.mark.proves("X4")
+def test_a_foreign_tool_cannot_borrow_the_name_of_our_own() -> None:
+    """Ids are given by the model, so an answer is judged by the call that it belongs to, not by one before."""
+    again = [*called("memory_add", "{}"), *called("weather", "rain")]
+
+    assert lowest_trust(again) == "tool:weather"

@@ -9,14 +9,15 @@ from collections.abc import Iterable
 
 from aish.values.turns import EXEC_MARK, INPUT_MARK, Turn
 
+# Patterns are compiled when they are used first: at every start that would take longer than all else in this folder.
 OWN_TOOLS = ("memory_add",)  # what they answer are our own words
-_ASKS = re.compile(
+_ASKS = (
     r"(?i)\b(?:remember|memori[sz]e|don'?t forget|do not forget|keep in mind|(?:make|take) a note|note (?:down|that)|"
     r"save (?:this|that|it)|store (?:this|that|it)|merk(?:e|en)? (?:dir|es)|merke?n? sie sich|vergiss nicht|notier\w*|"
     r"souviens[- ]toi|rappelle[- ]toi|retiens|n'oublie pas|recuerda|acu[ée]rdate|no olvides|apunta|lembre|lembra|"
     r"ricorda|запомни)\b|记住|記住|记下|別忘|别忘|覚えて|기억해"
 )
-_CLAIMS = re.compile(
+_CLAIMS = (
     r"(?i)\b(?:i(?:'ve| have|'ll| will|'m| am)?|(?:it|this|that)(?:'s| is| has been))\s+"
     r"(?:now |just |also |successfully |been |going to )*"
     r"(?:remember(?:ed)?|memori[sz]ed?|saved?|stored?|noted?|recorded?|added?|committed|written|kept|keep|put)"
@@ -25,11 +26,11 @@ _CLAIMS = re.compile(
     r"(?:he|lo) guardado|vou lembrar|ricorderò|я запомн)\w*[^.\n!?]{0,80}|"
     r"(?P<han>已(?:经)?(?:记住|保存|记下)|我(?:会)?记住|覚えました|覚えておきます|기억하겠습니다|저장했습니다)"
 )
-_SHORT_CLAIM = re.compile(
+_SHORT_CLAIM = (
     r"(?i)^\W*(?:ok(?:ay)?|sure|got it|alright|certainly|of course|done)?\W*(?:i(?:'ve| have|'ll| will)?\s+)?"
     r"(?:noted|saved|stored|remember(?:ed)?|memori[sz]ed|recorded|gespeichert|gemerkt|notiert|noté|anotado|guardado)\b"
 )
-_MEMORY = re.compile(
+_MEMORY = (
     r"(?i)\bmemor(?:y|ies)\b|remember|memori|\b(?:for|next|in) (?:later|next time|(?:the )?future)|\bmy notes?\b|"
     r"\b(?:gedächtnis|gemerkt|merken|gespeichert|mémoire|souviendrai|retiens|memoria|recordar\w*|lembrar|ricorder\w*|запомн\w*)"
 )
@@ -46,7 +47,7 @@ _NOT = frozenset(
 
 def asks_to_remember(typed: str) -> bool:
     """Does the user ask, in words, that something be remembered?"""
-    return bool(_ASKS.search(typed))
+    return bool(re.search(_ASKS, typed))
 
 
 def said_by_user(content: str, typed: str) -> bool:
@@ -64,9 +65,9 @@ def said_by_user(content: str, typed: str) -> bool:
 
 def claims_to_have_saved(answer: str, typed: str) -> bool:
     """Does the model say that it has put something into memory?"""
-    if asks_to_remember(typed) and _SHORT_CLAIM.search(answer):
+    if asks_to_remember(typed) and re.search(_SHORT_CLAIM, answer):
         return True
-    return any(match["han"] or _MEMORY.search(match[0]) for match in _CLAIMS.finditer(answer))
+    return any(match["han"] or re.search(_MEMORY, match[0]) for match in re.finditer(_CLAIMS, answer))
 
 
 def lowest_trust(turns: Iterable[Turn]) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Trouble, Usage
 
 _decode = json.JSONDecoder().decode  # three times as fast as json.loads on bytes, and this runs for every token
-_TOOL_TROUBLE = re.compile(
+_TOOL_TROUBLE = (  # compiled when a server first refuses something
     r"(?i)\btools?\b.{0,60}\b(?:not (?:be )?support|unsupported|not available|requires? --jinja|not allowed)"
     r"|(?:not |un)support\w*.{0,40}\b(?:tools?\b|function call|tool use)|no endpoints found that support tool"
 )
@@ -132,6 +132,6 @@ def trouble_of(status: int, body: bytes) -> Trouble:
         return "roles"
     if status in (400, 422) and "stream_options" in text:
         return "options"
-    if status in (400, 404, 422, 500) and _TOOL_TROUBLE.search(text):
+    if status in (400, 404, 422, 500) and re.search(_TOOL_TROUBLE, text):
         return "tools"
     return "refused"

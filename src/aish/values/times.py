@@ -18,7 +18,7 @@ _UNITS = (
     (2629800, 24, "month"),
     (31557600, 10**9, "year"),
 )
-_AGO = re.compile(r"(\d{1,5}) *(min|minute|hour|day|week|month|year)s? ago")
+_AGO = r"(\d{1,5}) *(min|minute|hour|day|week|month|year)s? ago"
 _SECONDS = {name: seconds for seconds, _, name in _UNITS} | {"minute": 60}
 
 
@@ -66,7 +66,7 @@ def read_moment(words: str, now: datetime) -> datetime:
     if text in ("today", "yesterday"):
         return _end_of(here - timedelta(days=text == "yesterday"))
     try:
-        if ago := _AGO.fullmatch(text):
+        if ago := re.fullmatch(_AGO, text):
             return now - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
         time = datetime.fromisoformat(text.upper().replace(" UTC", "Z"))
         if re.fullmatch(r"\d{4}-?\d{2}-?\d{2}", text):
