@@ -21,6 +21,7 @@ from aish.model.weights import SMOLLM2, find, shared_directory
 from aish.places import Places, find_places
 from aish.settings.layers import Loaded
 from aish.settings.options import Preset, PriceTag
+from aish.values.errors import StoreTrouble
 
 FREE = Price(input=0.0, output=0.0)
 _abilities: dict[str, Ability] = {}  # what is known of each endpoint's tokenizer, for this run of the program
@@ -48,7 +49,12 @@ def _load_patterns() -> Redactor:
 
 def _memory(program: Program) -> tuple[Memory, str]:
     options, places = program.settings.memory, program.places
-    path = places.data / Path(options.path).expanduser() if options.path else places.memory
+    try:
+        path = places.data / Path(options.path).expanduser() if options.path else places.memory
+    except RuntimeError:  # the home of a user who does not exist
+        raise StoreTrouble(f"memory.path cannot be used: there is no home for {options.path}") from None
+    if "\0" in options.path:
+        raise StoreTrouble("memory.path cannot be used: no path can have a NUL in it")
     index = places.indexes / f"ledger-{zlib.crc32(str(path).encode()):08x}"
     return open_memory(
         path,

@@ -1,6 +1,7 @@
 """What the commands of memory share: options, ids, tables of items, and what is said of a change."""
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -8,7 +9,7 @@ from aish.commands.shell import Shell
 from aish.memory.curation import Kept
 from aish.memory.masks import count_kinds
 from aish.storage.lines import decode
-from aish.values.errors import BadUsage
+from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS, Item
 from aish.values.replies import Reply, Table
 from aish.values.text import one_line
@@ -25,10 +26,12 @@ def read_options(words: str) -> tuple[dict[str, Any], str]:
     rest = words.lstrip()
     while rest.startswith("--"):
         name, _, rest = rest.partition(" ")
+        if name == "--":  # what follows is text, whatever it looks like
+            return options, rest
         if name in FLAGS:
             options[FLAGS[name]] = True
         elif name in OPTIONS:
-            value, _, rest = rest.lstrip().partition(" ")
+            value, rest = _value(rest.lstrip())
             if not value:
                 raise BadUsage(f"{name} needs a value")
             options.setdefault("tags", []).append(value) if name == "--tag" else options.update({OPTIONS[name]: value})
@@ -36,6 +39,14 @@ def read_options(words: str) -> tuple[dict[str, Any], str]:
             raise BadUsage(f"there is no option {name}; there are: {', '.join([*OPTIONS, *FLAGS])}")
         rest = rest.lstrip()
     return options, rest
+
+
+def _value(text: str) -> tuple[str, str]:
+    """The first word, or what stands in quotes, and the rest."""
+    if quoted := re.match(r'"((?:[^"\\]|\\.)*)"(?=\s|$)', text, re.DOTALL):
+        return re.sub(r"\\(.)", r"\1", quoted[1], flags=re.DOTALL), text[quoted.end() :]
+    value, _, rest = text.partition(" ")
+    return value, rest
 
 
 async def keep_said(shell: Shell, text: str, kind: str, options: dict[str, Any]) -> Reply:
@@ -67,10 +78,9 @@ def say_kept(shell: Shell, kept: Kept, text: str = "") -> Reply:
 
 
 def changed(shell: Shell, reply: Reply) -> Reply:
-    """The prompt follows what the user changed. Trouble with that is said at the next turn."""
-    if shell.session.background:
-        shell.session.remind(anew=True)
-    return reply
+    """The prompt follows what the user changed. Trouble with that is said too."""
+    notices = shell.session.remind(anew=True) if shell.session.background else []
+    return reply._replace(text="\n".join([*(notice.text for notice in notices), reply.text])) if notices else reply
 
 
 def said_where(shell: Shell) -> dict[str, Any]:
@@ -123,7 +133,11 @@ def read_ids(words: str) -> list[int]:
 def waiting_ids(shell: Shell, words: str) -> list[int]:
     if words.strip() == "all":
         return [row.id for row in shell.memory.waiting.state().newest()]
-    return read_ids(words)
+    state, ids = shell.memory.waiting.state(), list(dict.fromkeys(read_ids(words)))
+    missing = [id for id in ids if not state.shows(id)]
+    if missing:
+        raise NotFound(f"nothing with the number {missing[0]} waits; :memory pending lists what does")
+    return ids
 
 
 def read_records(data: bytes) -> Iterable[dict[str, Any] | None]:

@@ -28,7 +28,7 @@ GRAMMAR = r"""root ::= line{0,10}
 line ::= ("fact" | "pref" | "context") ": " [^\n:]{3,200} "\n"
 """
 
-_LINE = r"(?i)^\s*(?:[-*•]\s*)?[*_`]*(fact|pref|context)[*_`]*\s*:\s*[*_`]*\s*(\S.*)$"
+_LINE = r"(?i)^(?:[-*•]\s*)?[*_`]*(fact|pref|context)[*_`]*\s*:\s*[*_`]*\s*(\S.*)$"
 
 
 class Candidate(NamedTuple):
@@ -73,7 +73,7 @@ def read_candidates(answer: str) -> list[Candidate]:
     """The candidates in a model's answer; lines of another form are passed over, and so is what is said twice."""
     found: dict[str, Candidate] = {}
     for line in answer.splitlines():
-        match = re.match(_LINE, line)
+        match = re.match(_LINE, line.strip())  # blanks at its end would be tried in every way there is
         if match and len(found) < MOST:
             content = one_line(match[2].strip("*_` "), _LONGEST)
             if len(content) > 2:

@@ -90,6 +90,6 @@ def targets(record: dict[str, Any]) -> list[int]:
     """The ids that a record hides: the target of a tombstone, or what an item supersedes."""
     if record.get("kind") == FORGET:
         target = record.get("target")
-        return [target] if isinstance(target, int) else []
+        return [target] if isinstance(target, int) and valid_id(target) else []
     older = record.get("supersedes")
-    return [id for id in older if isinstance(id, int)] if isinstance(older, list) else []
+    return [id for id in older if isinstance(id, int) and valid_id(id)] if isinstance(older, list) else []

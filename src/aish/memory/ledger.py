@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aish.memory.entries import checked, fold_number, folded, quick_item, read_item
+from aish.memory.entries import checked, fold_number, folded, quick_item, read_item, valid_id
 from aish.memory.snapshot import Snapshot, Stamp
 from aish.memory.state import Row, State
 from aish.storage.lines import LineFile, Record, Writer, decode
@@ -61,6 +61,7 @@ class Ledger:
         self._lines = LineFile(path, first=lambda: {"meta": _meta()}, keep_open=True)
         self._state: State | None = None
         self._seen: Stamp | None = None
+        self._guessed = False  # that others have only appended since: good enough to write, not to vouch for
 
     def hold(self) -> None:
         """Keep other writers out until `close`. Raises `StoreTrouble`."""
@@ -68,12 +69,10 @@ class Ledger:
 
     def close(self) -> None:
         """Let go of the file, and leave a snapshot for the next who opens it."""
-        if self._state and len(self._state.fresh) > max(_TAIL, self._state.lines // 400):
+        if self._state and len(self._state.fresh) > max(_TAIL, self._state.lines // 400) and self._is_current():
             self._write_snapshot(self._state)
         self._lines.close()
-        if self._state:
-            self._state.base.close()
-            self._state = None
+        self._drop()
 
     # Reading
 
@@ -82,8 +81,8 @@ class Ledger:
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):  # what stands in the way is said when something is written
-            self._state, self._seen = State(), None
-            return self._state
+            self._drop()
+            return State()
         except OSError as error:
             raise self._trouble(error) from error
         try:
@@ -125,7 +124,7 @@ class Ledger:
         """The active items as they were at that time, newest first."""
         state, records, offset = State(), [], 0
         for record in self._lines.read():
-            if "meta" in record or read_time(str(record.get("ts", ""))) <= time:
+            if read_time(str(record.get("ts", ""))) <= time:
                 state.take(record, offset)
                 records.append(record)
                 offset += 1
@@ -167,6 +166,7 @@ class Ledger:
         """Write records as one change, each with its id and time. They are made while nobody else can write."""
         with self._changing() as (writer, state):
             records = changes()
+            state = self._state or state  # they may have read the file more closely than we did
             group = {"change": state.last_id + 1} if len(records) > 1 else {}
             return [self._write(writer, state, {**fields, **group}) for fields in records]
 
@@ -174,7 +174,7 @@ class Ledger:
         """Change lines in place, for a purge. The index, which may quote them, goes first."""
         if self._index:
             self._index.unlink(missing_ok=True)
-        self._state = self._seen = None
+        self._drop()
         return self._lines.rewrite(change)
 
     def tidy(self) -> None:
@@ -187,17 +187,20 @@ class Ledger:
     def _changing(self) -> Iterator[tuple[Writer, State]]:
         done = False
         try:
-            with self._lines.writing(waiting=self._read) as writer:
-                state = self._read(writer.fd, writer.found if writer.size == writer.found.st_size else None)
+            with self._lines.writing(waiting=self._read_on) as writer:
+                state = self._read_on(writer.fd, writer.found if writer.size == writer.found.st_size else None)
                 yield writer, state
                 self._seen = _stamp(os.fstat(writer.fd))  # while nobody else can have written
-                state.base.set_stamp(self._seen)
+                if not self._guessed:
+                    state.base.set_stamp(self._seen)
             done = True
         finally:
             if not done:
-                self._state = self._seen = None  # nothing is trusted after a failure
+                self._drop()  # nothing is trusted after a failure
 
     def _write(self, writer: Writer, state: State, fields: Fields, fold: int | None = None) -> Record:
+        if not valid_id(state.last_id + 1):
+            raise StoreTrouble(f"cannot write {self.path}: the id {state.last_id} in it is the last there is")
         record = {"id": state.last_id + 1, "ts": stamp(self._now()), **fields}
         state.take_written(record, writer.write(record), fold)
         return record
@@ -208,19 +211,31 @@ class Ledger:
 
     # The file and its index
 
+    def _read_on(self, fd: int, found: os.stat_result | None = None) -> State:
+        """The state of the open file for one who is in a hurry: where it ends as before, others have only appended."""
+        now, state, seen = _stamp(found or os.fstat(fd)), self._state, self._seen
+        if state is None or seen is None:
+            return self._read(fd, found)
+        if now == seen:
+            return state
+        if now[0] != seen[0] or now[1] <= state.size or state.unended or not _ends_so(fd, state):
+            return self._read(fd, found)
+        self._guessed = True
+        return self._catch_up(fd, state, now)
+
     def _read(self, fd: int, found: os.stat_result | None = None) -> State:
         """The state of the open file: what is known already, and what came since."""
         now = _stamp(found or os.fstat(fd))
-        if self._state and now == self._seen:
+        if self._state and now == self._seen and not self._guessed:
             return self._state
         state = self._state or self._from_snapshot()
-        grown = self._state is not None and self._seen is not None and now[0] == self._seen[0] and now[1] > state.size
-        ours = (grown and _ends_so(fd, state)) or (
-            now[1] >= state.size and (state.base.stamp == now or _crc(fd, state.size) == state.crc)
-        )
-        if not ours:
+        if state.unended or now[1] < state.size or not _unchanged(fd, state, now):
             state.base.close()
             state = State()  # somebody edited what we had read
+        self._guessed = False
+        return self._catch_up(fd, state, now)
+
+    def _catch_up(self, fd: int, state: State, now: Stamp) -> State:
         whole = now[1]
         while state.size < whole:
             data = os.pread(fd, min(_BLOCK, whole - state.size), state.size)
@@ -234,11 +249,25 @@ class Ledger:
             if self._progress and whole > 8 * _BLOCK:
                 self._progress(state.size, whole)
         self._state, self._seen = state, now
+        if self._guessed:
+            return state
         if len(state.fresh) > 8 * max(_TAIL, state.lines // 400):
             self._write_snapshot(state)
         else:
             state.base.set_stamp(now)
         return self._state
+
+    def _is_current(self) -> bool:
+        """Is the file as we saw it last? What was read before a purge must not come back as an index."""
+        try:
+            return not self._guessed and _stamp(self.path.stat()) == self._seen
+        except OSError:
+            return False
+
+    def _drop(self) -> None:
+        if self._state:
+            self._state.base.close()
+        self._state, self._seen, self._guessed = None, None, False
 
     def _from_snapshot(self) -> State:
         return State(Snapshot.load(self._index) if self._index else None)
@@ -298,8 +327,13 @@ def _ends_so(fd: int, state: State) -> bool:
     return bool(state.tail) and os.pread(fd, len(state.tail), state.size - len(state.tail)) == state.tail
 
 
-def _crc(fd: int, size: int) -> int:
-    crc, done = 0, 0
+def _unchanged(fd: int, state: State, now: Stamp) -> bool:
+    """Is what we read still there? The stamp vouches for what the snapshot covers, and for nothing after it."""
+    covered = state.base.stamp == now
+    return _crc(fd, state.size, *((state.base.size, state.base.crc) if covered else (0, 0))) == state.crc
+
+
+def _crc(fd: int, size: int, done: int = 0, crc: int = 0) -> int:
     while done < size:
         data = os.pread(fd, min(_BLOCK, size - done), done)
         if not data:

@@ -55,7 +55,7 @@ def _said(shelf: Shelf, item: Item) -> str:
     try:
         entries = shelf.open(str(conversation)).entries()
         turn = next((entry.turn for entry in entries if entry.number == number), None)
-    except StoreTrouble:
+    except (StoreTrouble, ValueError):  # the latter: a name that no file can have
         turn = None
     return f"{conversation}, turn {number}" + (f": {one_line(turn.content, 60)}" if turn else "")
 

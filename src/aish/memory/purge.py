@@ -3,6 +3,7 @@
 The ledger comes last: as long as it has the words, a purge that was interrupted can be repeated.
 """
 
+import fcntl
 import os
 import re
 import unicodedata
@@ -19,6 +20,8 @@ from aish.values.errors import StoreTrouble
 GONE = "[purged]"
 _FIXED = {"kind", "role", "ts", "state", "crc", "n", "id"}  # fields that no user writes
 _SHORT = 8
+_LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # where blanks end words
+_BEFORE = rf"(?:(?<!{_LETTER})|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{{4}}))"  # an escape ends in a letter, but is none
 
 
 class Erased(NamedTuple):
@@ -38,22 +41,27 @@ def pattern_of(phrases: Iterable[str]) -> re.Pattern[str]:
 
 def _form(phrase: str) -> str:
     words = [("".join(_letter(letter) for letter in word)) for word in phrase.split()]
-    text = r"(?:\s|\\+[nrt]|\\+u00[aA]0)+".join(words)
+    text = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)+".join(words)  # the last: how typed lines are kept
     flat = phrase.strip()
     if len(words) == 1 and len(flat) < _SHORT:  # or `cat` would go from `concatenate`
-        return (r"(?<!\w)" if flat[0].isalnum() else "") + text + (r"(?!\w)" if flat[-1].isalnum() else "")
+        before = _BEFORE if re.match(_LETTER, flat[0]) else ""
+        return before + text + (f"(?!{_LETTER})" if re.match(_LETTER, flat[-1]) else "")
     return text
 
 
 def _letter(letter: str) -> str:
     ways = {letter, letter.lower(), letter.upper(), letter.casefold()}
-    ways |= {f"\\u{ord(one):04x}" for one in set(ways) if len(one) == 1 and not one.isascii() and ord(one) < 0x10000}
-    if letter in '"\\':
-        return r"\\*" + re.escape(letter)
-    if len(ways) == 1:
-        return re.escape(letter)
-    escaped = (rf"\\+{re.escape(way[1:])}" if way.startswith("\\u") else re.escape(way) for way in sorted(ways))
-    return f"(?:{'|'.join(escaped)})"
+    ways |= {"ς"} if "σ" in ways else set()
+    texts = {rf"\\*{re.escape(one)}" if one in '"\\/' else re.escape(one) for one in ways}
+    texts |= {_escaped(one) for one in ways if len(one) == 1 and not (one.isascii() and one.isalnum())}
+    return f"(?:{'|'.join(sorted(texts))})"
+
+
+def _escaped(letter: str) -> str:
+    """The letter as JSON may write it, whatever the case of the digits; beyond 16 bits it takes two escapes."""
+    digits = letter.encode("utf-16-be", "surrogatepass").hex()
+    either = [f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in digits]
+    return "".join(rf"\\+u{''.join(either[place : place + 4])}" for place in range(0, len(either), 4))
 
 
 class Eraser:
@@ -118,7 +126,10 @@ class Eraser:
             case list():
                 return [self._clean_value(one) for one in value]
             case dict():
-                return {key: one if key in _FIXED else self._clean_value(one) for key, one in value.items()}
+                return {
+                    key if key in _FIXED else self.clean(key): one if key in _FIXED else self._clean_value(one)
+                    for key, one in value.items()
+                }
         return value
 
 
@@ -146,8 +157,20 @@ def purge_files(
             path.unlink(missing_ok=True)  # left by a program that was killed while it replaced a file
         elif path.suffix == ".live":  # what a killed program had shown belongs to its journal, which comes after it
             Journal(path.parent, path.stem).recover(now())
-            busy = busy or (path.exists() and eraser.found_in(path.read_text("utf-8", "replace")))
+            busy = busy or (_in_use(path) and eraser.found_in(path.read_text("utf-8", "replace")))
     for path in list(files_below(directories, leave)):
-        count += path.suffix != ".live" and eraser.clean_file(path)
+        count += not (path.suffix == ".live" and _in_use(path)) and eraser.clean_file(path)
         count += path.suffix == ".jsonl" and any(map(eraser.clean_file, torn_files([path])))  # perhaps made just now
     return count, busy
+
+
+def _in_use(path: Path) -> bool:
+    """Is another program giving an answer into this file?"""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False

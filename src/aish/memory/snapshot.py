@@ -37,6 +37,7 @@ class Snapshot:
         self._fd = fd
         self.size, self.crc, self.last_id, self._rows, self._order, self._hidden = sizes
         self.lines = int(extra.get("lines", 0))
+        self.unended = bool(extra.get("unended"))
         self.damaged = int(extra.get("damaged", 0))
         self.problems = [str(problem) for problem in extra.get("problems", ())]
         self.purged = {str(seal) for seal in extra.get("purged", ())}

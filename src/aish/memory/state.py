@@ -40,6 +40,7 @@ class State:
         self.crc = self.base.crc
         self.tail = b""  # the last bytes, as far as they came after the snapshot
         self.lines = self.base.lines
+        self.unended = self.base.unended  # the last line was whole but for its end
         self.damaged = self.base.damaged
         self.last_id = self.base.last_id
         self.problems = list(self.base.problems)
@@ -57,10 +58,11 @@ class State:
             end = data.find(b"\n", start) + 1
             line = data[start : end or size]
             item = quick_item(line)
+            written = bool(line.strip())
             if item:
                 self.lines += 1
                 self._take_item(item, offset + start)
-            elif line.strip():
+            elif written:
                 record = decode(line)
                 if not end and record is None:
                     break  # somebody is writing it
@@ -69,6 +71,9 @@ class State:
                     self.damaged += 1
                 else:
                     self.take(record, offset + start)
+            elif end and not self.unended:
+                self.lines += 1  # empty, but an editor counts it
+            self.unended = written and not end
             start = end or size
         self._grow(data[:start])
 
@@ -166,6 +171,7 @@ class State:
             last_id=self.last_id,
             extra={
                 "lines": self.lines,
+                "unended": self.unended,
                 "damaged": self.damaged,
                 "problems": self.problems,
                 "purged": sorted(self.purged),

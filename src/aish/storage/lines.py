@@ -73,9 +73,12 @@ class LineFile:
         self._keep_open = keep_open
         self._fd: int | None = None
         self._holding = False  # this process keeps everyone else out
+        self._replaced: int | None = None  # the new file, until the old one can be let go
 
     def hold(self) -> None:
         """Keep all other writers out until `close`. Raises `StoreTrouble`, also if this process holds it already."""
+        if self._holding:
+            raise StoreTrouble(f"{self.path.name} held by another aish process")
         self._fd, _ = self._open(wait=0.0)
         self._holding = True
 
@@ -96,7 +99,7 @@ class LineFile:
 
         `waiting` is called with the open file while others hold it, so that the time is not lost.
         """
-        fd, found = (self._fd, os.fstat(self._fd)) if self._holding and self._fd is not None else self._open(waiting)
+        fd, found = self._open(waiting)
         done = False
         try:
             writer = Writer(fd, self.path, found)
@@ -117,9 +120,11 @@ class LineFile:
 
     def _leave(self, fd: int, *, whole: bool) -> None:
         """Let others write. After a failure nothing is trusted, so the file is opened anew the next time."""
+        if self._replaced is not None:  # nobody keeps the old file, or what was erased would stay on the disk
+            os.close(fd)
+            fd, self._replaced = self._replaced, None
         if self._holding:
-            if fd != self._fd:
-                os.close(fd)  # it was replaced
+            self._fd = fd
         elif self._keep_open and whole:
             fcntl.flock(fd, fcntl.LOCK_UN)
             self._fd = fd
@@ -146,18 +151,14 @@ class LineFile:
                 try:
                     _write_all(fd, b"".join(changed))
                     os.fsync(fd)
-                    if self._holding:  # whoever keeps the others out keeps them out of the new file too
-                        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who keeps others out keeps them out of this one
                     name.replace(self.path)
                 except BaseException:  # whatever it was, the half file must go
                     name.unlink(missing_ok=True)
                     os.close(fd)
                     raise
+                self._replaced = fd
                 sync_directory(self.path.parent)
-                if self._holding:
-                    self._fd = fd  # the old one is closed by `writing`
-                else:
-                    os.close(fd)
             return count
 
     def _open(
@@ -166,7 +167,7 @@ class LineFile:
         """The file, open and locked, and how it is. One that was replaced while we waited is opened again."""
         try:
             while True:
-                fd, self._fd = self._opened() if self._fd is None else self._fd, None
+                fd, self._fd = self._opened() if self._fd is None else self._fd, None  # what we hold, we lock again
                 try:
                     _lock(fd, self.path, wait, waiting)
                     ours, there = os.fstat(fd), self.path.stat()
@@ -297,14 +298,18 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
+def _opener(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe in its place must not keep us waiting
+
+
 def _forwards(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_opener) as file:
         yield from file
 
 
 def _backwards(path: Path) -> Iterator[bytes]:
     """The lines of a file from its end, without newlines, block by block."""
-    with path.open("rb") as file:
+    with open(path, "rb", opener=_opener) as file:
         position = file.seek(0, os.SEEK_END)
         rest: list[bytes] = []  # pieces of the line that is still open at its front, last piece first
         ended = False

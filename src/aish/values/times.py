@@ -38,7 +38,11 @@ def age(time: datetime, now: datetime) -> str:
 
 def local(time: datetime) -> str:
     """A moment on the user's clock, to the minute."""
-    return time.astimezone().isoformat(" ", "minutes")[:16]
+    try:
+        time = time.astimezone()
+    except (ValueError, OverflowError):
+        pass  # the ends of the calendar do not exist everywhere on earth
+    return time.isoformat(" ", "minutes")[:16]
 
 
 def local_stamp(ts: str) -> str:
@@ -69,12 +73,13 @@ def read_moment(words: str, now: datetime) -> datetime:
         if ago := re.fullmatch(_AGO, text):
             return now - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
         time = datetime.fromisoformat(text.upper().replace(" UTC", "Z"))
-        if re.fullmatch(r"\d{4}-?\d{2}-?\d{2}", text):
-            return _end_of(time.astimezone())
+        if re.fullmatch(r"\d{4}-?\d{2}-?\d{2}|\d{4}-?w\d{2}-?\d", text):
+            return _end_of(time)
         return time.astimezone(UTC)
     except (ValueError, OverflowError):
         raise BadUsage(f"{words!r} is no date; try 2026-11-15, 2026-11-15 18:30, yesterday or 3 days ago") from None
 
 
 def _end_of(day: datetime) -> datetime:
-    return day.replace(hour=23, minute=59, second=59, microsecond=999999).astimezone(UTC)
+    """The end of a day on the user's clock, which may be set forward or back on that day."""
+    return day.replace(hour=23, minute=59, second=59, microsecond=999999, tzinfo=None).astimezone(UTC)

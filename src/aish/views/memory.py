@@ -45,9 +45,10 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     options = parser.parse_intermixed_args(arguments)
     if options.verb not in verbs:
         raise BadUsage(f"there is no verb {options.verb!r}; there are: {', '.join(verbs)}")
-    given = [f"--{name} {value}" for name in _VALUES for value in getattr(options, name)]
+    given = [f"--{name} {_quoted(value)}" for name in _VALUES for value in getattr(options, name)]
     given += [f"--{name}" for name in _FLAGS if getattr(options, name)]
-    text = sys.stdin.buffer.read().decode("utf-8", "replace") if options.words == ["-"] else " ".join(options.words)
+    text = _text(options.verb, options.words)
+    given += ["--"] if text.startswith("--") else []
     screen = Screen(program.settings.view.color)
     shell = _shell(program, screen)
     handler = _propose if options.verb == "summarize" else verbs[options.verb].run
@@ -59,6 +60,21 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     else:
         screen.say(reply)
     return OK if reply.found else NOTHING
+
+
+def _quoted(value: str) -> str:
+    """The value of an option as one word; what is missing stays missing."""
+    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"' if value else ""
+
+
+def _text(verb: str, words: list[str]) -> str:
+    """The words; a last `-` stands for what is piped in, or for the pipe itself where a file is named."""
+    if words[-1:] != ["-"]:
+        return " ".join(words)
+    if verb in ("import", "export"):
+        return "/dev/stdin" if verb == "import" else ""
+    return " ".join([*words[:-1], sys.stdin.buffer.read().decode("utf-8", "replace")])
 
 
 async def _closing(program: Program, work: Coroutine[Any, Any, str | Reply], replies: list[Reply]) -> None:

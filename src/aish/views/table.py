@@ -11,26 +11,29 @@ from aish.values.text import for_terminal
 
 _MOST_LINES = 6  # of one cell
 _LEAST = 24  # columns that the wide cell needs; below, other columns go
+_LITTLE = 8  # below, also the first
 
 
 def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
     """The lines of a table with their styles. Without a width nothing is cut or wrapped.
 
-    In a narrow window the columns after the wide one go first, then those before it but for the first.
+    In a narrow window the columns after the wide one go first, then those before it, the first one last.
     """
     rows = table.rows
     measure: Callable[[str], int] = len
     if not _plain("".join(map("".join, rows))):
         rows, measure = [tuple(map(_flat, row)) for row in rows], _width
-    sizes = [max(len(head), *map(measure, column)) for head, *column in zip(table.head, *rows, strict=True)]
+    sizes = [max([len(head), *map(measure, column)]) for head, *column in zip(table.head, *rows, strict=True)]
     shown = list(range(len(table.head)))
     if width is not None:
         for place in [*reversed(range(table.wide + 1, len(sizes))), *reversed(range(1, table.wide))]:
             if width - sum(sizes[one] + 2 for one in shown if one != table.wide) < _LEAST and place in shown:
                 shown.remove(place)
-        room = max(width - sum(sizes[one] + 2 for one in shown if one != table.wide), 8)
+        room = width - sum(sizes[one] + 2 for one in shown if one != table.wide)
+        if room < _LITTLE:
+            shown, room = [table.wide], width
         sizes[table.wide] = min(sizes[table.wide], room)
-    yield "  ".join(_pad(table.head[one], sizes[one]) for one in shown).rstrip(), "dim"
+    yield "  ".join(_pad(table.head[one][: sizes[one]], sizes[one]) for one in shown).rstrip(), "dim"
     if width is None and measure is len:  # a long list, as programs read it
         whole = "  ".join(f"{{:<{size}}}" for size in sizes).format
         yield from ((whole(*row).rstrip(), style) for row, style in zip(rows, table.styles, strict=True))

@@ -1,0 +1,153 @@
+"""What happened to memory: the log of changes, and how the last one is taken back.
+
+Undoing appends. What undoes a change says so (`undoes`), and many records can be one change (`change`).
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from aish.memory.entries import read_item, targets
+from aish.memory.ledger import Ledger
+from aish.storage.lines import Record
+from aish.values.errors import NotFound
+from aish.values.items import FORGET, Item
+
+OWN = {"id", "ts", "crc", "change", "undoes", "restores", "supersedes"}  # not part of what an item says
+SUPERSEDED = "superseded"  # why an item stays hidden when the one that took its place is purged
+
+
+class Change(NamedTuple):
+    """One line of the log: what happened to memory, and when."""
+
+    id: int
+    ts: str
+    what: str
+    text: str
+
+
+def log(ledger: Ledger) -> Iterator[Change]:
+    """Every change, the newest first."""
+    for record in ledger.records_back():
+        change = _change(ledger, record)
+        if change:
+            yield change
+
+
+def undo(ledger: Ledger) -> str:
+    """Take the last change back that was not taken back yet, and say what it was. Raises `NotFound`."""
+    said = ""
+
+    def changes() -> list[dict[str, Any]]:
+        nonlocal said
+        group, copies = _last_change(ledger)
+        change = _change(ledger, group[-1])
+        said = f"{change.what} {change.text}" if change else "a change"
+        if len(group) > 1:
+            said += f" and {len(group) - 1} more"
+        number = _number(group[-1])
+        undone = [fields for record in group if (fields := _opposite(ledger, record, copies))]
+        return [{**fields, "undoes": number} for fields in undone or [{"kind": FORGET, "target": 0}]]
+
+    ledger.apply(changes)
+    return said
+
+
+def _opposite(ledger: Ledger, record: Record, copies: dict[int, int]) -> dict[str, Any] | None:
+    """What takes a record back, or None if nothing is left to take back."""
+    if record["kind"] == FORGET:
+        old = next((ledger.get(id) for id in targets(record)), None)
+        return {**_saying(old.record), "restores": old.id} if old else None
+    state = ledger.state()
+    shown = next((id for id in _copies(record["id"], copies) if state.shows(id)), None)
+    older = _before(ledger, record)
+    if older:
+        return {**_saying(older.record), "restores": older.id, "supersedes": [shown or record["id"]]}
+    return {"kind": FORGET, "target": shown} if shown else None
+
+
+def _last_change(ledger: Ledger) -> tuple[list[Record], dict[int, int]]:
+    """The records of the last change that was not undone, newest first, and which item is a copy of which."""
+    undone: set[int] = set()
+    copies: dict[int, int] = {}
+    group: list[Record] = []
+    for record in ledger.records_back():
+        id = record.get("id")
+        if not isinstance(id, int):
+            continue
+        if group and _number(record) != _number(group[0]):
+            break
+        if isinstance(record.get("restores"), int):
+            copies.setdefault(record["restores"], id)
+        if isinstance(record.get("undoes"), int):
+            undone.add(record["undoes"])
+        elif _can_be_undone(record) and _number(record) not in undone:
+            group.append(record)
+    if not group:
+        raise NotFound("there is nothing to undo")
+    return group, copies
+
+
+def _before(ledger: Ledger, record: Record) -> Item | None:
+    """The item that this one took the place of."""
+    ids = targets(record)
+    key = record.get("key")
+    if not ids and isinstance(key, str):
+        for earlier in ledger.records_back():
+            id = earlier.get("id")
+            if earlier.get("key") == key and isinstance(id, int) and id < record["id"]:
+                ids = [id]
+                break
+        if ids and any(r.get("target") == ids[0] and r["id"] < record["id"] for r in _tombstones(ledger)):
+            ids = []  # it was forgotten before, so it does not come back
+    return ledger.get(ids[0]) if ids else None
+
+
+def _tombstones(ledger: Ledger) -> Iterator[Record]:
+    return (r for r in ledger.records_back() if r.get("kind") == FORGET and isinstance(r.get("id"), int))
+
+
+def _change(ledger: Ledger, record: Record) -> Change | None:
+    id, kind = record.get("id"), record.get("kind")
+    if not isinstance(id, int):
+        return None
+    if kind == FORGET:
+        target = record.get("target")
+        what = "purged" if "purged" in record else "undid" if "undoes" in record else record.get("reason", "forgot")
+        old = ledger.get(target) if isinstance(target, int) and target and what != "purged" else None
+        return Change(id, str(record.get("ts", "")), str(what), f"{target}: {old.content}" if old else f"{target}")
+    item = read_item(record)
+    if isinstance(item, str):
+        return None
+    what = "added"
+    if "restores" in record:
+        what = f"restored {record['restores']} as"
+    elif older := targets(record):
+        what = f"edited {older[0]} into"
+    elif item.key:
+        what = "set"
+    return Change(id, item.ts, what, f"{id}: ({item.kind}) {item.content}")
+
+
+def _number(record: Record) -> int:
+    """The change that a record belongs to: many can be one change, and most are one of their own."""
+    change = record.get("change")
+    return change if isinstance(change, int) else int(record["id"])
+
+
+def _can_be_undone(record: Record) -> bool:
+    """A purge is for good, and so is what it left to keep older items hidden."""
+    return "kind" in record and "purged" not in record and record.get("reason") != SUPERSEDED
+
+
+def _saying(record: Record) -> dict[str, Any]:
+    """What a record says, without what only belongs to its own line."""
+    return {name: value for name, value in record.items() if name not in OWN}
+
+
+def _copies(id: int, copies: dict[int, int]) -> Iterator[int]:
+    """The item and everything that restored it, oldest first."""
+    seen = set()
+    while id not in seen:
+        seen.add(id)
+        yield id
+        id = copies.get(id, id)
