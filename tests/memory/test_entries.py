@@ -122,7 +122,10 @@ def test_the_quick_way_is_taken_for_what_is_written_most() -> None:
     """Otherwise it would be dead weight."""
     record = {"id": 1, "ts": "2026-05-01T10:00:00.000Z", "kind": "fact", "content": "grüner Tee", "source": "user"}
 
-    assert quick_item(encode(record)) == read_item(record)
+    line = encode(record)
+    assert quick_item(line) == read_item(record)
+    for place in range(len(line) - 1):  # and it sees damage in any place
+        assert quick_item(line[:place] + bytes([line[place] ^ 1]) + line[place + 1 :]) is None, place
 
 
 @pytest.mark.parametrize(("given", "kept"), [("  a b \n", "a b"), ("a\r\nb", "a\nb"), ("a\x1b[2Jb", "a␛[2Jb")])

@@ -93,7 +93,7 @@ async def forget(shell: Shell, words: str) -> Reply:
     The line stays in the file, and `:memory undo` brings it back. `:memory purge ID` erases it for good.
     """
     memory = shell.memory
-    items = [memory.ledger.active(id) for id in read_ids(words)]
+    items = [memory.ledger.active(id) for id in dict.fromkeys(read_ids(words))]
     gone = memory.forget(item.id for item in items)
     text = "\n".join(f"forgotten (id {item.id}): {one_line(item.content, 60)}" for item in items if item.id in gone)
     return changed(shell, Reply(text or "nothing was changed", data={"forgotten": gone}, found=bool(gone)))

@@ -127,6 +127,6 @@ async def import_items(shell: Shell, words: str) -> Reply:
     bad = sum(record is None for record in records)
     whole = ({"kind": "fact", **record} for record in records if record is not None)
     new, known, refused = shell.memory.take_in(whole, trusted=bool(options.get("trust")))
-    where = "came in" if options.get("trust") else "wait for your yes (:memory pending)"
+    where = "taken in" if options.get("trust") else "now waiting for your yes (:memory pending)"
     text = f"{counted(new, 'item')} {where}, {known} known already, {bad + refused} could not be taken"
     return changed(shell, Reply(text, data={"new": new, "known": known, "refused": bad + refused}, found=new > 0))

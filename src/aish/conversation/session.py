@@ -102,7 +102,7 @@ class Session:
         try:
             memory, trouble = self.open_memory()
             notices = self.say_once("memory held", trouble) if trouble else []
-            if options.prune_older_than_days is not None and not anew:
+            if options.prune_older_than_days and not anew:
                 notices += self._prune(memory, options.prune_older_than_days)
             if options.inject_max_chars:
                 self.background = background_block(memory.ledger.items(), options.inject_max_chars)

@@ -46,6 +46,7 @@ def undo(ledger: Ledger) -> str:
             said += f" and {len(group) - 1} more"
         number = _number(group[-1])
         undone = [fields for record in group if (fields := _opposite(ledger, record, copies))]
+        said += "" if undone else " (nothing was left of it)"
         return [{**fields, "undoes": number} for fields in undone or [{"kind": FORGET, "target": 0}]]
 
     ledger.apply(changes)

@@ -15,7 +15,7 @@ from aish.memory.masks import Masks
 from aish.memory.purge import Erased, Eraser, purge_files, torn_files
 from aish.storage.lines import Record
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
-from aish.values.items import FORGET, Item
+from aish.values.items import FORGET, Item, stamp
 from aish.values.text import for_keeping
 
 _CODES = {"source", "origin", "conversation"}  # set by the program
@@ -124,15 +124,17 @@ class Memory:
         records = list(records)
         gone = {id for record in records for id in targets(record)}
         for record in records:
-            if record.get("id") in gone:  # forgotten or superseded where it comes from
+            if isinstance(record.get("id"), int) and record["id"] in gone:  # forgotten or superseded over there
                 continue
             item = read_item({"id": 1, **record})
             if isinstance(item, str):
                 refused += record.get("kind") != FORGET and "meta" not in record
                 continue
             fields = {name: value for name, value in record.items() if name not in OWN | {"kind", "content"}}
-            if not trusted:
-                fields |= {"source": "import", "origin": "import", "confirmed": False}
+            if trusted:
+                fields["ts"] = stamp(item.time)  # a copy of a memory has its times too
+            else:
+                fields |= {"source": "import", "origin": "import", "confirmed": None}
             try:
                 keep = self._keep if trusted else self._let_wait
                 kept = keep(item.content, item.kind, fields)  # no name of theirs is an argument of ours
@@ -213,7 +215,7 @@ class Memory:
                 value = for_keeping(self.masks.text(value))
             elif isinstance(value, list | tuple):
                 value = [for_keeping(self.masks.text(one)) if isinstance(one, str) else one for one in value]
-            if value:
+            if value not in (None, "", []):
                 masked[name] = value
         return masked
 

@@ -277,14 +277,15 @@ class Ledger:
         if self._index is None or self._seen is None:
             return
         try:
-            Snapshot.write(self._index, state.snapshot())
+            Snapshot.write(self._index, state.snapshot(self._seen))
         except StoreTrouble:
             return
         fresh = Snapshot.load(self._index)
-        if fresh:
-            fresh.set_stamp(self._seen)
+        if fresh and (fresh.size, fresh.crc) == (state.size, state.crc):
             state.base.close()
             self._state = State(fresh)
+        elif fresh:
+            fresh.close()  # somebody else's, who was faster
 
     def _items(self, rows: Iterable[Row]) -> Iterator[Item]:
         """The items of these rows. What changed under us is left out."""

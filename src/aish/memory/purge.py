@@ -20,6 +20,7 @@ from aish.values.errors import StoreTrouble
 GONE = "[purged]"
 _FIXED = {"kind", "role", "ts", "state", "crc", "n", "id"}  # fields that no user writes
 _SHORT = 8
+_BLANK = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)"  # the last: how typed lines are kept
 _LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # where blanks end words
 _BEFORE = rf"(?:(?<!{_LETTER})|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{{4}}))"  # an escape ends in a letter, but is none
 
@@ -40,8 +41,11 @@ def pattern_of(phrases: Iterable[str]) -> re.Pattern[str]:
 
 
 def _form(phrase: str) -> str:
-    words = [("".join(_letter(letter) for letter in word)) for word in phrase.split()]
-    text = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)+".join(words)  # the last: how typed lines are kept
+    raw = phrase.split()
+    words = ["".join(_letter(letter) for letter in word) for word in raw]
+    text = words[0]
+    for place, word in enumerate(words[1:], start=1):  # who typed `key=value` has an item `key = value`
+        text += _BLANK + ("*" if "=" in raw[place - 1 : place + 1] else "+") + word
     flat = phrase.strip()
     if len(words) == 1 and len(flat) < _SHORT:  # or `cat` would go from `concatenate`
         before = _BEFORE if re.match(_LETTER, flat[0]) else ""

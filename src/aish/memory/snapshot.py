@@ -73,6 +73,7 @@ class Snapshot:
         size: int,
         crc: int,
         last_id: int,
+        stamp: Stamp,
         extra: Mapping[str, Any],
     ) -> bytes:
         """The bytes of a snapshot. `rows` are by id, `order` is the newest first."""
@@ -82,12 +83,12 @@ class Snapshot:
         more = json.dumps(extra).encode()
         counts = (len(columns[0]) // 4, len(columns[1]) // 4, len(columns[2]))
         head = _HEAD.pack(_MAGIC, _VERSION, size, crc, last_id, *counts, len(more))
-        return b"".join((head, bytes(_STAMP.size), *(column.tobytes() for column in columns), more))
+        return b"".join((head, _STAMP.pack(*stamp), *(column.tobytes() for column in columns), more))
 
     @staticmethod
     def write(path: Path, content: bytes) -> None:
         """Put a snapshot in its place. Raises `StoreTrouble`."""
-        replace_file(path, content, sync=False)
+        replace_file(path, content)  # synced: what a power cut left of it must not be believed
 
     @property
     def stamp(self) -> Stamp | None:

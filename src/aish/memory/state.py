@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from aish.memory.entries import fold_number, folded, quick_item, read_item, targets, valid_id
-from aish.memory.snapshot import Snapshot
+from aish.memory.snapshot import Snapshot, Stamp
 from aish.storage.lines import decode
 from aish.values.items import FORGET, Item, read_time
 
@@ -158,8 +158,8 @@ class State:
                 yield row
         yield from ours[place:]
 
-    def snapshot(self) -> bytes:
-        """All of this as a snapshot, ready to be written."""
+    def snapshot(self, stamp: Stamp) -> bytes:
+        """All of this as a snapshot of the file that has this stamp, ready to be written."""
         rows = [*self.base.rows(), *self.fresh]
         rows.sort()
         return Snapshot.encode(
@@ -169,6 +169,7 @@ class State:
             size=self.size,
             crc=self.crc,
             last_id=self.last_id,
+            stamp=stamp,
             extra={
                 "lines": self.lines,
                 "unended": self.unended,

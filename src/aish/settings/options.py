@@ -85,7 +85,7 @@ class Memory(Section):
     propose: bool = option(True, "Let the model propose items with a tool; they wait in :memory pending.")
     summarizer_model: str = option("", "The preset that looks for what is worth keeping; unset: the one that answers.")
     summarize_on_quit: bool = option(False, "Look for it when the shell is left; what is found waits for your yes.")
-    prune_older_than_days: int | None = option(None, "Forget items older than this at the start; unset: never.")
+    prune_older_than_days: int | None = option(None, "Forget items older than this at the start; unset or 0: never.")
     allow_duplicates: bool = option(False, "Keep an item that is known already.")
 
 

@@ -1,0 +1,375 @@
+"""The life of something remembered, told from the outside: from the first word of it to the last byte."""
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_server import FakeServer, Say, sse
+from terminal import CTRL_D, Terminal
+from world import AISH, Ran, World
+
+from aish.context.blocks import BACKGROUND_MARK
+from aish.storage.lines import decode, encode
+
+TANDEM = "I ride a green tandem"
+
+
+def serve(world: World, server: FakeServer) -> None:
+    world.configure(
+        f'model = "srv"\n[tokenize]\nuse_endpoint = "false"\n[models.srv]\nendpoint = "{server.url}"\ntools = true\n'
+    )
+
+
+def prompts(server: FakeServer) -> list[str]:
+    """The system prompts that reached the model."""
+    return [asked.json["messages"][0]["content"] for asked in server.chats()]
+
+
+def aish_in(world: World, directory: Path, given: str) -> Ran:
+    directory.mkdir()
+    done = subprocess.run(
+        AISH, input=given.encode(), capture_output=True, env=world.environment(), cwd=directory, timeout=30, check=False
+    )
+    return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def leftovers(world: World, *texts: str) -> list[str]:
+    """Where any of the texts still stands in the home: as it is, in any case, escaped, or with its letters apart."""
+    wanted = [_form(text) for text in texts]
+    found = []
+    for path in sorted(world.home.rglob("*")):
+        if path.is_file() and path != world.places.config_file:
+            data = path.read_bytes()
+            shown = re.sub(r"\\+u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), data.decode("utf-8", "replace"))
+            whole = shown.encode("utf-16", "surrogatepass").decode("utf-16", "replace").lower()
+            flat = " ".join(re.sub(r"\\+[nrt]|\n\+", " ", whole).replace("\\", "").split())
+            bare = " ".join(whole.replace("\\", "").split())
+            found += [f"{path.name}: {form}" for form in wanted if form in flat or form in bare]
+            found += [f"{path.name}: {text}" for text in texts if text.encode().lower() in data.lower()]
+    return found
+
+
+def _form(text: str) -> str:
+    return " ".join(text.lower().replace("\\", "").split())
+
+
+def tool_call(arguments: str) -> Say:
+    """An answer that calls the tool of memory with these arguments, as they are."""
+    call = {"index": 0, "id": "call_1", "function": {"name": "memory_add", "arguments": arguments}}
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]},
+    ]
+    return Say(pieces=[f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks] + [b"data: [DONE]\n\n"])
+
+
+@pytest.mark.proves("M23", "M32", "M40", "M60", "M61")
+def test_a_thing_is_remembered_known_everywhere_forgotten_brought_back_and_erased(world: World) -> None:
+    """The whole way, with a look at what the model is sent, and at every byte that stays behind."""
+    with FakeServer(sse("I see.")) as server:
+        serve(world, server)
+        first = world.aish(given=f"hello\n:remember {TANDEM}\nwhat do I ride?\n:quit\n")
+        second = aish_in(world, world.directory / "elsewhere", "and now?\n:memory list\n:memory forget 1\nstill?\n")
+        third = world.aish(given="gone?\n:memory undo\nback?\n:memory list\n")
+        sent = prompts(server)
+        lines = third.out.splitlines()
+        fourth = world.aish(given="a last time\n:memory purge 3\ny\nwhat do I ride?\n")
+        again = world.aish("memory", "add", "i ride a  GREEN tandem!")
+        doctor = world.aish("doctor")
+
+        assert [ran.code for ran in (first, second, third, fourth)] == [0, 0, 0, 0]
+        assert "remembered (id 1): I ride a green tandem" in first.out
+        block = f"{BACKGROUND_MARK}\n- (fact) {TANDEM}"
+        assert [block in prompt for prompt in sent] == [False, True, True, False, False, True]
+        assert [BACKGROUND_MARK in prompt for prompt in sent] == [False, True, True, False, False, True]
+        assert second.out.splitlines()[2].endswith(f"fact  {TANDEM}  user")
+        assert lines[1] == f"taken back: forgot 1: {TANDEM}"
+        assert lines[-1].split()[0] == "3", "a copy, with an id of its own"
+        assert [BACKGROUND_MARK in prompt for prompt in prompts(server)[6:]] == [True, False]
+        assert (again.code, again.out) == (1, "")
+        assert again.err.startswith("[aish] this was purged, so it is not learned again")
+    assert leftovers(world, TANDEM, "green tandem") == []
+    assert "damaged" not in doctor.out and re.search(r"ok +memory +", doctor.out)
+
+
+HARD = [
+    'the "blue" heron sleeps',
+    "Grüße an Jürgen Weiß",
+    "two\nlines of a poem",
+    "东京都港区芝公园",
+    "the hedgehog 🦔 is called Ida",
+    "C:\\new\\thesis and a/b",
+    "don't tell <anyone> & nobody",
+]
+
+
+def spread(world: World, server: FakeServer, text: str) -> None:
+    """Let a text get everywhere it can: questions, answers, a call of a tool, an item, what waits."""
+    flat = " ".join(text.split())
+    upper = flat.upper() if "ß" not in flat else flat.lower()
+    call = json.dumps({"kind": "fact", "content": f"they say: {text}, so they say"})
+    serve(world, server)
+    server.answers[:] = [sse(f"You said {text} (or {upper})."), tool_call(call), sse("Noted, it waits."), sse("Bye.")]
+    lines = [f"what is {flat}?", f"tell me   more of {flat.replace(' ', '  ')}", ":remember I like rhubarb", "bye"]
+    ran = world.aish(given="\n".join([*lines, f":save about {flat}"]) + "\n")
+    assert ran.code == 0, ran.err
+
+
+@pytest.mark.proves("M61", "M3")
+@pytest.mark.parametrize("text", HARD)
+def test_words_are_erased_wherever_they_were_said_and_all_else_stays(world: World, text: str) -> None:
+    """In any case, with any blanks, escaped once or twice; and the journals can be read as before."""
+    with FakeServer(sse("")) as server:
+        spread(world, server, text)
+        assert len(leftovers(world, text)) >= 3, "it is in the journal, in the names and waits"
+        (journal,) = world.journals()
+        before = [json.loads(line) for line in journal.read_bytes().splitlines()]
+        ran = world.aish("memory", "purge", "--yes", "-", given=text)
+
+    assert ran.code == 0, ran.err
+    assert leftovers(world, text) == []
+    after = [json.loads(line) for line in journal.read_bytes().splitlines()]
+    kept = [(r["n"], r["role"], r["ts"]) for r in before if "n" in r]
+    assert [(r["n"], r["role"], r["ts"]) for r in after if "n" in r] == kept
+    assert after[-1] == before[-1] and after[-1]["content"] == "Bye."
+    assert "[purged]" in after[1]["content"] and after[1]["content"].startswith("what is ")
+    files = sorted(world.places.data.rglob("*.jsonl"))
+    records = {path.name: [decode(line) for line in path.read_bytes().splitlines()] for path in files}
+    assert all(None not in lines for lines in records.values()), "every checksum is right"
+    items = [record and record.get("content") for record in records["memory.jsonl"] + records["memory.pending.jsonl"]]
+    assert [content for content in items if content] == ["I like rhubarb"]
+
+
+def journal_of(world: World, name: str, *contents: str) -> Path:
+    """A journal that was written earlier, a line for each content."""
+    world.places.sessions.mkdir(parents=True, exist_ok=True)
+    path = world.places.sessions / f"{name}.jsonl"
+    records: list[dict[str, Any]] = [{"meta": {"format": 1, "id": name}}]
+    for number, content in enumerate(contents, start=1):
+        role = "user" if number % 2 else "assistant"
+        records.append({"n": number, "ts": "2026-05-04T12:00:00.000Z", "role": role, "content": content})
+    path.write_bytes(b"".join(map(encode, records)))
+    return path
+
+
+@pytest.mark.proves("M61", "M14")
+def test_words_are_erased_from_what_crashes_and_accidents_left(world: World) -> None:
+    """A damaged line, a torn one, an answer that was cut short, a file that a killed program did not finish."""
+    world.script("fine")
+    path = journal_of(world, "20260504-120000-aaaaaaaa", "hello", "the magpie nest is high", "bye", "good bye")
+    lines = path.read_bytes().splitlines(keepends=True)
+    damaged = lines[2].replace(b"high", b"HIGH")
+    path.write_bytes(b"".join([*lines[:2], damaged, *lines[3:]]) + b'{"n":5,"role":"user","content":"Magpie  Nest')
+    torn = path.with_name(path.name + ".torn")
+    torn.write_bytes(b'{"n":9,"role":"user","content":"a magpie\\nnest again, and mo\n')
+    live = journal_of(world, "20260504-130000-bbbbbbbb", "well?").with_suffix(".live")
+    live.write_bytes(b"2\nThe magpie nest, I said, is")
+    unfinished = world.places.data / ".memory.jsonl.99999.tmp"
+    unfinished.write_bytes(b"magpie nest")
+    world.places.state.mkdir(parents=True, exist_ok=True)
+    (world.places.state / "typed").write_bytes(b"\n# 2026-05-04\n+where is the MAGPIE nest?\n\n# later\n+and tea?\n")
+    (world.places.state / "crash.txt").write_bytes(b"\xff\xfe of magpie\tnest")
+    (world.places.indexes).mkdir(parents=True, exist_ok=True)
+    (world.places.indexes / "ledger-00000000").write_bytes(b"\0\1magpie nest\xff")
+
+    ran = world.aish("memory", "purge", "--yes", "magpie", "nest")
+
+    assert ran.code == 0, ran.err
+    assert leftovers(world, "magpie nest") == []
+    assert path.read_bytes().splitlines(keepends=True)[:2] == lines[:2]
+    assert path.read_bytes().splitlines(keepends=True)[3:5] == lines[3:5]
+    assert b"and tea?" in (world.places.state / "typed").read_bytes()
+    assert b"again, and mo" in torn.read_bytes(), "the rest of it stays"
+    assert not live.exists() and not unfinished.exists()
+    recovered = json.loads(live.with_suffix(".jsonl").read_bytes().splitlines()[2])
+    assert recovered["content"] == "The [purged], I said, is" and recovered["state"] == "interrupted"
+
+
+@pytest.mark.proves("M61")
+@pytest.mark.parametrize("before", ["\n", "\t", "—"])
+def test_a_short_word_is_erased_at_the_beginning_of_a_line_too(world: World, before: str) -> None:
+    """In the file it stands after a backslash and a letter, and that letter is no part of it."""
+    world.script("fine")
+    text = f"listen:{before}magpie{before}ends, and concatenate {json.dumps(before)}magpie"
+    journal_of(world, "20260504-120000-aaaaaaaa", text, json.dumps(text))
+
+    world.aish("memory", "purge", "--yes", "magpie")
+
+    assert leftovers(world, "magpie") == []
+
+
+@pytest.mark.proves("M61")
+@pytest.mark.parametrize("text", ["we concatenate strings", "a scat singer", "cats"])
+def test_a_short_word_is_not_taken_out_of_the_middle_of_another(world: World, text: str) -> None:
+    """Or half of what was ever said would be full of holes."""
+    world.script("fine")
+    path = journal_of(world, "20260504-120000-aaaaaaaa", text)
+    before = path.read_bytes()
+
+    assert world.aish("memory", "purge", "--yes", "scat" if "scat" not in text else "cate").code == 0
+    assert path.read_bytes() == before
+
+
+@pytest.mark.proves("M61")
+@pytest.mark.parametrize(
+    ("said", "words"), [("我住在东京都港区里", "东京都港"), ("我用magpie编辑器", "magpie"), ("我在东京", "东京")]
+)
+def test_words_of_a_script_without_blanks_are_erased_too(world: World, said: str, words: str) -> None:
+    """Where no blank ends a word, the neighbours say nothing; and two letters are a whole name."""
+    world.script("fine")
+    journal_of(world, "20260504-120000-aaaaaaaa", said)
+
+    assert world.aish("memory", "purge", "--yes", words).code == 0
+    assert leftovers(world, words) == []
+
+
+@pytest.mark.proves("M61")
+@pytest.mark.parametrize("escaped", ["Gr\\u00FC\\u00DFe", "Gr\\u00fc\\u00dfe \\u0026 Co\\u002E", "a\\/b/c road"])
+def test_words_are_found_however_a_server_escapes_them(world: World, escaped: str) -> None:
+    """Arguments of a tool stay as they came, and every language has its own idea of what must be escaped."""
+    world.script("fine")
+    path = journal_of(world, "20260504-120000-aaaaaaaa", "hello")
+    call = {"id": "c", "name": "memory_add", "arguments": f'{{"content": "{escaped}"}}'}
+    with path.open("ab") as file:
+        file.write(encode({"n": 2, "ts": "", "role": "assistant", "content": "", "tool_calls": [call]}))
+
+    world.aish("memory", "purge", "--yes", json.loads(f'"{escaped}"'))
+
+    assert "[purged]" in path.read_text(encoding="utf-8")
+    assert leftovers(world, json.loads(f'"{escaped}"')) == []
+
+
+@pytest.mark.proves("M61")
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("die LANGE STRASSE runter", "lange Straße"),
+        ("die lange  straße runter", "LANGE straße"),
+        ("an i\u0307stanbul card", "an İSTANBUL"),
+        ("im cafe\u0301 am eck", "Café am Eck"),
+        ("im CAFÉ AM ECK", "cafe\u0301 am eck"),
+        ("στην οδος ερμου", "ΟΔΟΣ ΕΡΜΟΥ"),
+    ],
+)
+def test_words_are_erased_in_any_case(world: World, said: str, words: str) -> None:
+    """Also in languages in which a letter becomes two, or another at the end of a word."""
+    world.script("fine")
+    path = journal_of(world, "20260504-120000-aaaaaaaa", said, "nothing of it")
+
+    world.aish("memory", "purge", "--yes", words)
+
+    contents = [json.loads(line).get("content") for line in path.read_bytes().splitlines()]
+    assert "[purged]" in contents[1] and contents[2] == "nothing of it"
+
+
+@pytest.mark.proves("M61", "M59")
+@pytest.mark.parametrize("sign", ["=", " =", "= "])
+def test_a_value_that_was_set_is_erased_however_it_was_typed(world: World, sign: str) -> None:
+    """The item is written in one form, and the conversation and the typed lines have another."""
+    world.script("fine")
+    journal_of(world, "20260504-120000-aaaaaaaa", f":memory set Locker{sign}left-17-right-4")
+    world.aish("memory", "set", f"locker{sign}left-17-right-4")
+
+    world.aish("memory", "purge", "--yes", "1")
+
+    assert leftovers(world, "left-17-right-4") == []
+
+
+@pytest.mark.proves("M61")
+def test_a_number_that_is_no_item_can_be_erased(world: World) -> None:
+    """It is a telephone number, and just what somebody would want to erase."""
+    world.script("fine")
+    journal_of(world, "20260504-120000-aaaaaaaa", "call 5550123 at noon")
+
+    assert world.aish("memory", "purge", "--yes", "5550123").code == 0
+    assert leftovers(world, "5550123") == []
+
+
+@pytest.mark.proves("M61")
+def test_a_damaged_leftover_of_an_answer_is_erased_from_too(world: World) -> None:
+    """Nobody is writing it, so nobody will ever finish it."""
+    world.script("fine")
+    live = journal_of(world, "20260504-130000-bbbbbbbb", "well?").with_suffix(".live")
+    live.write_bytes(b"\0\0\0\nThe magpie nest, I said, is")
+
+    ran = world.aish("memory", "purge", "--yes", "magpie nest")
+
+    assert "another shell" not in ran.out
+    assert leftovers(world, "magpie nest") == []
+
+
+@pytest.mark.proves("M61", "M2")
+def test_what_stands_beside_a_ledger_in_another_place_is_erased_too(world: World) -> None:
+    """A line that was torn, and what a killed purge left: they have the words as well."""
+    place = world.directory / "elsewhere"
+    place.mkdir()
+    world.script("fine", extra=f'[memory]\npath = "{place / "mine.jsonl"}"\n')
+    for name in ("mine.jsonl.torn", "mine.pending.jsonl.torn", ".mine.jsonl.99999.tmp"):
+        (place / name).write_bytes(b'{"id":1,"kind":"fact","content":"the magpie nest is hi\n')
+    (place / "letter.txt").write_bytes(b"about the magpie nest")
+    world.aish("memory", "add", "the magpie nest is high")
+
+    world.aish("memory", "purge", "--yes", "magpie nest")
+
+    left = [path.name for path in place.iterdir() if b"magpie" in path.read_bytes()]
+    assert left == ["letter.txt"], "what is not ours is left alone"
+
+
+@pytest.mark.proves("M61", "M58", "M34")
+def test_memory_on_a_terminal(world: World) -> None:
+    """A table that fits, an item changed in the line editor, and typed lines without what was purged."""
+    world.script("Nice.", "Fine.")
+    with Terminal(world, columns=60) as terminal:
+        terminal.wait_ready()
+        terminal.enter(":remember I ride a green tandem along the coast every single day")
+        terminal.wait_for("remembered (id 1)")
+        terminal.enter(":memory list")
+        terminal.wait_for("along the coast")
+        terminal.wait_for("every single day\naish>")
+        table = terminal.lines[-4:-1]
+        terminal.enter(":memory edit 1")
+        terminal.wait_for("edit: I ride a green tandem")
+        terminal.type("\x01\x0b")  # to the beginning of the line, and away with it
+        terminal.enter("my canoe is yellow")
+        terminal.wait_for("remembered (id 2): my canoe is yellow")
+        terminal.enter("is the Yellow  canoe fast?")
+        terminal.wait_for("Nice.")
+        terminal.enter(":memory purge yellow canoe")
+        terminal.wait_for("for good, everywhere? [y/N]")
+        terminal.enter("y")
+        terminal.wait_for("it is not learned again")
+        terminal.enter(":memory purge 2")
+        terminal.wait_for("2 (my canoe is yellow) for good, everywhere? [y/N]")
+        terminal.enter("y")
+        terminal.wait_times(b"it is not learned again", 2)
+        terminal.wait("aish>")
+        terminal.type(CTRL_D)
+        assert terminal.code() == 0
+
+    typed = world.places.typed_history.read_text(encoding="utf-8")
+    assert [line[:8].split() for line in table] == [["id", "age"], ["1", "now"], []]
+    assert all(len(line) <= 60 for line in table)
+    assert "+:memory list\n" in typed and "+is the [purged] fast?\n" in typed
+    assert leftovers(world, "yellow canoe", "canoe is yellow") == []
+
+
+@pytest.mark.proves("M61")
+def test_a_pasted_text_of_two_lines_is_erased_from_what_was_typed(world: World) -> None:
+    """The file of typed lines writes them one below the other."""
+    world.script("Nice.")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.type("\x1b[200~:remember the magpie\nnest is high\x1b[201~\r")
+        terminal.wait_for("remembered (id 1): the magpie nest is high")
+        terminal.enter(":memory purge 1")
+        terminal.wait_for("everywhere? [y/N]")
+        terminal.enter("y")
+        terminal.wait_for("it is not learned again\naish>")
+        terminal.type(CTRL_D)
+        assert terminal.code() == 0
+
+    assert ":memory purge 1" in world.places.typed_history.read_text(encoding="utf-8")
+    assert leftovers(world, "magpie nest") == []
