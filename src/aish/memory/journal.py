@@ -65,10 +65,10 @@ class Journal:
         self._waiting.append((self._masked(turn), time, meta or {}))
         with self._lines.writing() as writer:
             number = self._last_number()
-            while self._waiting:
+            for waiting in self._waiting:
                 number += 1
-                writer.write(_record(number, *self._waiting[0]))
-                self._waiting.pop(0)
+                writer.write(_record(number, *waiting))
+        self._waiting.clear()  # not before they are safe: what fails is taken back as a whole
         self._end_live()
         return number
 

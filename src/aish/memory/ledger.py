@@ -172,8 +172,11 @@ class Ledger:
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> int:
         """Change lines in place, for a purge. The index, which may quote them, goes first."""
-        if self._index:
-            self._index.unlink(missing_ok=True)
+        try:
+            if self._index:
+                self._index.unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreTrouble(f"cannot purge {self._index}: {error.strerror or error}") from error
         self._drop()
         return self._lines.rewrite(change)
 
@@ -291,8 +294,10 @@ class Ledger:
         """The items of these rows. What changed under us is left out."""
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return
+        except OSError as error:
+            raise self._trouble(error) from error
         try:
             data = b""
             for place, row in enumerate(rows):
@@ -302,6 +307,8 @@ class Ledger:
                 item = quick_item(line) or read_item(decode(line) or {})
                 if isinstance(item, Item) and item.id == row.id:
                     yield item
+        except OSError as error:
+            raise self._trouble(error) from error
         finally:
             os.close(fd)
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 
 from aish.memory.salt import load_salt
 from aish.memory.suspicion import suspicious
+from aish.values.errors import StoreTrouble
 
 
 class Redactor(Protocol):
@@ -40,7 +41,7 @@ class Masks:
         self._salt_path = salt
         self._load = load
         self._redactor: Redactor | None = None
-        self._salt = b""
+        self._salt, self._lasting = b"", False
 
     def mask(self, text: str) -> Masked:
         """The text with its secrets masked."""
@@ -54,11 +55,19 @@ class Masks:
         return self.mask(text).text
 
     def seal(self, text: str) -> str:
-        """A salted hash: the same text has the same one, and nothing leads back from it."""
-        return self._ready().seal(text, self._salt)
+        """A salted hash: the same text has the same one, and nothing leads back from it.
+
+        Raises `StoreTrouble` where the salt cannot be kept: nobody would know the seal again.
+        """
+        redactor = self._ready()
+        if not self._lasting:
+            self._redactor = None  # perhaps it can be kept the next time
+            raise StoreTrouble(f"cannot read or write {self._salt_path}, which seals of what was purged are made with")
+        return redactor.seal(text, self._salt)
 
     def _ready(self) -> Redactor:
         if self._redactor is None:
-            self._salt = load_salt(self._salt_path) or os.urandom(32)
+            salt = load_salt(self._salt_path)
+            self._salt, self._lasting = salt or os.urandom(32), salt is not None
             self._redactor = self._load()
         return self._redactor

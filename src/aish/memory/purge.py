@@ -146,9 +146,14 @@ def files_below(directories: Iterable[Path], leave: Iterable[Path] = ()) -> Iter
     """Every file below these directories, but for those in `leave`."""
     left = set(leave)
     for directory in directories:
-        for folder, folders, names in os.walk(directory):
+        for folder, folders, names in os.walk(directory, onerror=_unreadable):
             folders[:] = [name for name in folders if Path(folder, name) not in left]
             yield from (path for name in sorted(names) if (path := Path(folder, name)) not in left)
+
+
+def _unreadable(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise StoreTrouble(f"cannot look into {error.filename}: {error.strerror or error}") from error
 
 
 def purge_files(

@@ -15,8 +15,10 @@ def load_salt(path: Path) -> bytes | None:
         salt = path.read_bytes()
         if len(salt) == _SIZE:
             return salt
-    except OSError:
+    except FileNotFoundError:
         pass
+    except OSError:  # it may be there: with another one, all that was masked and purged would be strange to us
+        return None
     salt = os.urandom(_SIZE)
     try:
         replace_file(path, salt)

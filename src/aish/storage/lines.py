@@ -104,14 +104,18 @@ class LineFile:
         try:
             writer = Writer(fd, self.path, found)
             writer.set_torn_tail_aside()
-            fresh = writer.size == 0
-            if self._first and fresh:
-                writer.write(self._first())
-            yield writer
-            if sync:
-                writer.sync()
-            if fresh:
-                sync_directory(self.path.parent)
+            before = writer.size
+            try:
+                if self._first and not before:
+                    writer.write(self._first())
+                yield writer
+                if sync:
+                    writer.sync()
+                if not before:
+                    sync_directory(self.path.parent)
+            except BaseException:  # whatever it was, what belongs together is not left in part
+                writer.cut_back(before)
+                raise
             done = True
         except OSError as error:
             raise StoreTrouble(f"cannot write {self.path}: {error.strerror or error}") from error
@@ -232,13 +236,8 @@ class Writer:
     def write(self, record: Mapping[str, Any]) -> bytes:
         """Write one record, and return the line it became. Raises `OSError` or `StoreTrouble`."""
         line = encode(record)
-        try:
-            written = os.write(self.fd, line)
-        except OSError:
-            self._cut_back()
-            raise
+        written = os.write(self.fd, line)
         if written != len(line):  # the first sign of a full disk
-            self._cut_back()
             raise StoreTrouble(f"cannot write {self._path}: no space left on the disk")
         self.size += written
         return line
@@ -266,9 +265,11 @@ class Writer:
         self.size -= len(torn)
         os.ftruncate(self.fd, self.size)
 
-    def _cut_back(self) -> None:
+    def cut_back(self, size: int) -> None:
+        """Take back what was written after `size`."""
         try:
-            os.ftruncate(self.fd, self.size)
+            if os.fstat(self.fd).st_size > size:
+                os.ftruncate(self.fd, size)
         except OSError:
             pass  # the torn rest is set aside by the next writer
 
