@@ -95,7 +95,10 @@ def as_table(shell: Shell, items: list[Item], nothing: str) -> Reply:
     rows = []
     for item in items:
         tags = "".join(f" #{tag}" for tag in item.tags) if "tags" in item.record else ""
-        cells = (str(item.id), age(item.time, now), local_stamp(item.ts), item.kind, item.content + tags, item.source)
+        key = f" (takes the place of: {item.key})" if item.key and not item.content.startswith(item.key) else ""
+        source = item.source if item.origin == item.source else f"{item.origin}, {item.source}"
+        text = item.content + tags + key
+        cells = (str(item.id), age(item.time, now), local_stamp(item.ts), item.kind, text, source)
         rows.append(cells)
     table = Table(("id", "age", "time", "kind", "content", "source"), rows, [item.kind for item in items], wide=4)
     return Reply("" if rows else nothing, table, [item.record for item in items], found=bool(rows))

@@ -24,7 +24,7 @@ async def find_candidates(session: Session, journal: Journal) -> tuple[list[Cand
         return [], read, "nothing was said in this conversation yet"
     request = ChatRequest(
         messages=({"role": "user", "content": read.text},),
-        max_tokens=_ANSWER_TOKENS,
+        max_tokens=min(backend.max_tokens or _ANSWER_TOKENS, _ANSWER_TOKENS),
         grammar=GRAMMAR if backend.takes_grammar else "",
     )
     if not await affordable(session, backend, request):

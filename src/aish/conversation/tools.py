@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from aish.conversation.session import Session
+from aish.memory.candidates import MARK
 from aish.memory.trust import lowest_trust, said_by_user
 from aish.values.errors import AishError
 from aish.values.events import Notice
@@ -41,7 +42,8 @@ def _memory_add(session: Session, typed: str, arguments: dict[str, Any]) -> Used
     if said_by_user(content, typed):
         kept = session.memory.remember(content, kind, source="user", **where)
     else:
-        source = lowest_trust(session.history.turns)
+        entries = session.journal.entries()  # also what left the prompt: answers and summaries were made of it
+        source = lowest_trust(entry.turn for entry in entries if entry.meta.get("meta") != MARK)
         kept = session.memory.propose(content, kind, source=source, **where)
     item = kept.item
     if not kept.new:

@@ -54,20 +54,31 @@ class Answer:
     usage: Usage | None = None
     failure: Failed | None = None
     cut: bool = False
-    calls: dict[int, ToolCall] = field(default_factory=dict)  # by their place in the stream
+    calls: dict[tuple[int, int], ToolCall] = field(default_factory=dict)  # by their place in the stream
     consent: set[str] = field(default_factory=set)  # backends that may be asked, whatever they cost
     started: float = field(default_factory=time.monotonic)
+
+    def add_piece(self, piece: ToolPiece) -> None:
+        """Put a fragment to its call. Some servers give every call the same place, but an id of its own."""
+        nth = max((n for place, n in self.calls if place == piece.place), default=0)
+        call = self.calls.get((piece.place, nth), ToolCall("", ""))
+        if piece.id and call.id and piece.id != call.id:
+            nth, call = nth + 1, ToolCall("", "")
+        whole = ToolCall(piece.id or call.id, call.name + piece.name, call.arguments + piece.arguments)
+        self.calls[piece.place, nth] = whole
 
     @property
     def state(self) -> State:
         return "failed" if self.failure else "interrupted" if self.cut else "complete"
 
 
-async def take_turn(session: Session, typed: str, confirm: Confirm, attached: str = "") -> AsyncGenerator[TurnEvent]:
+async def take_turn(
+    session: Session, typed: str, confirm: Confirm, attached: str = "", *, typed_by_user: bool = True
+) -> AsyncGenerator[TurnEvent]:
     """Ask the model, and give what happens as events; the last one is `TurnDone`.
 
-    `typed` are the user's own words, `attached` came along with them and is nobody's word. Whatever ends it early
-    (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
+    `typed` are the user's own words, unless it says otherwise; `attached` came along with them and is nobody's word.
+    Whatever ends it early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
     """
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{typed}".rstrip() if attached else typed)
     for notice in session.remind():
@@ -95,11 +106,14 @@ async def take_turn(session: Session, typed: str, confirm: Confirm, attached: st
                     yield event
             if not answer.calls or answer.failure:
                 break
-            used, notices = use_tools(session, answer, typed)
+            if step == MAX_STEPS:  # it was offered none any more
+                answer.failure = Failed("the model only called tools and gave no answer") if not answer.text else None
+                break
+            used, notices = use_tools(session, answer, typed if typed_by_user else "")
+            answer = Answer(answer.backend, consent=answer.consent)  # what was said so far is recorded, and only once
             wrote = wrote or used
             for notice in notices + await make_room(session, answer.backend, await session.limits(answer.backend)):
                 yield notice
-            answer = Answer(answer.backend, consent=answer.consent)
         recorded = True
         done, notices = finish(session, asked, answer, answer.state)
         if not wrote and claims_to_have_saved(done.text, typed):
@@ -201,9 +215,8 @@ async def listen(
                 case Finished(reason) if reason in CUT:
                     answer.cut = True
                     yield Notice(CUT[reason], warning=True)
-                case ToolPiece(place, id, name, arguments):
-                    call = answer.calls.get(place, ToolCall(f"call-{session.turn_number}-{place}", ""))
-                    answer.calls[place] = ToolCall(id or call.id, call.name + name, call.arguments + arguments)
+                case ToolPiece():
+                    answer.add_piece(event)
                 case Failed():
                     answer.failure = event
 
@@ -229,7 +242,9 @@ async def allowed(session: Session, answer: Answer, confirm: Confirm) -> bool:
 
 def use_tools(session: Session, answer: Answer, typed: str) -> tuple[bool, list[Notice]]:
     """Record what the model said and called, run the calls, and record what they gave; whether memory was written."""
-    calls = tuple(call for _, call in sorted(answer.calls.items()))
+    number = session.turn_number
+    named = (call for _, call in sorted(answer.calls.items()))
+    calls = tuple(call._replace(id=call.id or f"call-{number}-{place}") for place, call in enumerate(named))
     text = for_keeping("".join(answer.text))
     usage, _, notices = settle(session, answer.backend, session.last_size, answer.usage, text)
     turn = Turn(role="assistant", content=text, tool_calls=calls)

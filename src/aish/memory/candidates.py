@@ -50,23 +50,25 @@ def lesson(entries_back: Iterable[Entry], limit: int = MOST_BYTES) -> Lesson:
     """The question for a conversation, given newest turn first; what does not fit is its beginning."""
     lines: list[str] = []
     kept: list[Entry] = []
+    unread: list[Entry] = []
     room = limit - len(INSTRUCTION.encode()) - 20
-    for entry in entries_back:
-        if entry.meta.get("meta") == MARK:
-            continue
+    entries = (entry for entry in entries_back if entry.meta.get("meta") != MARK)
+    for entry in entries:
         line = f"{entry.turn.role}: {entry.turn.content}"
         size = len(line.encode("utf-8", "replace")) + 1
         if size > room:
             if not kept:  # one turn alone is too long: its beginning
                 lines.append(line.encode("utf-8", "replace")[: max(room, 0)].decode("utf-8", "ignore"))
                 kept.append(entry)
+            unread.append(entry)
             break
         room -= size
         lines += [line] if entry.turn.content else []
         kept.append(entry)
-    turns = [entry.turn for entry in reversed(kept)]
+    unread += entries  # what is read may have been made of it
     transcript = "\n".join(reversed(lines))
-    return Lesson(f"{INSTRUCTION}\n\n---\n{transcript}\n---", len(turns), lowest_trust(turns))
+    origin = lowest_trust(entry.turn for entry in reversed(kept + unread))
+    return Lesson(f"{INSTRUCTION}\n\n---\n{transcript}\n---", len(kept), origin)
 
 
 def read_candidates(answer: str) -> list[Candidate]:

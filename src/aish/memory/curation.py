@@ -18,6 +18,7 @@ from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.items import FORGET, Item, stamp
 from aish.values.text import for_keeping
 
+_CLAIMED = {"conversation", "turn", "meta", "target", "purged", "reason"}  # what only our own records may say
 _CODES = {"source", "origin", "conversation"}  # set by the program
 
 
@@ -134,6 +135,7 @@ class Memory:
             if trusted:
                 fields["ts"] = stamp(item.time)  # a copy of a memory has its times too
             else:
+                fields = {name: value for name, value in fields.items() if name not in _CLAIMED}
                 fields |= {"source": "import", "origin": "import", "confirmed": None}
             try:
                 keep = self._keep if trusted else self._let_wait

@@ -11,8 +11,9 @@ from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, Tex
 
 _decode = json.JSONDecoder().decode  # three times as fast as json.loads on bytes, and this runs for every token
 _TOOL_TROUBLE = (  # compiled when a server first refuses something
-    r"(?i)\btools?\b.{0,60}\b(?:not (?:be )?support|unsupported|not available|requires? --jinja|not allowed)"
+    r"(?i)\btools?\b.{0,60}\b(?:not (?:be )?support|unsupported|not available|requires? --|not allowed|not permitted)"
     r"|(?:not |un)support\w*.{0,40}\b(?:tools?\b|function call|tool use)|no endpoints found that support tool"
+    r"|(?:unrecognized|unknown|unexpected|extra)\b.{0,40}\btools\b"
 )
 _ROLE_TROUBLE = re.compile(
     r"roles? must alternate|alternate user|roles? .{0,40}(not supported|supported|unknown|invalid|unexpected)"

@@ -33,7 +33,10 @@ def run(program: Program, session: Session, screen: Screen, question: str, *, as
 
     async def ask() -> TurnDone | None:
         try:
-            events = take_turn(session, question, confirm, data) if question else take_turn(session, data, confirm)
+            if question:
+                events = take_turn(session, question, confirm, data)
+            else:  # a question, but who knows whose: it may be a file
+                events = take_turn(session, data, confirm, typed_by_user=False)
             if not as_json:
                 return await screen.show(events)
             done = None
