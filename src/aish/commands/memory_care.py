@@ -27,7 +27,7 @@ async def purge(shell: Shell, words: str) -> Reply:
     what = ", ".join(f"{item.id} ({one_line(item.content, 40)})" for item in items[:5]) or one_line(rest, 60)
     if not options.get("yes") and not await agreed(shell, f"erase {what} for good, everywhere?"):
         return Reply("nothing was changed", data={"places": 0, "files": 0}, found=False)
-    erased = memory.purge(phrases, (places.data, places.state, places.indexes), [places.salt])
+    erased = memory.purge(phrases, (places.data, places.sessions, places.state, places.indexes), [places.salt])
     shell.session.erase(phrases)
     text = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}; it is not learned again"
     if erased.busy:

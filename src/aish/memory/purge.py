@@ -18,7 +18,14 @@ from aish.storage.lines import LineFile, decode, encode
 from aish.values.errors import StoreTrouble
 
 GONE = "[purged]"
-_FIXED = {"kind", "role", "ts", "state", "crc", "n", "id"}  # fields that no user writes
+_FIXED = {"kind", "role", "ts", "state", "crc", "n", "id", "what", "category"}  # fields that no user writes
+_NAMES = _FIXED.union(  # what our files call their fields; without them a line would not mean anything any more
+    "meta format content source origin conversation turn tags key target supersedes change undoes restores".split(),
+    "reason purged confirmed ledger name tool_calls arguments call_id model ms usage prompt completion error".split(),
+    "background recovered started cwd path prompt_tokens completion_tokens cached_tokens dollars sha256".split(),
+)
+_CODES = {"user", "model", "file", "import", "summarize", "superseded", "pruned", "memory_add"}  # words of the program
+_CODED = {"source", "origin", "meta", "reason", "name"}  # fields that may have one
 _SHORT = 8
 _BLANK = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)"  # the last: how typed lines are kept
 _LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # where blanks end words
@@ -94,9 +101,8 @@ class Eraser:
             if not self.found_in(text):
                 return False
             if path.suffix == ".jsonl":
-                LineFile(path).rewrite(self.clean_line)
-            else:
-                replace_file(path, self.clean(text).encode("utf-8", "surrogateescape"))
+                return LineFile(path).rewrite(self.clean_line) > 0
+            replace_file(path, self.clean(text).encode("utf-8", "surrogateescape"))
         except OSError as error:
             raise StoreTrouble(f"cannot purge {path}: {error.strerror or error}") from error
         return True
@@ -131,10 +137,15 @@ class Eraser:
                 return [self._clean_value(one) for one in value]
             case dict():
                 return {
-                    key if key in _FIXED else self.clean(key): one if key in _FIXED else self._clean_value(one)
+                    key if key in _NAMES else self.clean(key): one if _is_ours(key, one) else self._clean_value(one)
                     for key, one in value.items()
                 }
         return value
+
+
+def _is_ours(key: str, value: Any) -> bool:
+    """Was this set by the program? Then it stays, whatever words are purged."""
+    return key in _FIXED or (key in _CODED and isinstance(value, str) and value in _CODES)
 
 
 def torn_files(paths: Iterable[Path]) -> Iterator[Path]:
@@ -143,12 +154,19 @@ def torn_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def files_below(directories: Iterable[Path], leave: Iterable[Path] = ()) -> Iterator[Path]:
-    """Every file below these directories, but for those in `leave`."""
-    left = set(leave)
+    """Every file below these directories, once, but for those in `leave`, by whatever path they are named.
+
+    A link to a directory is followed only where it is one of these: others may lead to what is not ours.
+    """
+    left, seen = {path.resolve() for path in leave}, set[Path]()
     for directory in directories:
         for folder, folders, names in os.walk(directory, onerror=_unreadable):
-            folders[:] = [name for name in folders if Path(folder, name) not in left]
-            yield from (path for name in sorted(names) if (path := Path(folder, name)) not in left)
+            real = Path(folder).resolve()
+            if real in seen:
+                folders.clear()
+                continue
+            seen.add(real)
+            yield from (Path(folder, name) for name in sorted(names) if real / name not in left)
 
 
 def _unreadable(error: OSError) -> None:
