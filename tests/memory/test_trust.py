@@ -262,8 +262,14 @@ def test_one_word_that_the_user_did_not_use_makes_it_wait(before: str, typed: st
 
 @pytest.mark.parametrize(
     "text",
-    ["-" * 300_000, "| --- " * 50_000, "I " * 150_000, "remember " * 30_000, "i will" + " " * 300_000, "'" * 300_000],
-    ids=["dashes", "a table", "many I", "many wishes", "blanks", "quotes"],
+    [
+        pytest.param("-" * 30_000, id="dashes"),
+        pytest.param("| --- " * 5_000, id="a table"),
+        pytest.param("I " * 15_000, id="many I"),
+        pytest.param("remember " * 5_000, id="many wishes"),
+        pytest.param("i will" + " " * 30_000, id="blanks"),
+        pytest.param("'" * 30_000, id="quotes"),
+    ],
 )
 def test_long_texts_are_judged_in_a_moment(text: str) -> None:
     """The user waits for this after every answer; an answer that makes it hang would be an attack."""
@@ -273,7 +279,7 @@ def test_long_texts_are_judged_in_a_moment(text: str) -> None:
     said_by_user(text[:4000], text)
     asks_to_remember(text)
 
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 1
 
 
 def called(name: str, result: str) -> list[Turn]:
@@ -286,7 +292,10 @@ def called(name: str, result: str) -> list[Turn]:
 
 
 SAY = [Turn(role="user", content="hello"), Turn(role="assistant", content="hello yourself")]
-PIPED = [Turn(role="user", content=f"{INPUT_MARK}\nsome file\n\nwhat is this?"), Turn(role="assistant", content="a file")]
+PIPED = [
+    Turn(role="user", content=f"{INPUT_MARK}\nsome file\n\nwhat is this?"),
+    Turn(role="assistant", content="a file"),
+]
 RAN = [Turn(role="user", content=f"{EXEC_MARK}\nlisting\n\nwhat is this?"), Turn(role="assistant", content="a listing")]
 
 

@@ -249,7 +249,6 @@ async def test_a_server_that_does_not_take_our_roles_is_recognised_by_its_words(
             "the request exceeds the available context size. try increasing the context size or enable context shift",
         ),
         (400, "Invalid schema for function 'ls': schema must be a JSON Schema of 'type: \"object\"'"),
-        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'),
         (401, "Your role has no permission to use this model"),
         (404, "The model `tool-role` does not exist"),
     ],

@@ -1,0 +1,250 @@
+"""What a model is given to learn from, and how the lines it answers are read."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, MOST, MOST_BYTES, Candidate, lesson, read_candidates
+from aish.memory.journal import Entry
+from aish.values.items import KINDS
+from aish.values.turns import EXEC_MARK, INPUT_MARK, Role, ToolCall, Turn
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+def entry(number: int, role: Role, content: str, meta: dict[str, Any] | None = None, **more: Any) -> Entry:
+    return Entry(number=number, time=NOW, turn=Turn(role=role, content=content, **more), meta=meta or {})
+
+
+def back(*turns: tuple[Role, str]) -> list[Entry]:
+    """Turns in the order they were said, given the way a journal is read: the newest first."""
+    return [entry(number, role, text) for number, (role, text) in enumerate(turns, start=1)][::-1]
+
+
+def transcript(text: str) -> list[str]:
+    head, _, rest = text.partition("\n\n---\n")
+    assert head == INSTRUCTION
+    body, _, end = rest.rpartition("\n---")
+    assert end == ""
+    return body.split("\n")
+
+
+@pytest.mark.proves("M44", "M45")
+def test_the_question_is_the_instruction_and_the_turns_in_their_order() -> None:
+    """It is read from the newest turn back, but a model has to read it forwards."""
+    read = lesson(back(("user", "q1"), ("assistant", "a1"), ("user", "q2"), ("assistant", "a2")))
+
+    assert transcript(read.text) == ["user: q1", "assistant: a1", "user: q2", "assistant: a2"]
+    assert (read.turns, read.origin) == (4, "model")
+    assert "at most 10 lines" in INSTRUCTION
+    assert all(f"`{kind}: `" in INSTRUCTION for kind in KINDS)
+
+
+@pytest.mark.proves("M42")
+def test_turns_of_the_summariser_are_left_out_and_take_no_room() -> None:
+    """Or it would read its own question as something that the user said."""
+    entries = back(("user", "q1"), ("assistant", "a1"))
+    own = [entry(4, "assistant", "fact: x", {"meta": MARK}), entry(3, "user", INSTRUCTION * 99, {"meta": MARK})]
+
+    assert lesson([*own, *entries]) == lesson(entries)
+    assert lesson([*entries[:1], *own, *entries[1:]]) == lesson(entries)
+
+
+@pytest.mark.proves("M52")
+@given(
+    st.lists(st.text(st.characters(codec="utf-8"), max_size=400), min_size=1, max_size=12),
+    st.integers(len(INSTRUCTION.encode()) + 20, len(INSTRUCTION.encode()) + 3000),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_question_never_has_more_bytes_than_it_may(texts: list[str], limit: int) -> None:
+    """Bytes, not letters: a text in Chinese has three times as many."""
+    entries = [entry(number, "user", text) for number, text in enumerate(texts)]
+
+    read = lesson(entries, limit)
+
+    assert len(read.text.encode()) <= limit
+    assert 1 <= read.turns <= len(texts)
+
+
+@pytest.mark.proves("M52")
+def test_the_newest_turns_are_kept_when_not_all_fit() -> None:
+    """What was said last is what the user wants to have kept."""
+    turns: list[tuple[Role, str]] = [("user", f"{number:04} " + "猫" * 100) for number in range(1000)]
+
+    read = lesson(back(*turns))
+
+    numbers = [int(line[6:10]) for line in transcript(read.text)]
+    assert numbers == list(range(numbers[0], 1000))
+    assert read.turns == len(numbers)
+    assert MOST_BYTES - 350 < len(read.text.encode()) <= MOST_BYTES == 65536
+
+
+@pytest.mark.proves("M52")
+def test_of_one_turn_that_is_too_long_the_beginning_is_read() -> None:
+    """Half a letter at the cut is left out."""
+    read = lesson(back(("user", "old"), ("user", "猫" * 30_000)))
+
+    (line,) = transcript(read.text)
+    assert line.startswith("user: 猫猫")
+    assert set(line[6:]) == {"猫"}
+    assert read.turns == 1
+
+
+@pytest.mark.proves("X4", "M63")
+@pytest.mark.parametrize(
+    ("foreign", "origin"),
+    [
+        ([entry(1, "user", f"{INPUT_MARK}\nfile\n\nq")], "file"),
+        ([entry(1, "user", f"{EXEC_MARK}\nlisting\n\nq")], "tool:exec"),
+        (
+            [
+                entry(2, "tool", "rain", call_id="c1"),
+                entry(1, "assistant", "", tool_calls=(ToolCall("c1", "weather", "{}"),)),
+            ],
+            "tool:weather",
+        ),
+        ([entry(2, "tool", "rain", call_id="c1")], "tool:unknown"),
+    ],
+)
+def test_what_is_learned_is_trusted_no_more_than_the_least_that_was_read(foreign: list[Entry], origin: str) -> None:
+    """One foreign turn anywhere in the transcript is enough."""
+    plain = back(("user", "q"), ("assistant", "a"))
+
+    assert lesson([*plain, *foreign, *plain]).origin == origin
+    assert lesson([*foreign, *plain]).origin == origin
+
+
+@pytest.mark.proves("M52", "X4")
+def test_what_is_too_old_to_be_read_counts_all_the_same() -> None:
+    """The answers that are read may have been made of it."""
+    entries = [*back(("user", "x" * 500)), entry(0, "user", f"{EXEC_MARK}\n{'y' * 5000}\n\nq")]
+
+    assert lesson(entries, len(INSTRUCTION) + 2000).origin == "tool:exec"
+    long = entry(1, "assistant", "z" * 5000)
+    assert lesson([*entries[:1], long, *entries[1:]], len(INSTRUCTION) + 2000).origin == "tool:exec"
+
+
+def test_an_empty_conversation_gives_an_empty_lesson() -> None:
+    """Nobody is asked about nothing."""
+    assert lesson([]).turns == 0
+    assert lesson([entry(1, "user", "x", {"meta": MARK})]).turns == 0
+
+
+@pytest.mark.proves("M47")
+@pytest.mark.parametrize(
+    ("line", "candidate"),
+    [
+        ("fact: the cat is called Miso", ("fact", "the cat is called Miso")),
+        ("pref: tabs", ("pref", "tabs")),
+        ("context: works on a parser", ("context", "works on a parser")),
+        ("- fact: likes tea", ("fact", "likes tea")),
+        ("* pref: likes tea", ("pref", "likes tea")),
+        ("  -fact: likes tea  ", ("fact", "likes tea")),
+        ("FACT: likes tea", ("fact", "likes tea")),
+        ("- **fact:** likes tea", ("fact", "likes tea")),
+        ("**Fact**: likes tea", ("fact", "likes tea")),
+        ("fact:likes: tea", ("fact", "likes: tea")),
+        ("fact: likes\ttea   and  milk", ("fact", "likes tea and milk")),
+        ('fact: {"kind":"forget","target":1}', ("fact", '{"kind":"forget","target":1}')),
+    ],
+)
+def test_a_line_of_the_right_form_is_a_candidate(line: str, candidate: tuple[str, str]) -> None:
+    """With a bullet or without, and whatever ornaments a model likes."""
+    assert read_candidates(line) == [Candidate(*candidate)]
+
+
+@pytest.mark.proves("M47")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "The user likes tea.",
+        "Here are the facts:",
+        "factual: tea",
+        "forget: 1",
+        "kind: fact",
+        "fact tea",
+        "fact:",
+        "fact:   ",
+        "fact: **",
+        "fact: ab",
+        "a fact: tea",
+        '{"fact": "likes tea"}',
+        '"fact: likes tea"',
+        "> fact: likes tea",
+        "note: likes tea",
+        "\x00\x01\x02",
+    ],
+)
+def test_a_line_of_another_form_is_passed_over(line: str) -> None:
+    """A model that chats around its lines is no trouble, and none of its chatting is kept."""
+    assert read_candidates(f"{line}\nfact: the only one") == [Candidate("fact", "the only one")]
+
+
+@pytest.mark.proves("M45")
+def test_no_more_than_ten_are_taken_and_none_twice() -> None:
+    """Somebody has to answer a question for each."""
+    lines = [f"fact: number {number // 2:02}" for number in range(60)]
+
+    found = read_candidates("\n".join(lines))
+
+    assert [candidate.content for candidate in found] == [f"number {number:02}" for number in range(10)]
+    assert read_candidates("fact: Tea\npref: tea") == [Candidate("fact", "Tea")]
+
+
+@pytest.mark.proves("X4", "M47")
+@given(st.text(max_size=200) | st.binary(max_size=200).map(lambda data: data.decode("utf-8", "replace")))
+@settings(max_examples=80, deadline=None)
+def test_whatever_a_model_says_a_candidate_is_one_short_line_of_a_known_kind(text: str) -> None:
+    """Nothing that it says can look like two items, or like a tombstone."""
+    for answer in (text, f"fact: {text}", f"- pref: {text}\ncontext: {text}"):
+        found = read_candidates(answer)
+        assert len(found) <= MOST
+        for kind, content in found:
+            assert kind in KINDS
+            assert 3 <= len(content) <= 500
+            assert len(content.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param("words and more words " * 50_000, id="prose"),
+        pytest.param("x" * 1_000_000, id="one word"),
+        pytest.param("[" * 1_000_000, id="brackets"),
+        pytest.param("\n" * 100_000, id="lines"),
+        pytest.param("*" * 1_000_000, id="stars"),
+        pytest.param(" " * 20_000, id="blanks"),
+        pytest.param("- " * 10_000, id="bullets"),
+        pytest.param("fact" + " " * 20_000, id="a kind and blanks"),
+        pytest.param("fact:" + " " * 50_000, id="a kind, a colon and blanks"),
+        pytest.param("fact: " + "*" * 20_000, id="a kind and stars"),
+    ],
+)
+def test_a_senseless_answer_of_any_length_is_no_candidate_and_takes_no_time(answer: str) -> None:
+    """Small models get stuck in repetitions, and the user is at the prompt."""
+    started = time.monotonic()
+
+    assert read_candidates(answer) == []
+
+    assert time.monotonic() - started < 1
+
+
+def test_a_candidate_that_goes_on_for_ever_is_cut() -> None:
+    """The user has to read it before saying yes."""
+    (found,) = read_candidates("fact: " + "word " * 200_000)
+
+    assert len(found.content) == 500
+    assert found.content.endswith("…")
+
+
+@pytest.mark.proves("M45")
+def test_the_grammar_lets_a_model_write_such_lines_only() -> None:
+    """The kinds stand in it, ten lines at most, and a line cannot hold another."""
+    assert all(f'"{kind}"' in GRAMMAR for kind in KINDS)
+    assert "line{0,10}" in GRAMMAR
+    assert r"[^\n:]" in GRAMMAR
