@@ -673,7 +673,7 @@ async def test_an_edit_that_changes_nothing_writes_nothing(world: World) -> None
     assert await typist.type(":memory edit 1") == "unchanged"
     assert await typist.type(":memory edit 1") == "already known (id 2)"
     assert await typist.type(":memory edit 9 text") == "there is no item 9; :memory list shows them"
-    assert await typist.type(":memory edit") == "expected a number, got ''"
+    assert await typist.type(":memory edit") == "an id is missing; :memory list shows them"
     assert len(typist.lines()) == size
     assert await typist.type(":memory edit 1 I ride a  tandem") == "remembered (id 3): I ride a tandem"
     assert await typist.type(":memory edit 1 again") == "item 1 is not there any more; nothing was changed"
@@ -794,7 +794,7 @@ async def test_what_the_model_proposes_waits_until_the_user_accepts_it(world: Wo
     assert "from           model, confirmed by the user" in why
     assert f"said in        {typist.session.journal.id}, turn " in why
     assert await typist.type(":memory accept 1") == "nothing with the number 1 waits; :memory pending lists what does"
-    assert await typist.type(":memory accept") == "an id is missing; :memory list shows them"
+    assert await typist.type(":memory accept") == "an id is missing; :memory pending shows them"
     assert await typist.type(":memory reject dog") == "expected a number, got 'dog'"
 
 

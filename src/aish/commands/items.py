@@ -122,21 +122,23 @@ def read_limit(options: dict[str, Any]) -> int | None:
 
 def read_id(word: str) -> int:
     text = word.strip().removeprefix("#")
+    if not text:
+        raise BadUsage("an id is missing; :memory list shows them")
     if not text.isdecimal() or len(text) > 15:
         raise BadUsage(f"expected a number, got {one_line(word, 40)!r}")
     return int(text)
 
 
-def read_ids(words: str) -> list[int]:
+def read_ids(words: str, where: str = ":memory list") -> list[int]:
     if not words.strip():
-        raise BadUsage("an id is missing; :memory list shows them")
+        raise BadUsage(f"an id is missing; {where} shows them")
     return [read_id(word) for word in words.replace(",", " ").split()]
 
 
 def waiting_ids(shell: Shell, words: str) -> list[int]:
     if words.strip() == "all":
         return [row.id for row in shell.memory.waiting.state().newest()]
-    state, ids = shell.memory.waiting.state(), list(dict.fromkeys(read_ids(words)))
+    state, ids = shell.memory.waiting.state(), list(dict.fromkeys(read_ids(words, ":memory pending")))
     missing = [id for id in ids if not state.shows(id)]
     if missing:
         raise NotFound(f"nothing with the number {missing[0]} waits; :memory pending lists what does")
@@ -156,6 +158,12 @@ def read_records(data: bytes) -> Iterable[dict[str, Any] | None]:
 
 async def agreed(shell: Shell, question: str) -> bool:
     return (await shell.ask(f"{question} [y/N] ")).strip().lower() in ("y", "yes")
+
+
+def nothing_after(name: str, words: str) -> None:
+    """Raise `BadUsage` for words after a command that would act on more than they say."""
+    if words.strip():
+        raise BadUsage(f":memory {name} takes nothing after it, but got {one_line(words, 40)!r}; nothing was changed")
 
 
 def counted(number: int, noun: str) -> str:

@@ -9,6 +9,7 @@ from aish.commands.items import (
     counted,
     keep_said,
     matching,
+    nothing_after,
     read_id,
     read_ids,
     read_limit,
@@ -103,7 +104,8 @@ async def forget(shell: Shell, words: str) -> Reply:
 async def clear(shell: Shell, words: str) -> Reply:
     """Forget everything, after a question. `:memory undo` brings it back."""
     memory = shell.memory
-    options, _ = read_options(words)
+    options, rest = read_options(words)
+    nothing_after("clear", rest)
     ids = [row.id for row in memory.ledger.state().newest()]
     if not ids:
         return Reply("nothing is remembered", data={"forgotten": []}, found=False)
@@ -136,6 +138,7 @@ async def undo(shell: Shell, words: str) -> Reply:
     Again takes back the one before it. Nothing is rewritten: what undoes a change is a change itself, and `:memory log`
     shows both. A purge is for good.
     """
+    nothing_after("undo", words)
     said = shell.memory.undo()
     return changed(shell, Reply(f"taken back: {one_line(said, 100)}", data={"undone": said}))
 

@@ -122,6 +122,8 @@ class Session:
         notices = []
         if state.damaged:
             notices += self.say_once("damage", f"{name}: {state.damaged} damaged lines are skipped; see: aish doctor")
+        if memory.ledger.torn:
+            notices += self.say_once("torn", f"{name}: its last line is not whole, so it is skipped; see: aish doctor")
         if state.problems:
             more = f" (and {len(state.problems) - 1} more: aish doctor)" if len(state.problems) > 1 else ""
             notices += self.say_once("items", f"{name}: {state.problems[0]}, so it is ignored{more}")

@@ -161,6 +161,8 @@ class Memory:
     def phrases(self, wanted: str) -> tuple[list[str], list[Item]]:
         """What a purge of an id or of words would erase, and the items that say it. Raises `NotFound`, `BadUsage`."""
         wanted = wanted.strip()
+        if not wanted:
+            raise BadUsage("an id or words are missing: what is to be erased?")
         if wanted.isdecimal() and len(wanted) < 16:
             item = self.ledger.get(int(wanted))
             if item:
@@ -211,15 +213,19 @@ class Memory:
 
     def _fields(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields that have something to say; those that somebody else may have written are masked."""
-        masked: dict[str, Any] = {}
-        for name, value in fields.items():
-            if isinstance(value, str) and name not in _CODES:
-                value = for_keeping(self.masks.text(value))
-            elif isinstance(value, list | tuple):
-                value = [for_keeping(self.masks.text(one)) if isinstance(one, str) else one for one in value]
-            if value not in (None, "", []):
-                masked[name] = value
-        return masked
+        masked = {self._clean(name): one if name in _CODES else self._clean(one) for name, one in fields.items()}
+        return {name: one for name, one in masked.items() if one not in (None, "", [])}
+
+    def _clean(self, value: Any) -> Any:
+        """A value as it may be kept, however deep its texts are."""
+        match value:
+            case str():
+                return for_keeping(self.masks.text(value))
+            case list() | tuple():
+                return [self._clean(one) for one in value]
+            case dict():
+                return {self._clean(name): self._clean(one) for name, one in value.items()}
+        return value
 
     def _refuse_purged(self, content: str) -> None:
         purged = self.ledger.state().purged

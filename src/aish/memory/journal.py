@@ -161,7 +161,10 @@ class Journal:
 
     def _end_live(self) -> None:
         if self._live is not None:  # another program's is not ours to end
-            self.live_path.unlink(missing_ok=True)
+            try:
+                self.live_path.unlink(missing_ok=True)
+            except OSError:
+                pass  # the turn is safe, and `recover` knows a leftover of it
             os.close(self._live)
             self._live = None
 

@@ -78,28 +78,24 @@ class Ledger:
 
     def state(self) -> State:
         """What the file says now. Raises `StoreTrouble`."""
-        try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except (FileNotFoundError, NotADirectoryError):  # what stands in the way is said when something is written
-            self._drop()
-            return State()
-        except OSError as error:
-            raise self._trouble(error) from error
-        try:
-            return self._read(fd)
-        except OSError as error:
-            raise self._trouble(error) from error
-        finally:
-            os.close(fd)
+        with self._reading() as (_, state):
+            return state
+
+    @property
+    def torn(self) -> bool:
+        """Did the file, as `state` saw it last, end in the middle of a line? The next change sets that end aside."""
+        return bool(self._state and self._seen and self._state.size < self._seen[1])
 
     def items(self) -> Iterator[Item]:
         """The active items, newest first. Each is read from the file when it is asked for."""
-        yield from self._items(self.state().newest())
+        with self._reading() as (fd, state):
+            yield from self._items(fd, state.newest())
 
     def get(self, id: int) -> Item | None:
         """The item with this id, also if it was forgotten; None if there was none, or it is purged."""
-        row = self.state().row(id)
-        return next(self._items([row]), None) if row else None
+        with self._reading() as (fd, state):
+            row = state.row(id)
+            return next(self._items(fd, [row]), None) if row else None
 
     def active(self, id: int) -> Item:
         """The active item with this id. Raises `NotFound`."""
@@ -114,7 +110,8 @@ class Ledger:
     def known(self, content: str) -> Item | None:
         """The active item that says the same, if there is one."""
         text = folded(content)
-        return self._known(self.state(), text, fold_number(text))
+        with self._reading() as (fd, state):
+            return self._known(fd, state, text, fold_number(text))
 
     def records_back(self) -> Iterator[Record]:
         """Every whole line, newest first."""
@@ -146,10 +143,13 @@ class Ledger:
                 raise Declined("this was purged, so it is not learned again; say it in other words to have it back")
             if instead_of and not state.shows(instead_of):
                 raise NotFound(f"item {instead_of} is not there any more; nothing was changed")
-            older = None if self._allow_duplicates else self._known(state, text, fold)
+            older = None if self._allow_duplicates else self._known(writer.fd, state, text, fold)
             if older and older.id != instead_of and not _adds(older, fields):
                 return Added(older, new=False)
             record = {"kind": kind, "content": content, **(fields or {})}
+            if older and older.id != instead_of and not older.key:  # or it would stay when the key gets another value
+                record["change"] = state.last_id + 1
+                self._write(writer, state, {"kind": FORGET, "target": older.id, "change": record["change"]})
             record = self._write(writer, state, record, fold)
             return Added(Item(record["id"], record["ts"], kind, content, record), new=True)
 
@@ -193,13 +193,14 @@ class Ledger:
             with self._lines.writing(waiting=self._read_on) as writer:
                 state = self._read_on(writer.fd, writer.found if writer.size == writer.found.st_size else None)
                 yield writer, state
-                self._seen = _stamp(os.fstat(writer.fd))  # while nobody else can have written
-                if not self._guessed:
+                self._seen = _stamp(os.fstat(writer.fd))  # while no other aish can have written
+                alone = (self._state or state).size == self._seen[1]  # or a person did, and our lines stand elsewhere
+                if alone and not self._guessed:
                     state.base.set_stamp(self._seen)
-            done = True
+            done = alone
         finally:
             if not done:
-                self._drop()  # nothing is trusted after a failure
+                self._drop()  # nothing is trusted after a failure or a surprise
 
     def _write(self, writer: Writer, state: State, fields: Fields, fold: int | None = None) -> Record:
         if not valid_id(state.last_id + 1):
@@ -208,9 +209,9 @@ class Ledger:
         state.take_written(record, writer.write(record), fold)
         return record
 
-    def _known(self, state: State, text: str, fold: int) -> Item | None:
+    def _known(self, fd: int, state: State, text: str, fold: int) -> Item | None:
         rows = state.alike(fold)
-        return next((item for item in self._items(rows) if folded(item.content) == text), None) if rows else None
+        return next((item for item in self._items(fd, rows) if folded(item.content) == text), None) if rows else None
 
     # The file and its index
 
@@ -290,27 +291,34 @@ class Ledger:
         elif fresh:
             fresh.close()  # somebody else's, who was faster
 
-    def _items(self, rows: Iterable[Row]) -> Iterator[Item]:
-        """The items of these rows. What changed under us is left out."""
+    @contextmanager
+    def _reading(self) -> Iterator[tuple[int, State]]:
+        """The open file and its state. Whoever puts another file in its place does not change what is read here."""
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except (FileNotFoundError, NotADirectoryError):
+        except (FileNotFoundError, NotADirectoryError):  # what stands in the way is said when something is written
+            self._drop()
+            yield -1, State()
             return
         except OSError as error:
             raise self._trouble(error) from error
         try:
-            data = b""
-            for place, row in enumerate(rows):
-                if place == _MANY:  # read the rest of the file at once
-                    data = _whole(fd)
-                line = data[row.offset : data.find(b"\n", row.offset)] if data else _line_at(fd, row.offset)
-                item = quick_item(line) or read_item(decode(line) or {})
-                if isinstance(item, Item) and item.id == row.id:
-                    yield item
+            yield fd, self._read(fd)
         except OSError as error:
             raise self._trouble(error) from error
         finally:
             os.close(fd)
+
+    def _items(self, fd: int, rows: Iterable[Row]) -> Iterator[Item]:
+        """The items of these rows. What was edited under us is left out."""
+        data = b""
+        for place, row in enumerate(rows):
+            if place == _MANY:  # read the rest of the file at once
+                data = _whole(fd)
+            line = data[row.offset : data.find(b"\n", row.offset)] if data else _line_at(fd, row.offset)
+            item = quick_item(line) or read_item(decode(line) or {})
+            if isinstance(item, Item) and item.id == row.id:
+                yield item
 
     def _trouble(self, error: OSError) -> StoreTrouble:
         return StoreTrouble(f"cannot read {self.path}: {error.strerror or error}")

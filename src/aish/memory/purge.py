@@ -180,15 +180,28 @@ def purge_files(
     """Take the phrases out of every file below these directories: how many held them, and whether one is in use."""
     count, busy = 0, False
     for path in list(files_below(directories, leave)):
-        if path.name.startswith(".") and path.suffix == ".tmp":
-            path.unlink(missing_ok=True)  # left by a program that was killed while it replaced a file
+        if _is_temporary(path):
+            _remove(path)  # left by a program that was killed while it replaced a file
         elif path.suffix == ".live":  # what a killed program had shown belongs to its journal, which comes after it
             Journal(path.parent, path.stem).recover(now())
             busy = busy or (_in_use(path) and eraser.found_in(path.read_text("utf-8", "replace")))
     for path in list(files_below(directories, leave)):
+        if _is_temporary(path):
+            continue  # made since: somebody is about to put it in its place, and half of it must not be that
         count += not (path.suffix == ".live" and _in_use(path)) and eraser.clean_file(path)
         count += path.suffix == ".jsonl" and any(map(eraser.clean_file, torn_files([path])))  # perhaps made just now
     return count, busy
+
+
+def _is_temporary(path: Path) -> bool:
+    return path.name.startswith(".") and path.suffix == ".tmp"
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreTrouble(f"cannot purge {path}: {error.strerror or error}") from error
 
 
 def _in_use(path: Path) -> bool:

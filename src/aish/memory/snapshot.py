@@ -8,6 +8,7 @@ file, nobody else has touched it, and the covered part need not be read to be tr
 import json
 import os
 import struct
+import zlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,10 +23,11 @@ Stamp = tuple[int, int, int]
 Found = tuple[int, int, int, int]  # id, time, offset, fold
 
 _MAGIC = b"aish-idx"
-_VERSION = 1
+_VERSION = 2
 _STAMP = struct.Struct("<qqq")
 _HEAD = struct.Struct("<8sqqqqqqqq")
-_BODY = _HEAD.size + _STAMP.size
+_SUM = struct.Struct("<q")  # of the head and the words at the end: a wrong last id would give one out twice
+_BODY = _HEAD.size + _STAMP.size + _SUM.size
 _WIDTH = 4 * 8
 _CHUNK = 256
 
@@ -55,10 +57,13 @@ class Snapshot:
         except OSError:
             return None
         try:
-            magic, version, *sizes, length = _HEAD.unpack(os.pread(fd, _HEAD.size, 0))
+            head = os.pread(fd, _HEAD.size, 0)
+            magic, version, *sizes, length = _HEAD.unpack(head)
             body = _BODY + (sizes[3] + sizes[4]) * _WIDTH + (sizes[5] + 2 * sizes[3]) * 8
             if (magic, version) == (_MAGIC, _VERSION) and os.fstat(fd).st_size == body + length:
-                return cls(fd, sizes, json.loads(os.pread(fd, length, body)))
+                more = os.pread(fd, length, body)
+                if os.pread(fd, _SUM.size, _BODY - _SUM.size) == _SUM.pack(zlib.crc32(more, zlib.crc32(head))):
+                    return cls(fd, sizes, json.loads(more))
         except (OSError, struct.error, ValueError, TypeError, AttributeError):
             pass
         os.close(fd)
@@ -83,7 +88,8 @@ class Snapshot:
         more = json.dumps(extra).encode()
         counts = (len(columns[0]) // 4, len(columns[1]) // 4, len(columns[2]))
         head = _HEAD.pack(_MAGIC, _VERSION, size, crc, last_id, *counts, len(more))
-        return b"".join((head, _STAMP.pack(*stamp), *(column.tobytes() for column in columns), more))
+        check = _SUM.pack(zlib.crc32(more, zlib.crc32(head)))
+        return b"".join((head, _STAMP.pack(*stamp), check, *(column.tobytes() for column in columns), more))
 
     @staticmethod
     def write(path: Path, content: bytes) -> None:

@@ -78,12 +78,15 @@ def asks_to_remember(typed: str) -> bool:
 def said_by_user(content: str, typed: str) -> bool:
     """Did the user say this in this turn, and ask to remember it? Then it needs no second yes.
 
-    The wish stands in the first line: what follows may be pasted. Every word of weight must be the user's own and in
-    the user's order, and no "not" may be lost, added or moved.
+    The wish stands in the first line. What follows may be pasted, so it counts only where the first line points at it
+    ("remember this:"). Every word of weight must be the user's own and in the user's order, and no "not" may be lost,
+    added or moved.
     """
-    if not asks_to_remember(typed.lstrip().partition("\n")[0]):
+    first = typed.lstrip().partition("\n")[0].rstrip()
+    if not asks_to_remember(first):
         return False
-    wanted, given = _words(content), _words(re.sub(_ASKS, " ", typed.replace("’", "'")))
+    said = typed if first.endswith(":") else first
+    wanted, given = _words(content), _words(re.sub(_ASKS, " ", said.replace("’", "'")))
     weight, theirs = _weight(wanted), _weight(given)
     denied, denied_before = _denied(wanted), _denied(given)
     return (

@@ -158,6 +158,9 @@ def _memory(program: Program) -> list[Finding]:
     if state.damaged:
         text = f"{path}: {state.damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
         findings.append(Finding("memory", "bad", text))
+    if program.memory.ledger.torn:
+        text = f"{path}: its last line is not whole and is skipped; with the next change it goes to {path.name}.torn"
+        findings.append(Finding("memory", "bad", text))
     torn = path.with_name(path.name + ".torn")
     if torn.exists():
         findings.append(Finding("memory", "note", f"a torn end of {path.name} was set aside in {torn}"))

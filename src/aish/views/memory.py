@@ -47,6 +47,8 @@ def run(program: Program, arguments: Sequence[str]) -> int:
         raise BadUsage(f"there is no verb {options.verb!r}; there are: {', '.join(verbs)}")
     given = [f"--{name} {_quoted(value)}" for name in _VALUES for value in getattr(options, name)]
     given += [f"--{name}" for name in _FLAGS if getattr(options, name)]
+    if options.verb == "purge" and not sys.stdin.isatty():  # a script that says purge has said it
+        given.append("--yes")
     text = _text(options.verb, options.words)
     given += ["--"] if text.startswith("--") else []
     screen = Screen(program.settings.view.color)
@@ -101,6 +103,8 @@ def _shell(program: Program, screen: Screen) -> Shell:
 
     async def ask(question: str) -> str:
         if not there:
+            way_out = "; --yes says yes" if question.endswith("[y/N] ") else ""
+            screen.note(f"{question}nobody is there to ask{way_out}", warning=True)
             return SILENCE
         sys.stderr.write(for_terminal(question))
         sys.stderr.flush()
