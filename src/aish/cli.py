@@ -19,7 +19,7 @@ from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError, BadUsage
 from aish.views.crash import file_report
 from aish.views.exits import BUG, INTERRUPTED, exit_code
-from aish.views.screen import Screen
+from aish.views.screen import Bar, Screen
 
 PROJECT_FILE = ".aish.toml"
 VERBS = {  # verb → module and function, loaded when it is used
@@ -103,7 +103,7 @@ def _shell(options: argparse.Namespace) -> int:
         model = loaded.settings.model
         sys.stdout.write(screen.styled(view.prompt.replace("{model}", model), "prompt"))
         sys.stdout.flush()
-    program = import_module("aish.wiring").build(loaded, places, cwd)
+    program = _build(loaded, places, cwd)
     session = _session(program, options)
     repl = import_module("aish.views.repl")
     editor = repl.make_editor(program, session, import_module("aish.views.line_editor").LineEditor if rich else None)
@@ -117,7 +117,13 @@ def _program(options: argparse.Namespace) -> Any:
     places, cwd = find_places(os.environ), _working_directory()
     loaded = load_settings(places, cwd, _given(options))
     _report(Screen(loaded.settings.view.color), loaded, places)
-    return import_module("aish.wiring").build(loaded, places, cwd)
+    return _build(loaded, places, cwd)
+
+
+def _build(loaded: Loaded, places: Places, cwd: Path) -> Any:
+    program = import_module("aish.wiring").build(loaded, places, cwd)
+    program.progress = Bar
+    return program
 
 
 def _session(program: Any, options: argparse.Namespace) -> Any:

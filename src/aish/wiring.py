@@ -63,6 +63,7 @@ def _memory(program: Program) -> tuple[Memory, str]:
         lambda: program.now(),
         allow_duplicates=options.allow_duplicates,
         exclusive=options.exclusive,
+        progress=program.progress("reading memory") if program.progress else None,
     )
 
 

@@ -1,6 +1,5 @@
 """Commands that tend memory: what waits for a yes, what is learned, what goes in and out, what is erased."""
 
-import json
 from typing import Any
 
 from aish.commands.files import read_whole, write_new
@@ -10,7 +9,7 @@ from aish.conversation.learning import find_candidates
 from aish.memory.curation import Kept
 from aish.values.errors import BadUsage, Declined
 from aish.values.replies import Reply
-from aish.values.text import one_line
+from aish.values.text import json_text, one_line
 
 
 @COMMANDS.add("memory purge", argument="ID|WORDS")
@@ -24,12 +23,14 @@ async def purge(shell: Shell, words: str) -> Reply:
     options, rest = read_options(words)
     memory, places = shell.memory, shell.program.places
     phrases, items = memory.phrases(rest)
-    what = ", ".join(f"{item.id} ({one_line(item.content, 40)})" for item in items[:5]) or one_line(rest, 60)
+    named = list(dict.fromkeys(f"{item.id} ({one_line(item.content, 40)})" for item in items))
+    what = ", ".join(named[:5]) or one_line(rest, 60)
     if not options.get("yes") and not await agreed(shell, f"erase {what} for good, everywhere?"):
         return Reply("nothing was changed", data={"places": 0, "files": 0}, found=False)
     erased = memory.purge(phrases, (places.data, places.sessions, places.state, places.indexes), [places.salt])
     shell.session.erase(phrases)
-    text = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}; it is not learned again"
+    where = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}"
+    text = f"{where if erased.places else 'it stood nowhere'}; it is not learned again"
     if erased.busy:
         text += "\nanother shell is giving an answer that has the words; purge them again when it is done"
     return changed(shell, Reply(text, data={"places": erased.places, "files": erased.files, "busy": erased.busy}))
@@ -106,7 +107,7 @@ async def export(shell: Shell, words: str) -> Reply:
         records = list(reversed(list(ledger.records_back())))
     else:
         records = [item.record for item in reversed(list(ledger.items()))]
-    lines = "".join(json.dumps(record, ensure_ascii=False) + "\n" for record in records)
+    lines = "".join(json_text(record) + "\n" for record in records)
     if not rest.strip():
         return Reply(lines.rstrip("\n"), data=records, found=bool(records))
     said = write_new(rest.strip(), [lines])

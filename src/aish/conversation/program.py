@@ -35,6 +35,7 @@ class Program:
     _backends: dict[str, Backend] = field(default_factory=dict)
     _estimates: Estimates | None = None
     open_memory: Callable[[], tuple[Memory, str]] | None = None
+    progress: Callable[[str], Callable[[int, int], None]] | None = None  # a view that shows how far long work is
     memory_trouble: str = ""  # why it cannot be written by this process
     _memory: Memory | None = None
 

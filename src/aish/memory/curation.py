@@ -19,7 +19,6 @@ from aish.values.items import FORGET, Item, stamp
 from aish.values.text import for_keeping
 
 _CLAIMED = {"conversation", "turn", "meta", "target", "purged", "reason"}  # what only our own records may say
-_CODES = {"source", "origin", "conversation"}  # set by the program
 
 
 class Kept(NamedTuple):
@@ -213,7 +212,7 @@ class Memory:
 
     def _fields(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The fields that have something to say; those that somebody else may have written are masked."""
-        masked = {self._clean(name): one if name in _CODES else self._clean(one) for name, one in fields.items()}
+        masked = self._clean(fields)
         return {name: one for name, one in masked.items() if one not in (None, "", [])}
 
     def _clean(self, value: Any) -> Any:

@@ -95,8 +95,8 @@ class Journal:
     def _masked(self, turn: Turn) -> Turn:
         """The turn without its secrets."""
         self.masked = []
-        calls = tuple(call._replace(arguments=self._mask(call.arguments)) for call in turn.tool_calls)
-        return turn._replace(content=self._mask(turn.content), tool_calls=calls)
+        calls = tuple(ToolCall(*map(self._mask, call)) for call in turn.tool_calls)  # a model may say anything anywhere
+        return turn._replace(content=self._mask(turn.content), tool_calls=calls, call_id=self._mask(turn.call_id))
 
     def _mask(self, text: str) -> str:
         if self._masks is None:

@@ -61,7 +61,7 @@ class LineFile:
     1. Once `append` returns, the record survives a crash and a power cut.
     2. A record is one write; a torn one is set aside in `<name>.torn` before the next is written.
     3. Writers take turns, also across processes; readers never wait.
-    4. A write that fails leaves the file as it was, or says that it could not.
+    4. A change that fails leaves the file as it was; a rest that could not be taken back is set aside by the next one.
     """
 
     def __init__(

@@ -3,6 +3,8 @@
 Pure: strings in, strings out.
 """
 
+import json
+
 _VISIBLE = {code: 0x2400 + code for code in range(0x20) if code not in (0x09, 0x0A)}
 _VISIBLE[0x7F] = 0x2421
 _VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
@@ -13,12 +15,18 @@ _SHOWN = _VISIBLE | _BIDI
 
 def for_terminal(text: str) -> str:
     """Text of a model, tool or file with every control byte made visible, so that it cannot steer the terminal."""
-    return text.replace("\r\n", "\n").translate(_SHOWN)
+    return text if text.isprintable() else text.replace("\r\n", "\n").translate(_SHOWN)
 
 
 def for_keeping(text: str) -> str:
     """Text without stray control bytes and half-decoded characters; right-to-left marks are part of a text and stay."""
     return text if text.isprintable() else text.replace("\r\n", "\n").translate(_VISIBLE)
+
+
+def json_text(value: object) -> str:
+    """JSON that comes out whole everywhere: escaped where a terminal or an encoding would change it."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if for_terminal(text) == text else json.dumps(value)
 
 
 def clip(text: str, limit: int) -> str:

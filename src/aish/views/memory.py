@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import gc
-import json
 import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any
@@ -15,7 +14,7 @@ from aish.conversation.learning import propose_candidates
 from aish.conversation.program import Program
 from aish.values.errors import BadUsage
 from aish.values.replies import Reply
-from aish.values.text import for_terminal
+from aish.values.text import for_terminal, json_text
 from aish.views.exits import NOTHING, OK
 from aish.views.screen import Screen
 
@@ -47,7 +46,9 @@ def run(program: Program, arguments: Sequence[str]) -> int:
         raise BadUsage(f"there is no verb {options.verb!r}; there are: {', '.join(verbs)}")
     given = [f"--{name} {_quoted(value)}" for name in _VALUES for value in getattr(options, name)]
     given += [f"--{name}" for name in _FLAGS if getattr(options, name)]
-    if options.verb == "purge" and not sys.stdin.isatty():  # a script that says purge has said it
+    if (
+        options.verb == "purge" and " ".join(options.words).isdecimal() and not sys.stdin.isatty()
+    ):  # said exactly enough
         given.append("--yes")
     text = _text(options.verb, options.words)
     given += ["--"] if text.startswith("--") else []
@@ -58,7 +59,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     asyncio.run(_closing(program, handler(shell, " ".join([*given, text])), replies))
     reply = replies[0]
     if options.json:
-        print(json.dumps(reply.data, ensure_ascii=False))
+        print(json_text(reply.data))
     else:
         screen.say(reply)
     return OK if reply.found else NOTHING
