@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 141
     except Exception:  # the outermost loop: a bug is told in one line, with the details in a file
-        screen.note(file_report(), warning=True)
+        screen.note(file_report(import_module("aish.memory.suspicion").suspicious), warning=True)
         return BUG
 
 

@@ -187,6 +187,7 @@ def test_a_healthy_installation_gets_a_clean_bill(world: World) -> None:
     assert found.pop("aish")[0][0] == "ok"
     assert found == {
         "configuration": [("ok", str(world.places.config_file))],
+        "memory": [("ok", f"0 items in {world.places.memory}")],
         "model": [("ok", f"local at {server.url}/v1 answers")],
         "tokenizer": [("ok", "local counts itself (24 for a test sentence); its window is 8,192 tokens")],
         "store": [("ok", f"0 conversations in {world.places.data}")],

@@ -137,7 +137,6 @@ def test_a_script_that_adds_a_secret_gets_it_masked(world: World) -> None:
     """Nobody is there to ask, and the rest of the sentence may be worth keeping."""
     ran = world.aish("memory", "add", f"the staging password is {WORD} until May")
     world.aish("memory", "add", "--tag", TOKEN, "--key", f"token={TOKEN}", "a plain sentence")
-    world.aish("hello", given="")
     world.aish(given=f":save {TOKEN}\n")
 
     assert ran.code == 0 and "masked in what is kept: 1 × chat" in ran.out

@@ -2,14 +2,19 @@
 
 import os
 import traceback
+from collections.abc import Callable
 
-from aish.memory.suspicion import suspicious
 from aish.places import find_places
 
 
-def file_report() -> str:
-    """Write the traceback of the exception being handled to a file, and say in one line where that is."""
-    error = "\n".join(_harmless(line) for line in traceback.format_exc().splitlines())
+def file_report(suspicious: Callable[[str], bool]) -> str:
+    """Write the traceback of the exception being handled to a file, and say in one line where that is.
+
+    What an exception quotes may be what the user typed; a `suspicious` line loses that part.
+    """
+    lines = traceback.format_exc().splitlines()
+    harmless = (line if line.startswith(" ") or not suspicious(line) else line.partition(":")[0] for line in lines)
+    error = "\n".join(harmless)
     path = find_places(os.environ).state / "crash.txt"
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -18,8 +23,3 @@ def file_report() -> str:
     except OSError:
         where = error.rstrip().splitlines()[-1]
     return f"this is a bug in aish; {where}. What was said before is in the journal"
-
-
-def _harmless(line: str) -> str:
-    """A line of a traceback; what an exception quotes may be what the user typed."""
-    return line if line.startswith(" ") or not suspicious(line) else f"{line.partition(':')[0]}: (may hold a secret)"

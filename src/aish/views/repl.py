@@ -14,6 +14,7 @@ from aish.conversation.turn import take_turn
 from aish.conversation.upkeep import summarize_evicted, warm_up
 from aish.intake.completion import suggest
 from aish.intake.line import ColonCommand, Question, read_line
+from aish.memory.suspicion import suspicious
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
@@ -82,7 +83,7 @@ class Repl:
                 raise
             self._screen.note("stopped; what came is kept")
         except Exception:  # a bug in one command must not take the shell with it
-            self._screen.note(file_report(), warning=True)
+            self._screen.note(file_report(suspicious), warning=True)
             return BUG
         return OK
 
