@@ -49,4 +49,5 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
         "aish.views.crash",
         "aish.views.exits",
         "aish.views.screen",
+        "aish.views.table",
     }
