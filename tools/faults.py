@@ -93,7 +93,9 @@ class Acks(NamedTuple):
 def write(directory: Path, acks: Path, exchanges: int) -> None:
     """Be the writer that is killed: talk, and say elsewhere what was acknowledged, after it was."""
     journal = Journal(directory, NAME)
-    log = os.open(acks, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    log = os.open(acks, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+    said = os.pread(log, os.fstat(log).st_size, 0)
+    os.ftruncate(log, said.rfind(b"\n") + 1)  # a writer before us may have been killed in the middle of a line
 
     def attempt(kind: str, name: str, act: Callable[[], int | None]) -> None:
         try:
@@ -173,7 +175,8 @@ def start(subject: Subject, home: Path, acks: Path, work: str, *around: str) -> 
 
 def end(writer: subprocess.Popen[bytes]) -> None:
     """Kill a writer and what is around it."""
-    os.killpg(writer.pid, signal.SIGKILL)
+    if writer.poll() is None:
+        os.killpg(writer.pid, signal.SIGKILL)
     writer.communicate()
 
 
@@ -330,18 +333,24 @@ def control(subject: Subject, rounds: int, seconds: float) -> Outcome:
 
 
 def cut(subject: Subject, rounds: int, seconds: float, *around: str) -> Outcome:
+    """Cut amid much work, and by turns after each step of a short one, where no later sync makes up for one too few."""
     acknowledged, problems = 0, []
     with TemporaryDirectory() as work:
         image, after, log, acks = (Path(work) / name for name in ("image", "after", "log", "acks"))
         for number in range(rounds):
             log.unlink(missing_ok=True)
             with disk(image, fresh=True) as top:
-                writer = start(subject, top / "data" / "home", log, subject.long, *around)
+                steps = subject.works[0].split()
+                short = " ".join(steps[: 1 + number // 2 % len(steps)]) if number % 2 else ""
+                writer = start(subject, top / "data" / "home", log, short or subject.long, *around)
                 try:
-                    while not subject.acknowledged(log) and writer.poll() is None:
-                        time.sleep(0.01)
-                    time.sleep(random.uniform(0, seconds))
-                    os.killpg(writer.pid, signal.SIGSTOP)
+                    if short:
+                        writer.wait(timeout=60)
+                    else:
+                        while not subject.acknowledged(log) and writer.poll() is None:
+                            time.sleep(0.01)
+                        time.sleep(random.uniform(0, seconds))
+                        os.killpg(writer.pid, signal.SIGSTOP)
                     shutil.copyfile(log, acks)  # before the disk, which may only have more
                     shutil.copyfile(image, after)
                 finally:
@@ -355,7 +364,7 @@ def cut(subject: Subject, rounds: int, seconds: float, *around: str) -> Outcome:
 
 @contextmanager
 def disk(image: Path, *, fresh: bool = False) -> Iterator[Path]:
-    """The file system in a file. It does not write back by itself while we look."""
+    """The file system in a file. It does not write back by itself while we look, nor mend a missing sync."""
     if fresh:
         image.write_bytes(b"")
         os.truncate(image, 32 << 20)
@@ -364,7 +373,7 @@ def disk(image: Path, *, fresh: bool = False) -> Iterator[Path]:
         except (OSError, subprocess.CalledProcessError) as error:
             raise Skipped(f"no disk can be made here: {error}") from error
     # A cut must leave a disk that mounts.
-    with mounted(image.with_name("disk"), "-o", "loop,commit=300", str(image), must=not fresh) as top:
+    with mounted(image.with_name("disk"), "-o", "loop,commit=300,noauto_da_alloc", str(image), must=not fresh) as top:
         yield top
 
 

@@ -1,0 +1,221 @@
+"""The fault tool over the ledger: a short run of each kind, and proof that it would see a loss."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from world import World
+
+SCRIPT = Path(__file__).parents[2] / "tools" / "faults.py"
+sys.path.insert(0, str(SCRIPT.parent))  # as it is when the script is run
+ledger = import_module("fault_ledger")
+WORK = "add set add edit forget undo add purge add forget"
+
+
+def run(kind: str, rounds: int) -> str:
+    """What a run says without the numbers, which are chance. One that cannot be made here is skipped."""
+    command = [sys.executable, str(SCRIPT), kind, "--rounds", str(rounds), "--seconds", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    said = done.stdout + done.stderr
+    if "skipped" in said:
+        pytest.skip(said)
+    assert done.returncode == int("0 problems" not in said), said
+    return re.sub(r"\d+ acknowledged", "N acknowledged", " ".join(said.split()))
+
+
+@pytest.mark.proves("M5", "M8", "M61")
+def test_kills_at_random_lose_nothing_acknowledged() -> None:
+    """Neither an item nor a tombstone; and of a purge that was acknowledged no byte is left."""
+    assert run("ledger-kill", 15) == "ledger-kill 15 rounds N acknowledged 0 problems"
+
+
+@pytest.mark.proves("M61")
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+@pytest.mark.parametrize("kind", ["ledger-points", "ledger-errors"])
+def test_a_crash_or_an_error_at_a_system_call_loses_nothing_acknowledged(kind: str) -> None:
+    """Some places of all there are: `make faults` tries every one."""
+    assert re.fullmatch(rf"{kind} \d\d places N acknowledged 0 problems", run(kind, 20))
+
+
+def test_a_full_disk_loses_nothing_acknowledged() -> None:
+    """The user is told, and what is added when there is room again is kept."""
+    assert run("ledger-full", 40) == "ledger-full 4 disks N acknowledged 0 problems"
+
+
+def test_a_power_cut_loses_nothing_acknowledged() -> None:
+    """What was acknowledged is on the disk, not only in the memory of the machine."""
+    assert run("ledger-power", 20) == "ledger-power 2 cuts N acknowledged 0 problems"
+
+
+def test_a_power_cut_without_syncs_is_seen() -> None:
+    """Or the test above proves nothing."""
+    assert run("ledger-control", 20) == "ledger-control 1 cuts N acknowledged 0 problems"
+
+
+@pytest.mark.proves("M16", "M19", "M20")
+def test_eight_writers_who_are_killed_one_by_one_lose_nothing() -> None:
+    """They share one file, give no id twice, and none that dies keeps the others out."""
+    assert run("ledger-crowd", 50) == "ledger-crowd 1 crowds N acknowledged 0 problems"
+
+
+@pytest.mark.proves("M14")
+def test_damage_anywhere_hides_only_the_line_it_is_in() -> None:
+    """Cut or changed at some bytes of all: what is around is there, it is reported, and the next item can be added."""
+    assert re.fullmatch(r"ledger-damage \d+ places N acknowledged 0 problems", run("ledger-damage", 12))
+
+
+@pytest.mark.proves("M14")
+def test_doctor_counts_what_is_damaged(world: World) -> None:
+    """The same counters, where a user looks for them."""
+    world.script()
+    ledger.write(world.home, world.directory / "acks", ledger.SMALL)
+    path = world.places.memory
+    data = path.read_bytes()
+    places = [match.start() for match in re.finditer(b"is the best", data)]
+    for place in places[:2]:
+        data = data[:place] + b"?" + data[place + 1 :]
+    path.write_bytes(data[:-9])
+
+    assert "2 damaged line(s) are skipped" in world.aish("doctor").out
+    assert world.aish("memory", "add", "Tea is ready.").code == 0
+    assert "a torn end of memory.jsonl was set aside" in world.aish("doctor").out
+    assert path.with_name("memory.jsonl.torn").exists()
+
+
+class Written:
+    """A home that a writer was left alone with, and the judge's word on what was done to it then."""
+
+    def __init__(self, directory: Path) -> None:
+        self.home, self.acks = directory / "home", directory / "acks"
+        ledger.write(self.home, self.acks, WORK)
+        self.path = self.home / "data" / "memory.jsonl"
+
+    def change(self, change: Callable[[list[bytes]], list[bytes]]) -> None:
+        lines = self.path.read_bytes().splitlines(keepends=True)
+        self.path.write_bytes(b"".join(change(lines)))
+
+    def judged(self, fault: str = "kill") -> list[str]:
+        found: list[str] = ledger.judge(self.home, self.acks, fault)
+        return [re.sub(r"w[0-9a-f]+\.", "w.", problem) for problem in found]
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Written:
+    return Written(tmp_path)
+
+
+def test_a_writer_that_is_left_alone_has_no_problems(written: Written) -> None:
+    """The judge must not cry without reason, and everything was tried."""
+    done = [line["done"] for line in ledger.read_acks(written.acks) if "done" in line]
+
+    assert done == WORK.split()
+    assert written.judged() == []
+
+
+def test_an_item_that_is_gone_is_seen(written: Written) -> None:
+    """This is the loss it looks for."""
+    written.change(lambda lines: [*lines[:-2], lines[-1]])
+
+    assert any("is lost" in problem for problem in written.judged())
+
+
+def test_a_tombstone_that_is_gone_is_seen(written: Written) -> None:
+    """What was forgotten comes back then."""
+    written.change(lambda lines: lines[:-1])
+
+    assert [problem.split(" is ")[-1] for problem in written.judged("crowd")] == ["back"]
+
+
+def test_lines_that_are_doubled_glued_or_damaged_are_seen(written: Written) -> None:
+    """None of these may be left by a crash."""
+    written.change(lambda lines: [*lines, lines[-2], lines[2].rstrip(b"\n") + lines[3], b"garbage\n"])
+
+    found = written.judged()
+
+    assert sum("is damaged" in problem for problem in found) == 2
+    assert any("comes after" in problem for problem in found)
+    assert any("is taken" in problem for problem in found)
+
+
+def test_what_is_left_of_a_purge_is_seen(written: Written) -> None:
+    """In any file, also in one that nobody knows of; and so is a seal that is gone."""
+    gone = next(line["gone"][0] for line in ledger.read_acks(written.acks) if line.get("done") == "purge")
+    (written.home / "data" / ".old.tmp").write_bytes(f"x{gone}x".encode())
+    (written.home / "data" / "salt").write_bytes(bytes(32))
+    short = re.sub(r"w[0-9a-f]+\.", "w.", gone)
+
+    assert written.judged() == [f"{short} is still in .old.tmp", f"{short} can be learned again"]
+
+
+def test_an_operation_that_was_done_in_part_is_seen(written: Written) -> None:
+    """It was announced, and neither what was before it is there nor what should be after it."""
+    last = [line for line in ledger.read_acks(written.acks) if "done" in line][-1]["after"]
+    tries = {"tries": "edit", "before": last, "after": [*last[1:], "w1.1:"], "gone": []}
+    with written.acks.open("a", encoding="utf-8") as acks:
+        acks.write(json.dumps(tries) + "\n")
+    memory, _ = ledger.open_home(written.home)
+    item = next(item for item in memory.ledger.items() if last[0] in item.content)
+    memory.forget([item.id])
+    memory.close()
+
+    assert [problem.split(" there is ")[0] for problem in written.judged()] == ["before add"]
+    assert written.judged("crowd") == []
+
+
+def test_an_index_that_lies_is_seen(written: Written) -> None:
+    """One that covers the file, with the right checksum, and hides an item that is there."""
+    memory, places = ledger.open_home(written.home)
+    state = memory.ledger.state()
+    state.hidden.add(next(state.newest()).id)
+    ledger.Snapshot.write(places.indexes / "ledger", state.snapshot((0, 0, 0)))
+
+    assert any("with an index" in problem for problem in written.judged("crowd"))
+
+
+@pytest.mark.proves("M21")
+def test_who_reads_while_somebody_purges_sees_all_the_other_items(tmp_path: Path) -> None:
+    """The file is replaced between two steps of a reader, who has no lock; not an item may seem to be gone."""
+    memory, places = ledger.open_home(tmp_path)
+    contents = [f"Note {number} {'x' * 3900}" for number in range(2300)]
+    memory.ledger.apply(lambda: [{"kind": "fact", "content": content} for content in contents])
+
+    def purge(done: int, whole: int) -> None:
+        if memory.ledger.get(1):
+            memory.purge(contents[:1], [places.data], [places.salt])
+
+    reader = ledger.Ledger(places.memory, now=lambda: datetime.now(UTC), progress=purge)
+
+    assert {item.content for item in reader.items()} >= set(contents[1:])
+
+
+@pytest.mark.proves("M61")
+def test_a_purge_leaves_alone_what_another_is_about_to_put_in_place(tmp_path: Path) -> None:
+    """Half of a file would be put there, or lines whose checksums are wrong. The file is cleaned where it belongs."""
+    _, places = ledger.open_home(tmp_path)
+    live, unfinished = places.sessions / "talk.live", places.data / ".costs.jsonl.1.tmp"
+
+    def now() -> datetime:
+        if live.exists():  # this purge is under way, and has removed what it found from before
+            unfinished.write_text("Tea at fo", encoding="utf-8")
+        return datetime.now(UTC)
+
+    masks = ledger.Masks(places.salt, lambda: ledger.PATTERNS)
+    memory, _ = ledger.open_memory(places.memory, places.indexes / "ledger", masks, now)
+    memory.remember("Tea at")
+    live.parent.mkdir()
+    live.write_text("1\nTea", encoding="utf-8")
+    memory.purge(["Tea at"], [places.data], [places.salt])
+
+    assert unfinished.read_text(encoding="utf-8") == "Tea at fo"
+
+
+def test_a_run_that_acknowledges_nothing_is_no_success() -> None:
+    """A tool that tries nothing finds nothing."""
+    assert "nothing was acknowledged, so nothing was tried" in run("ledger-kill", 0)
