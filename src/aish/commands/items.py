@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from aish.commands.shell import Shell
@@ -10,13 +11,14 @@ from aish.memory.curation import Kept
 from aish.memory.masks import count_kinds
 from aish.storage.lines import decode
 from aish.values.errors import BadUsage, NotFound
-from aish.values.items import KINDS, Item
+from aish.values.items import KINDS, Item, read_time
 from aish.values.replies import Reply, Table
 from aish.values.text import one_line
 from aish.values.times import age, local_stamp
 
 OPTIONS = {"--kind": "kind", "--tag": "tags", "--key": "key", "--limit": "limit"}
 FLAGS = {"--yes": "yes", "--all": "all", "--trust": "trust"}
+_USUAL = len(("id", "ts", "kind", "content", "source"))
 SILENCE = "\0"  # what `ask` gives where nobody can be asked: a secret is masked then, and everything else is no
 
 
@@ -92,28 +94,54 @@ def said_where(shell: Shell) -> dict[str, Any]:
 
 def as_table(shell: Shell, items: list[Item], nothing: str) -> Reply:
     now = shell.program.now()
-    rows = []
+    rows, ages = [], Ages(now)
     for item in items:
-        tags = "".join(f" #{tag}" for tag in item.tags) if "tags" in item.record else ""
-        key = f" (takes the place of: {item.key})" if item.key and not item.content.startswith(item.key) else ""
-        source = item.source if item.origin == item.source else f"{item.origin}, {item.source}"
-        text = item.content + tags + key
-        cells = (str(item.id), age(item.time, now), local_stamp(item.ts), item.kind, text, source)
-        rows.append(cells)
+        id, ts, kind, text, record = item
+        if len(record) == _USUAL and "source" in record:  # a long list is made of these
+            source = str(record["source"])
+        else:
+            text, source = _in_full(item)
+        rows.append((str(id), ages.of(ts), local_stamp(ts), kind, text, source))
     table = Table(("id", "age", "time", "kind", "content", "source"), rows, [item.kind for item in items], wide=4)
     return Reply("" if rows else nothing, table, [item.record for item in items], found=bool(rows))
 
 
+def _in_full(item: Item) -> tuple[str, str]:
+    """Content and source of an item with more to say: tags, a key that its text does not name, whose words it is."""
+    tags = "".join(f" #{tag}" for tag in item.tags)
+    key = f" (takes the place of: {item.key})" if item.key and not item.content.startswith(item.key) else ""
+    source = item.source if item.origin == item.source else f"{item.origin}, {item.source}"
+    return item.content + tags + key, source
+
+
+class Ages:
+    """Ages in words. After a day the hour is near enough, and a long list has many items of one hour."""
+
+    def __init__(self, now: datetime) -> None:
+        self._now = now
+        self._by_hour: dict[str, str] = {}
+
+    def of(self, ts: str) -> str:
+        known = self._by_hour.get(ts[:13])
+        if known is None:
+            known = age(read_time(ts), self._now)
+            if any(word in known for word in ("day", "week", "month", "year")):
+                self._by_hour[ts[:13]] = known
+        return known
+
+
 def matching(items: Iterable[Item], options: dict[str, Any], words: str) -> Iterable[Item]:
-    kind, tags = options.get("kind"), set(options.get("tags", ()))
+    """The items of a kind, with these tags, that have all the words. Raises `BadUsage`."""
+    kind, tags, wanted = options.get("kind"), set(options.get("tags", ())), words.casefold().split()
     if kind and kind not in KINDS:
         raise BadUsage(f"there is no kind {kind!r}; an item is one of: {', '.join(KINDS)}")
-    wanted = words.casefold().split()
-    for item in items:
-        if (kind and item.kind != kind) or not tags <= set(item.tags):
-            continue
-        if not wanted or all(word in item.content.casefold() for word in wanted):
-            yield item
+    if kind:
+        items = (item for item in items if item.kind == kind)
+    if tags:
+        items = (item for item in items if tags <= set(item.tags))
+    if wanted:
+        items = (item for item in items if all(word in item.content.casefold() for word in wanted))
+    return items
 
 
 def read_limit(options: dict[str, Any]) -> int | None:

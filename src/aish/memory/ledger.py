@@ -9,9 +9,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from types import TracebackType
 from typing import Any, NamedTuple
 
-from aish.memory.entries import checked, fold_number, folded, quick_item, read_item, valid_id
+from aish.memory.entries import (
+    checked,
+    fold_number,
+    folded,
+    quick_item,
+    quick_items,
+    read_item,
+    usual_item,
+    valid_id,
+)
 from aish.memory.snapshot import Snapshot, Stamp
 from aish.memory.state import Row, State
 from aish.storage.lines import LineFile, Record, Writer, decode
@@ -58,21 +68,21 @@ class Ledger:
         self._seal = seal
         self._allow_duplicates = allow_duplicates
         self._progress = progress
-        self._lines = LineFile(path, first=lambda: {"meta": _meta()}, keep_open=True)
+        self.lines = LineFile(path, first=lambda: {"meta": _meta()}, keep_open=True)
         self._state: State | None = None
         self._seen: Stamp | None = None
         self._guessed = False  # that others have only appended since: good enough to write, not to vouch for
 
     def hold(self) -> None:
         """Keep other writers out until `close`. Raises `StoreTrouble`."""
-        self._lines.hold()
+        self.lines.hold()
 
     def close(self) -> None:
         """Let go of the file, and leave a snapshot for the next who opens it."""
         if self._state and len(self._state.fresh) > max(_TAIL, self._state.lines // 400) and self._is_current():
             self._write_snapshot(self._state)
-        self._lines.close()
-        self._drop()
+        self.lines.close()
+        self.drop()
 
     # Reading
 
@@ -115,12 +125,12 @@ class Ledger:
 
     def records_back(self) -> Iterator[Record]:
         """Every whole line, newest first."""
-        return self._lines.read_back()
+        return self.lines.read_back()
 
     def at(self, time: datetime) -> list[Item]:
         """The active items as they were at that time, newest first."""
         state, records, offset = State(), [], 0
-        for record in self._lines.read():
+        for record in self.lines.read():
             if read_time(str(record.get("ts", ""))) <= time:
                 state.take(record, offset)
                 records.append(record)
@@ -177,8 +187,8 @@ class Ledger:
                 self._index.unlink(missing_ok=True)
         except OSError as error:
             raise StoreTrouble(f"cannot purge {self._index}: {error.strerror or error}") from error
-        self._drop()
-        return self._lines.rewrite(change)
+        self.drop()
+        return self.lines.rewrite(change)
 
     def tidy(self) -> None:
         """Leave a snapshot of a long ledger now."""
@@ -186,27 +196,32 @@ class Ledger:
         if len(state.fresh) > _TAIL:
             self._write_snapshot(state)
 
-    @contextmanager
-    def _changing(self) -> Iterator[tuple[Writer, State]]:
-        done = False
-        try:
-            with self._lines.writing(waiting=self._read_on) as writer:
-                state = self._read_on(writer.fd, writer.found if writer.size == writer.found.st_size else None)
-                yield writer, state
-                self._seen = _stamp(os.fstat(writer.fd))  # while no other aish can have written
-                alone = (self._state or state).size == self._seen[1]  # or a person did, and our lines stand elsewhere
-                if alone and not self._guessed:
-                    state.base.set_stamp(self._seen)
-            done = alone
-        finally:
-            if not done:
-                self._drop()  # nothing is trusted after a failure or a surprise
+    def _changing(self) -> "Changing":
+        return Changing(self)
+
+    def begin(self, writer: Writer) -> State:
+        """The state that a change starts from."""
+        return self.read_on(writer.fd, writer.found if writer.size == writer.found.st_size else None)
+
+    def settle(self, writer: Writer, state: State) -> None:
+        """Remember the file as a change left it, while no other aish can have written."""
+        self._seen = _stamp(os.fstat(writer.fd))
+        alone = (self._state or state).size == self._seen[1]  # or a person wrote, and our lines stand elsewhere
+        if not alone:
+            self.drop()
+        elif not self._guessed:
+            state.base.set_stamp(self._seen)
 
     def _write(self, writer: Writer, state: State, fields: Fields, fold: int | None = None) -> Record:
         if not valid_id(state.last_id + 1):
             raise StoreTrouble(f"cannot write {self.path}: the id {state.last_id} in it is the last there is")
-        record = {"id": state.last_id + 1, "ts": stamp(self._now()), **fields}
-        state.take_written(record, writer.write(record), fold)
+        now = self._now()
+        record = {"id": state.last_id + 1, "ts": stamp(now), **fields}
+        line = writer.write(record)
+        if fold is None or "supersedes" in record or "key" in record or "ts" in fields:
+            state.take_written(record, line)
+        else:  # the usual item, with nothing that is not known already
+            state.take_new(Row(record["id"], int(now.timestamp() * 1000), state.size, fold), line)
         return record
 
     def _known(self, fd: int, state: State, text: str, fold: int) -> Item | None:
@@ -215,7 +230,7 @@ class Ledger:
 
     # The file and its index
 
-    def _read_on(self, fd: int, found: os.stat_result | None = None) -> State:
+    def read_on(self, fd: int, found: os.stat_result | None = None) -> State:
         """The state of the open file for one who is in a hurry: where it ends as before, others have only appended."""
         now, state, seen = _stamp(found or os.fstat(fd)), self._state, self._seen
         if state is None or seen is None:
@@ -268,7 +283,7 @@ class Ledger:
         except OSError:
             return False
 
-    def _drop(self) -> None:
+    def drop(self) -> None:
         if self._state:
             self._state.base.close()
         self._state, self._seen, self._guessed = None, None, False
@@ -297,7 +312,7 @@ class Ledger:
         try:
             fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         except (FileNotFoundError, NotADirectoryError):  # what stands in the way is said when something is written
-            self._drop()
+            self.drop()
             yield -1, State()
             return
         except OSError as error:
@@ -311,17 +326,56 @@ class Ledger:
 
     def _items(self, fd: int, rows: Iterable[Row]) -> Iterator[Item]:
         """The items of these rows. What was edited under us is left out."""
-        data = b""
+        usual: dict[int, tuple[str, ...]] = {}
         for place, row in enumerate(rows):
-            if place == _MANY:  # read the rest of the file at once
-                data = _whole(fd)
-            line = data[row.offset : data.find(b"\n", row.offset)] if data else _line_at(fd, row.offset)
+            if place == _MANY:  # take in the whole file at once
+                usual = quick_items(os.pread(fd, os.fstat(fd).st_size, 0))
+            parts = usual.get(row.id)
+            if parts:
+                yield usual_item(parts)
+                continue
+            line = _line_at(fd, row.offset)
             item = quick_item(line) or read_item(decode(line) or {})
             if isinstance(item, Item) and item.id == row.id:
                 yield item
 
     def _trouble(self, error: OSError) -> StoreTrouble:
         return StoreTrouble(f"cannot read {self.path}: {error.strerror or error}")
+
+
+class Changing:
+    """The time of one change: the file is held, and the state is what it says."""
+
+    __slots__ = ("_ledger", "_state", "_writer", "_writing")
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._writing = ledger.lines.writing(waiting=ledger.read_on)
+
+    def __enter__(self) -> tuple[Writer, State]:
+        self._writer = self._writing.__enter__()
+        try:
+            self._state = self._ledger.begin(self._writer)
+        except BaseException as error:  # whatever it was, the file must be let go
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+        return self._writer, self._state
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if error is None:
+                self._ledger.settle(self._writer, self._state)
+        except OSError as failed:
+            error = failed
+        done = False
+        try:
+            self._writing.__exit__(type(error) if error else None, error, trace)
+            done = error is None
+        finally:
+            if not done:
+                self._ledger.drop()  # nothing is trusted after a failure
 
 
 def _adds(older: Item, fields: Fields | None) -> bool:
@@ -356,11 +410,6 @@ def _crc(fd: int, size: int, done: int = 0, crc: int = 0) -> int:
             return -1
         crc, done = zlib.crc32(data, crc), done + len(data)
     return crc
-
-
-def _whole(fd: int) -> bytes:
-    data = os.pread(fd, os.fstat(fd).st_size, 0)
-    return data if data.endswith(b"\n") else data + b"\n"
 
 
 def _line_at(fd: int, offset: int) -> bytes:

@@ -77,14 +77,24 @@ class State:
             start = end or size
         self._grow(data[:start])
 
-    def take_written(self, record: dict[str, Any], line: bytes, fold: int | None = None) -> None:
-        """Take in a record that was just written at the end; `fold` says that it is an item, and has that fold."""
+    def take_written(self, record: dict[str, Any], line: bytes) -> None:
+        """Take in a record that was just written at the end."""
         self.lines += 1
-        if fold is None or "supersedes" in record:
-            self.take(record, self.size)
-        else:
-            self._take_item(Item(record["id"], record["ts"], "", "", record), self.size, fold)
+        self.take(record, self.size)
         self._grow(line)
+
+    def take_new(self, row: Row, line: bytes) -> None:
+        """Take in an item that was just written at the end: its id is new, and it supersedes nothing."""
+        self.lines += 1
+        self.last_id = row.id
+        self._place(row)
+        self._grow(line)
+
+    def _place(self, row: Row) -> None:
+        place = len(self.fresh)
+        self._by_id[row.id] = place
+        self._by_fold.setdefault(row.fold, []).append(place)
+        self.fresh.append(row)
 
     def _grow(self, data: bytes) -> None:
         self.crc = zlib.crc32(data, self.crc)
@@ -110,16 +120,13 @@ class State:
         else:
             self._take_item(item, offset)
 
-    def _take_item(self, item: Item, offset: int, fold: int | None = None) -> None:
+    def _take_item(self, item: Item, offset: int) -> None:
         self.last_id = max(self.last_id, item.id)
         if item.id in self._by_id or (item.id <= self.base.last_id and self.base.row(item.id)):
             self._problem(f"has the id {item.id}, which is taken")
         else:
-            fold = fold_number(folded(item.content)) if fold is None else fold
-            row = Row(item.id, int(read_time(item.ts).timestamp() * 1000), offset, fold)
-            self._by_id[item.id] = len(self.fresh)
-            self._by_fold.setdefault(row.fold, []).append(len(self.fresh))
-            self.fresh.append(row)
+            time = int(read_time(item.ts).timestamp() * 1000)
+            self._place(Row(item.id, time, offset, fold_number(folded(item.content))))
             if item.key:
                 older = self.keys.get(item.key, 0)
                 self.keys[item.key] = max(item.id, older)

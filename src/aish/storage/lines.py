@@ -12,9 +12,9 @@ import stat
 import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 from aish.storage.files import make_directory, sync_directory
@@ -69,7 +69,8 @@ class LineFile:
     ) -> None:
         """A file whose first record is `first()`; `keep_open` saves opening it for each write, until `close`."""
         self.path = path
-        self._first = first
+        self._name = str(path)
+        self.first = first
         self._keep_open = keep_open
         self._fd: int | None = None
         self._holding = False  # this process keeps everyone else out
@@ -79,7 +80,7 @@ class LineFile:
         """Keep all other writers out until `close`. Raises `StoreTrouble`, also if this process holds it already."""
         if self._holding:
             raise StoreTrouble(f"{self.path.name} held by another aish process")
-        self._fd, _ = self._open(wait=0.0)
+        self._fd, _ = self.enter(wait=0.0)
         self._holding = True
 
     def close(self) -> None:
@@ -93,36 +94,14 @@ class LineFile:
         with self.writing(sync=sync) as writer:
             writer.write(record)
 
-    @contextmanager
-    def writing(self, *, sync: bool = True, waiting: Callable[[int], object] | None = None) -> Iterator["Writer"]:
+    def writing(self, *, sync: bool = True, waiting: Callable[[int], object] | None = None) -> "Writing":
         """Hold the file alone: what is read and written inside belongs together.
 
         `waiting` is called with the open file while others hold it, so that the time is not lost.
         """
-        fd, found = self._open(waiting)
-        done = False
-        try:
-            writer = Writer(fd, self.path, found)
-            writer.set_torn_tail_aside()
-            before = writer.size
-            try:
-                if self._first and not before:
-                    writer.write(self._first())
-                yield writer
-                if sync:
-                    writer.sync()
-                if not before:
-                    sync_directory(self.path.parent)
-            except BaseException:  # whatever it was, what belongs together is not left in part
-                writer.cut_back(before)
-                raise
-            done = True
-        except OSError as error:
-            raise StoreTrouble(f"cannot write {self.path}: {error.strerror or error}") from error
-        finally:
-            self._leave(fd, whole=done)
+        return Writing(self, sync, waiting)
 
-    def _leave(self, fd: int, *, whole: bool) -> None:
+    def leave(self, fd: int, *, whole: bool) -> None:
         """Let others write. After a failure nothing is trusted, so the file is opened anew the next time."""
         if self._replaced is not None:  # nobody keeps the old file, or what was erased would stay on the disk
             os.close(fd)
@@ -165,7 +144,7 @@ class LineFile:
                 sync_directory(self.path.parent)
             return count
 
-    def _open(
+    def enter(
         self, waiting: Callable[[int], object] | None = None, wait: float = LOCK_SECONDS
     ) -> tuple[int, os.stat_result]:
         """The file, open and locked, and how it is. One that was replaced while we waited is opened again."""
@@ -174,7 +153,7 @@ class LineFile:
                 fd, self._fd = self._opened() if self._fd is None else self._fd, None  # what we hold, we lock again
                 try:
                     _lock(fd, self.path, wait, waiting)
-                    ours, there = os.fstat(fd), self.path.stat()
+                    ours, there = os.fstat(fd), os.stat(self._name)  # noqa: PTH116  # this runs for each write
                     if not stat.S_ISREG(ours.st_mode):
                         raise StoreTrouble(f"cannot open {self.path} for writing: it is not a regular file")
                     if (ours.st_ino, ours.st_dev) == (there.st_ino, there.st_dev):
@@ -222,6 +201,50 @@ class LineFile:
             return
         except OSError as error:
             raise StoreTrouble(f"cannot read {self.path}: {error.strerror or error}") from error
+
+
+class Writing:
+    """The time in which one writes. A class, because a generator takes longer than all else but the disk."""
+
+    __slots__ = ("_before", "_file", "_sync", "_waiting", "_writer")
+
+    def __init__(self, file: LineFile, sync: bool, waiting: Callable[[int], object] | None) -> None:
+        self._file, self._sync, self._waiting = file, sync, waiting
+
+    def __enter__(self) -> "Writer":
+        file = self._file
+        fd, found = file.enter(self._waiting)
+        self._writer = writer = Writer(fd, file.path, found)
+        self._before = found.st_size
+        try:
+            writer.set_torn_tail_aside()
+            self._before = writer.size
+            if file.first and not self._before:
+                writer.write(file.first())
+        except BaseException as error:  # whatever it was, the lock must go
+            self.__exit__(type(error), error, error.__traceback__)
+            raise
+        return writer
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        writer, whole = self._writer, False
+        try:
+            if error is None:
+                if self._sync:
+                    writer.sync()
+                if not self._before:
+                    sync_directory(self._file.path.parent)
+                whole = True
+        except OSError as failed:
+            error = failed
+        finally:
+            if not whole:
+                writer.cut_back(self._before)  # what belongs together is not left in part
+            self._file.leave(writer.fd, whole=whole)
+        if isinstance(error, OSError):
+            raise StoreTrouble(f"cannot write {self._file.path}: {error.strerror or error}") from error
 
 
 class Writer:
@@ -279,7 +302,7 @@ def _lock(fd: int, path: Path, wait: float, waiting: Callable[[int], object] | N
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return
     except BlockingIOError:
-        deadline, pause = time.monotonic() + wait, 0.0001
+        deadline, pause = time.monotonic() + wait, 0.0015
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -290,7 +313,7 @@ def _lock(fd: int, path: Path, wait: float, waiting: Callable[[int], object] | N
             if waiting:
                 waiting(fd)
             time.sleep(pause)
-            pause = min(1.5 * pause, 0.0003)
+            pause = min(1.5 * pause, 0.002)  # who asks more often takes time from who writes
 
 
 def _write_all(fd: int, data: bytes) -> None:

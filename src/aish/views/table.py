@@ -5,6 +5,7 @@ Pure: a table and a width in, lines out.
 
 import unicodedata
 from collections.abc import Callable, Iterator
+from itertools import starmap
 
 from aish.values.replies import Table
 from aish.values.text import for_terminal
@@ -23,7 +24,9 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
     measure: Callable[[str], int] = len
     if not _plain("".join(map("".join, rows))):
         rows, measure = [tuple(map(_flat, row)) for row in rows], _width
-    sizes = [max([len(head), *map(measure, column)]) for head, *column in zip(table.head, *rows, strict=True)]
+    columns = list(zip(*rows, strict=True)) or [()] * len(table.head)
+    widest = [max(map(measure, column), default=0) for column in columns]
+    sizes = [max(len(head), size) for head, size in zip(table.head, widest, strict=True)]
     shown = list(range(len(table.head)))
     if width is not None:
         for place in [*reversed(range(table.wide + 1, len(sizes))), *reversed(range(1, table.wide))]:
@@ -35,8 +38,8 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
         sizes[table.wide] = min(sizes[table.wide], room)
     yield "  ".join(_pad(table.head[one][: sizes[one]], sizes[one]) for one in shown).rstrip(), "dim"
     if width is None and measure is len:  # a long list, as programs read it
-        whole = "  ".join(f"{{:<{size}}}" for size in sizes).format
-        yield from ((whole(*row).rstrip(), style) for row, style in zip(rows, table.styles, strict=True))
+        whole = "  ".join([*(f"{{:<{size}}}" for size in sizes[:-1]), "{}"]).format
+        yield from zip(map(str.rstrip, starmap(whole, rows)), table.styles, strict=True)
         return
     for row, style in zip(rows, table.styles, strict=True):
         parts = _wrap(row[table.wide], sizes[table.wide])
