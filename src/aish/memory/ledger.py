@@ -206,6 +206,7 @@ class Ledger:
     def settle(self, writer: Writer, state: State) -> None:
         """Remember the file as a change left it, while no other aish can have written."""
         self._seen = _stamp(os.fstat(writer.fd))
+        self.lines.ended = self._seen[1:]
         alone = (self._state or state).size == self._seen[1]  # or a person wrote, and our lines stand elsewhere
         if not alone:
             self.drop()

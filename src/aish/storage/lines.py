@@ -74,6 +74,7 @@ class LineFile:
         self._keep_open = keep_open
         self._fd: int | None = None
         self._holding = False  # this process keeps everyone else out
+        self.ended = (-1, -1)  # size and time of a file that is known to end in a newline
         self._replaced: int | None = None  # the new file, until the old one can be let go
 
     def hold(self) -> None:
@@ -217,7 +218,8 @@ class Writing:
         self._writer = writer = Writer(fd, file.path, found)
         self._before = found.st_size
         try:
-            writer.set_torn_tail_aside()
+            if (found.st_size, found.st_mtime_ns) != file.ended:
+                writer.set_torn_tail_aside()
             self._before = writer.size
             if file.first and not self._before:
                 writer.write(file.first())
@@ -241,6 +243,7 @@ class Writing:
             error = failed
         finally:
             if not whole:
+                self._file.ended = (-1, -1)
                 writer.cut_back(self._before)  # what belongs together is not left in part
             self._file.leave(writer.fd, whole=whole)
         if isinstance(error, OSError):
