@@ -206,11 +206,12 @@ class Ledger:
     def settle(self, writer: Writer, state: State) -> None:
         """Remember the file as a change left it, while no other aish can have written."""
         self._seen = _stamp(os.fstat(writer.fd))
-        self.lines.ended = self._seen[1:]
         alone = (self._state or state).size == self._seen[1]  # or a person wrote, and our lines stand elsewhere
-        if not alone:
+        if alone:
+            self.lines.ended = self._seen[1:]
+        else:
             self.drop()
-        elif not self._guessed:
+        if alone and not self._guessed:
             state.base.set_stamp(self._seen)
 
     def _write(self, writer: Writer, state: State, fields: Fields, fold: int | None = None) -> Record:
