@@ -4,7 +4,7 @@ Pure: a table and a width in, lines out.
 """
 
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import starmap
 
 from aish.values.replies import Table
@@ -13,6 +13,7 @@ from aish.values.text import for_terminal
 _MOST_LINES = 6  # of one cell
 _LEAST = 24  # columns that the wide cell needs; below, other columns go
 _LITTLE = 8  # below, also the first
+_SAMPLE = 1000  # rows that tell how wide columns are
 
 
 def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
@@ -21,31 +22,38 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
     In a narrow window the columns after the wide one go first, then those before it, the first one last.
     """
     rows = table.rows
-    measure: Callable[[str], int] = len
     if not _plain("".join(map("".join, rows))):
-        rows, measure = [tuple(map(_flat, row)) for row in rows], _width
+        rows = [tuple(map(_flat, row)) for row in rows]
+    if width is None:
+        yield from _unbounded(table._replace(rows=rows))
+        return
     columns = list(zip(*rows, strict=True)) or [()] * len(table.head)
-    widest = [max(map(measure, column), default=0) for column in columns]
+    widest = [max(map(_width, column), default=0) for column in columns]
     sizes = [max(len(head), size) for head, size in zip(table.head, widest, strict=True)]
     shown = list(range(len(table.head)))
-    if width is not None:
-        for place in [*reversed(range(table.wide + 1, len(sizes))), *reversed(range(1, table.wide))]:
-            if width - sum(sizes[one] + 2 for one in shown if one != table.wide) < _LEAST and place in shown:
-                shown.remove(place)
-        room = width - sum(sizes[one] + 2 for one in shown if one != table.wide)
-        if room < _LITTLE:
-            shown, room = [table.wide], width
-        sizes[table.wide] = min(sizes[table.wide], room)
+    for place in [*reversed(range(table.wide + 1, len(sizes))), *reversed(range(1, table.wide))]:
+        if width - sum(sizes[one] + 2 for one in shown if one != table.wide) < _LEAST and place in shown:
+            shown.remove(place)
+    room = width - sum(sizes[one] + 2 for one in shown if one != table.wide)
+    if room < _LITTLE:
+        shown, room = [table.wide], width
+    sizes[table.wide] = min(sizes[table.wide], room)
     yield "  ".join(_pad(table.head[one][: sizes[one]], sizes[one]) for one in shown).rstrip(), "dim"
-    if width is None and measure is len:  # a long list, as programs read it
-        whole = "  ".join([*(f"{{:<{size}}}" for size in sizes[:-1]), "{}"]).format
-        yield from zip(map(str.rstrip, starmap(whole, rows)), table.styles, strict=True)
-        return
     for row, style in zip(rows, table.styles, strict=True):
         parts = _wrap(row[table.wide], sizes[table.wide])
         for number, part in enumerate(parts):
             cells = (part if one == table.wide else row[one] if number == 0 else "" for one in shown)
             yield "  ".join(_pad(cell, sizes[one]) for cell, one in zip(cells, shown, strict=True)).rstrip(), style
+
+
+def _unbounded(table: Table) -> Iterator[tuple[str, str]]:
+    """A table as programs read it, one line a row, and there may be very many: columns stand in line as far as the
+    first rows tell, and what follows the wide one follows at once, or one long text would make every line long."""
+    seen = [table.head, *table.rows[:_SAMPLE]]
+    sizes = [max(map(len, column)) for column in zip(*seen, strict=True)]
+    line = "  ".join("{}" if place >= table.wide else f"{{:<{size}}}" for place, size in enumerate(sizes)).format
+    yield line(*table.head).rstrip(), "dim"
+    yield from zip(map(str.rstrip, starmap(line, table.rows)), table.styles, strict=True)
 
 
 def _plain(text: str) -> bool:
