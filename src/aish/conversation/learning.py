@@ -1,13 +1,11 @@
 """Learning from a conversation: a model reads its journal and proposes what is worth keeping."""
 
-from contextlib import aclosing
-
-from aish.conversation.bill import affordable, enter
+from aish.conversation.aside import ask_aside
 from aish.conversation.session import Session
-from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, Candidate, Lesson, lesson, read_candidates
+from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, MOST_BYTES, Candidate, Lesson, lesson, read_candidates
 from aish.memory.journal import Journal
 from aish.values.errors import BadUsage, Declined
-from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
+from aish.values.events import ChatRequest
 from aish.values.text import one_line
 from aish.values.turns import Turn
 
@@ -18,7 +16,7 @@ async def find_candidates(session: Session, journal: Journal) -> tuple[list[Cand
     """What a model thinks is worth keeping of a conversation, what it read, and a line when nothing came of it."""
     backend = session.open_backend(session.settings.memory.summarizer_model or session.model)
     limits = await session.limits(backend)
-    room = min(64 * 1024, 3 * limits.token_budget)  # bytes; few texts have fewer than three a token
+    room = min(MOST_BYTES, 3 * limits.token_budget)  # bytes; few texts have fewer than three a token
     read = lesson(journal.entries_back(), room)
     if not read.turns:
         return [], read, "nothing was said in this conversation yet"
@@ -27,25 +25,10 @@ async def find_candidates(session: Session, journal: Journal) -> tuple[list[Cand
         max_tokens=min(backend.max_tokens or _ANSWER_TOKENS, _ANSWER_TOKENS),
         grammar=GRAMMAR if backend.takes_grammar else "",
     )
-    if not await affordable(session, backend, request):
+    aside = await ask_aside(session, backend, request, "memory")
+    if aside is None:
         return [], read, "not asked: it could cost more than the cap"
-    text, usage, trouble = "", None, ""
-    async with aclosing(backend.model.stream(request)) as events:
-        async for event in events:
-            match event:
-                case TextPiece(piece):
-                    text += piece
-                case Usage():
-                    usage = event
-                case Failed(reason):
-                    trouble = reason
-                case Finished():
-                    pass
-    if not usage and text:  # not every server counts
-        counted = await backend.tokenizer.count(read.text)
-        usage = Usage(prompt_tokens=counted, completion_tokens=await backend.tokenizer.count(text))
-    if usage:
-        enter(session, backend, usage, backend.price.of(usage) if backend.price else None, "memory")
+    text, trouble = aside.text, aside.trouble
     _record(session, journal, read, text, trouble)
     found = read_candidates(text)
     if found:

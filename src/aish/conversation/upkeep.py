@@ -3,9 +3,9 @@
 from contextlib import aclosing
 
 from aish.context.blocks import compose
-from aish.conversation.bill import affordable, enter
+from aish.conversation.aside import ask_aside
 from aish.conversation.session import Session
-from aish.values.events import ChatRequest, Finished, TextPiece, Usage
+from aish.values.events import ChatRequest
 from aish.values.text import clip
 from aish.values.turns import Turn
 
@@ -28,26 +28,11 @@ async def summarize_evicted(session: Session) -> None:
         messages=({"role": "user", "content": f"{_ORDER}\n\n{_transcript(session.summary, turns)}"},),
         max_tokens=SUMMARY_TOKENS,
     )
-    if not await affordable(session, backend, request):
+    aside = await ask_aside(session, backend, request, "summary")
+    begun_anew = session.evicted[: len(turns)] != turns
+    if aside is None or not aside.whole or not aside.text.strip() or begun_anew:
         return
-    text, usage, whole = "", None, False
-    async with aclosing(backend.model.stream(request)) as events:
-        async for event in events:
-            match event:
-                case TextPiece(piece):
-                    text += piece
-                case Usage():
-                    usage = event
-                case Finished():
-                    whole = True
-    if not usage and text:  # not every server counts
-        counted = await backend.tokenizer.count(str(request.messages[0]["content"]))
-        usage = Usage(prompt_tokens=counted, completion_tokens=await backend.tokenizer.count(text))
-    if usage:
-        enter(session, backend, usage, backend.price.of(usage) if backend.price else None, "summary")
-    if not whole or not text.strip() or session.evicted[: len(turns)] != turns:  # the last: begun anew meanwhile
-        return
-    session.summary = clip(text.strip(), SUMMARY_CHARS)
+    session.summary = clip(aside.text.strip(), SUMMARY_CHARS)
     del session.evicted[: len(turns)]
 
 
