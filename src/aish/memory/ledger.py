@@ -190,6 +190,12 @@ class Ledger:
         self.drop()
         return self.lines.rewrite(change)
 
+    def tidy(self) -> None:
+        """Leave a snapshot of a long ledger now."""
+        state = self.state()
+        if len(state.fresh) > _TAIL:
+            self._write_snapshot(state)
+
     def _changing(self) -> "Changing":
         return Changing(self)
 
