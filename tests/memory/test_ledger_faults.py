@@ -173,7 +173,7 @@ def test_an_index_that_lies_is_seen(written: Written) -> None:
     """One that covers the file, with the right checksum, and hides an item that is there."""
     memory, places = ledger.open_home(written.home)
     state = memory.ledger.state()
-    state.hidden.add(next(state.newest()).id)
+    state.hidden.add(next(state.newest())[0])
     ledger.Snapshot.write(places.indexes / "ledger", state.snapshot((0, 0, 0)))
 
     assert any("with an index" in problem for problem in written.judged("crowd"))

@@ -404,7 +404,7 @@ async def test_the_list_is_filtered_by_kind_tag_words_and_number(world: World) -
     assert await typist.listed("facts") == []
     nothing = await typist.reply(":memory list fact painted")
     assert (nothing.text, nothing.found) == ("nothing like that is remembered", False)
-    assert (await typist.reply(":memory")).table == (await typist.reply(":memory list")).table
+    assert (await typist.reply(":memory")).data == (await typist.reply(":memory list")).data
     assert "there is no kind 'whim'" in await typist.type(":memory list --kind whim")
     assert await typist.type(":memory list --limit many") == "expected a number, got 'many'"
 

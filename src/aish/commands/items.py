@@ -2,9 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, overload
 
 from aish.commands.shell import Shell
 from aish.memory.curation import Kept
@@ -14,7 +14,7 @@ from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS, Item, read_time
 from aish.values.replies import Reply, Table
 from aish.values.text import one_line
-from aish.values.times import age, local_stamp
+from aish.values.times import age, local
 
 OPTIONS = {"--kind": "kind", "--tag": "tags", "--key": "key", "--limit": "limit"}
 FLAGS = {"--yes": "yes", "--all": "all", "--trust": "trust"}
@@ -93,17 +93,36 @@ def said_where(shell: Shell) -> dict[str, Any]:
 
 
 def as_table(shell: Shell, items: list[Item], nothing: str) -> Reply:
-    now = shell.program.now()
-    rows, ages = [], Ages(now)
-    for item in items:
+    rows, styles = ItemRows(items, Moments(shell.program.now())), [item[2] for item in items]
+    table = Table(("id", "age", "time", "kind", "content", "source"), rows, styles, wide=4)
+    return Reply("" if items else nothing, table, [item[4] for item in items], found=bool(items))
+
+
+class ItemRows(Sequence[tuple[str, ...]]):
+    """The rows of a table of items. Made when they are looked at, because a long list would be kept twice."""
+
+    def __init__(self, items: list[Item], moments: "Moments") -> None:
+        self._items, self._moments = items, moments
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[str, ...]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[tuple[str, ...]]: ...
+    def __getitem__(self, place: int | slice) -> tuple[str, ...] | list[tuple[str, ...]]:
+        if isinstance(place, slice):
+            return list(map(self._row, self._items[place]))
+        return self._row(self._items[place])
+
+    def _row(self, item: Item) -> tuple[str, ...]:
         id, ts, kind, text, record = item
         if len(record) == _USUAL and "source" in record:  # a long list is made of these
             source = str(record["source"])
         else:
             text, source = _in_full(item)
-        rows.append((str(id), ages.of(ts), local_stamp(ts), kind, text, source))
-    table = Table(("id", "age", "time", "kind", "content", "source"), rows, [item.kind for item in items], wide=4)
-    return Reply("" if rows else nothing, table, [item.record for item in items], found=bool(rows))
+        return str(id), *self._moments.of(ts), kind, text, source
 
 
 def _in_full(item: Item) -> tuple[str, str]:
@@ -114,20 +133,24 @@ def _in_full(item: Item) -> tuple[str, str]:
     return item.content + tags + key, source
 
 
-class Ages:
-    """Ages in words. After a day the hour is near enough, and a long list has many items of one hour."""
+class Moments:
+    """Times as a list shows them. Long lists need it fast, and have many items of one hour."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
-        self._by_hour: dict[str, str] = {}
+        self._by_hour: dict[str, tuple[str, str]] = {}
 
-    def of(self, ts: str) -> str:
-        known = self._by_hour.get(ts[:13])
-        if known is None:
-            known = age(read_time(ts), self._now)
-            if any(word in known for word in ("day", "week", "month", "year")):
-                self._by_hour[ts[:13]] = known
-        return known
+    def of(self, ts: str) -> tuple[str, str]:
+        """How long ago, and the time on the user's clock."""
+        known, ours = self._by_hour.get(ts[:13]), len(ts) == 24 and ts[23] == "Z"
+        if known and ours:
+            return known[0], known[1] + ts[13:16]
+        time = read_time(ts)
+        old, clock = age(time, self._now), local(time)
+        # after a day the hour is near enough, where clocks are whole hours apart
+        if ours and clock[13:] == ts[13:16] and old.rstrip("s").endswith(("day", "week", "month", "year")):
+            self._by_hour[ts[:13]] = old, clock[:13]
+        return old, clock
 
 
 def matching(items: Iterable[Item], options: dict[str, Any], words: str) -> Iterable[Item]:
@@ -165,7 +188,7 @@ def read_ids(words: str, where: str = ":memory list") -> list[int]:
 
 def waiting_ids(shell: Shell, words: str) -> list[int]:
     if words.strip() == "all":
-        return [row.id for row in shell.memory.waiting.state().newest()]
+        return [id for id, *_ in shell.memory.waiting.state().newest()]
     state, ids = shell.memory.waiting.state(), list(dict.fromkeys(read_ids(words, ":memory pending")))
     missing = [id for id in ids if not state.shows(id)]
     if missing:

@@ -106,7 +106,7 @@ async def clear(shell: Shell, words: str) -> Reply:
     memory = shell.memory
     options, rest = read_options(words)
     nothing_after("clear", rest)
-    ids = [row.id for row in memory.ledger.state().newest()]
+    ids = [id for id, *_ in memory.ledger.state().newest()]
     if not ids:
         return Reply("nothing is remembered", data={"forgotten": []}, found=False)
     if not options.get("yes") and not await agreed(shell, f"forget all {counted(len(ids), 'item')}?"):

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 
 from aish.memory.changes import OWN, SUPERSEDED, Change, log, undo
 from aish.memory.entries import folded, read_item, targets
-from aish.memory.ledger import Ledger, Progress
+from aish.memory.ledger import Ledger
 from aish.memory.masks import Masks
 from aish.memory.purge import Erased, Eraser, purge_files, torn_files
+from aish.memory.reader import Progress
 from aish.storage.lines import Record
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.items import FORGET, Item, stamp
@@ -115,7 +116,7 @@ class Memory:
             limit = int((self._now() - timedelta(days=days)).timestamp() * 1000)
         except OverflowError:  # older than the calendar
             return 0
-        old = [row.id for row in self.ledger.state().newest() if row.time < limit]
+        old = [id for id, time, _, _ in self.ledger.state().newest() if time < limit]
         return len(self.ledger.forget(old, {"reason": "pruned"})) if old else 0
 
     def take_in(self, records: Iterable[Record], *, trusted: bool) -> tuple[int, int, int]:

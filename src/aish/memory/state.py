@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from aish.memory.entries import fold_number, folded, quick_item, read_item, targets, valid_id
-from aish.memory.snapshot import Snapshot, Stamp
+from aish.memory.snapshot import Found, Snapshot, Stamp
 from aish.storage.lines import decode
 from aish.values.items import FORGET, Item, read_time
 
@@ -83,11 +83,11 @@ class State:
         self.take(record, self.size)
         self._grow(line)
 
-    def take_new(self, row: Row, line: bytes) -> None:
+    def take_new(self, id: int, time: int, fold: int, line: bytes) -> None:
         """Take in an item that was just written at the end: its id is new, and it supersedes nothing."""
         self.lines += 1
-        self.last_id = row.id
-        self._place(row)
+        self.last_id = id
+        self._place(Row(id, time, self.size, fold))
         self._grow(line)
 
     def _place(self, row: Row) -> None:
@@ -147,22 +147,22 @@ class State:
 
     def alike(self, fold: int) -> list[Row]:
         """The items that are not hidden and may say the same as a text with this fold."""
-        rows = [self.fresh[place] for place in self._by_fold.get(fold, ())]
-        if self.base.size:
-            rows += [Row(*found) for found in self.base.alike(fold)]
+        places = self._by_fold.get(fold)
+        if not places and not self.base.size:  # as it is for almost everything that is new
+            return []
+        rows = [self.fresh[place] for place in places or ()] + [Row(*found) for found in self.base.alike(fold)]
         return [row for row in rows if self.shows(row.id)]
 
-    def newest(self) -> Iterator[Row]:
+    def newest(self) -> Iterator[Found]:
         """The items that are not hidden, the newest first; of two at once the higher id first."""
         ours = sorted((row for row in self.fresh if self.shows(row.id)), key=_age)
-        place = 0
+        place, hidden = 0, self.hidden
         for found in self.base.newest():
-            row = Row(*found)
-            while place < len(ours) and _age(ours[place]) < _age(row):
+            while place < len(ours) and _age(ours[place]) < _age(found):
                 yield ours[place]
                 place += 1
-            if row.id not in self.hidden:
-                yield row
+            if found[0] not in hidden:
+                yield found
         yield from ours[place:]
 
     def snapshot(self, stamp: Stamp) -> bytes:
@@ -192,5 +192,5 @@ class State:
             self.problems.append(f"line {self.lines} {text}")
 
 
-def _age(row: Row) -> tuple[int, int]:
-    return -row.time, -row.id
+def _age(row: Found) -> tuple[int, int]:
+    return -row[1], -row[0]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol
 
 from aish.storage.files import make_directory, sync_directory
 from aish.values.errors import StoreTrouble
@@ -25,11 +25,17 @@ LOCK_SECONDS = 2.0
 _SUM_SIZE = len(b',"crc":"00000000"}')
 _BLOCK = 1 << 16
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_sync = getattr(os, "fdatasync", os.fsync)
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
     """The line for `record`, with its checksum and newline."""
-    body = _to_json(record).encode("utf-8", "replace")
+    return sealed(_to_json(record))
+
+
+def sealed(text: str) -> bytes:
+    """The same for a record that is JSON already."""
+    body = text.encode("utf-8", "replace")
     return b'%s,"crc":"%08x"}\n' % (body[:-1], zlib.crc32(body))
 
 
@@ -73,6 +79,7 @@ class LineFile:
         self.first = first
         self._keep_open = keep_open
         self._fd: int | None = None
+        self._which = (0, 0)  # inode and device of the open file
         self._holding = False  # this process keeps everyone else out
         self.ended = (-1, -1)  # size and time of a file that is known to end in a newline
         self._replaced: int | None = None  # the new file, until the old one can be let go
@@ -95,18 +102,17 @@ class LineFile:
         with self.writing(sync=sync) as writer:
             writer.write(record)
 
-    def writing(self, *, sync: bool = True, waiting: Callable[[int], object] | None = None) -> "Writing":
-        """Hold the file alone: what is read and written inside belongs together.
-
-        `waiting` is called with the open file while others hold it, so that the time is not lost.
-        """
-        return Writing(self, sync, waiting)
+    def writing(self, *, sync: bool = True, watcher: "Watcher | None" = None) -> "Writer":
+        """Hold the file alone: what is read and written inside belongs together."""
+        return Writer(self, sync, watcher)
 
     def leave(self, fd: int, *, whole: bool) -> None:
         """Let others write. After a failure nothing is trusted, so the file is opened anew the next time."""
         if self._replaced is not None:  # nobody keeps the old file, or what was erased would stay on the disk
             os.close(fd)
             fd, self._replaced = self._replaced, None
+            found = os.fstat(fd)
+            self._which = (found.st_ino, found.st_dev)
         if self._holding:
             self._fd = fd
         elif self._keep_open and whole:
@@ -145,20 +151,19 @@ class LineFile:
                 sync_directory(self.path.parent)
             return count
 
-    def enter(
-        self, waiting: Callable[[int], object] | None = None, wait: float = LOCK_SECONDS
-    ) -> tuple[int, os.stat_result]:
+    def enter(self, watcher: "Watcher | None" = None, wait: float = LOCK_SECONDS) -> tuple[int, os.stat_result]:
         """The file, open and locked, and how it is. One that was replaced while we waited is opened again."""
         try:
             while True:
                 fd, self._fd = self._opened() if self._fd is None else self._fd, None  # what we hold, we lock again
                 try:
-                    _lock(fd, self.path, wait, waiting)
-                    ours, there = os.fstat(fd), os.stat(self._name)  # noqa: PTH116  # this runs for each write
-                    if not stat.S_ISREG(ours.st_mode):
-                        raise StoreTrouble(f"cannot open {self.path} for writing: it is not a regular file")
-                    if (ours.st_ino, ours.st_dev) == (there.st_ino, there.st_dev):
-                        return fd, ours
+                    try:
+                        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    except BlockingIOError:
+                        _wait_for_lock(fd, self.path, wait, watcher)
+                    there = os.stat(self._name)  # noqa: PTH116  # this runs for each write
+                    if (there.st_ino, there.st_dev) == self._which:
+                        return fd, there
                     os.close(fd)
                 except FileNotFoundError:
                     os.close(fd)
@@ -172,10 +177,16 @@ class LineFile:
     def _opened(self) -> int:
         flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         try:
-            return os.open(self.path, flags, 0o600)
+            fd = os.open(self.path, flags, 0o600)
         except FileNotFoundError:
             make_directory(self.path.parent)
-            return os.open(self.path, flags, 0o600)
+            fd = os.open(self.path, flags, 0o600)
+        found = os.fstat(fd)
+        self._which = (found.st_ino, found.st_dev)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(fd)
+            raise StoreTrouble(f"cannot open {self.path} for writing: it is not a regular file")
+        return fd
 
     def __iter__(self) -> Iterator[Record]:
         return self.read()
@@ -204,38 +215,55 @@ class LineFile:
             raise StoreTrouble(f"cannot read {self.path}: {error.strerror or error}") from error
 
 
-class Writing:
-    """The time in which one writes. A class, because a generator takes longer than all else but the disk."""
+class Watcher(Protocol):
+    """Who keeps in step with a file that it writes."""
 
-    __slots__ = ("_before", "_file", "_sync", "_waiting", "_writer")
+    def waiting(self, fd: int) -> object:
+        """Others hold the file meanwhile; the time need not be lost."""
 
-    def __init__(self, file: LineFile, sync: bool, waiting: Callable[[int], object] | None) -> None:
-        self._file, self._sync, self._waiting = file, sync, waiting
+    def written(self, writer: "Writer") -> None:
+        """All is written and nobody else can write, but it is not on the disk yet."""
+
+    def failed(self) -> None:
+        """Nothing about the file is certain any more."""
+
+
+class Writer:
+    """The file while it is held. Made by `LineFile.writing` only; lean, because this runs for each write."""
+
+    __slots__ = ("_before", "_file", "_sync", "_watcher", "fd", "found", "size")
+
+    def __init__(self, file: LineFile, sync: bool, watcher: Watcher | None) -> None:
+        self._file, self._sync, self._watcher = file, sync, watcher
 
     def __enter__(self) -> "Writer":
-        file = self._file
-        fd, found = file.enter(self._waiting)
-        self._writer = writer = Writer(fd, file.path, found)
-        self._before = found.st_size
+        self.fd, found = self._file.enter(self._watcher)
+        self.found = found  # before anything was written
+        self.size = self._before = found.st_size
+        if (found.st_size, found.st_mtime_ns) != self._file.ended or not found.st_size:
+            self._prepare()
+        return self
+
+    def _prepare(self) -> None:
         try:
-            if (found.st_size, found.st_mtime_ns) != file.ended:
-                writer.set_torn_tail_aside()
-            self._before = writer.size
-            if file.first and not self._before:
-                writer.write(file.first())
+            self.set_torn_tail_aside()
+            self._before = self.size
+            if self._file.first and not self.size:
+                self.write(self._file.first())
         except BaseException as error:  # whatever it was, the lock must go
             self.__exit__(type(error), error, error.__traceback__)
             raise
-        return writer
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        writer, whole = self._writer, False
+        whole = False
         try:
             if error is None:
+                if self._watcher:
+                    self._watcher.written(self)
                 if self._sync:
-                    writer.sync()
+                    _sync(self.fd)
                 if not self._before:
                     sync_directory(self._file.path.parent)
                 whole = True
@@ -243,44 +271,40 @@ class Writing:
             error = failed
         finally:
             if not whole:
-                self._file.ended = (-1, -1)
-                writer.cut_back(self._before)  # what belongs together is not left in part
-            self._file.leave(writer.fd, whole=whole)
+                self._give_up()
+            self._file.leave(self.fd, whole=whole)
         if isinstance(error, OSError):
             raise StoreTrouble(f"cannot write {self._file.path}: {error.strerror or error}") from error
 
-
-class Writer:
-    """The file while it is held. Made by `LineFile.writing` only."""
-
-    def __init__(self, fd: int, path: Path, found: os.stat_result) -> None:
-        self.fd = fd
-        self.found = found  # before anything was written
-        self._path = path
-        self.size = found.st_size
+    def _give_up(self) -> None:
+        self._file.ended = (-1, -1)
+        if self._watcher:
+            self._watcher.failed()
+        self.cut_back(self._before)  # what belongs together is not left in part
 
     def write(self, record: Mapping[str, Any]) -> bytes:
         """Write one record, and return the line it became. Raises `OSError` or `StoreTrouble`."""
-        line = encode(record)
+        return self.write_line(encode(record))
+
+    def write_line(self, line: bytes) -> bytes:
+        """The same for a line that `encode` or `sealed` made."""
         written = os.write(self.fd, line)
         if written != len(line):  # the first sign of a full disk
-            raise StoreTrouble(f"cannot write {self._path}: no space left on the disk")
+            raise StoreTrouble(f"cannot write {self._file.path}: no space left on the disk")
         self.size += written
         return line
-
-    def sync(self) -> None:
-        os.fdatasync(self.fd) if hasattr(os, "fdatasync") else os.fsync(self.fd)
 
     def set_torn_tail_aside(self) -> None:
         """Move a last line without newline into `<name>.torn`, so that the next record starts clean."""
         if self.size == 0 or os.pread(self.fd, 1, self.size - 1) == b"\n":
             return
-        torn = next(_backwards(self._path))
+        path = self._file.path
+        torn = next(_backwards(path))
         if decode(torn) is not None:  # whole but for its newline, as editors leave it
             os.write(self.fd, b"\n")
             self.size += 1
             return
-        name = self._path.with_name(self._path.name + ".torn")
+        name = path.with_name(path.name + ".torn")
         aside = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             if os.write(aside, torn + b"\n") <= len(torn):
@@ -300,12 +324,8 @@ class Writer:
             pass  # the torn rest is set aside by the next writer
 
 
-def _lock(fd: int, path: Path, wait: float, waiting: Callable[[int], object] | None) -> None:
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return
-    except BlockingIOError:
-        deadline, pause = time.monotonic() + wait, 0.0015
+def _wait_for_lock(fd: int, path: Path, wait: float, watcher: Watcher | None) -> None:
+    deadline, pause = time.monotonic() + wait, 0.0015
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -313,8 +333,8 @@ def _lock(fd: int, path: Path, wait: float, waiting: Callable[[int], object] | N
         except BlockingIOError:
             if time.monotonic() > deadline:
                 raise StoreTrouble(f"{path.name} held by another aish process") from None
-            if waiting:
-                waiting(fd)
+            if watcher:
+                watcher.waiting(fd)
             time.sleep(pause)
             pause = min(1.5 * pause, 0.002)  # who asks more often takes time from who writes
 

@@ -1,10 +1,12 @@
 """Items of memory: one thing worth keeping, what kind it is and where it came from."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 KINDS = ("fact", "pref", "context")
 FORGET = "forget"  # the kind of a tombstone
+_EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 
 
 class Item(NamedTuple):
@@ -56,5 +58,9 @@ def read_time(text: str) -> datetime:
 
 def stamp(time: datetime) -> str:
     """A moment as all files write it: UTC, to the millisecond, ending in Z."""
-    utc = time if time.tzinfo is UTC else time.astimezone(UTC)
-    return utc.isoformat(timespec="milliseconds")[:-6] + "Z"
+    return f"{_second((time - _EPOCH) // _SECOND)}.{time.microsecond // 1000:03}Z"
+
+
+@lru_cache(maxsize=2)  # most moments that are written lie close together
+def _second(seconds: int) -> str:
+    return (_EPOCH + seconds * _SECOND).isoformat()[:-6]

@@ -5,10 +5,8 @@ Pure: `now` comes in as an argument.
 
 import re
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 
 from aish.values.errors import BadUsage
-from aish.values.items import read_time
 
 _UNITS = (
     (60, 60, "min"),
@@ -43,22 +41,6 @@ def local(time: datetime) -> str:
     except (ValueError, OverflowError):
         pass  # the ends of the calendar do not exist everywhere on earth
     return time.isoformat(" ", "minutes")[:16]
-
-
-def local_stamp(ts: str) -> str:
-    """The same for a time stamp of our files. Long lists need it fast: the hour is looked up once."""
-    if len(ts) == 24 and ts[23] == "Z" and ts[14:16].isdecimal():
-        hour = _local_hour(ts[:13])
-        if hour:
-            return hour + ts[13:16]
-    return local(read_time(ts))
-
-
-@lru_cache(1024)
-def _local_hour(hour: str) -> str:
-    """An hour of UTC on the user's clock, or nothing where the clocks are not whole hours apart."""
-    text = local(read_time(f"{hour}:00Z"))
-    return text[:13] if text.endswith(":00") else ""
 
 
 def read_moment(words: str, now: datetime) -> datetime:

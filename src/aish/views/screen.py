@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from itertools import islice
 
 from aish.values.events import Notice, ReasoningPiece, TextPiece, TurnDone, TurnEvent
 from aish.values.replies import Reply
@@ -43,7 +44,8 @@ class Screen:
             plain = width is None and self._color != "always"
             rows = lay_out(reply.table, width)
             lines = (line if plain else self.styled(line, style) for line, style in rows)
-            sys.stdout.write("\n".join(lines) + "\n")
+            while some := list(islice(lines, 1000)):
+                sys.stdout.write("\n".join(some) + "\n")
         if reply.text:
             print(for_terminal(reply.text))
         sys.stdout.flush()

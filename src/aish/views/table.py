@@ -4,7 +4,7 @@ Pure: a table and a width in, lines out.
 """
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import starmap
 
 from aish.values.replies import Table
@@ -21,12 +21,10 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
 
     In a narrow window the columns after the wide one go first, then those before it, the first one last.
     """
-    rows = table.rows
-    if not _plain("".join(map("".join, rows))):
-        rows = [tuple(map(_flat, row)) for row in rows]
     if width is None:
-        yield from _unbounded(table._replace(rows=rows))
+        yield from _unbounded(table)
         return
+    rows = _safe(table.rows)
     columns = list(zip(*rows, strict=True)) or [()] * len(table.head)
     widest = [max(map(_width, column), default=0) for column in columns]
     sizes = [max(len(head), size) for head, size in zip(table.head, widest, strict=True)]
@@ -49,11 +47,18 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
 def _unbounded(table: Table) -> Iterator[tuple[str, str]]:
     """A table as programs read it, one line a row, and there may be very many: columns stand in line as far as the
     first rows tell, and what follows the wide one follows at once, or one long text would make every line long."""
-    seen = [table.head, *table.rows[:_SAMPLE]]
+    seen = [table.head, *_safe(table.rows[:_SAMPLE])]
     sizes = [max(map(len, column)) for column in zip(*seen, strict=True)]
     line = "  ".join("{}" if place >= table.wide else f"{{:<{size}}}" for place, size in enumerate(sizes)).format
     yield line(*table.head).rstrip(), "dim"
-    yield from zip(map(str.rstrip, starmap(line, table.rows)), table.styles, strict=True)
+    for first in range(0, len(table.rows), _SAMPLE):
+        rows = _safe(table.rows[first : first + _SAMPLE])
+        yield from zip(map(str.rstrip, starmap(line, rows)), table.styles[first : first + _SAMPLE], strict=True)
+
+
+def _safe(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
+    """Rows of one line each, without anything that a terminal would obey."""
+    return rows if _plain("".join(map("".join, rows))) else [tuple(map(_flat, row)) for row in rows]
 
 
 def _plain(text: str) -> bool:
