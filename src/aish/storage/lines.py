@@ -325,7 +325,7 @@ class Writer:
 
 
 def _wait_for_lock(fd: int, path: Path, wait: float, watcher: Watcher | None) -> None:
-    deadline, pause = time.monotonic() + wait, 0.0015
+    deadline, pause = time.monotonic() + wait, 0.003
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -336,7 +336,7 @@ def _wait_for_lock(fd: int, path: Path, wait: float, watcher: Watcher | None) ->
             if watcher:
                 watcher.waiting(fd)
             time.sleep(pause)
-            pause = min(1.5 * pause, 0.002)  # who asks more often takes time from who writes
+            pause = min(1.5 * pause, 0.005)  # who asks more often takes time from who writes
 
 
 def _write_all(fd: int, data: bytes) -> None:
