@@ -49,16 +49,18 @@ def quick_item(line: bytes) -> Item | None:
     return Item(id, ts, kind, content, {"id": id, "ts": ts, "kind": kind, "content": content, "source": source})
 
 
-def quick_items(data: bytes) -> dict[int, Item]:
-    """The same for many lines that are known to be sound, by their ids."""
-    lines: list[tuple[str, ...]] = _usual().findall(str(data, "utf-8", "surrogateescape"))
-    found = {
-        (id := int(number)): _new(
-            Item, (id, ts, kind, content, {"id": id, "ts": ts, "kind": kind, "content": content, "source": source})
-        )
-        for number, ts, kind, content, source, _ in lines
-    }
-    return found if len(found) == len(lines) else {}  # an id stands twice: which line counts is told by its place only
+def quick_items(data: bytes, start: int) -> dict[int, Item]:
+    """The same for a part of a file, by where each stands: only that tells whether the line is sound and counts."""
+    found = {}
+    for match in _usual().finditer(str(data, "latin-1")):  # a letter is a byte, so that places are right
+        number, ts, kind, content, source, _ = match.groups()
+        if not content.isascii():
+            content = str(content.encode("latin-1"), "utf-8", "replace")
+        if source.isascii():
+            id = int(number)
+            record = {"id": id, "ts": ts, "kind": kind, "content": content, "source": source}
+            found[start + match.start()] = _new(Item, (id, ts, kind, content, record))
+    return found
 
 
 def usual_line(id: int, ts: str, kind: str, content: str, fields: Mapping[str, Any]) -> str:

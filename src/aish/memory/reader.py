@@ -67,15 +67,13 @@ class Reader:
     def items(self, fd: int, rows: Iterable[Found]) -> Iterator[Item]:
         """The items of these rows. What was edited under us is left out."""
         near: dict[int, Item] = {}
-        start = end = 0  # of the part of the file that these stand in
+        taken: set[int] = set()  # parts of the file; once each, because rows may come in any order
         for place, (id, _, offset, _) in enumerate(rows):
-            if not start <= offset < end:
-                near = {}
-                if place >= _MANY:  # a long list: take in a part at once, and go backwards through the file
-                    start, end = max(0, offset - _NEAR), offset + _NEAR // 16
-                    near = quick_items(os.pread(fd, end - start, start).partition(b"\n")[2])
-            item = near.get(id)
-            if item:
+            if place >= _MANY and (part := offset // _NEAR) not in taken:  # a long list: take in many at once
+                taken.add(part)
+                near = quick_items(os.pread(fd, _NEAR, part * _NEAR), part * _NEAR)
+            item = near.get(offset)
+            if item and item[0] == id:
                 yield item
                 continue
             line = _line_at(fd, offset)
@@ -88,7 +86,7 @@ class Reader:
     def begin(self, writer: Writer) -> State:
         """The state that a change starts from."""
         found = writer.found
-        if (found.st_ino, found.st_size, found.st_mtime_ns) == self._seen and writer.size == found.st_size:
+        if (found.st_ino, found.st_size, found.st_ctime_ns) == self._seen and writer.size == found.st_size:
             return self._state or self._read(writer.fd)
         return self.waiting(writer.fd)
 
@@ -110,8 +108,8 @@ class Reader:
         if state is None or state.size != found.st_size:  # a person wrote, and our lines stand elsewhere
             self.failed()
             return
-        self._seen = (found.st_ino, found.st_size, found.st_mtime_ns)
-        self._lines.ended = (found.st_size, found.st_mtime_ns)
+        self._seen = (found.st_ino, found.st_size, found.st_ctime_ns)
+        self._lines.ended = (found.st_size, found.st_ctime_ns)
         if state.base.size and not self._guessed:
             state.base.set_stamp(self._seen)
 
@@ -128,9 +126,9 @@ class Reader:
         now = _stamp(os.fstat(fd))
         if self._state and now == self._seen and not self._guessed:
             return self._state
-        state = self._state or State(Snapshot.load(self._index) if self._index else None)
+        state = self._state = self._state or State(Snapshot.load(self._index) if self._index else None)
         if state.unended or now[1] < state.size or not _unchanged(fd, state, now):
-            state.base.close()
+            self.failed()
             state = State()  # somebody edited what we had read
         self._guessed = False
         return self._catch_up(fd, state, now)
@@ -140,10 +138,10 @@ class Reader:
         while state.size < whole:
             data = os.pread(fd, min(_BLOCK, whole - state.size), state.size)
             before = state.size
-            state.take_bytes(data)
+            self._take(state, data)
             if state.size == before:
                 if len(data) < whole - state.size:
-                    state.take_bytes(os.pread(fd, whole - state.size, state.size))  # one line longer than a block
+                    self._take(state, os.pread(fd, whole - state.size, state.size))  # one line longer than a block
                 if state.size == before:
                     break  # a torn line at the end
             if self._progress and whole > 8 * _BLOCK:
@@ -156,6 +154,13 @@ class Reader:
         else:
             state.base.set_stamp(now)
         return self._state
+
+    def _take(self, state: State, data: bytes) -> None:
+        try:
+            state.take_bytes(data)
+        except BaseException:  # Ctrl-C: lines that were taken in already would be taken in once more
+            self.failed()
+            raise
 
     def tidy(self) -> None:
         """Leave a snapshot of a long file for the next who opens it, if there is something new to say."""
@@ -195,7 +200,7 @@ class Reader:
 
 
 def _stamp(found: os.stat_result) -> Stamp:
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return found.st_ino, found.st_size, found.st_ctime_ns
 
 
 def _ends_so(fd: int, state: State) -> bool:

@@ -111,16 +111,17 @@ class LineFile:
         if self._replaced is not None:  # nobody keeps the old file, or what was erased would stay on the disk
             os.close(fd)
             fd, self._replaced = self._replaced, None
-            found = os.fstat(fd)
-            self._which = (found.st_ino, found.st_dev)
         if self._holding:
             self._fd = fd
-        elif self._keep_open and whole:
-            fcntl.flock(fd, fcntl.LOCK_UN)
-            self._fd = fd
-        else:
-            os.close(fd)
-            self._fd = None
+            return
+        if self._keep_open and whole:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_UN)
+                self._fd = fd
+                return
+            except OSError:
+                pass  # closing lets go of it as well
+        os.close(fd)
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> int:
         """Put `change(line)` in the place of each line, all or nothing, and return how many differ.
@@ -141,13 +142,14 @@ class LineFile:
                 try:
                     _write_all(fd, b"".join(changed))
                     os.fsync(fd)
+                    found = os.fstat(fd)
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who keeps others out keeps them out of this one
                     name.replace(self.path)
                 except BaseException:  # whatever it was, the half file must go
                     name.unlink(missing_ok=True)
                     os.close(fd)
                     raise
-                self._replaced = fd
+                self._replaced, self._which = fd, (found.st_ino, found.st_dev)
                 sync_directory(self.path.parent)
             return count
 
@@ -182,7 +184,7 @@ class LineFile:
             make_directory(self.path.parent)
             fd = os.open(self.path, flags, 0o600)
         found = os.fstat(fd)
-        self._which = (found.st_ino, found.st_dev)
+        self._which, self.ended = (found.st_ino, found.st_dev), (-1, -1)  # of another file nothing is known
         if not stat.S_ISREG(found.st_mode):
             os.close(fd)
             raise StoreTrouble(f"cannot open {self.path} for writing: it is not a regular file")
@@ -240,7 +242,7 @@ class Writer:
         self.fd, found = self._file.enter(self._watcher)
         self.found = found  # before anything was written
         self.size = self._before = found.st_size
-        if (found.st_size, found.st_mtime_ns) != self._file.ended or not found.st_size:
+        if (found.st_size, found.st_ctime_ns) != self._file.ended or not found.st_size:
             self._prepare()
         return self
 
@@ -280,7 +282,8 @@ class Writer:
         self._file.ended = (-1, -1)
         if self._watcher:
             self._watcher.failed()
-        self.cut_back(self._before)  # what belongs together is not left in part
+        if self.size != self._before:  # or what is there now is not ours
+            self.cut_back(self._before)  # what belongs together is not left in part
 
     def write(self, record: Mapping[str, Any]) -> bytes:
         """Write one record, and return the line it became. Raises `OSError` or `StoreTrouble`."""
@@ -288,10 +291,9 @@ class Writer:
 
     def write_line(self, line: bytes) -> bytes:
         """The same for a line that `encode` or `sealed` made."""
-        written = os.write(self.fd, line)
-        if written != len(line):  # the first sign of a full disk
+        self.size += len(line)  # before, so that it is taken back if the write is interrupted
+        if os.write(self.fd, line) != len(line):  # the first sign of a full disk
             raise StoreTrouble(f"cannot write {self._file.path}: no space left on the disk")
-        self.size += written
         return line
 
     def set_torn_tail_aside(self) -> None:

@@ -24,7 +24,7 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
     if width is None:
         yield from _unbounded(table)
         return
-    rows = _safe(table.rows)
+    rows = _safe(list(table.rows))
     columns = list(zip(*rows, strict=True)) or [()] * len(table.head)
     widest = [max(map(_width, column), default=0) for column in columns]
     sizes = [max(len(head), size) for head, size in zip(table.head, widest, strict=True)]
