@@ -1,0 +1,118 @@
+"""Arguments sorted by what the table says of a command: flags, their values, operands.
+
+Pure: words in, words out.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from aish.action.table import Entry, Flags
+from aish.action.words import UNKNOWN, Word
+from aish.values.text import one_line
+
+_ANY = Flags(every=True)
+
+
+class Taken(NamedTuple):
+    """Arguments sorted into flags, their values and operands; `odd` is a flag that is not permitted."""
+
+    flags: frozenset[str]
+    values: tuple[tuple[str, Word], ...]
+    operands: tuple[Word, ...]
+    odd: str = ""
+
+
+def take(entry: Entry, arguments: Sequence[Word], *, stop: bool = False) -> Taken:
+    """Sort the arguments. With `stop`, flags end at the first operand, as for commands that run others."""
+    permitted = entry.flags or _ANY
+    flags: set[str] = set()
+    values: list[tuple[str, Word]] = []
+    operands: list[Word] = []
+    waiting, over = "", False
+    if entry.bundled and arguments and (first := arguments[0].plain) and first[0] != "-":  # tar tf
+        arguments = [arguments[0]._replace(texts=(f"-{first}",)), *arguments[1:]]
+    for place, word in enumerate(arguments):
+        for text in word.texts:
+            if waiting:
+                values.append((waiting, word))
+                if not permitted.every and (word.loose or _is_odd_value(entry, permitted, text)):
+                    return Taken(frozenset(flags), tuple(values), tuple(operands), f"{entry.name} {word.raw}")
+                waiting = ""
+            elif over or text in ("-", ""):
+                operands.append(word)
+            elif text == "--":
+                over = True
+            elif word.loose and not permitted.every:
+                why = f"{entry.name} {word.raw} (which could become an option)"
+                return Taken(frozenset(flags), tuple(values), tuple(operands), why)
+            elif text[0] not in "-+" or (text[0] == "+" and text not in permitted.bare) or word.loose:
+                if stop:
+                    return Taken(frozenset(flags), tuple(values), tuple(arguments[place:]))
+                operands.append(word)
+                over = entry.ordered
+            else:
+                found, waiting = _flag(entry, permitted, text, word, values)
+                if not found:
+                    return Taken(frozenset(flags), tuple(values), tuple(operands), f"{entry.name} {one_line(text, 40)}")
+                flags |= found
+    return Taken(frozenset(flags), tuple(values), tuple(operands))
+
+
+def _is_odd_value(entry: Entry, permitted: Flags, text: str) -> bool:
+    """Would the value of a flag be a flag that is not permitted, if the table were wrong about the first one?"""
+    if not re.match(r"--?[A-Za-z]", text) or " " in text or text in permitted.valued or text in permitted.bare:
+        return False
+    return not _flag(entry, permitted, text, Word(text, (text,)), [])[0]
+
+
+def _flag(
+    entry: Entry, permitted: Flags, text: str, word: Word, values: list[tuple[str, Word]]
+) -> tuple[set[str], str]:
+    """The flags in one text, and the one that takes the next word as its value; no flags where one is not permitted."""
+    name, has_value, value = text.partition("=")
+    if text in permitted.bare:
+        return {name, text}, ""
+    if text.startswith("--") or entry.single:
+        if name in permitted.valued and UNKNOWN not in name:
+            if has_value:
+                values.append((name, word._replace(texts=(value,))))
+            return {name, text}, "" if has_value else name
+        return ({name, text} if permitted.every else set()), ""
+    if re.fullmatch(r"-\d+", text) and ("-#" in permitted.bare or permitted.every):
+        return {"-#"}, ""
+    found: set[str] = set()
+    for at in range(1, len(text)):
+        letter, rest = f"-{text[at]}", text[at + 1 :]
+        if letter in permitted.valued and (letter not in permitted.bare or rest.isdigit()):
+            if rest:
+                values.append((letter, word._replace(texts=(rest,))))
+            return found | {letter}, "" if rest else letter
+        if letter not in permitted.bare and not permitted.every:
+            return set(), ""
+        found.add(letter)
+    return found, ""
+
+
+def knows(entry: Entry, flags: Collection[str]) -> bool:
+    """Are all long flags spelled out in the table? A short form of one could be another."""
+    known = entry.flags or _ANY
+    return all(flag.partition("=")[0] in known.bare | known.valued for flag in flags if flag.startswith("--"))
+
+
+def unwrap(entry: Entry, arguments: Sequence[Word]) -> tuple[list[Word], str]:
+    """The words of the command that another one runs, and what is wrong with the words before it."""
+    taken = take(entry, arguments, stop=True)
+    skip = entry.wraps or 0
+    if any(word.plain is None for word in taken.operands[:skip]):
+        return [], f"{entry.name} {taken.operands[0].raw}"
+    return list(taken.operands[skip:]), taken.odd
+
+
+def is_flag(mark: str, text: str) -> bool:
+    """Is this word the flag, by itself, with a value, or in a bundle of letters?"""
+    if text == mark or (mark.startswith("--") and text.startswith(f"{mark}=")) or (mark == "+" and text[:1] == "+"):
+        return True
+    if mark == ":":
+        return text.startswith(":")
+    return len(mark) == 2 and mark[0] == "-" and bool(re.fullmatch(rf"-[A-Za-z]*{re.escape(mark[1])}.*", text))

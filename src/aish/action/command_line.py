@@ -1,0 +1,466 @@
+"""A command line as the shell will read it: its simple commands, redirections and assignments, wherever they stand.
+
+Pure: text in, values out. It fails closed: what the parser is unsure of, what this module has no case for, and what two
+readers could take differently raises `Unreadable`.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import NamedTuple
+
+import tree_sitter_bash
+from tree_sitter import Language, Node, Parser
+
+from aish.action.words import (
+    NUMBER,
+    OPEN,
+    Unreadable,
+    Word,
+    ansi_quoted,
+    braces,
+    from_values,
+    hides_expansion,
+    is_number,
+    joined,
+    literal,
+    single_quoted,
+    source,
+    unquoted_string,
+    variable,
+)
+
+MOST_PARTS = 20
+_GROUPS = frozenset(
+    "program list compound_statement subshell do_group if_statement elif_clause else_clause while_statement "
+    "negated_command case_item variable_assignments".split()
+)
+_TOKENS = frozenset("; && || & | |& ( ) { } ;; ;& ;;& ! if then elif else fi while until do done \n".split(" "))
+# Variables that every shell has, and what they stand for as a path.
+_GIVEN = {
+    "HOME": "~",
+    "PWD": ".",
+    "OLDPWD": ".",
+    "USER": "user",
+    "LOGNAME": "user",
+    "HOSTNAME": "host",
+    "TMPDIR": "/tmp",
+}
+_NUMBERS = frozenset("RANDOM SECONDS LINENO COLUMNS LINES UID EUID PPID EPOCHSECONDS BASHPID SHLVL".split())
+_TESTS = frozenset("[ ] = == != !".split())
+_NUMERIC_TESTS = frozenset("-eq -ne -lt -le -gt -ge".split())
+
+
+class Redirect(NamedTuple):
+    """`operator` with what it reads or writes; a here-document has no target."""
+
+    operator: str
+    target: Word | None = None
+
+
+class Simple(NamedTuple):
+    """One simple command; `feed` are the commands before it in its pipeline."""
+
+    words: tuple[Word, ...] = ()
+    assigns: tuple[tuple[str, Word], ...] = ()
+    redirects: tuple[Redirect, ...] = ()
+    feed: tuple["Simple", ...] = ()
+
+
+class Line(NamedTuple):
+    """All simple commands of a line, and the words in it that belong to none of them."""
+
+    parts: tuple[Simple, ...]
+    mentioned: tuple[Word, ...]
+
+
+@cache
+def _parser() -> Parser:
+    return Parser(Language(tree_sitter_bash.language()))
+
+
+def read_line(text: str) -> Line:
+    """Take a command line apart. Raises `Unreadable`."""
+    if re.search(r"[^ \t]\\\n", text):
+        raise Unreadable("a line is continued in the middle of a word")
+    data = text.encode("utf-8")
+    root = _parser().parse(data).root_node
+    if root.has_error:
+        raise Unreadable("it is not a complete command, or not one that can be read safely")
+    _check_gap(data[: root.start_byte])
+    _check_gap(data[root.end_byte :])
+    values: dict[str, list[Word]] = {}
+    for _ in range(3):  # a loop may use what a later part of it sets: read again until nothing new is learned
+        reader = _Reader(data, values)
+        reader.statement(root)
+        if not reader.late:
+            return Line(tuple(reader.parts), tuple(reader.mentioned))
+    raise Unreadable("its variables depend on each other")
+
+
+class _Reader:
+    """Walks the tree once. `values` are the words that each variable was given, anywhere in the line."""
+
+    def __init__(self, data: bytes, values: dict[str, list[Word]]) -> None:
+        self._data = data
+        self.parts: list[Simple] = []
+        self.mentioned: list[Word] = []
+        self.late = False
+        self._values = values
+        self._used: set[str] = set()
+
+    def statement(self, node: Node, feed: tuple[Simple, ...] = ()) -> tuple[Simple, ...]:
+        """Read one statement; the commands whose output it gives are returned."""
+        kind = node.type
+        if kind in ("command", "declaration_command", "unset_command"):
+            return self._command(node, feed)
+        if kind == "compound_statement" and node.children[0].type == "((":
+            return self._arithmetic(node)
+        if kind in _GROUPS:
+            return self._group(node, feed)
+        if kind == "pipeline":
+            for child in self._children(node):
+                feed = self.statement(child, feed) if child.is_named else self._token(child, feed)
+            return feed
+        if kind == "redirected_statement":
+            return self._redirected(node, feed)
+        if kind == "variable_assignment":
+            self._add(Simple(assigns=(self._assign(node),)))
+            return ()
+        if kind in ("for_statement", "case_statement", "c_style_for_statement"):
+            return self._loop(node)
+        if kind == "test_command":
+            return self._test(node)
+        if kind == "comment":
+            return ()
+        if kind == "function_definition":
+            raise Unreadable("it defines a function")
+        raise Unreadable(f"it has a part ({kind.replace('_', ' ')}) that is not looked into")
+
+    def _group(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
+        given: tuple[Simple, ...] = ()
+        patterns = node.children_by_field_name("value") if node.type == "case_item" else []
+        for child in self._children(node):
+            if child in patterns:
+                self._mention(child)
+            elif child.is_named:
+                given += self.statement(child, feed)
+            else:
+                self._token(child, ())
+        return given
+
+    def _children(self, node: Node) -> Iterator[Node]:
+        """The children, if nothing but space stands between them, and comments begin where the shell begins one."""
+        at = node.start_byte
+        for child in node.children:
+            if child.start_byte > at:
+                _check_gap(self._data[at : child.start_byte])
+            if child.type == "comment" and self._data[max(child.start_byte - 1, 0)] not in b" \t\n;#":
+                raise Unreadable("it is not clear where a comment begins")
+            at = child.end_byte
+            yield child
+        _check_gap(self._data[at : node.end_byte])
+
+    def _token(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
+        if node.type not in _TOKENS:
+            raise Unreadable(f"{source(node)!r} is not expected here")
+        return feed
+
+    def _add(self, part: Simple) -> None:
+        self.parts.append(part)
+        if len(self.parts) > MOST_PARTS:
+            raise Unreadable(f"it has more than {MOST_PARTS} parts")
+
+    def _command(self, node: Node, feed: tuple[Simple, ...], more: tuple[Word, ...] = ()) -> tuple[Simple, ...]:
+        words: list[Word] = []
+        assigns: list[tuple[str, Word]] = []
+        redirects: list[Redirect] = []
+        for child in self._children(node):
+            if child.type == "variable_assignment":
+                assigns.append(self._assign(child))
+                if words:  # `export X=1`: an operand as well
+                    words.append(Word(source(child), (source(child),)))
+            elif child.type == "command_name":
+                words.append(self._word(child.children[0]))
+            elif child.type.endswith("_redirect"):
+                redirect, extra = self._redirect(child)
+                redirects.append(redirect)
+                words += extra
+            elif child.type == "variable_name":
+                words.append(Word(source(child), (source(child),)))
+            else:
+                keyword = not child.is_named and child.type.isalpha()
+                words.append(Word(child.type, (child.type,)) if keyword else self._word(child))
+        self._bind_reader(words)
+        part = Simple((*words, *more), tuple(assigns), tuple(redirects), feed)
+        self._add(part)
+        return (*feed, part)
+
+    def _redirected(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
+        redirects: list[Redirect] = []
+        extra: list[Word] = []
+        body, given = None, feed
+        for child in self._children(node):
+            if child.type == "heredoc_redirect":
+                self._here_document(child, redirects, extra)
+            elif child.type.endswith("_redirect"):
+                redirect, more = self._redirect(child)
+                redirects.append(redirect)
+                extra += more
+            else:
+                body = child
+        if body is not None and body.type == "command":
+            given = self._command(body, feed, tuple(extra))
+        elif extra:
+            raise Unreadable("there are words after a redirection")
+        elif body is not None:
+            given = self.statement(body, feed)
+        self._add(Simple(redirects=tuple(redirects)))
+        return given
+
+    def _redirect(self, node: Node) -> tuple[Redirect, list[Word]]:
+        operator, targets = "", []
+        for child in self._children(node):
+            if child.type == "file_descriptor":
+                continue
+            if not child.is_named and not operator:
+                operator = child.type
+            else:
+                targets.append(self._word(child))
+        if not targets and operator in (">&-", "<&-"):
+            return Redirect(operator), []
+        if not targets:
+            raise Unreadable("a redirection goes nowhere")
+        return Redirect(operator, targets[0]), targets[1:]
+
+    def _here_document(self, node: Node, redirects: list[Redirect], extra: list[Word]) -> None:
+        """Read a here-document; the parser also puts what follows on the first line inside it."""
+        start = body = end = ""
+        for child in self._children(node):
+            match child.type:
+                case "<<" | "<<-" | "&&" | "||" | ";" | "file_descriptor":
+                    pass
+                case "heredoc_start":
+                    start = source(child)
+                case "heredoc_body":
+                    body = source(child)
+                case "heredoc_end":
+                    end = source(child)
+                case "pipeline":
+                    for stage in child.children:
+                        if stage.is_named:
+                            self.statement(stage, (Simple(),))
+                case "file_redirect":
+                    redirect, more = self._redirect(child)
+                    redirects.append(redirect)
+                    extra += more
+                case "command":
+                    self.statement(child)
+                case kind:
+                    raise Unreadable(f"a here-document is followed by {kind.replace('_', ' ')}")
+        name = start.strip("'\"")
+        lines = [line.strip("\t") for line in body.split("\n")]
+        if not name.isalnum() or end.strip() != name or name in lines:
+            raise Unreadable("it is not clear where a here-document ends")
+        if start == name and any(mark in body for mark in ("`", "$(", "${", "\\")):
+            raise Unreadable("commands may be hidden in a here-document")
+        redirects.append(Redirect("<<"))
+
+    def _assign(self, node: Node) -> tuple[str, Word]:
+        name, *rest = self._children(node)
+        if name.type != "variable_name" or [child.type for child in rest[:1]] not in (["="], ["+="]):
+            raise Unreadable("it sets a part of an array")
+        values = [Word("", ("",))]
+        if len(rest) > 1 and rest[1].type == "array":
+            values = [self._word(child) for child in self._children(rest[1]) if child.is_named]
+        elif len(rest) > 1:
+            values = [self._word(rest[1])]
+        if rest[0].type == "+=":
+            values.append(OPEN)
+        self._bind(source(name), values)
+        return source(name), joined(source(node), values[:1]) if len(values) == 1 else OPEN._replace(raw=source(node))
+
+    def _bind(self, name: str, values: list[Word]) -> None:
+        known = self._values.setdefault(name, [])
+        new = [value for value in values if value not in known]
+        self.late |= bool(new) and name in self._used
+        known += new
+        self.mentioned += values
+
+    def _bind_reader(self, words: list[Word]) -> None:
+        """`read x` gives a variable a value that nobody knows; whatever else sets variables has no table entry."""
+        if words and words[0].plain in ("read", "mapfile", "readarray"):
+            for word in words[1:]:
+                for text in word.texts:
+                    self._bind(text, [OPEN])
+
+    def _loop(self, node: Node) -> tuple[Simple, ...]:
+        given: tuple[Simple, ...] = ()
+        values: list[Word] = []
+        name = ""
+        for child in self._children(node):
+            if child.type in ("do_group", "compound_statement", "case_item"):
+                if name:
+                    self._bind(name, values)
+                given += self.statement(child)
+            elif child.type == "variable_name":
+                name = source(child)
+            elif node.type == "c_style_for_statement":
+                self._arithmetic(child)
+            elif child.is_named and child.type != "comment":
+                values.append(self._word(child))
+        self.mentioned += values
+        return given
+
+    def _test(self, node: Node) -> tuple[Simple, ...]:
+        """`[ … ]` and `[[ … ]]`: nothing runs but substitutions; the second evaluates numbers, `-v` subscripts."""
+        if node.type == "test_command" and not re.fullmatch(r"\[\[?\s.*\s\]\]?", source(node), re.DOTALL):
+            raise Unreadable("without spaces, brackets are a part of a word")
+        for child in self._children(node):
+            operators = [part.type if not part.is_named else source(part) for part in child.children]
+            if child.type.endswith("_expression"):
+                if _NUMERIC_TESTS.intersection(operators) and not self._in_single_bracket(node):
+                    for part in child.children:
+                        self._arithmetic(part)
+                elif "-v" in operators and not source(child.children[-1]).isidentifier():
+                    raise Unreadable("-v evaluates what it is given")
+                else:
+                    self._test(child)
+            elif not child.is_named and child.type not in _TESTS and self._in_single_bracket(node):
+                raise Unreadable(f"{child.type} inside [ ] belongs to the shell, not to the test")
+            elif child.is_named and child.type != "test_operator":
+                self._mention(child)
+        return ()
+
+    @staticmethod
+    def _in_single_bracket(node: Node) -> bool:
+        top: Node | None = node
+        while top is not None and top.type != "test_command":
+            top = top.parent
+        return top is not None and top.children[0].type == "["
+
+    def _arithmetic(self, node: Node) -> tuple[Simple, ...]:
+        """Everything in an arithmetic context must be a number: a text would be evaluated, and can run commands."""
+        kind = node.type
+        if kind in ("number", "test_operator") or not (node.is_named or node.children):
+            return ()
+        if kind in ("variable_name", "word", "simple_expansion", "expansion"):
+            raw = source(node)
+            name = raw if kind in ("variable_name", "word") else variable(raw)[0]
+            self._used.add(name)
+            values = self._values.get(name)
+            known = all(text.lstrip("-").isdigit() for value in values for text in value.texts) if values else False
+            if not (known or name in _NUMBERS or is_number(raw) or raw.isdigit()):
+                raise Unreadable(f"{raw} is evaluated, and what it holds is not known to be a number")
+        elif kind == "variable_assignment":
+            self._bind(source(node.children[0]), [NUMBER])
+            self._arithmetic(node.children[-1])
+        elif kind in ("command_substitution", "string", "subscript", "raw_string"):
+            raise Unreadable(f"{source(node)} is evaluated as arithmetic")
+        else:
+            for child in self._children(node):
+                self._arithmetic(child)
+        return ()
+
+    def _mention(self, node: Node) -> None:
+        if node.type in ("extglob_pattern", "regex"):
+            if hides_expansion(source(node)):
+                raise Unreadable(f"{source(node)} is expanded before it is compared")
+            return
+        self.mentioned.append(self._word(node))
+
+    def _word(self, node: Node, *, quoted: bool = False) -> Word:
+        match node.type:
+            case "word":
+                return braces(literal(node))
+            case "number" if source(node).isalnum():
+                return Word(source(node), (source(node),))
+            case "raw_string":
+                return single_quoted(node)
+            case "ansi_c_string":
+                return ansi_quoted(node)
+            case "string":
+                return self._string(node)
+            case "concatenation":
+                pieces = [self._piece(child) for child in _touching(node)]
+                return braces(joined(source(node), pieces))
+            case "simple_expansion" | "expansion":
+                return self._expansion(source(node), quoted)
+            case "command_substitution" | "process_substitution":
+                return self._substitution(node, quoted)
+            case "arithmetic_expansion":
+                for child in self._children(node):
+                    self._arithmetic(child)
+                return NUMBER._replace(raw=source(node))
+            case "brace_expression":
+                return Word(source(node), ("1",))
+            case kind:
+                raise Unreadable(f"{source(node)!r} ({kind.replace('_', ' ')}) is not looked into")
+
+    def _piece(self, node: Node) -> Word:
+        """A part of a word; its braces may be closed by the next part."""
+        return literal(node) if node.type == "word" else self._word(node)
+
+    def _string(self, node: Node) -> Word:
+        raw = source(node)
+        pieces, at = [], node.start_byte + 1
+        data = (node.text or b"")[1:-1]
+        for child in node.children[1:-1]:
+            if child.type != "string_content":
+                pieces.append(self._plain(data[at - node.start_byte - 1 : child.start_byte - node.start_byte - 1]))
+                pieces.append(self._word(child, quoted=True))
+                at = child.end_byte
+        pieces.append(self._plain(data[at - node.start_byte - 1 :]))
+        return joined(raw, [piece for piece in pieces if piece.texts != ("",)] or pieces[:1], quoted=True)
+
+    @staticmethod
+    def _plain(data: bytes) -> Word:
+        text = data.decode("utf-8")
+        if hides_expansion(text):
+            raise Unreadable(f"{text!r} is expanded")
+        return Word(text, (unquoted_string(text),))
+
+    def _expansion(self, raw: str, quoted: bool) -> Word:
+        name, whole = variable(raw)
+        self._used.add(name)
+        if is_number(raw) or (whole and name in _NUMBERS):
+            return NUMBER._replace(raw=raw)
+        if name in self._values:
+            word = from_values(raw, self._values[name], quoted=quoted)
+            return word if whole else OPEN._replace(raw=raw, murky=word.murky or bool(word.texts), origins=word.origins)
+        if whole and name in _GIVEN:
+            return Word(raw, (_GIVEN[name],))
+        return OPEN._replace(raw=raw)
+
+    def _substitution(self, node: Node, quoted: bool) -> Word:
+        given: tuple[Simple, ...] = ()
+        if source(node).startswith("`") and "\\" in source(node):
+            raise Unreadable("backslashes inside backticks are read twice")
+        for child in list(self._children(node))[1:-1]:
+            if child.type == "file_redirect":  # $(<file)
+                redirect, extra = self._redirect(child)
+                if extra:
+                    raise Unreadable("there are words after a redirection")
+                self._add(Simple(redirects=(redirect,)))
+                given = (Simple(),)
+            elif child.is_named:
+                given += self.statement(child)
+            else:
+                self._token(child, ())
+        if node.type == "process_substitution":
+            return Word(source(node), ("/dev/fd/63",))
+        return OPEN._replace(raw=source(node), murky=False, origins=(given,))
+
+
+def _check_gap(gap: bytes) -> None:
+    if gap.replace(b"\\\n", b"").strip(b" \t\n"):
+        raise Unreadable(f"{gap.decode('utf-8', 'replace')!r} is passed over by the parser")
+
+
+def _touching(node: Node) -> Iterator[Node]:
+    at = node.start_byte
+    for child in node.children:
+        if child.start_byte != at:
+            raise Unreadable(f"{source(node)!r} has a gap")
+        at = child.end_byte
+        yield child

@@ -1,0 +1,459 @@
+"""May a command run unasked? Yes, if it can be read to the end and all of it is in the table as reading only.
+
+Pure: a text and a table in, a verdict out. Nothing is executed, and no text makes it raise.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+from aish.action.arguments import Taken, is_flag, knows, take, unwrap
+from aish.action.command_line import Line, Redirect, Simple, read_line
+from aish.action.little_languages import awk_only_prints, python_only_prints, sed_only_prints, sql_only_reads
+from aish.action.secret_files import is_secret, is_wide, secrets_in
+from aish.action.table import Entry, Node, Table
+from aish.action.words import UNKNOWN, Unreadable, Word
+from aish.values.text import one_line
+from aish.values.verdicts import SEVERITY, Effect, Verdict
+
+_LONGEST, _LONG = 1_000_000, 20_000  # what nobody can mean, and what nobody would look through
+_DEEPEST = 3  # a shell in a shell in a shell
+_PROGRAMS = re.compile(r"/(?:usr/)?(?:local/)?s?bin/(?=[^/]+$)")
+_SINKS = frozenset("/dev/null /dev/stdout /dev/stderr /dev/tty".split())
+_PATTERNS = frozenset("-e --regexp -f --file".split())  # with one of these the first operand is a file
+_WORDY = frozenset(
+    "-e --regexp --grep --author --committer -S -G --format --pretty -L -k -t -d".split()
+)  # name no file
+_SPEAKS = frozenset("echo printf test basename dirname tr expr : true false grep egrep fgrep rg git sed awk".split())
+_ADDRESS = re.compile(r"(?:^|=)(?!https?://(?:localhost|127\.0\.0\.1)[:/])\w[\w+.-]*://")
+_TELLING = r"\benv\b|secret|token|passw|credential|api_?key|\bkey|\.pem|id_|\.ssh|\brc\b"
+_STARTUP = r"rc$|profile$|_login$|/\.git/|authorized_keys|cron|/etc/|\.service$|/autostart/|\.aish"
+_RUNS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+
+
+class Finding(NamedTuple):
+    """What one part of a command line does. `prefix` is what "always allow" could remember of it."""
+
+    effect: Effect
+    reason: str = ""
+    targets: tuple[str, ...] = ()
+    prefix: tuple[str, ...] = ()
+
+    @property
+    def asks(self) -> bool:
+        return bool(self.reason)
+
+
+READS = Finding("read")
+
+
+def judge(command: str, table: Table, allowed: Collection[tuple[str, ...]] = ()) -> Verdict:
+    """Say whether the command may run. `allowed` are prefixes that the user always allows."""
+    if not command.strip():
+        return Verdict("refuse", "unknown", "there is no command")
+    if "\0" in command or len(command) > _LONGEST:
+        return Verdict("refuse", "unknown", "no command has a NUL byte or more than a million characters")
+    if trouble := _hidden(command):
+        return Verdict("ask", "unknown", trouble)
+    findings = _look(command, table, 0)
+    asking = [one for one in findings if one.asks and not _is_allowed(one, allowed)]
+    if not asking:
+        effect: Effect = max((one.effect for one in findings), key=SEVERITY.index, default="read")
+        return Verdict("run", effect, "it only reads" if effect == "read" else "you always allow it")
+    worst = max(asking, key=lambda one: SEVERITY.index(one.effect))
+    offered = () if any(not one.prefix for one in asking) else tuple(dict.fromkeys(one.prefix for one in asking))
+    return Verdict("ask", worst.effect, one_line(worst.reason, 160), worst.targets, offered)
+
+
+def _hidden(command: str) -> str:
+    """Say what in the text a person could not see, or not tell from something else."""
+    if len(command) > _LONG:
+        return f"it has {len(command):,} characters, too many to look through"
+    if command.isascii() and command.isprintable():
+        return ""
+    for mark in command:
+        kind = unicodedata.category(mark)
+        if mark not in "\n\t" and (kind[0] == "C" or (kind[0] == "Z" and mark != " ")):
+            return f"it holds a character that cannot be seen (U+{ord(mark):04X})"
+    return ""
+
+
+def _is_allowed(finding: Finding, allowed: Collection[tuple[str, ...]]) -> bool:
+    return any(finding.prefix[: len(one)] == one for one in allowed if one)
+
+
+def _look(command: str, table: Table, depth: int) -> list[Finding]:
+    if depth > _DEEPEST:
+        return [Finding("unknown", "it starts a shell in a shell in a shell")]
+    try:
+        line = read_line(command)
+    except Unreadable as trouble:
+        return [Finding("unknown", str(trouble))]
+    except RecursionError:
+        return [Finding("unknown", "its parts are nested too deeply")]
+    except UnicodeEncodeError:
+        return [Finding("unknown", "it holds half a character")]
+    look = _Look(table, line, depth)
+    return [finding for part in line.parts for finding in look.part(part)] or [READS]
+
+
+class _Look:
+    """One look at one line. It knows what the whole line names, so that no part can be judged without the others."""
+
+    def __init__(self, table: Table, line: Line, depth: int) -> None:
+        self._table = table
+        self._depth = depth
+        self._line = line
+        self._bases = [
+            text
+            for part in line.parts
+            if part.words and part.words[0].plain in ("cd", "pushd")
+            for word in part.words[1:]
+            for text in word.texts
+        ]
+
+    @cached_property
+    def _names_secret(self) -> bool:
+        words = [word for part in self._line.parts for word in part.words]
+        return any(is_secret(text) for word in (*words, *self._line.mentioned) for text in word.texts)
+
+    def part(self, part: Simple) -> Iterable[Finding]:
+        for name, word in part.assigns:
+            if not (name == "IFS" and part.words and part.words[0].plain == "read"):  # it splits what is read, no more
+                yield self._assignment(name, word, exported=bool(part.words))
+        for redirect in part.redirects:
+            yield self._redirect(redirect)
+        if part.words:
+            yield self.command(part.words, part.feed)
+
+    def _assignment(self, name: str, word: Word, *, exported: bool) -> Finding:
+        plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and not name.endswith(("path", "_proxy")) and not exported
+        if plain or name in self._table.variables or name.startswith("LC_"):
+            return READS
+        return Finding("unknown", f"{name}= can change what runs")
+
+    def _redirect(self, redirect: Redirect) -> Finding:
+        operator, target = redirect
+        if target is None or operator == "<<<":
+            return READS
+        text = target.plain
+        if text is not None and text.startswith(("/dev/tcp", "/dev/udp")):
+            return Finding("send", f"{operator} {target.raw} opens a connection")
+        if operator == "<" or (operator == "<&" and text and re.fullmatch(r"\d+-?|-", text)):
+            return self._contents("<", [target])
+        if text in _SINKS or (operator == ">&" and text and re.fullmatch(r"\d+-?|-", text)):
+            return READS
+        if re.search(_STARTUP, target.raw):
+            return Finding("unknown", f"{operator} {target.raw} changes what runs later", (target.raw,))
+        if operator in (">>", "&>>"):
+            return Finding("change", f"{operator} {target.raw} writes to a file", (target.raw,))
+        return Finding("destroy", f"{operator} {target.raw} replaces what is in the file", (target.raw,))
+
+    def command(self, words: Sequence[Word], feed: tuple[Simple, ...] = ()) -> Finding:
+        """Judge one simple command by its entry in the table."""
+        name = words[0].plain
+        if name is None:
+            return Finding("unknown", f"{words[0].raw} is a command that is only known when it runs")
+        if not re.fullmatch(r"[\w.+@:/\[-]+", name, re.ASCII):
+            return Finding("unknown", f"{words[0].raw} is an unusual name for a command")
+        name = _PROGRAMS.sub("", name, count=1) if _PROGRAMS.match(name) else name
+        node = self._table.commands.get(name)
+        if node is None:
+            what = "runs a program by its path" if "/" in name else "is not a command of the table"
+            return Finding("unknown", f"{name} {what}")
+        node, arguments = self._descend(node, list(words[1:]))
+        if [word.plain for word in arguments] in (["--help"], ["--version"]) and name != "eval":
+            return READS
+        entry = node.entry
+        if entry is None:
+            return Finding("unknown", f"{' '.join((name, *(word.raw for word in arguments[:1])))} is not in the table")
+        if entry.effect == "read" and name not in _SPEAKS:
+            for word in arguments:
+                if any(_ADDRESS.search(text) for text in word.texts):
+                    why = entry.because or f"could talk to {one_line(word.raw, 60)}"
+                    return self._asked(entry._replace(effect="send", flags=None, because=why), arguments)
+        if entry.rule:
+            rule: Callable[[Entry, list[Word], tuple[Simple, ...]], Finding] = getattr(self, f"_{entry.rule}")
+            return rule(entry, arguments, feed)
+        if entry.wraps is not None:
+            return self._wrapper(entry, arguments, feed)
+        return self._permitted(entry, arguments) if entry.effect == "read" else self._asked(entry, arguments)
+
+    def _descend(self, node: Node, arguments: list[Word]) -> tuple[Node, list[Word]]:
+        """Find the subcommand; flags in front of it are left to the checks if they are not permitted there."""
+        best = node, arguments
+        while node.below:
+            flags = best[0].entry.flags if best[0].entry else None
+            at = 0
+            while (
+                at < len(arguments) and (text := arguments[at].plain or "").startswith("-") and text not in node.below
+            ):
+                long = text.split("=")[0]
+                if flags is None or not (flags.every or text in flags.bare or long in flags.valued):
+                    return best
+                at += 2 if long in flags.valued and "=" not in text else 1
+            word = arguments[at].plain if at < len(arguments) else None
+            if word is None or word not in node.below:
+                return best
+            node, arguments = node.below[word], arguments[at + 1 :]
+            best = (node, arguments) if node.raw is not None else best
+        return best
+
+    def _permitted(self, entry: Entry, arguments: Sequence[Word]) -> Finding:
+        taken = take(entry, arguments)
+        trouble = taken.odd or self._misfit(entry, taken)
+        if hit := next((t for word in arguments for t in word.texts for mark in entry.destroy if is_flag(mark, t)), ""):
+            trouble = trouble or f"{entry.name} {hit}"
+        if trouble:
+            effect = "unknown" if taken.odd else entry.otherwise
+            return self._asked(entry._replace(effect=effect, flags=None), arguments, trouble)
+        if entry.operands in ("files", "text files"):
+            files = taken.operands
+            if entry.operands == "text files" and not _PATTERNS & taken.flags and knows(entry, taken.flags):
+                files = files[1:]
+            found = self._contents(entry.name, files, [word for flag, word in taken.values if flag not in _WORDY])
+            if found.asks:
+                return found
+        elif any(text.startswith("-") and is_secret(text) for word in arguments for text in word.texts):
+            return Finding("read", f"{entry.name} could show a credential")
+        elif entry.words[0] in ("cd", "pushd") and any(is_secret(text) for word in arguments for text in word.texts):
+            return Finding("read", f"{entry.name} goes to a directory of credentials")
+        if entry.walks and (entry.walks & taken.flags or "*" in entry.walks):
+            for word in taken.operands:
+                if any(is_wide(text) for text in word.texts):
+                    return Finding("read", f"{entry.name} would look into everything in {word.raw}")
+        return READS
+
+    def _misfit(self, entry: Entry, taken: Taken) -> str:
+        """Say what keeps permitted flags and operands from being a command that only reads."""
+        operands = taken.operands
+        if entry.needs and not entry.needs & taken.flags:
+            return f"{entry.name} without {' or '.join(sorted(entry.needs))}"
+        if entry.bundled and any(":" in text for _, word in taken.values for text in word.texts):
+            return f"{entry.name} with an archive on another machine"
+        if entry.operands == "none" and operands:
+            return f"{entry.name} {operands[0].raw}"
+        if entry.most is not None and (
+            sum(len(word.texts) for word in operands) > entry.most or any(word.loose or word.glob for word in operands)
+        ):
+            return f"{entry.name} with more than {entry.most} operands"
+        if entry.shape:
+            for word in operands:
+                if not all(re.fullmatch(entry.shape, text) for text in word.texts):
+                    return f"{entry.name} {word.raw}"
+        return ""
+
+    def _contents(self, name: str, files: Iterable[Word], others: Iterable[Word] = ()) -> Finding:
+        """The contents of files are shown: none may be a credential, and each must be known."""
+        files = list(files)
+        for word in (*files, *others):
+            for text in word.texts:
+                if is_secret(text) or any(is_secret(f"{base}/{text}") for base in self._bases):
+                    return Finding("read", f"{name} {word.raw} could show a credential")
+        for word in files:
+            if self._is_murky(word):
+                return Finding("read", f"it cannot be said which file {word.raw} is that {name} shows")
+        return READS
+
+    def _is_murky(self, word: Word) -> bool:
+        return word.murky or any(not self._lists(chain) for chain in word.origins)
+
+    def _lists(self, chain: object) -> bool:
+        """Is the output of these commands names of files, none of them a credential that the line names?"""
+        if self._names_secret or not isinstance(chain, tuple) or not chain:
+            return False
+        first, *filters = [self._entry(part) for part in chain]
+        if first is None or not all(entry and entry.filters for entry in filters):
+            return False
+        texts = [text for word in chain[0].words for text in word.texts]
+        if any(
+            re.search(_TELLING, text, re.IGNORECASE) for part in chain for word in part.words for text in word.texts
+        ):
+            return False
+        if first.words == ("ls",) and any(re.match(r"-\w*[aA]|--a", text) for text in texts):
+            return False  # hidden files are where credentials are
+        return bool(first.lists & {"*", *texts}) and not any(is_wide(text) for text in texts)
+
+    def _entry(self, part: Simple) -> Entry | None:
+        node = self._table.commands.get(part.words[0].plain or "") if part.words else None
+        return self._descend(node, list(part.words[1:]))[0].entry if node else None
+
+    def _asked(self, entry: Entry, arguments: Sequence[Word], trouble: str = "") -> Finding:
+        """What a command does that does not run by itself."""
+        texts = [text for word in arguments for text in word.texts]
+        hit = next((text for text in texts for mark in entry.destroy if is_flag(mark, text)), None)
+        effect: Effect = "destroy" if hit is not None else entry.effect
+        operands = tuple(word.raw for word in arguments if not word.raw.startswith("-"))
+        if entry.flags is not None and effect != "destroy" and (odd := take(entry, arguments).odd):
+            effect, trouble = "unknown", odd
+        reason = f"{entry.name}{f' {hit}' if hit is not None else ''} {entry.because}" if entry.because else ""
+        if not reason or (effect == "unknown" and trouble):
+            reason = f"{trouble or entry.name} is not known to only read"
+        if effect == "destroy":
+            return Finding(effect, reason, operands)
+        return Finding(effect, reason, (), _prefix(entry, effect, arguments))
+
+    def _wrapper(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        """A command that runs the rest of its words as another command."""
+        rest, trouble = unwrap(entry, arguments)
+        if trouble:
+            return Finding("unknown", f"{trouble} is not known to only read")
+        if not rest:
+            return Finding("unknown", f"{entry.name} runs nothing that can be read")
+        return self._through(entry, self.command(rest, feed))
+
+    @staticmethod
+    def _through(entry: Entry, found: Finding) -> Finding:
+        if entry.effect == "read" or SEVERITY.index(found.effect) > SEVERITY.index(entry.effect):
+            return found._replace(prefix=())
+        return Finding(entry.effect, f"{entry.name} {entry.because}")
+
+    def _env(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        rest, trouble = unwrap(entry, arguments)
+        while rest and "=" in (text := rest[0].plain or ""):
+            found = self._assignment(text.split("=")[0], rest[0], exported=True)
+            if found.asks:
+                return found
+            rest = rest[1:]
+        if trouble:
+            return Finding("unknown", f"{trouble} is not known to only read")
+        return self._through(entry, self.command(rest, feed)) if rest else READS
+
+    def _command(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        """`command -v ls` tells where a command is, `command ls` runs it."""
+        if arguments and arguments[0].plain in ("-v", "-V"):
+            return READS
+        return self._wrapper(entry, arguments, feed)
+
+    def _joined(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        """`eval` and `watch` give their words to a shell as one text."""
+        rest, trouble = unwrap(entry, arguments)
+        texts = [word.plain for word in rest]
+        if trouble or not texts or None in texts:
+            return Finding("unknown", f"{trouble or entry.name} runs a text that is only known when it runs")
+        return self._inner(entry, " ".join(text for text in texts if text))
+
+    def _inner(self, entry: Entry, script: str) -> Finding:
+        found = max(_look(script, self._table, self._depth + 1), key=lambda one: (one.asks, SEVERITY.index(one.effect)))
+        return self._through(entry, found)
+
+    def _shell(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        texts = [word.plain for word in arguments]
+        if len(texts) < 2 or not re.fullmatch(r"-[eul]*c", texts[0] or "") or texts[1] is None:
+            return Finding("unknown", f"{entry.name} runs commands that cannot be seen here")
+        found = self._inner(entry, texts[1])
+        if "l" in (texts[0] or "") and not found.asks:
+            return Finding("unknown", f"{entry.name} -l runs the commands of a login")
+        return found
+
+    def _xargs(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        rest, trouble = unwrap(entry, arguments)
+        if trouble:
+            return Finding("unknown", f"{trouble} is not known to only read")
+        flags = [word.plain or "" for word in arguments[: len(arguments) - len(rest)]]
+        fed = bool(feed) and self._lists(feed)
+        item = Word("what xargs is given", (UNKNOWN,), loose=True, murky=not fed)
+        mark = next(
+            (flags[at + 1] if text == "-I" else text[2:] for at, text in enumerate(flags) if text[:2] == "-I"), ""
+        )
+        if not rest:
+            return READS
+        if mark:
+            return self._through(entry, self.command([_filled(word, mark, item) for word in rest], ()))
+        return self._through(entry, self.command([*rest, item], ()))
+
+    def _find(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        """`find` itself, and the commands it runs for what it finds."""
+        own: list[Word] = []
+        wide = any(is_wide(text) for word in arguments for text in word.texts)
+        item = Word("what find finds", (f"./{UNKNOWN}",), murky=wide or self._names_secret)
+        at, found = 0, []
+        while at < len(arguments):
+            if arguments[at].plain in _RUNS:
+                end = next(
+                    (to for to in range(at, len(arguments)) if arguments[to].plain in (";", "+")), len(arguments)
+                )
+                if end == at + 1 or end == len(arguments):
+                    return Finding("unknown", "find runs a command that has no end")
+                found.append(self.command([_filled(word, "{}", item) for word in arguments[at + 1 : end]]))
+                at = end + 1
+            else:
+                own.append(arguments[at])
+                at += 1
+        found.append(self._permitted(entry, own))
+        worst = max(found, key=lambda one: (one.asks, SEVERITY.index(one.effect)))
+        return worst._replace(prefix=())
+
+    def _sed(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        return self._scripted(entry, arguments, ("-e", "--expression"), sed_only_prints)
+
+    def _awk(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        return self._scripted(entry, arguments, (), awk_only_prints)
+
+    def _scripted(
+        self, entry: Entry, arguments: list[Word], options: Collection[str], harmless: Callable[[str], bool]
+    ) -> Finding:
+        """A command whose first operand, or the value of one of these options, is a script."""
+        taken = take(entry, arguments)
+        if taken.odd:
+            return self._asked(entry._replace(effect="unknown", flags=None), arguments, taken.odd)
+        scripts, files = [word for flag, word in taken.values if flag in options], list(taken.operands)
+        if not scripts:
+            scripts, files = files[:1], files[1:]
+        for script in scripts or [Word("", ())]:
+            if script.plain is None or not harmless(script.plain):
+                return Finding("unknown", f"{entry.name} runs a script that is not known to only print: {script.raw}")
+            for name in secrets_in(script.plain):
+                return Finding("read", f"{entry.name} could show a credential: {name}")
+        return self._contents(entry.name, files)
+
+    def _sql(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        """A client of a database: the text of an option, or for sqlite3 the operands after the first."""
+        taken = take(entry, arguments)
+        queries = [word for flag, word in taken.values if flag in ("-c", "-e", "--command", "--execute")]
+        if entry.name == "sqlite3":
+            queries = list(taken.operands[1:])
+            if (found := self._contents(entry.name, taken.operands[:1])).asks:
+                return found
+        for query in queries:
+            text = query.plain
+            if text is None or not (
+                sql_only_reads(text)
+                or re.fullmatch(r"(\\(d[a-zA-Z]{0,3}|l)\+?|\.(tables|schema|databases|indexes))( [\w.]+)?", text)
+            ):
+                loss = re.search(r"\b(drop|delete|truncate|update|alter)\b", query.raw, re.IGNORECASE)
+                effect: Effect = "destroy" if loss else "unknown"
+                return Finding(effect, f"{entry.name} runs {one_line(query.raw, 60)}, which is not known to only read")
+        if taken.odd or not (queries or "-l" in taken.flags):
+            return Finding("unknown", f"{taken.odd or entry.name} is not known to only read")
+        return READS
+
+    def _python(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+        texts = [word.plain for word in arguments]
+        if texts[:1] == ["-c"] and len(texts) > 1 and texts[1] is not None:
+            if python_only_prints(texts[1]):
+                return READS
+        elif texts[:1] == ["-m"] and len(texts) > 1 and texts[1] in ("pip", "json.tool"):
+            return self.command(arguments[1:], feed)
+        elif texts in (["-V"], ["-VV"]):
+            return READS
+        return Finding("unknown", f"{entry.name} runs a program that is not known to only read")
+
+
+def _prefix(entry: Entry, effect: Effect, arguments: Sequence[Word]) -> tuple[str, ...]:
+    """The words that "always" may cover. A bare `curl` would cover sending anything anywhere, so it does not count."""
+    kept = [word.plain for word in arguments if not word.raw.startswith("-")][: entry.keep]
+    words = (*entry.words, *(text for text in kept if text is not None))
+    if None in kept or effect not in ("change", "send") or (effect == "send" and len(words) < 2):
+        return ()
+    return words
+
+
+def _filled(word: Word, mark: str, item: Word) -> Word:
+    """The word with the item that `find` or `xargs` puts in the place of the mark."""
+    if all(mark not in text for text in word.texts):
+        return word
+    texts = tuple(text.replace(mark, item.texts[0]) for text in word.texts)
+    return item._replace(raw=word.raw, texts=texts, loose=item.loose or word.plain != mark)

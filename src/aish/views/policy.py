@@ -1,0 +1,75 @@
+"""`aish policy`: would a command run, ask or be refused, and why. Nothing is executed."""
+
+import argparse
+import json
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from aish.action.policy import judge
+from aish.action.table import Table, load_table
+from aish.conversation.program import Program
+from aish.values.errors import BadUsage
+from aish.values.text import json_text
+from aish.values.verdicts import Verdict
+from aish.views.exits import NOTHING, OK
+from aish.views.screen import Screen
+
+
+def run(program: Program, arguments: Sequence[str]) -> int:
+    """Judge one command, or one for each line of standard input."""
+    parser = argparse.ArgumentParser(prog="aish policy", description="Would this command run unasked? It is not run.")
+    parser.add_argument("--jsonl", action="store_true", help='lines {"command": …} in, {"command", "verdict", …} out')
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("command", nargs=argparse.REMAINDER, help="the command; without one, standard input")
+    options = parser.parse_args(arguments)
+    table = load_table(_own(program.places.policy_file))
+    if options.jsonl:
+        for number, line in enumerate(sys.stdin.buffer, start=1):
+            if line.strip():
+                command = _command(line, number)
+                print(json_text(_record(command, judge(command, table))))
+        return OK
+    return _one(options.command, table, as_json=options.json)
+
+
+def _own(path: Path) -> Mapping[str, Any]:
+    """The user's own entries; a mistake in them is told here, where somebody looks at the policy."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise BadUsage(f"{path} cannot be read: {error}") from None
+
+
+def _one(words: list[str], table: Table, *, as_json: bool) -> int:
+    """Judge one command for a person or a script; exit 1 says that it would not run by itself."""
+    if words[-1:] == ["--json"] and len(words) > 1 and as_json is False:  # where other verbs take it, too
+        words, as_json = words[:-1], True
+    words = words[1:] if words[:1] == ["--"] else words
+    command = " ".join(words) if words else sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
+    verdict = judge(command, table)
+    if as_json:
+        print(json_text(_record(command, verdict)))
+    else:
+        Screen().say(f"{verdict.verdict} ({verdict.effect}): {verdict.reason}")
+    return OK if verdict.verdict == "run" else NOTHING
+
+
+def _record(command: str, verdict: Verdict) -> dict[str, object]:
+    record: dict[str, object] = {"command": command, "verdict": verdict.verdict, "effect": verdict.effect}
+    record["reason"] = verdict.reason
+    return record
+
+
+def _command(line: bytes, number: int) -> str:
+    try:
+        command = json.loads(line)["command"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadUsage(f'line {number} is not {{"command": …}}') from None
+    if not isinstance(command, str):
+        raise BadUsage(f'line {number} is not {{"command": …}}')
+    return command
