@@ -1,0 +1,156 @@
+"""What the shell knows about words: builtins and keywords, aliases and functions, programs, files and targets."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+BUILTINS = frozenset(
+    """. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo
+    enable eval exec exit export false fc fg getopts hash help history jobs kill let local logout mapfile popd printf
+    pushd pwd read readarray readonly return set shift shopt source suspend test times trap true type typeset ulimit
+    umask unalias unset wait""".split()
+)
+KEYWORDS = frozenset(
+    "! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while".split()
+)
+FRESH = 1.0  # seconds for which what was read from the disk is believed
+LONG = 255  # bytes of the longest name a file can have
+BIG = 1_000_000  # bytes of the longest makefile that is read
+MAKEFILES = {
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "gmake": ("GNUmakefile", "makefile", "Makefile"),
+    "just": ("justfile", "Justfile", ".justfile"),
+    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), ("package.json",)),
+}
+
+
+class ShellWords:
+    """What a shell with this PATH, directory, aliases and functions knows. Nothing is run to find out.
+
+    1. A directory of PATH is listed once, and again when it has changed.
+    2. The disk is asked about that at most once a second.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        directory: str,
+        *,
+        aliases: Collection[str] = (),
+        functions: Collection[str] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path = path
+        self.directory = directory
+        self.aliases = aliases
+        self.functions = functions
+        self._clock = clock
+        self._listings: dict[str, tuple[int, frozenset[str]]] = {}
+        self._programs: frozenset[str] = frozenset()
+        self._listed: tuple[str, float] = ("", float("-inf"))
+        self._targets: dict[str, tuple[int, frozenset[str]]] = {}
+
+    def kind(self, word: str) -> str:
+        """What the shell would take this word for at the start of a command, in the order in which it looks."""
+        if word in self.aliases:
+            return "alias"
+        if word in KEYWORDS:
+            return "keyword"
+        if word in self.functions:
+            return "function"
+        if word in BUILTINS:
+            return "builtin"
+        if "/" in word:
+            return "path" if self.exists(word) else ""
+        return "program" if word in self.programs() else ""
+
+    def exists(self, path: str) -> bool:
+        """Is there a file or directory of this name, seen from the shell's directory?"""
+        if not path or "\0" in path or len(path) > 16 * LONG:
+            return False
+        try:
+            return os.path.lexists(os.path.join(self.directory, os.path.expanduser(path)))  # noqa: PTH118, PTH111  # at every key: a Path costs ten times as much
+        except (OSError, ValueError):
+            return False
+
+    def is_target(self, program: str, word: str) -> bool:
+        """Is this a target of the makefile, a recipe of the justfile or a script of the package that is there?"""
+        for name in MAKEFILES.get(program, ()):
+            path = Path(self.directory, name)
+            try:
+                changed = path.stat().st_mtime_ns
+                known = self._targets.get(str(path))
+                if not known or known[0] != changed:
+                    with path.open("rb") as file:
+                        text = file.read(BIG).decode("utf-8", "replace")
+                    known = self._targets[str(path)] = (changed, frozenset(_targets(name, text)))
+            except OSError:
+                continue
+            return word in known[1]
+        return False
+
+    def near(self, word: str) -> tuple[str, ...]:
+        """Commands that are one slip of a finger away, by name."""
+        if not 2 <= len(word) <= 16 or not word.isascii():
+            return ()
+        known = (self.programs(), BUILTINS, self.aliases, self.functions)
+        slips = (slip for slip in _slips(word.lower()) if len(slip) > 1)
+        return tuple(sorted(slip for slip in slips if any(slip in names for names in known)))
+
+    def programs(self) -> frozenset[str]:
+        """The names of all programs on the PATH."""
+        now = self._clock()
+        path, when = self._listed
+        if path == self.path and now - when < FRESH:
+            return self._programs
+        folders = [folder for folder in self.path.split(os.pathsep) if folder]
+        before = self._listings
+        self._listings = {folder: self._list(folder, before.get(folder)) for folder in folders}
+        if path != self.path or any(self._listings[folder] is not before.get(folder) for folder in folders):
+            self._programs = frozenset().union(*(names for _, names in self._listings.values()))
+        self._listed = (self.path, now)
+        return self._programs
+
+    def _list(self, folder: str, before: tuple[int, frozenset[str]] | None) -> tuple[int, frozenset[str]]:
+        place = Path(self.directory, folder)
+        try:
+            changed = place.stat().st_mtime_ns
+            if before and before[0] == changed:
+                return before
+            with os.scandir(place) as entries:
+                return changed, frozenset(entry.name for entry in entries if _is_program(entry))
+        except OSError:  # not there, or not ours to read
+            return before if before and before[0] == 0 else (0, frozenset())
+
+
+def _is_program(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file() and os.access(entry.path, os.X_OK)
+    except OSError:
+        return False
+
+
+def _targets(name: str, text: str) -> Iterator[str]:
+    if name == "package.json":
+        try:
+            yield from json.loads(text).get("scripts") or ()
+        except (ValueError, AttributeError, TypeError, RecursionError):
+            return
+    else:
+        rule = r"^([^\s:=#][^:=#\n]*):(?!=)" if "make" in name.lower() else r"^@?([A-Za-z_][\w-]*)\b[^:\n]*:(?!=)"
+        for names in re.findall(rule, text, re.MULTILINE):
+            yield from names.split()
+
+
+def _slips(word: str) -> set[str]:
+    """All words that this one becomes by undoing one slip."""
+    letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+    cuts = [(word[:i], word[i:]) for i in range(len(word) + 1)]
+    exchanged = {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}
+    deleted = {a + b[1:] for a, b in cuts if b}
+    others = {a + letter + b[1:] for a, b in cuts if b for letter in letters}
+    added = {a + letter + b for a, b in cuts for letter in letters}
+    return (exchanged | deleted | others | added) - {word}

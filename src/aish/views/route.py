@@ -1,0 +1,54 @@
+"""`aish route`: what a typed line would be taken for, without running it."""
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+
+from aish.action.lookup import ShellWords
+from aish.conversation.program import Program
+from aish.intake.routing import Words, route
+from aish.values.errors import BadUsage
+from aish.values.text import for_terminal, json_text
+from aish.views.exits import OK
+
+# What distributions put into a user's bashrc; the shell in which they are set is not known here.
+WIDESPREAD_ALIASES = frozenset("ll la l lt lla egrep fgrep vdir ..".split())
+
+
+def run(program: Program, arguments: Sequence[str]) -> int:
+    """Say where a line goes: given as arguments, or one on each line of standard input."""
+    parser = argparse.ArgumentParser(
+        prog="aish route", description="Say whether a line is a command, a question, or has to be asked about."
+    )
+    parser.add_argument("--jsonl", action="store_true", help='lines {"line": …} in, {"line", "route", "reason"} out')
+    parser.add_argument("line", nargs=argparse.REMAINDER, help="the line; without one, standard input is read")
+    options = parser.parse_args(arguments)
+    words = ShellWords(os.environ.get("PATH", os.defpath), str(program.cwd), aliases=WIDESPREAD_ALIASES)
+    if options.jsonl:
+        for line in _json_lines():
+            print(json_text(_answer(line, words)))
+        return OK
+    lines = [" ".join(options.line)] if options.line else sys.stdin.read().splitlines()
+    for line in lines:
+        answer = _answer(line, words)
+        print(f"{answer['route']}: {for_terminal(answer['reason'])}")
+    return OK
+
+
+def _answer(line: str, words: Words) -> dict[str, str]:
+    found = route(line, words)
+    return {"line": line, "route": found.kind, "reason": found.reason}
+
+
+def _json_lines() -> Iterator[str]:
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        if line.strip():
+            try:
+                text = json.loads(line)["line"]
+            except (ValueError, KeyError, TypeError, RecursionError):
+                text = None
+            if not isinstance(text, str):
+                raise BadUsage(f'line {number} is not {{"line": …}}')
+            yield text

@@ -1,0 +1,52 @@
+"""Stories about `aish route`: what would a line be taken for?"""
+
+import json
+
+import pytest
+from world import World
+
+
+@pytest.mark.proves("P1")
+def test_a_script_learns_where_lines_go(world: World) -> None:
+    """One process for many lines, each answered with its reason; nothing is run."""
+    lines = ["touch made-by-mistake.txt", "how do I leave vim?", "sort this", "ll", "cat <<E\nwho?\nE", "löschen bitte"]
+    ran = world.aish("route", "--jsonl", given="".join(json.dumps({"line": line}) + "\n" for line in lines) + "\n")
+    answers = [json.loads(line) for line in ran.out.splitlines()]
+    assert (ran.code, ran.err) == (0, "")
+    assert [answer["line"] for answer in answers] == lines
+    assert [answer["route"] for answer in answers] == ["command", "question", "ask", "command", "command", "question"]
+    assert all(answer["reason"] for answer in answers)
+    assert not (world.directory / "made-by-mistake.txt").exists()
+
+
+@pytest.mark.proves("P1")
+def test_a_person_asks_about_one_line(world: World) -> None:
+    (world.directory / "Makefile").write_text("coffee:\n", encoding="utf-8")
+    assert world.aish("route", "make", "coffee").out.startswith("command: ")
+    assert world.aish("route", "make coffee", "for", "everybody").out.startswith("question: ")
+    assert world.aish("route", "ls", "-la", "--jsonl").out.startswith("command: ")
+    assert world.aish("route", given="make tea\n!make tea\n").out.splitlines() == [
+        "ask: make is also an English word",
+        "command: a ! in front makes a command of anything",
+    ]
+
+
+@pytest.mark.proves("P1")
+def test_aliases_and_programs_that_are_not_here_are_known(world: World) -> None:
+    """The live shell is not known, and neither is every program installed: the line fails with a message of its own."""
+    lines = ["la -h", "kubectl get pods", "sudo systemctl restart nginx", "ls"]
+    ran = world.aish(
+        "route", "--jsonl", given="".join(json.dumps({"line": line}) + "\n" for line in lines), PATH="/none"
+    )
+    assert [json.loads(line)["route"] for line in ran.out.splitlines()] == ["command"] * 4
+
+
+@pytest.mark.parametrize("given", ["nonsense\n", '{"text": "ls"}\n', "[]\n", "3\n", '{"line": 3}\n'])
+def test_a_line_that_is_no_request_is_refused(world: World, given: str) -> None:
+    ran = world.aish("route", "--jsonl", given=given)
+    assert (ran.code, ran.out) == (2, "")
+    assert 'line 1 is not {"line": …}' in ran.err
+
+
+def test_what_is_shown_cannot_steer_the_terminal(world: World) -> None:
+    assert "\x1b" not in world.aish("route", "\x1b[2Jx", "y").out
