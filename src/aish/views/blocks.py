@@ -1,0 +1,313 @@
+"""The blocks of an answer: prose that wraps, tables with columns, lines that stay as they are.
+
+A block is given its source as it comes. It hands out lines that are final, once, and shows the rest as it would look
+if the answer ended here. What is final depends on the source alone, never on the pieces it came in.
+
+Pure: source in, lines out.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from aish.views.highlight import Highlighter
+from aish.views.inline import inline, is_settled, provisional
+from aish.views.spans import Line, Span, cells, exact, harmless, paint, redrawable, rows, size_of, wrap
+
+_STEP = 80  # characters after which prose is looked at for a part that can no longer change
+_MOST = 400  # characters after which prose is cut anyway
+_LEAST_COLUMN = 12  # cells that a column gets, if its words are that long
+_SLACK = 4  # cells more for each column of a table whose last rows are not known yet
+_MARKS = frozenset("*_`~[]()<>\\$!&|")
+_BAR = " │ "
+
+
+class Window(NamedTuple):
+    """How large the window is, and whether it has colours."""
+
+    width: int
+    height: int
+    color: bool
+
+    @property
+    def limit(self) -> int:
+        """Rows that may be live."""
+        return max(self.height - 2, 1)
+
+    @property
+    def room(self) -> int:
+        """Cells of a line that we break ourselves: the last column is left free, where terminals differ."""
+        return max(self.width - 1, 8)
+
+
+class Prose:
+    """A paragraph, a heading or an item of a list: `first` stands before its first line, `rest` before the others."""
+
+    def __init__(self, window: Window, first: Sequence[Span], rest: Sequence[Span], style: str = "") -> None:
+        self.window = window
+        self.source = ""  # what may still change
+        self.whole = True  # whether nothing was cut off yet
+        self._first, self._rest, self._style = _narrowed(first, window), _narrowed(rest, window), style
+        self._carry: list[Span] = []  # what is settled of the line that is not full
+        self._drawn: tuple[str, list[list[Span]], list[Line]] | None = None  # what was live, and of which source
+        self._look_at = _STEP
+
+    def append(self, text: str) -> list[Line]:
+        """Take more source; returns the lines that became final."""
+        final: list[Line] = []
+        while text:
+            room = self._look_at - len(self.source)
+            self.source, text = self.source + text[:room], text[room:]
+            if len(self.source) >= self._look_at:
+                final += self.settle()
+        return final
+
+    def settle(self) -> list[Line]:
+        """Set aside what can no longer change, up to the last gap between words."""
+        most = min(_MOST, max(self.window.room * self.window.limit // 4, 40))
+        gap = max(self.source.rfind(" "), self.source.rfind("\n"))
+        if gap > 0 and is_settled(self.source[:gap]):
+            return self._cut(gap)
+        if len(self.source) < most:
+            self._look_at = min(len(self.source) + _STEP, most)
+            return []
+        return self._cut(gap if gap > most // 2 else _last_joint(self.source))
+
+    def live(self) -> list[Line]:
+        """The lines that are not final, as if all that is open were closed here."""
+        source = self.source.rstrip(" ")
+        more = _plain_addition(self._drawn[0], source) if self._drawn else ""
+        if self._drawn and more and size_of(self._drawn[1][-1]) + len(more) <= self.window.room:
+            *full, last = self._drawn[1]
+            last = [*last, Span(more, last[-1].style)]
+            painted = [*self._drawn[2][:-1], *self._painted([last])]
+            self._drawn = (source, [*full, last], painted)
+        else:
+            lines = self._wrapped(provisional(source))
+            self._drawn = (source, lines, self._painted(lines))
+        return self._drawn[2]
+
+    def close(self) -> list[Line]:
+        """The last lines."""
+        return self._painted(self._wrapped(self.source.rstrip()))
+
+    def break_off(self, window: Window) -> list[Line]:
+        """End the lines here; what comes goes on in a line of its own, in a window that may have another size."""
+        lines = self.live()
+        self.window, self.source, self.whole = window, "", False
+        self._first = self._rest = _narrowed(self._rest, window)
+        self._carry, self._look_at, self._drawn = [], _STEP, None
+        return lines
+
+    def _cut(self, place: int) -> list[Line]:
+        self._drawn = None
+        *full, last = self._wrapped(self.source[:place])
+        self.source, self.whole, self._look_at = self.source[place:], False, 0
+        self._look_at = max(_STEP, len(self.source) + 1)
+        if full:
+            self._first = self._rest
+        self._carry = last[len(self._first) :]
+        return self._painted(full)
+
+    def _wrapped(self, source: str) -> list[list[Span]]:
+        if not (source or self._carry or self.whole):
+            return []  # after a break nothing has come
+        spans = inline(source, color=self.window.color, style=self._style)
+        return wrap([*self._carry, *spans], self.window.room, self._first, self._rest)
+
+    def _painted(self, lines: Iterable[Sequence[Span]]) -> list[Line]:
+        return [Line(paint(line, color=self.window.color).rstrip()) for line in lines]
+
+
+def _plain_addition(before: str, now: str) -> str:
+    """What was added, if it is plain words after a plain letter: no mark can come of that, and none can end."""
+    more = now[len(before) :]
+    plain = more.isascii() and before[-1:].isalnum() and re.fullmatch(r"[a-zA-Z0-9 ,.;:'\"/%?-]+", more)
+    return more if plain and now.startswith(before) and provisional(before) == before else ""
+
+
+def _narrowed(prefix: Sequence[Span], window: Window) -> list[Span]:
+    """A prefix that leaves half of a narrow window to the text; the outer end goes, the bullet stays."""
+    spans = list(prefix)
+    while len(spans) > 1 and size_of(spans) > window.room // 2:
+        del spans[0]
+    return spans
+
+
+def _last_joint(source: str) -> int:
+    """Where a word without end may be cut: not at a mark, nor before what clings to a letter."""
+    for place in range(len(source) - 1, len(source) // 2, -1):
+        left, right = source[place - 1], source[place]
+        if not {left, right} & _MARKS and left != "\u200d" and right != "\ufe0f" and cells(right):
+            return place
+    return len(source)
+
+
+class Verbatim:
+    """Lines that stay as they are: code, a formula, a command. The terminal wraps them, so that they copy whole.
+
+    Only a line in colours is drawn again while it comes, and only its start: what is after that is just added.
+    """
+
+    def __init__(self, window: Window, highlighter: Highlighter | None = None, *, command: bool = False) -> None:
+        self.window = window
+        self._highlighter = highlighter
+        self._command = command
+        self._start = ""  # of the line, as far as it may be drawn again
+        self._added = False  # whether more than that is there
+        self._before = ""  # the character before what is added next
+
+    def append(self, text: str) -> list[Line]:
+        """Take more of the line; returns what is only added, and has no end yet."""
+        final: list[Line] = []
+        if self._highlighter and not self._added:
+            known = self._start + text[: 2 * self.window.width]
+            most = redrawable(harmless(known), self.window.width)
+            self._start, text = known[:most], known[most:] + text[2 * self.window.width :]
+            if text:
+                final.append(self._colored(self._highlighter)._replace(end=""))
+                self._before = self._start[-1:]
+        if text:
+            final.append(Line(self._plain(text), end=""))
+            self._added, self._before = True, text[-1]
+        return final
+
+    def newline(self) -> list[Line]:
+        """The line is whole, and final."""
+        final = Line() if self._added or not self._highlighter else self._colored(self._highlighter)
+        if self._highlighter:
+            self._highlighter.line_done(harmless(self._start))
+        self._start, self._added, self._before = "", False, ""
+        return [final]
+
+    def live(self) -> list[Line]:
+        """The start of a line in colours."""
+        drawn = self._start and not self._added and self._highlighter
+        return [self._colored(drawn, live=True)] if drawn else []
+
+    def close(self) -> list[Line]:
+        return self.newline() if self._start or self._added else []
+
+    def break_off(self, window: Window) -> list[Line]:
+        """End the line here; the rest of it goes on below."""
+        lines = self.close()
+        self.window = window
+        return lines
+
+    def _colored(self, highlighter: Highlighter, *, live: bool = False) -> Line:
+        text = harmless(self._start)
+        return Line(paint(highlighter.spans(text, live=live)), rows(text, self.window.width))
+
+    def _plain(self, text: str) -> str:
+        spans = exact(text) if self._command else [Span(harmless(self._before + text)[len(self._before) :], "36")]
+        return paint([Span(part, style or "1;33") for part, style in spans], color=self.window.color)
+
+
+class Table:
+    """Rows in columns that fit the window. A table that gets taller than it keeps the columns it has by then."""
+
+    def __init__(self, window: Window, head: str, ruler: str) -> None:
+        self.window = window
+        self._aligned = ["^" if c[0] == c[-1] == ":" else ">" if c[-1] == ":" else "<" for c in split_row(ruler)]
+        self._rows: list[list[list[Span]]] = []
+        self._sizes: list[int] | None = None  # set once the columns may not change any more
+        self._head = self._cells(head, "1")
+        self._started = False  # whether the head is final
+
+    def add(self, line: str) -> list[Line]:
+        """Take one row; returns lines once the table has got too tall to wait."""
+        self._rows.append(self._cells(line))
+        if self._sizes is None and len(self.live()) < self.window.limit:
+            return []
+        self._sizes = self._sizes if self._sizes is not None else self._fit(_SLACK)
+        return self.close()
+
+    def live(self) -> list[Line]:
+        """The rows that are not final."""
+        sizes = self._sizes if self._sizes is not None else self._fit()
+        lines: list[Line] = []
+        if not self._started:
+            lines += self._laid(self._head, sizes)
+            ruler = Span("─┼─".join("─" * size for size in sizes), "2")
+            lines += [Line(paint([ruler], color=self.window.color))] if sizes else []
+        for row in self._rows:
+            lines += self._laid(row, sizes)
+        return lines
+
+    def close(self) -> list[Line]:
+        """All rows that are left, in columns that stay as they are."""
+        self._sizes = self._sizes if self._sizes is not None else self._fit()
+        lines = self.live()
+        self._rows, self._started = [], True
+        return lines
+
+    def break_off(self, window: Window) -> list[Line]:
+        """Make the rows final; the others get columns of their own."""
+        lines = self.close()
+        self.window, self._sizes = window, None
+        return lines
+
+    def _cells(self, line: str, style: str = "") -> list[list[Span]]:
+        """The cells of a row, as many as the table has columns; what is too much is joined to the last."""
+        texts = split_row(line)
+        many = len(self._aligned)
+        if len(texts) > many:
+            texts[many - 1 :] = [" | ".join(texts[many - 1 :])]
+        texts += [""] * (many - len(texts))
+        return [inline(text, color=self.window.color, style=style) for text in texts]
+
+    def _fit(self, slack: int = 0) -> list[int]:
+        """The cells of each column; none at all when the window is too narrow for columns."""
+        room = self.window.room - len(_BAR) * (len(self._head) - 1)
+        columns = list(zip(self._head, *self._rows, strict=True))
+        wanted = [max(*map(size_of, column), 1) + slack for column in columns]
+        least = [min(max(map(_longest_word, column)), _LEAST_COLUMN) for column in columns]
+        if sum(least) > room:
+            return []
+        level = max(wanted)
+        while sum(sizes := [max(small, min(size, level)) for small, size in zip(least, wanted, strict=True)]) > room:
+            level -= 1
+        return sizes
+
+    def _laid(self, row: Sequence[Sequence[Span]], sizes: Sequence[int]) -> list[Line]:
+        color = self.window.color
+        if not sizes:
+            return [] if row is self._head else self._as_list(row)
+        columns = [wrap(cell, size) for cell, size in zip(row, sizes, strict=True)]
+        bar = paint([Span(_BAR, "2")], color=color)
+        lines = []
+        for number in range(max(map(len, columns))):
+            parts = []
+            for column, size, side in zip(columns, sizes, self._aligned, strict=True):
+                part = column[number] if number < len(column) else []
+                free = max(size - size_of(part), 0)
+                left = {"<": 0, ">": free, "^": free // 2}[side]
+                parts.append(" " * left + paint(part, color=color) + " " * (free - left))
+            lines.append(Line(bar.join(parts).rstrip()))
+        return lines
+
+    def _as_list(self, row: Sequence[Sequence[Span]]) -> list[Line]:
+        """A row where columns do not fit: each cell on a line of its own, after the name of its column."""
+        lines = []
+        for name, cell in zip(self._head, row, strict=True):
+            spans = [*name, Span(": "), *cell]
+            lines += [paint(line, color=self.window.color) for line in wrap(spans, self.window.room, (), [Span("  ")])]
+        return [Line(text) for text in (*lines, "")]
+
+
+def _longest_word(cell: Sequence[Span]) -> int:
+    return max((cells(word) for span in cell for word in span.text.split()), default=1)
+
+
+def split_row(line: str) -> list[str]:
+    """The cells of a row of a table; a bar after a backslash or inside code is none."""
+    text = line.strip().removeprefix("|")
+    found: list[str] = [""]
+    for match in re.finditer(r"\\.|(`+)(?:.*?[^`])?\1(?!`)|.", text):
+        if match[0] == "|":
+            found.append("")
+        else:
+            found[-1] += "|" if match[0] == "\\|" else match[0]
+    if len(found) > 1 and not found[-1].strip():
+        found.pop()
+    return [cell.strip() or " " for cell in found]

@@ -1,0 +1,109 @@
+"""The marks inside a line of Markdown: emphasis, code, links. Formulas and HTML stay as they were written.
+
+Pure: source in, styled spans out.
+"""
+
+import re
+from functools import cache, lru_cache
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+from aish.views.spans import Span, harmless
+
+_STYLES = {"strong": "1", "em": "3", "s": "9", "link": "4"}
+_FORMULA = r"\$\$.+?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]"
+_OPENING = r"[`\[$]|\*(?=\S)|(?<!\w)_(?=\S)|~~(?=\S)"  # what a later character may turn into a mark
+
+
+class _Parser(MarkdownIt):
+    """Addresses are shown as they are, every one: nothing here can be clicked, so nothing needs to be refused."""
+
+    def normalizeLink(self, url: str) -> str:
+        return url
+
+    def validateLink(self, url: str) -> bool:
+        return True
+
+
+def _formula(state: StateInline, silent: bool) -> bool:
+    """A formula is text, whatever stars and underscores are in it."""
+    if state.src[state.pos] not in "$\\":
+        return False
+    match = re.compile(_FORMULA, re.DOTALL).match(state.src, state.pos)
+    if not match:
+        return False
+    if not silent:
+        state.push("formula", "", 0).content = match[0]
+    state.pos = match.end()
+    return True
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = _Parser("commonmark", {"html": False}).enable("strikethrough")
+    parser.inline.ruler.before("escape", "formula", _formula)
+    return parser
+
+
+@lru_cache(maxsize=8)  # a part is looked at, cut off and drawn
+def _tokens(source: str) -> list[Token]:
+    return _parser().parseInline(harmless(source).replace("\t", " "))[0].children or []
+
+
+def inline(source: str, *, color: bool, style: str = "") -> list[Span]:
+    """The spans of a piece of prose. Without colours code and deletions keep their marks, or they would not be seen."""
+    spans: list[Span] = []
+    styles, links = [style] if style else [], [("", 0)]
+    for token in _tokens(source):
+        kind, _, side = token.type.rpartition("_")
+        if token.type == "link_open":
+            links.append((str(token.attrGet("href")), len(spans)))
+        elif token.type == "link_close":
+            address, start = links.pop()
+            spans += _address(address, "".join(span.text for span in spans[start:]))
+        if kind == "s" and not color:
+            spans.append(Span("~~"))
+        elif side == "open":
+            styles.append(_STYLES.get(kind, ""))
+        elif side == "close":
+            styles.pop()
+        elif token.type in ("softbreak", "hardbreak"):
+            spans.append(Span("\n"))
+        elif token.type == "code_inline":
+            text = token.content if color else f"{token.markup}{token.content}{token.markup}"
+            spans.append(Span(_leaf(text), ";".join([*styles, "36"])))
+        elif token.type == "image":
+            spans += [Span(_leaf(token.content), ";".join(styles)), *_address(str(token.attrGet("src")), "")]
+        elif token.content:
+            spans.append(Span(_leaf(token.content), ";".join(filter(None, styles))))
+    return spans
+
+
+def _leaf(text: str) -> str:
+    """Text on its way out: entities may have turned into characters that were made harmless before."""
+    return harmless(text).replace("\n", " ").replace("\t", " ")
+
+
+def _address(address: str, text: str) -> list[Span]:
+    shown = _leaf(address)
+    return [] if not shown or text in (shown, shown.removeprefix("mailto:")) else [Span(f" ({shown})", "2")]
+
+
+def is_settled(source: str) -> bool:
+    """Whether nothing that may follow after a gap can change how this source looks."""
+    text = "".join(token.content if token.type == "text" else "x" for token in _tokens(source))
+    rest = re.sub(_FORMULA, "", source, flags=re.DOTALL)
+    return not (re.search(_OPENING, text) or re.search(r"\\[(\[]|\\$", rest))
+
+
+def provisional(source: str) -> str:
+    """Source whose last open mark is closed, so that code and strong words look so while they come."""
+    if source.count("`") % 2:
+        return source + "`" if not source.endswith("`") else source[:-1]
+    for mark in ("**", "~~"):
+        if source.count(mark) % 2:
+            text = source.rstrip("*~ ")
+            return text + mark if not text.endswith(mark) and source.rfind(mark) < len(text) else text
+    return source

@@ -1,0 +1,355 @@
+"""Answers as they come: Markdown in any pieces goes in, finished blocks are written once, only the last one is live.
+
+Line breaks of the source are kept, as people see them in a chat. A line of dashes is a rule, also under text.
+
+Pure: text in, text to write out.
+"""
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from aish.views.blocks import Prose, Table, Verbatim, Window, split_row
+from aish.views.highlight import Highlighter
+from aish.views.region import Region
+from aish.views.spans import Line, Span, harmless, paint
+
+_LONGEST_START = 4000  # characters of a line that are waited for, to see what it is
+# The start of a line that may still become something else. Possessive, so that no line takes long to look at.
+_UNDECIDED = (
+    r"(?:[ >\t]|[-*+] |\d{1,9}[.)] )*+"
+    r"(?:[-*_=+:|~ ]*|\#{1,6}|\d{1,9}[.)]?|`{1,2}|(?:```|~~~|\||\$\$|\\\[).*|\\|\$|\[[ xX]?\]?|C(?:M(?:D:?)?)?)"
+)
+_DEEPEST = 8  # quotes and lists in each other
+_ITEM = r"([-*+]|\d{1,9}[.)])(?: +|$)"
+_RULE = r"([-*_])(?: *\1){2,} *"
+_RULER = r"\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *"
+_FENCE = r"(`{3,})([^`]*)|(~{3,})(.*)"
+_APART = ("code", "formula", "table")
+
+
+class Level(NamedTuple):
+    """An item of a list that is open: the column of its mark, and what stands before its other lines."""
+
+    column: int
+    rest: Span
+
+
+class Fence(NamedTuple):
+    """What ends lines that stay as they are, and the spaces and quotes before each."""
+
+    closing: str
+    indent: int
+    depth: int
+    mark: str
+
+
+class MarkdownStream:
+    """Turns pieces of Markdown into what to write on a terminal, or, without `live`, into a pipe."""
+
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        *,
+        width: Callable[[], int],
+        height: Callable[[], int],
+        color: bool,
+        theme: str = "default",
+        live: bool = True,
+    ) -> None:
+        self._write, self._width, self._height = write, width, height
+        self._color, self._theme, self._live = color, theme, live
+        self._region = Region(live=live)
+        self._window = self._measure()
+        self._pending = ""  # source that is not decided about
+        self._begun = False  # whether the line we are in belongs to the open block
+        self._block: Prose | Verbatim | Table | None = None
+        self._kind = ""  # of the open block, or of the last one
+        self._fence: Fence | None = None
+        self._levels: list[Level] = []
+        self._depth = 0  # of quotes
+        self._gap: int | None = None  # the bars of quotes before an empty line that the source has
+        self._spaced = True  # whether nothing stands right above the open block
+        self._final: list[Line] = []
+
+    def feed(self, text: str) -> None:
+        """Take the next piece, and show what it changes."""
+        self._follow_window()
+        self._pending += text
+        if self._drain(at_end=False):
+            self._draw()
+
+    def pause(self) -> None:
+        """Make what is on the screen final and end its line, because somebody else is about to write."""
+        self._follow_window()
+        if self._block:
+            self._final += self._block.break_off(self._window)
+        self._draw(live=False)
+
+    def finish(self) -> None:
+        """Show what is left, and end its line."""
+        self._follow_window()
+        self._drain(at_end=True)
+        self._close()
+        self._draw()
+
+    def _measure(self) -> Window:
+        return Window(max(self._width(), 10), max(self._height(), 3), self._color)
+
+    def _follow_window(self) -> None:
+        """After a change of its size nobody knows where lines stand: what is there stays, the rest goes on below."""
+        window = self._measure()
+        if window == self._window:
+            return
+        shown = self._region.leave()
+        if shown and self._block:
+            lines = self._block.break_off(window)
+            self._final += lines if self._region.hidden else []
+        elif self._block:
+            self._block.window = window
+        self._window = window
+        if shown:
+            self._write(shown)
+
+    def _draw(self, *, live: bool = True) -> None:
+        shown = self._block.live() if live and self._live and self._block else []
+        out = self._region.update(self._final, shown, self._window.limit)
+        self._final = []
+        if out:
+            self._write(out)
+
+    def _drain(self, *, at_end: bool) -> bool:
+        """Take lines, and what is there of the last one, as far as it is clear what they are; was there anything?"""
+        text, place = self._pending, 0
+        if "\r" in text:
+            text = text.replace("\r\n", "\n")
+        stop = len(text) - (text.endswith("\r") and not at_end)  # half of an end of line, perhaps
+        while place < stop:
+            newline = text.find("\n", place)
+            if self._begun:
+                end = newline if newline >= 0 else stop
+                self._extend(text[place:end])
+                if newline >= 0:
+                    self._end_line()
+            else:
+                whole = newline >= 0 or at_end
+                end = newline if newline >= 0 else stop
+                if end - place > _LONGEST_START:
+                    end, whole, newline = place + _LONGEST_START, False, -1
+                line = text[place:end]
+                if not whole and len(line) < _LONGEST_START and self._is_undecided(line):
+                    break
+                if whole and self._may_be_head(line, text[end + 1 : end + 1 + _LONGEST_START], at_end):
+                    break
+                self._begin(line, whole=whole)
+            place = end + (newline >= 0)
+        self._pending = text[place:]
+        return place > 0
+
+    def _is_undecided(self, line: str) -> bool:
+        if self._fence and _quotes(line).count(">") >= self._fence.depth:
+            return not self._fence.mark or bool(re.fullmatch(r"[> \t]*[`~]*[ \t]*", line))
+        return isinstance(self._block, Table) or bool(re.fullmatch(_UNDECIDED, line))
+
+    def _may_be_head(self, line: str, after: str, at_end: bool) -> bool:
+        """Whether the line may be the head of a table, which only the next one tells."""
+        if self._fence or at_end or isinstance(self._block, Table) or not line.lstrip(" >").startswith("|"):
+            return False
+        return "\n" not in after and len(after) < _LONGEST_START and bool(re.fullmatch(r"[ >|:-]*", after))
+
+    def _begin(self, line: str, *, whole: bool) -> None:
+        """Start a line, of which all is known that decides what it is."""
+        self._begun = not whole
+        if self._fence and self._in_fence(line, whole):
+            return
+        if line.startswith("CMD: "):
+            self._levels, self._depth = [], 0
+            self._open("command", Verbatim(self._window, command=True))
+            self._extend(line)
+        else:
+            self._begin_outside(line, whole)
+        if whole and not self._fence:
+            self._end_line()
+
+    def _in_fence(self, line: str, whole: bool) -> bool:
+        """Take a line between fences, or the closing one; false when a quote ended before it."""
+        assert self._fence
+        closing, indent, depth, mark = self._fence
+        before = _quotes(line) if depth else ""
+        text = line[len(before) :]
+        if before.count(">") < depth:
+            self._close()
+            return False
+        if mark and whole and re.fullmatch(closing, text):
+            self._close()
+            if not self._color:
+                self._final.append(Line(mark))
+            return True
+        spaces = len(text) - len(text.lstrip(" "))
+        self._extend(text[min(spaces, indent) :])
+        if whole:
+            self._end_line()
+            if not mark and (not text.strip() or re.search(closing, text)):
+                self._close()
+        return True
+
+    def _begin_outside(self, line: str, whole: bool) -> None:
+        mark = _quotes(line)
+        text = line[len(mark) :]
+        if not text.strip(" \t"):
+            self._close()
+            self._gap = min(mark.count(">"), self._depth)
+            self._begun = False
+            return
+        depth = min(mark.count(">"), _DEEPEST)
+        if depth != self._depth:
+            self._close()
+            self._depth, self._levels, self._gap = depth, [], 0
+        body = text.lstrip(" \t")
+        indent = len(text[: len(text) - len(body)].expandtabs(4))
+        if whole and self._whole_line(body.rstrip(), indent):
+            return
+        if self._heading(body) or self._item(body, indent, whole):
+            return
+        self._text(line, body, indent)
+
+    def _whole_line(self, body: str, indent: int) -> bool:
+        """What only a whole line can be: a fence, a formula, a rule, a row of a table."""
+        paragraph = self._block if isinstance(self._block, Prose) and self._kind == "text" else None
+        if isinstance(self._block, Table):
+            if "|" in body and not re.fullmatch(_FENCE, body):
+                self._final += self._block.add(body)
+                return True
+            self._close()
+        if fence := re.fullmatch(_FENCE, body):
+            mark = fence[1] or fence[3]
+            word = re.match(r"\s*\{?\.?([\w+#-]*)", fence[2] or fence[4] or "")
+            name = word[1] if word else ""
+            self._open_fence("code", mark, rf" {{0,{indent + 3}}}{mark}{mark[0]}*\s*", indent, name)
+            if not self._color:
+                self._final.append(Line(mark + harmless(name)))
+        elif formula := re.match(r"(\$\$(?!\$)|\\\[)(?!.*(?:\$\$|\\\]))", body):
+            closing = r"\$\$" if formula[1] == "$$" else r"\\\]"
+            self._open_fence("formula", "", closing, indent, "")
+            self._extend(body)
+            self._end_line()
+        elif paragraph and paragraph.whole and "\n" not in paragraph.source and self._under(paragraph, body):
+            pass
+        elif re.fullmatch(_RULE, body):
+            self._open("rule", None)
+            self._final.append(Line(paint([Span("─" * min(self._window.room, 40), "2")], color=self._color)))
+        else:
+            return False
+        return True
+
+    def _open_fence(self, kind: str, mark: str, closing: str, indent: int, language: str) -> None:
+        highlighter = Highlighter(language, self._theme) if self._color and kind == "code" else None
+        self._open(kind, Verbatim(self._window, highlighter))
+        self._fence = Fence(closing, indent, self._depth, mark)
+
+    def _under(self, paragraph: Prose, body: str) -> bool:
+        """What a line makes of the one line above it: a heading or the head of a table."""
+        if re.fullmatch("=+", body):
+            heading = self._prose("1;4")
+            heading.append(paragraph.source)
+            self._block, self._kind = heading, "heading"
+            return True
+        many = len(split_row(body)) if "|" in paragraph.source and re.fullmatch(_RULER, body) else 0
+        if many != len(split_row(paragraph.source)):
+            return False
+        self._block, self._kind = Table(self._window, paragraph.source, body), "table"
+        self._final += [] if self._spaced else [Line()]
+        return True
+
+    def _heading(self, body: str) -> bool:
+        if not (mark := re.match(r"(#{1,6})[ \t]+", body)):
+            return False
+        self._levels = []
+        first = [] if self._color else [Span(f"{mark[1]} ")]
+        self._open("heading", Prose(self._window, self._bars() + first, self._bars(), "1;4" if mark[1] == "#" else "1"))
+        self._extend(body[mark.end() :])
+        return True
+
+    def _item(self, body: str, indent: int, whole: bool) -> bool:
+        """An item of a list, or several that start in one line."""
+        mark = re.match(_ITEM, body)
+        if not mark:
+            return False
+        in_text = self._kind == "text" and self._block is not None and not self._levels
+        if in_text and mark[1][0].isdigit() and mark[1] not in ("1.", "1)"):
+            return False  # a number at the start of a line of a paragraph
+        bullets: list[Span] = []
+        while mark and len(bullets) < _DEEPEST:
+            while self._levels and indent < self._levels[-1].column + 2:
+                self._levels.pop()
+            bullet = f"{'•◦▪'[len(self._levels) % 3]} " if mark[1] in "-*+" else f"{mark[1]} "
+            before = [level.rest for level in self._levels] if not bullets else []
+            self._levels = self._levels[-_DEEPEST:]
+            self._levels.append(Level(indent, Span(" " * len(bullet))))
+            bullets += [*before, Span(bullet, "2")]
+            body, indent = body[mark.end() :], indent + mark.end()
+            mark = re.match(_ITEM, body)
+        if task := re.match(r"\[([ xX])\](?: |$)", body):
+            bullets.append(Span("☐ " if task[1] == " " else "☑ "))
+            body = body[task.end() :]
+        rest = self._bars() + [level.rest for level in self._levels]
+        self._open("text", Prose(self._window, self._bars() + bullets, rest))
+        if task or not (whole and self._whole_line(body.rstrip(), indent)):
+            self._extend(body)
+        return True
+
+    def _text(self, line: str, body: str, indent: int) -> None:
+        """A line of a paragraph: one more, or the first."""
+        if self._kind == "text" and isinstance(self._block, Prose) and not body.startswith("|"):
+            self._extend("\n" + body)
+            return
+        while self._levels and indent < self._levels[-1].column + 2:
+            self._levels.pop()
+        if indent >= 4 and not self._levels and not self._depth:
+            self._open("indented", Verbatim(self._window))
+            self._extend(line[1:] if line.startswith("\t") else line[4:])
+            return
+        self._open("text", self._prose())
+        self._extend(body)
+
+    def _prose(self, style: str = "") -> Prose:
+        before = self._bars() + [level.rest for level in self._levels]
+        return Prose(self._window, before, before, style)
+
+    def _bars(self) -> list[Span]:
+        return [Span("│ ", "2")] * self._depth
+
+    def _extend(self, text: str) -> None:
+        if isinstance(self._block, Prose | Verbatim):
+            self._final += self._block.append(text)
+
+    def _end_line(self) -> None:
+        self._begun = False
+        if isinstance(self._block, Verbatim):
+            self._final += self._block.newline()
+            if not self._fence:
+                self._block = None
+        elif isinstance(self._block, Prose) and self._kind == "heading":
+            self._block.source = re.sub(r"(^|\s+)#+\s*$", "", self._block.source)
+            self._close()
+
+    def _open(self, kind: str, block: Prose | Verbatim | Table | None) -> None:
+        """Start a block, below an empty line where the source has one or the kinds want one."""
+        self._close()
+        apart = kind in _APART or self._kind in _APART or kind == "heading"
+        self._spaced = not self._kind or self._gap is not None or apart
+        if self._kind and self._spaced:
+            self._final.append(Line(paint([Span("│ " * (self._gap or 0), "2")], color=self._color).rstrip()))
+        self._block, self._kind, self._gap = block, kind, None
+
+    def _close(self) -> None:
+        self._fence = None
+        if self._block:
+            self._final += self._block.close()
+        self._block = None
+
+
+def _quotes(line: str) -> str:
+    """The marks of quotes that a line starts with."""
+    found = re.match(r"(?: {0,3}> ?)*+", line)
+    return found[0] if found else ""
