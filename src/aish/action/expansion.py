@@ -1,0 +1,113 @@
+"""The names that a word stands for before a command is run: what the shell would expand, and nothing started for it."""
+
+import fnmatch
+import os
+import re
+import time
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+Letters = list[tuple[str, bool]]  # characters, and whether each was quoted
+
+
+def expand(word: str, directory: Path, most: int, deadline: float) -> list[str] | None:
+    """The names that a shell would make of a word; nothing when that cannot be known without running something."""
+    letters = _unquote(word)
+    if letters is None:
+        return None
+    names: list[str] = []
+    for each in _alternatives(letters):
+        start = _tilde(each)
+        if start is None:
+            return None
+        plain = "".join(letter for letter, _ in start)
+        matches = _matches(start, directory, deadline) if _has_pattern(start) else iter(())
+        names += list(islice(matches, most + 1)) or [plain]
+    return names
+
+
+def _unquote(word: str) -> Letters | None:
+    """The characters of a word without its quotes; nothing when there is something to be run or looked up in it."""
+    letters: Letters = []
+    for piece in re.finditer(r"""(?s)'([^']*)'|"((?:[^"\\$`]|\\.)*)"|\\(.)|(.)""", word):
+        single, double, escaped, bare = piece.groups()
+        if bare is not None:
+            if bare in "'\"\\$`()<>;&|" or bare.isspace():
+                return None
+            letters.append((bare, False))
+        elif double is not None:
+            letters += [(letter, True) for letter in re.sub(r'\\([$`"\\])', r"\1", double)]
+        else:
+            letters += [(letter, True) for letter in (single if single is not None else escaped)]
+    text = "".join(letter if not quoted else "_" for letter, quoted in letters)
+    return None if re.search(r"\{[^{},]*\.\.[^{},]*\}|\[\[:", text) or "\0" in word else letters
+
+
+def _alternatives(letters: Letters) -> list[Letters]:
+    """The word once for each of `{these,choices}`, nested ones too; braces without a comma are plain characters."""
+    for start, opening in enumerate(letters):
+        if opening != ("{", False):
+            continue
+        depth, cuts = 0, [start]
+        for at in range(start, len(letters)):
+            depth += {("{", False): 1, ("}", False): -1}.get(letters[at], 0)
+            if depth == 0:
+                if len(cuts) == 1:
+                    break
+                head, tail = letters[:start], letters[at + 1 :]
+                choices = [letters[left + 1 : right] for left, right in zip(cuts, [*cuts[1:], at], strict=True)]
+                return [word for choice in choices for word in _alternatives(head + choice + tail)]
+            if depth == 1 and letters[at] == (",", False):
+                cuts.append(at)
+    return [letters]
+
+
+def _tilde(letters: Letters) -> Letters | None:
+    """A home directory for a bare `~` or `~name` in front; nothing for those that only the shell knows."""
+    end = letters.index(("/", False)) if ("/", False) in letters else len(letters)
+    prefix = "".join(letter for letter, _ in letters[:end])
+    if not prefix.startswith("~") or any(quoted for _, quoted in letters[:end]):
+        return letters
+    if re.fullmatch(r"~[-+]?\d*", prefix) and prefix != "~":
+        return None
+    home = os.path.expanduser(prefix)  # noqa: PTH111  # leaves `~nobody` as it is
+    return [(letter, True) for letter in home] + letters[end:]
+
+
+def _has_pattern(letters: Letters) -> bool:
+    return any(letter in "*?[" and not quoted for letter, quoted in letters)
+
+
+def _matches(letters: Letters, directory: Path, deadline: float) -> Iterator[str]:
+    """The names that fit a pattern, as bash finds them: no hidden ones unless the dot is there."""
+    parts: list[Letters] = [[]]
+    for letter, quoted in letters:
+        if letter == "/":
+            parts.append([])
+        else:
+            parts[-1].append((letter, quoted))
+    found = [""]
+    for number, part in enumerate(parts):
+        slash = "/" if number < len(parts) - 1 else ""
+        found = [name + slash for base in found for name in _step(base, part, directory, deadline)]
+    yield from found
+
+
+def _step(base: str, part: Letters, directory: Path, deadline: float) -> Iterator[str]:
+    if not _has_pattern(part):
+        name = base + "".join(letter for letter, _ in part)
+        if not name or os.path.lexists(os.path.join(directory, name)):  # noqa: PTH118  # a Path forgets the slash
+            yield name
+        return
+    text = "".join(f"[{letter}]" if quoted and letter in "*?[" else letter for letter, quoted in part)
+    fits = re.compile(fnmatch.translate(text.replace("[^", "[!"))).match
+    try:
+        with os.scandir(directory / base) as entries:
+            for entry in entries:
+                if time.monotonic() > deadline:
+                    return
+                if fits(entry.name) and (not entry.name.startswith(".") or text.startswith(".")):
+                    yield base + entry.name
+    except OSError:  # not a directory, or not for us
+        return

@@ -1,0 +1,129 @@
+"""What git keeps of the files of a repository, so that it can be told which of them could come back from it.
+
+It is read from the index of the repository and never asked of git itself, because the configuration of a repository
+can make git run programs.
+"""
+
+import hashlib
+import os
+import re
+import stat
+import struct
+import time
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+_SMALL = 1 << 20  # files up to this size are compared by content when their times differ
+_LONGEST_INDEX = 64 << 20
+State = Literal["outside", "changed", "safe"]
+
+
+class Entry(NamedTuple):
+    """What git noted of a file: when it was last like this, how long it was, and the hash of its content."""
+
+    seconds: int
+    nanoseconds: int
+    size: int
+    hash: bytes
+
+
+class Index(NamedTuple):
+    """What a repository keeps of the files below `top`; `time` is when that was written down."""
+
+    top: Path
+    time: int
+    entries: dict[bytes, Entry]
+
+    def state(self, path: str, found: os.stat_result) -> State:
+        """Whether the file as it is now could come back."""
+        entry = self.entries.get(os.fsencode(path)[len(os.fsencode(self.top)) + 1 :])
+        if entry is None:
+            return "outside"
+        now = (found.st_mtime_ns // 10**9, found.st_mtime_ns % 10**9, found.st_size & 0xFFFFFFFF)
+        # A change in the very moment in which the index was written would not show in the times.
+        if now == entry[:3] and found.st_mtime_ns < self.time:
+            return "safe"
+        return "safe" if found.st_size <= _SMALL and _hash(path, found, len(entry.hash)) == entry.hash else "changed"
+
+
+def _hash(path: str, found: os.stat_result, length: int) -> bytes:
+    """The name that git would give to this content; nothing for what it cannot hold."""
+    try:
+        if stat.S_ISLNK(found.st_mode):
+            content = os.fsencode(os.readlink(path))  # noqa: PTH115  # as bytes
+        elif stat.S_ISREG(found.st_mode):
+            content = Path(path).read_bytes()
+        else:
+            return b""
+    except OSError:
+        return b""
+    algorithm = "sha256" if length == 32 else "sha1"
+    return hashlib.new(algorithm, b"blob %d\0" % len(content) + content, usedforsecurity=False).digest()
+
+
+def find_index(folder: Path, tops: set[Path], known: dict[str, Index | None], deadline: float) -> Index | None:
+    """The index of the nearest repository around `folder`, unless the repository is among what is hit."""
+    for top in (folder, *folder.parents):
+        if str(top) in known:
+            return known[str(top)]
+        try:
+            home = _repository(top / ".git")
+            if not home:
+                continue
+            if not tops.isdisjoint((home, *home.parents)):
+                return None
+            return _read_index(top, home, deadline)
+        except (OSError, ValueError, struct.error):  # not a repository that we understand: nothing is promised
+            return None
+    return None
+
+
+def _repository(path: Path) -> Path | None:
+    """Where a repository really is: worktrees and submodules have a file that tells."""
+    if path.is_file():
+        told = path.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
+        return Path(os.path.realpath(path.parent / told))
+    return path if path.is_dir() else None
+
+
+def _read_index(top: Path, home: Path, deadline: float) -> Index | None:
+    """Read versions 2 to 4, as gitformat-index(5) tells; unfinished merges and mere intentions are left out."""
+    path = home / "index"
+    found = path.stat()
+    if found.st_size > _LONGEST_INDEX:
+        return None
+    data, entries, name = path.read_bytes(), {}, b""
+    config = home / "config"
+    length = 32 if config.is_file() and re.search(rb"(?i)objectformat\s*=\s*sha256", config.read_bytes()) else 20
+    magic, version, count = struct.unpack_from(">4sII", data)
+    if magic != b"DIRC" or version not in (2, 3, 4):
+        return None
+    fixed, at = struct.Struct(f">8xII20xI{length}sH"), 12
+    for number in range(count):
+        if number % 1000 == 0 and time.monotonic() > deadline:
+            return None
+        *noted, flags = fixed.unpack_from(data, at)
+        start, at = at, at + fixed.size
+        more = 0
+        if flags & 0x4000:
+            (more,) = struct.unpack_from(">H", data, at)
+            at += 2
+        kept = b""
+        if version == 4:  # a name begins as the one before, but for so many bytes
+            drop, at = _number(data, at)
+            kept = name[: len(name) - drop]
+        end = data.index(b"\0", at)
+        name = kept + data[at:end]
+        at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
+        if not flags & 0x3000 and not more & 0x2000:
+            entries[name] = Entry(*noted)
+    return Index(top, found.st_mtime_ns, entries)
+
+
+def _number(data: bytes, at: int) -> tuple[int, int]:
+    """A number in git's own variable length, and where it ends."""
+    value = data[at] & 127
+    while data[at] & 128:
+        at += 1
+        value = (value + 1 << 7) | (data[at] & 127)
+    return value, at + 1

@@ -1,0 +1,146 @@
+"""Landlock: a Linux process gives up rights over files, for itself and for all its children, for good.
+
+The kernel is asked what it knows (versions 1 to 6 and later), and all of that is used. Elsewhere `version` is 0.
+"""
+
+import ctypes
+import errno
+import os
+import stat
+import sys
+from enum import IntFlag
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+_CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # the same on every architecture we may meet
+_ASK_VERSION, _PATH_BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
+
+
+class Right(IntFlag):
+    """What can be done with a file or a directory, as the kernel counts it."""
+
+    EXECUTE = 1 << 0
+    WRITE_FILE = 1 << 1
+    READ_FILE = 1 << 2
+    READ_DIR = 1 << 3
+    REMOVE_DIR = 1 << 4
+    REMOVE_FILE = 1 << 5
+    MAKE_CHAR = 1 << 6
+    MAKE_DIR = 1 << 7
+    MAKE_REG = 1 << 8
+    MAKE_SOCK = 1 << 9
+    MAKE_FIFO = 1 << 10
+    MAKE_BLOCK = 1 << 11
+    MAKE_SYM = 1 << 12
+    REFER = 1 << 13  # since version 2: move and link from one directory to another
+    TRUNCATE = 1 << 14  # since version 3
+    IOCTL_DEV = 1 << 15  # since version 5
+
+
+READ = Right.READ_FILE | Right.EXECUTE
+OF_FILES = READ | Right.WRITE_FILE | Right.TRUNCATE | Right.IOCTL_DEV  # the others are for directories only
+EVERY_RIGHT = Right((1 << 16) - 1)
+_TCP = 0b11  # bind and connect
+_SCOPES = 0b11  # abstract sockets and signals, to processes outside
+
+
+class Powers(NamedTuple):
+    """What is taken away unless a rule gives it back: on files, on the network, towards other processes."""
+
+    files: Right
+    network: int
+    scopes: int
+
+
+def powers(version: int, *, network: bool) -> Powers:
+    """All that a kernel of this version can take away; TCP is left alone where the network is allowed."""
+    newer = {2: Right.REFER, 3: Right.TRUNCATE, 5: Right.IOCTL_DEV}
+    files = EVERY_RIGHT
+    for since, right in newer.items():
+        if version < since:
+            files &= ~right
+    return Powers(files, _TCP if version >= 4 and not network else 0, _SCOPES if version >= 6 else 0)
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scopes", ctypes.c_uint64))
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+@cache
+def _libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def _call(function: str, *arguments: object) -> int:
+    """Call the C library. Raises `OSError` with what the kernel said."""
+    result = int(getattr(_libc(), function)(*arguments))
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result
+
+
+@cache
+def version() -> int:
+    """The version of Landlock that this kernel has; 0 for none."""
+    return 0 if absence() else _call("syscall", _CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)
+
+
+@cache
+def absence() -> str:
+    """Why there is no Landlock here, in words; empty where there is."""
+    if sys.platform != "linux":
+        return f"Landlock is a part of Linux, and this is {sys.platform}"
+    try:
+        _call("syscall", _CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)
+    except OSError as error:
+        if error.errno == errno.EOPNOTSUPP:
+            return "Landlock is switched off in this kernel (add it to lsm= on the kernel's command line)"
+        return "this kernel has no Landlock (Linux 5.13 or later has it)"
+    return ""
+
+
+class Rules:
+    """What stays allowed once a process has called `restrict`. Made by the parent, used by the child.
+
+    1. What no rule allows is forbidden, as far as this version of Landlock knows the right.
+    2. A rule is for a file, or for a directory with all that is or will be below it; it cannot be taken back.
+    3. `restrict` is two system calls, so that it may stand between fork and exec.
+    """
+
+    def __init__(self, *, network: bool, version: int) -> None:
+        self.powers = powers(version, network=network)
+        attributes = _Ruleset(*self.powers)
+        size = ctypes.c_size_t(ctypes.sizeof(attributes))  # kernels that know fewer fields accept zeros in the rest
+        self._fd = _call("syscall", _CREATE, ctypes.byref(attributes), size, 0)
+
+    def allow(self, path: Path, rights: Right) -> bool:
+        """Leave these rights over `path`, itself and not what a link there points to; false when that cannot be."""
+        try:
+            fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                mode = os.fstat(fd).st_mode
+                known = rights & self.powers.files & (EVERY_RIGHT if stat.S_ISDIR(mode) else OF_FILES)
+                rule = _Beneath(known, fd)
+                if not stat.S_ISLNK(mode):
+                    _call("syscall", _ADD_RULE, self._fd, _PATH_BENEATH, ctypes.byref(rule), 0)
+            finally:
+                os.close(fd)
+        except OSError:  # so there is less that is allowed, never more
+            return False
+        return not stat.S_ISLNK(mode)
+
+    def restrict(self) -> None:
+        """Give up the rest, in this process and all that it will start."""
+        one, zero = ctypes.c_ulong(1), ctypes.c_ulong(0)
+        _call("prctl", _NO_NEW_PRIVILEGES, one, zero, zero, zero)
+        _call("syscall", _RESTRICT, self._fd, 0)
+
+    def close(self) -> None:
+        os.close(self._fd)

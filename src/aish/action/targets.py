@@ -1,0 +1,186 @@
+"""What a destructive command would hit, counted before it is run; nothing is changed and no program is started."""
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from aish.action.expansion import expand
+from aish.action.git_index import Index, State, find_index
+
+
+class Survey(NamedTuple):
+    """What was found. `cut` says that counting stopped early; then every number is a lower bound."""
+
+    files: int = 0
+    links: int = 0
+    directories: int = 0
+    bytes: int = 0
+    outside_git: int = 0
+    changed: int = 0
+    repositories: int = 0  # that would be hit themselves, with their history
+    unreadable: int = 0  # directories that could not be looked into
+    missing: tuple[str, ...] = ()  # operands that name nothing
+    unknown: tuple[str, ...] = ()  # operands that only the shell can expand
+    cut: bool = False
+
+    def words(self) -> str:
+        """One line for people."""
+        return "; ".join(part for part in (self._counted(), *self._remarks()) if part)
+
+    def _counted(self) -> str:
+        parts = [_count(self.files, "file")] if self.files else []
+        parts += [_count(self.links, "symbolic link")] if self.links else []
+        whole = " and ".join(parts)
+        if self.directories:
+            whole += f"{' in ' if whole else ''}{_count(self.directories, 'directory', 'directories')}"
+        if self.files:
+            whole += f", {_size(self.bytes)}"
+        if self.cut:
+            return f"more than {whole}" if whole else "too much to count"
+        return whole or ("" if self.unknown or self.missing else "nothing")
+
+    def _remarks(self) -> Iterator[str]:
+        whole = self.files + self.links
+        if self.repositories:
+            yield f"{_count(self.repositories, 'git repository', 'git repositories')} with all history"
+        elif whole and not self.cut:
+            yield _in_git(whole, self.outside_git, self.changed)
+        if self.unreadable:
+            yield f"{_count(self.unreadable, 'directory', 'directories')} could not be looked into"
+        if self.missing:
+            yield f"not there: {_some(self.missing)}"
+        if self.unknown:
+            yield f"not known before it runs: {_some(self.unknown)}"
+
+
+def survey(words: Sequence[str], directory: Path, *, most: int = 10_000, seconds: float = 0.3) -> Survey:
+    """Count what operands, as they were typed in `directory`, stand for; links are not followed."""
+    deadline = time.monotonic() + seconds
+    unknown: list[str] = []
+    missing: list[str] = []
+    paths: list[str] = []
+    for word in words:
+        names = expand(word, directory, most, deadline)
+        if names is None:
+            unknown.append(word)
+            continue
+        for name in names:
+            path = _place(directory, name)
+            if os.path.lexists(path):
+                paths.append(path)
+            else:
+                missing.append(name)
+    tops = _apart(paths)
+    walk = _Walk(most, deadline)
+    walk.enough()  # names alone may have taken all the time there was
+    for top in tops:
+        walk.take(top)
+    outside, changed = walk.in_git(tops)
+    counted = (walk.files, walk.links, walk.directories, walk.bytes, outside, changed, walk.repositories)
+    return Survey(*counted, walk.unreadable, tuple(missing), tuple(unknown), walk.cut)
+
+
+def _place(directory: Path, name: str) -> str:
+    """The path an operand means; with a slash at its end a link means what it points to."""
+    path = os.path.join(directory, name)  # noqa: PTH118  # a Path forgets the slash
+    return os.path.realpath(path) if path.endswith("/") else os.path.normpath(path)
+
+
+def _apart(paths: Iterable[str]) -> set[Path]:
+    """Every path once, and none that lies below another one."""
+    tops: set[Path] = set()
+    for path in sorted(map(Path, paths)):
+        if tops.isdisjoint((path, *path.parents)):
+            tops.add(path)
+    return tops
+
+
+class _Walk:
+    """Counts trees until there is too much of it or too little time."""
+
+    def __init__(self, most: int, deadline: float) -> None:
+        self.files = self.links = self.directories = self.bytes = self.repositories = self.unreadable = 0
+        self.cut = False
+        self._most, self._deadline = most, deadline
+        self._seen: list[tuple[str, os.stat_result]] = []
+
+    def take(self, top: Path) -> None:
+        waiting = [str(top)]
+        while waiting and not self.enough():
+            path = waiting.pop()
+            try:
+                found = os.lstat(path)
+                if not stat.S_ISDIR(found.st_mode):
+                    self._count(path, found)
+                    continue
+                self.directories += 1
+                self.repositories += path.endswith("/.git")
+                with os.scandir(path) as entries:
+                    waiting += [entry.path for entry in islice(entries, self._most + 1)]
+            except FileNotFoundError:  # gone meanwhile
+                pass
+            except OSError:
+                self.unreadable += 1
+
+    def _count(self, path: str, found: os.stat_result) -> None:
+        self._seen.append((path, found))
+        if stat.S_ISLNK(found.st_mode):
+            self.links += 1
+        else:
+            self.files += 1
+            self.bytes += found.st_size
+
+    def enough(self) -> bool:
+        many = self.files + self.links + self.directories >= self._most
+        self.cut = self.cut or many or time.monotonic() > self._deadline
+        return self.cut
+
+    def in_git(self, tops: set[Path]) -> tuple[int, int]:
+        """How many of the files git does not have, and how many it has in another state than they are in."""
+        indexes: dict[str, Index | None] = {}
+        states: list[State] = []
+        for path, found in self._seen:
+            if self.cut or time.monotonic() > self._deadline:
+                self.cut = True
+                break
+            folder = os.path.dirname(path)  # noqa: PTH120  # ten thousand Path objects would take most of the time
+            if folder not in indexes:
+                indexes[folder] = find_index(Path(folder), tops, indexes, self._deadline)
+            index = indexes[folder]
+            states.append(index.state(path, found) if index else "outside")
+        return states.count("outside"), states.count("changed")
+
+
+def _in_git(whole: int, outside: int, changed: int) -> str:
+    if outside == whole:
+        return "not in git" if whole == 1 else "none of them are in git"
+    if not outside + changed:
+        return "in git, unchanged" if whole == 1 else "all of them are in git, unchanged"
+    if whole == 1:
+        return "changed since git saw it"
+    parts = [f"{outside:,} of them {'is' if outside == 1 else 'are'} not in git"] if outside else []
+    if changed:
+        parts.append(f"{changed:,} changed since git saw {'it' if changed == 1 else 'them'}")
+    return ", ".join(parts)
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    rest = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + rest
+
+
+def _size(number: int) -> str:
+    size = float(number)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{number:,} {'byte' if number == 1 else 'bytes'}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -1,0 +1,72 @@
+"""`aish trash`: delete in a way that can be taken back."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from aish.action.trash import Trashed, in_trash, move_to_trash, restore
+from aish.conversation.program import Program
+from aish.values.errors import Declined, NotFound
+from aish.values.text import json_text
+from aish.views.exits import NOTHING, OK
+from aish.views.screen import Screen
+
+
+def run(program: Program, arguments: Sequence[str]) -> int:
+    """Move to the trash, list what is there, or put it back."""
+    parser = argparse.ArgumentParser(prog="aish trash", description="Move files to the trash, or back.")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="what to move")
+    parser.add_argument("-r", "--recursive", action="store_true", help="directories too, with all that is in them")
+    parser.add_argument("-f", "--force", action="store_true", help="say nothing about what does not exist")
+    other = parser.add_mutually_exclusive_group()
+    other.add_argument("--list", action="store_true", help="show what is in the trash, newest first")
+    other.add_argument("--restore", action="store_true", help="put each PATH back where it was")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    paths = [_absolute(program.cwd, path) for path in options.paths]
+    if options.list:
+        items = [item for item in in_trash([program.cwd]) if not paths or item.path in paths]
+        _show(items, as_json=options.json)
+        return OK if items else NOTHING
+    if not paths:
+        parser.error("which files?")
+    if options.restore:
+        found = [_newest(path) for path in paths]
+        for item in found:
+            restore(item)
+        _show(found, as_json=options.json)
+        return OK
+    if options.force:
+        paths = [path for path in paths if os.path.lexists(path)]
+    _check_directories(paths, recursive=options.recursive)
+    _show(move_to_trash(paths), as_json=options.json)
+    return OK
+
+
+def _absolute(directory: Path, path: Path) -> Path:
+    """The path that was meant, with the links on the way followed, as the trash notes it."""
+    whole = directory / path
+    return Path(os.path.realpath(whole.parent)) / whole.name if whole.name != ".." else whole
+
+
+def _newest(path: Path) -> Trashed:
+    for item in in_trash([path.parent]):
+        if item.path == path:
+            return item
+    raise NotFound(f"{path} is not in the trash; see: aish trash --list")
+
+
+def _check_directories(paths: Sequence[Path], *, recursive: bool) -> None:
+    """As with rm, a directory has to be meant: the offer of this verb in place of rm must not take more than rm."""
+    for path in paths:
+        if path.is_dir() and not path.is_symlink() and not recursive:
+            raise Declined(f"{path} is a directory; nothing was moved (-r moves it with all that is in it)")
+
+
+def _show(items: Sequence[Trashed], *, as_json: bool) -> None:
+    if as_json:
+        print(json_text([{"path": str(i.path), "trash": str(i.kept), "time": i.time.isoformat()} for i in items]))
+    elif items and sys.stdout:
+        Screen().say("\n".join(f"{item.time:%Y-%m-%d %H:%M}  {item.path}" for item in items))

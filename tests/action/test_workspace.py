@@ -1,0 +1,193 @@
+"""The workspace of file tools: no path leads out of it."""
+
+import os
+import threading
+from contextlib import suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aish.action.workspace import inside, open_inside
+from aish.values.errors import Declined, NotFound
+
+OUTSIDE = "^denied: path is outside the agent workspace root$"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A workspace with a secret beside it."""
+    top = tmp_path / "work"
+    (top / "sub").mkdir(parents=True)
+    (top / "sub" / "note").write_text("a note", encoding="utf-8")
+    (tmp_path / "secret").write_text("a secret", encoding="utf-8")
+    return top
+
+
+def read(root: Path, path: str) -> str:
+    with os.fdopen(open_inside(root, path), encoding="utf-8") as file:
+        return file.read()
+
+
+def write(root: Path, path: str, text: str) -> None:
+    with os.fdopen(open_inside(root, path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+@pytest.mark.proves("N21")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "../secret",
+        "sub/../../secret",
+        "{root}/../secret",
+        "{root}-other",
+        "/etc/passwd",
+        "~/.profile",
+        "out",
+        "out/",
+        "far",
+        "up/secret",
+        "sub/chain",
+        "dangling",
+        "/proc/self/root/etc/passwd",
+        "zero\0byte",
+        "..",
+    ],
+)
+def test_a_path_that_leads_out_is_denied(root: Path, path: str) -> None:
+    """However it is spelt, and whatever links are on the way."""
+    (root / "out").symlink_to("../secret")
+    (root / "far").symlink_to("/etc/passwd")
+    (root / "up").symlink_to("..")
+    (root / "sub" / "chain").symlink_to("../out")
+    (root / "dangling").symlink_to("../not-there-yet")
+    (root.parent / "work-other").write_text("x", encoding="utf-8")
+    path = path.format(root=root)
+
+    with pytest.raises(Declined, match=OUTSIDE):
+        inside(root, path)
+    with pytest.raises(Declined, match=OUTSIDE):
+        read(root, path)
+    with pytest.raises(Declined, match=OUTSIDE):
+        write(root, path, "overwritten")
+
+    assert (root.parent / "secret").read_text(encoding="utf-8") == "a secret"
+    assert not (root.parent / "not-there-yet").exists()
+
+
+@pytest.mark.proves("N21")
+def test_a_path_that_stays_inside_is_fine(root: Path) -> None:
+    """Links inside the workspace are a part of it, absolute ones too."""
+    (root / "near").symlink_to("sub/note")
+    (root / "whole").symlink_to(root / "sub")
+    (root.parent / "alias").symlink_to(root)
+
+    for path in (
+        "sub/note",
+        "./sub/../sub/note",
+        "near",
+        "whole/note",
+        str(root / "sub/note"),
+        f"{root}/../alias/near",
+    ):
+        assert inside(root, path) == root / "sub" / "note"
+        assert read(root, path) == "a note"
+    assert read(root.parent / "alias", "near") == "a note"
+    assert inside(root, ".") == root
+
+
+def test_a_file_is_made_cut_off_and_written_inside(root: Path) -> None:
+    """And what was longer before leaves no tail."""
+    write(root, "sub/note", "new")
+    write(root, "sub/other", "made")
+
+    assert read(root, "sub/note") == "new"
+    assert read(root, "sub/other") == "made"
+
+
+def test_only_plain_files_are_opened(root: Path) -> None:
+    """A pipe would wait for ever, a device might do anything."""
+    os.mkfifo(root / "pipe")
+
+    for path, reason in (("pipe", "is not a plain file"), ("sub", "is"), (".", "is the workspace itself")):
+        with pytest.raises(Declined, match=reason):
+            read(root, path)
+    with pytest.raises(Declined, match="sub is a directory"):
+        write(root, "sub", "x")
+
+
+def test_what_is_not_there_is_not_found(root: Path) -> None:
+    """That is another answer than no."""
+    with pytest.raises(NotFound, match="there is no sub/gone"):
+        read(root, "sub/gone")
+    with pytest.raises(NotFound):
+        write(root, "no/such/directory", "x")
+
+
+@pytest.mark.proves("N21")
+def test_a_directory_swapped_for_a_link_in_the_middle_of_it_leads_nowhere(root: Path) -> None:
+    """Between the look and the step there is time; whoever swaps then gets nothing of what is outside."""
+    outer = root.parent / "outer"
+    outer.mkdir()
+    (outer / "note").write_text("a secret", encoding="utf-8")
+    (root / "link").symlink_to(outer)
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            (root / "sub").rename(root / "aside")
+            (root / "link").rename(root / "sub")
+            (root / "sub").rename(root / "link")
+            (root / "aside").rename(root / "sub")
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    try:
+        seen = set()
+        for _ in range(1000):
+            with suppress(Declined, NotFound):
+                seen.add(read(root, "sub/note"))
+            with suppress(Declined, NotFound):
+                write(root, "sub/made", "x")
+    finally:
+        stop.set()
+        thread.join(10)
+
+    assert seen <= {"a note"}
+    assert [path.name for path in outer.iterdir()] == ["note"]
+
+
+def test_nothing_stays_open_after_a_refusal(root: Path) -> None:
+    """A model asks for the wrong thing many times a day."""
+    os.mkfifo(root / "pipe")
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for path in ("pipe", "sub", "sub/gone", "../secret", "no/such/file"):
+        with pytest.raises((Declined, NotFound)):
+            read(root, path)
+
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+@pytest.mark.proves("N21")
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.sampled_from(["..", ".", "sub", "up", "out", "loop", "", "~", "note"]), max_size=7), st.booleans())
+def test_no_mixture_of_parts_leads_out(parts: list[str], absolute: bool) -> None:
+    """Whatever is put together, the answer lies inside or is no."""
+    with TemporaryDirectory() as name:
+        root = Path(name).resolve() / "work"
+        (root / "sub").mkdir(parents=True)
+        (root / "up").symlink_to("..")
+        (root / "sub" / "out").symlink_to("/")
+        (root / "loop").symlink_to("loop")
+        path = ("/" if absolute else "") + "/".join(parts)
+
+        try:
+            found = inside(root, path)
+        except Declined:
+            return
+
+        assert found.is_relative_to(root)
+        assert Path(os.path.realpath(found)).is_relative_to(root)
