@@ -41,6 +41,14 @@ class Places(NamedTuple):
         return self.data / "costs.jsonl"
 
     @property
+    def policy_file(self) -> Path:
+        return self.config / "policy.toml"
+
+    @property
+    def allowed(self) -> Path:
+        return self.data / "allowed.jsonl"
+
+    @property
     def trusted(self) -> Path:
         return self.data / "trusted.jsonl"
 

@@ -11,6 +11,7 @@ from aish.context.blocks import Block, background_block, base_block, goal_block,
 from aish.context.eviction import Limits
 from aish.context.history import History
 from aish.context.tally import PromptSize, Tally, measure
+from aish.conversation.project import Project, counted, entered, look, root_of
 from aish.memory.candidates import MARK
 from aish.memory.curation import Memory
 from aish.memory.journal import Journal, new_id
@@ -22,6 +23,7 @@ from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
 from aish.model.tokenizer import find_window
 from aish.settings.options import Settings
+from aish.settings.trust import Trust
 from aish.storage.lines import Damage
 from aish.values.errors import AishError, BadTurn, StoreTrouble
 from aish.values.events import Notice
@@ -57,6 +59,10 @@ class Session:
     no_tool_role: set[str] = field(default_factory=set)  # endpoints that refused it
     no_tools: set[str] = field(default_factory=set)
     background: tuple[Block, tuple[int, ...]] | None = None  # what is remembered, and the ids; None: not looked up yet
+    project: Project | None = None  # what was found where we are
+    project_on: bool = True
+    _looked: Path | None = None  # where it was looked for
+    _known: Path | None = None  # where the user knows to be
     _told: tuple[int, ...] = ()  # the ids that the journal says were in the prompt
     _journal: Journal | None = None
     _said: set[str] = field(default_factory=set)
@@ -85,30 +91,62 @@ class Session:
         newest = next(self.journal.entries_back(), None)
         return newest.number if newest else 0
 
+    @property
+    def trust(self) -> Trust:
+        """The project files that the user trusts; they are listed beside the conversations."""
+        return Trust(self.shelf.directory.with_name("trusted.jsonl"))
+
     def blocks(self) -> tuple[Block, ...]:
         background = (self.background[0],) if self.background else ()
-        return base_block(), *background, summary_block(self.summary), goal_block(self.goal)
+        return base_block(), *self._project_block(), *background, summary_block(self.summary), goal_block(self.goal)
+
+    def _project_block(self) -> tuple[Block, ...]:
+        """The block of the project. Changed files are counted when it is needed first, because git can be slow."""
+        if self.project is None or not self.project_on:
+            return ()
+        self.project = counted(self.project)
+        return (self.project.block,)
+
+    def look_around(self, *, anew: bool = False) -> list[Notice]:
+        """Bring the project into the prompt: once, again when another one was entered, or `anew`."""
+        options = self.settings.project
+        if not self.project_on or not options.max_chars or (self._looked == self.cwd and not anew):
+            return []
+        self._looked = self.cwd
+        if self.project and not anew and root_of(self.cwd) == self.project.root:
+            return []  # another folder of the same project: the prompt stays as it is
+        self.project = look(self.cwd, options, self.trust.holds, self.masks.text)
+        known, self._known = self._known, self.project.root if self.project else self.cwd
+        if self.project is None or self._known == known:
+            return []
+        if known is None and not self.project.waiting("instructions"):
+            return []  # who starts in a project knows it
+        return [Notice(entered(self.project))]
 
     def tools(self) -> tuple[Message, ...]:
         """The tools that a model is offered, if it can use any."""
         return self.offered if self.remembers and self.settings.memory.propose else ()
 
     def remind(self, *, anew: bool = False) -> list[Notice]:
-        """Bring what is remembered into the prompt: once in a conversation, or `anew` when the user changed it."""
+        """Bring what is remembered into the prompt: once in a conversation, or `anew` when the user changed it.
+
+        The project comes with it, and follows when the directory has changed.
+        """
+        notices = [] if anew else self.look_around()
         if not self.remembers or (self.background and not anew):
-            return []
+            return notices
         options = self.settings.memory
         self.background = background_block((), 0)
         try:
             memory, trouble = self.open_memory()
-            notices = self.say_once("memory held", trouble) if trouble else []
+            notices += self.say_once("memory held", trouble) if trouble else []
             if options.prune_older_than_days and not anew:
                 notices += self._prune(memory, options.prune_older_than_days)
             if options.inject_max_chars:
                 self.background = background_block(memory.ledger.items(), options.inject_max_chars)
             return notices + self._memory_problems(memory)
         except StoreTrouble as error:
-            return self.say_once("memory", f"what was remembered is not in the prompt: {error}")
+            return notices + self.say_once("memory", f"what was remembered is not in the prompt: {error}")
 
     def _prune(self, memory: Memory, days: int) -> list[Notice]:
         try:
@@ -240,6 +278,7 @@ class Session:
         self.evicted.clear()
         self.last_size = None
         self.background, self._told = None, ()
+        self.project, self._looked = None, None
 
 
 async def _window_of(backend: Backend) -> int | None:

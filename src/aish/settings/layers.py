@@ -175,6 +175,8 @@ def type_of(key: str) -> Any:
     parts = split_key(key)
     while parts:
         part = parts.pop(0)
+        if get_origin(current) is dict:  # the user's own names
+            return get_args(current)[1] if not parts else None
         if not _is_section(current):
             return None
         if current is Settings and part in NAMED and parts:

@@ -89,6 +89,33 @@ class Memory(Section):
     allow_duplicates: bool = option(False, "Keep an item that is known already.")
 
 
+class Project(Section):
+    """What the model is told of the directory."""
+
+    max_chars: int = option(4000, "Characters of the [project] block at most; 0: none.")
+    instructions: list[str] = option(
+        ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"],
+        "Files with a project's instructions; the first that is there is told, once you trust it.",
+    )
+    readme: bool = option(True, "Tell the beginning of the README too, once you trust it.")
+    git: bool = option(True, "Count changed files by running git, where you trust the folder.")
+
+
+class Commands(Section):
+    """Commands: your own lines, and what the model proposes."""
+
+    shell: str = option(
+        "", "The shell that runs your lines, bash or zsh; unset: $SHELL if it is one of them, else bash."
+    )
+    ask: Literal["unsafe", "always"] = option(
+        "unsafe", "Which commands of the model are asked for: unsafe (all but those that only read), always."
+    )
+    allow: list[str] = option([], 'Beginnings of commands of the model that need no question, such as "git commit".')
+    sandbox: Literal["auto", "landlock", "bubblewrap", "off"] = option(
+        "auto", "What keeps commands of the model from writing outside the project: auto, landlock, bubblewrap, off."
+    )
+
+
 class Tokenize(Section):
     """How tokens are counted."""
 
@@ -133,7 +160,13 @@ class View(Section):
     color: Literal["auto", "always", "never"] = option(
         "auto", "Colours: auto (on a terminal, unless NO_COLOR is set), always, never."
     )
-    prompt: str = option("aish> ", "The prompt; {model} stands for the model's name.")
+    prompt: str = option(
+        "{cwd} {git} {status} aish{sign} ",
+        "The prompt; {model} {cwd} {git} {ctx_used} {ctx_pct} {cost} {status} {sign} stand for what they say.",
+    )
+    theme: Literal["dark", "light", "plain"] = option("dark", "Colours for a dark or a light window, or hardly any.")
+    colors: dict[str, str] = option({}, 'Colours of your own, such as {prompt = "bold green", dim = "#767676"}.')
+    markdown: bool = option(True, "Lay answers out on a terminal: headings, lists, tables, coloured code.")
     show_reasoning: bool = option(False, "Show what a reasoning model thinks before it answers.")
     keys: Literal["emacs", "vi"] = option("emacs", "Keys of the line editor.")
 
@@ -146,6 +179,8 @@ class Settings(Section):
     rules: list[dict[str, str]] = option([], 'Presets by question: {match = "regular expression", model = "preset"}.')
     context: Context = option(Context, "")
     memory: Memory = option(Memory, "")
+    project: Project = option(Project, "")
+    commands: Commands = option(Commands, "")
     tokenize: Tokenize = option(Tokenize, "")
     network: Network = option(Network, "")
     cost: Cost = option(Cost, "")

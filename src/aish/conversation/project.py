@@ -1,0 +1,270 @@
+"""What a directory says about itself: read when it is needed, bounded, and nothing of it is ever executed.
+
+In a folder that nobody trusts no text of a file is read: names of well-known files and git's own HEAD are all.
+"""
+
+import hashlib
+import os
+import re
+import signal
+import stat
+import subprocess
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from aish.context.blocks import Block
+from aish.context.project import KINDS, Document, Facts, GitState, branch_name, name_in_quotes, project_block
+from aish.places import find_project
+from aish.settings.options import Project as Options
+
+Role = Literal["settings", "instructions", "readme"]
+Holds = Callable[[Path], bool]
+SETTINGS_FILE = ".aish.toml"
+READMES = ("README.md", "README", "README.rst", "README.txt", "readme.md", "Readme.md")
+MOST_BYTES = 1 << 20  # of a file with words for the model; a longer one has other readers in mind
+_MOST_MASKED = 4  # times the room of the block: what is searched for secrets
+_GIT_SECONDS = 0.5
+_UNFINISHED = {
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "BISECT_LOG": "bisect",
+}
+# Words in a repository's own settings that make `git status` run a program or read settings from elsewhere.
+_PROGRAMS = r"(?i)filter|fsmonitor|include|hook|command|attributesfile|worktree\s*="
+_STATUS = (
+    "--no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null "
+    "status --porcelain --no-renames --ignore-submodules=all --untracked-files=normal"
+)
+_QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": ""}
+
+
+class Source(NamedTuple):
+    """A file of the project that has something to say, and whether it may."""
+
+    name: str
+    role: Role
+    path: Path
+    trusted: bool = False  # as it is now
+    trouble: str = ""  # why it could not even be trusted
+    text: str = ""  # without secrets; of a trusted one only
+    beyond: int = 0  # lines of it that `text` does not have
+    digest: str = ""  # of its bytes, where they were read
+
+
+class Project(NamedTuple):
+    """A directory with a project in it."""
+
+    root: Path
+    facts: Facts
+    sources: tuple[Source, ...]
+    block: Block
+    limit: int
+    uncounted: bool = False  # git has not been asked yet how many files have changed
+
+    def waiting(self, *roles: Role) -> list[Source]:
+        """What the user could trust."""
+        return [
+            one for one in self.sources if not one.trusted and not one.trouble and one.role in (roles or (one.role,))
+        ]
+
+
+def look(directory: Path, options: Options, holds: Holds, mask: Callable[[str], str]) -> Project | None:
+    """The project that a directory belongs to, if there is one. `holds` says which files are trusted."""
+    root = root_of(directory)
+    if root is None:
+        return None
+    kinds = tuple(name for name in KINDS if stat.S_ISREG(_mode(root / name)))
+    git = read_git(root)
+    room = _MOST_MASKED * options.max_chars
+    sources = tuple(_judge(root, name, role, holds, mask, room) for role, name in _present(root, options))
+    if not (kinds or git or sources):
+        return None
+    documents = (Document(one.name, one.role, one.text, one.beyond) for one in sources if one.role != "settings")
+    facts = Facts(root.name or str(root), kinds, git, tuple(documents))
+    ask_git = bool(options.git and git and not git.bare and any(one.trusted for one in sources))
+    return Project(root, facts, sources, project_block(facts, options.max_chars), options.max_chars, ask_git)
+
+
+def root_of(directory: Path) -> Path | None:
+    try:
+        return find_project(directory)
+    except (OSError, ValueError):  # a path too long to look into
+        return None
+
+
+def entered(project: Project) -> str:
+    """One line for the user about a project that was entered."""
+    facts, waits = project.facts, [one.name for one in project.waiting()]
+    kinds = ", ".join(dict.fromkeys(KINDS[name] for name in facts.kinds))
+    branch = f"branch {facts.git.branch}" if facts.git and facts.git.branch else ""
+    about = ", ".join(part for part in (kinds, branch) if part)
+    trust = f"; {' and '.join(waits)} wait{'s' * (len(waits) == 1)} for your trust (:project trust)" if waits else ""
+    return f"project {name_in_quotes(facts.folder)}{': ' if about else ''}{about}{trust}"
+
+
+def _present(root: Path, options: Options) -> Iterable[tuple[Role, str]]:
+    """The files that are there, one for each role: the first that can be read, else the first that cannot."""
+    wanted: tuple[tuple[Role, Iterable[str]], ...] = (
+        ("settings", (SETTINGS_FILE,)),
+        ("instructions", options.instructions),
+        ("readme", READMES if options.readme else ()),
+    )
+    for role, names in wanted:
+        there = [name for name in names if _mode(root / name, follow=False)]
+        if there:
+            yield role, next((name for name in there if stat.S_ISREG(_mode(root / name))), there[0])
+
+
+def _judge(root: Path, name: str, role: Role, holds: Holds, mask: Callable[[str], str], room: int) -> Source:
+    """What is to be said of a file. It is read only if it is trusted."""
+    path = root / name
+    trouble = _obstacle(root, path)
+    if trouble or not holds(path):
+        return Source(name, role, path, trouble=trouble)
+    data = read_bytes(path, MOST_BYTES)
+    if data is None or b"\0" in data:
+        return Source(name, role, path, trouble="cannot be read" if data is None else "is not a text")
+    text, beyond = _head(data.decode("utf-8-sig", "replace"), room)
+    masked = mask(text) if role != "settings" else ""
+    digest = hashlib.sha256(data).hexdigest()
+    return Source(name, role, path, trusted=True, text=masked, beyond=beyond, digest=digest)
+
+
+def _head(text: str, room: int) -> tuple[str, int]:
+    """The lines that could have room, and how many follow; cut at a line, so that no half of a secret is left."""
+    if len(text) <= room:
+        return text, 0
+    end = max(text.rfind("\n", 0, room), 0) or room
+    return text[:end], text.rstrip().count("\n", end) or 1
+
+
+def _obstacle(root: Path, path: Path) -> str:
+    """Why a file cannot be used, from its name and kind alone; nothing if it can."""
+    try:
+        found = path.stat()
+        inside = path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: links that lead to themselves
+        return "cannot be read"
+    if not stat.S_ISREG(found.st_mode):
+        return "is not a file"
+    if not inside:
+        return "points outside the project"
+    if found.st_size > MOST_BYTES:
+        return f"is longer than {MOST_BYTES >> 20} MB"
+    return "" if os.access(path, os.R_OK) else "cannot be read"
+
+
+def _mode(path: Path, *, follow: bool = True) -> int:
+    try:
+        return path.stat(follow_symlinks=follow).st_mode
+    except (OSError, ValueError):  # not there, not ours to see, links in a circle, a NUL in its name
+        return 0
+
+
+def read_bytes(path: Path, most: int) -> bytes | None:
+    """The bytes of a file; None if it cannot be read, is longer, or is no plain file: a pipe would never end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(most + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return data if len(data) <= most else None
+
+
+def _words(path: Path) -> str:
+    """The text of one of git's small files; nothing if there is none."""
+    return (read_bytes(path, 4096) or b"").decode("utf-8", "replace").strip()
+
+
+def read_git(root: Path) -> GitState | None:
+    """The state of the repository, from its files: git itself is not run, because its settings may name programs."""
+    directory, bare = git_directory(root), False
+    if directory is None:
+        bare = all(stat.S_ISDIR(_mode(root / name)) for name in ("objects", "refs"))
+        directory = root
+    head = _words(directory / "HEAD")
+    ref = re.fullmatch(r"ref: (refs/\S+)", head)
+    if not ref and not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", head):
+        return None
+    if directory == root and not bare:
+        return None
+    unfinished = next((name for name in _UNFINISHED if _mode(directory / name)), "")
+    branch = branch_name(ref[1] if ref else _words(directory / unfinished / "head-name") if unfinished else "")
+    return GitState(branch, "" if ref else head, _UNFINISHED.get(unfinished, ""), bare)
+
+
+def git_directory(root: Path) -> Path | None:
+    """Where the repository of a checkout is: `.git`, or where that file says, in a worktree or a submodule."""
+    git = root / ".git"
+    mode = _mode(git)
+    if stat.S_ISDIR(mode):
+        return git
+    told = re.fullmatch(r"gitdir: ([^\0\n]+)", _words(git)) if stat.S_ISREG(mode) else None
+    return root / told[1] if told else None
+
+
+def counted(project: Project) -> Project:
+    """The project with the number of its changed files. Runs git, so only where the user trusts the folder."""
+    git = project.facts.git
+    if not project.uncounted or not git:
+        return project
+    facts = project.facts._replace(git=git._replace(changed=count_changes(project.root)))
+    return project._replace(facts=facts, block=project_block(facts, project.limit), uncounted=False)
+
+
+def count_changes(root: Path) -> int | None:
+    """How many files `git status` lists; None if it cannot be asked safely, or takes too long."""
+    program, directory = _git_program(root), git_directory(root)
+    if program is None or directory is None:
+        return None
+    shared = _words(directory / "commondir")
+    for file in (directory / shared / "config", directory / "config.worktree"):
+        told = read_bytes(file, MOST_BYTES)
+        if told is None and _mode(file, follow=False):
+            return None
+        if told and re.search(_PROGRAMS, told.decode("utf-8", "replace")):
+            return None
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    env = {**clean, **_QUIET, "GIT_CEILING_DIRECTORIES": str(root.parent)}  # no other repository around this one
+    output = _run([program, *_STATUS.split()], root, env)
+    return None if output is None else output.count(b"\n")
+
+
+def _git_program(root: Path) -> str | None:
+    """The user's git; one that lies in the project, or in a folder named by half a path, is not it."""
+    for folder in map(Path, os.get_exec_path()):
+        if folder.is_absolute() and not folder.is_relative_to(root) and os.access(folder / "git", os.X_OK):
+            return str(folder / "git")
+    return None
+
+
+def _run(command: list[str], root: Path, env: dict[str, str]) -> bytes | None:
+    """What a program prints, if it succeeds in time; it and what it started are ended otherwise."""
+    nothing = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(
+            command, cwd=root, env=env, stdin=nothing, stdout=subprocess.PIPE, stderr=nothing, start_new_session=True
+        )
+    except (OSError, ValueError):
+        return None
+    with process:
+        try:
+            output, _ = process.communicate(timeout=_GIT_SECONDS)
+            return output if process.returncode == 0 else None
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
