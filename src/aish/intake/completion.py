@@ -1,18 +1,59 @@
-"""What could come next on the line being typed.
+"""What could come next on the line being typed, and whether a command is whole.
 
-Pure: the text before the cursor and the known names in, suggestions out.
+Pure: the text before the cursor and the known names in, suggestions out. A suggestion is a word, how many typed
+characters it replaces, and a hint.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, NamedTuple
 
 from aish.intake.commands import Commands
+from aish.values.errors import NotFound
+
+Suggestion = tuple[str, int, str]
+Source = Iterable[str] | Callable[[str], Iterable[Suggestion]]  # what is typed of the argument → suggestions
+
+_STAY = frozenset("if then elif else while until do ! { coproc".split())  # a command comes after these,
+_BEFORE = frozenset("sudo doas command builtin exec env nohup nice xargs time".split())  # and after these with options
+_VALUED = frozenset("-u -g -C -I -P -L -d".split())  # options of those that have a value of their own
+_OPENING = frozenset("if case for while until select {".split())
+_CLOSING = frozenset("fi esac done }".split())
+_SPECIAL = frozenset(" \t!\"#$&'()*;<>?[\\]^`{|}")
 
 
-def suggest(text: str, commands: Commands[Any], words: Mapping[str, Iterable[str]]) -> list[tuple[str, int, str]]:
-    """Suggestions as (word, how many typed characters it replaces, hint).
+class Word(NamedTuple):
+    """A word of a command line: where it stands, what it means without its quotes, and which quote is open."""
 
-    `words` gives, for the name of a command, what its first argument may be.
+    start: int
+    end: int
+    text: str
+    first: bool = False  # it names a command
+    redirect: bool = False  # it is a file that is read or written
+    quote: str = ""
+
+
+class Scan(NamedTuple):
+    """A command line up to the cursor: the words of its last simple command, and the names of all commands."""
+
+    words: tuple[Word, ...]  # the last one ends at the cursor; it is empty after a blank
+    names: tuple[Word, ...]
+    unfinished: str  # why Enter would not end it: quote, backslash, here-document, operator, block; else nothing
+    comment: bool
+
+    @property
+    def arguments(self) -> list[str]:
+        """The last simple command from its name on, without redirections; empty while its name is being typed."""
+        start = self.names[-1].start if self.names else 0
+        plain = [word for word in self.words if word.start >= start and not word.redirect]
+        return [] if self.words[-1].first or self.words[-1].redirect else [word.text for word in plain]
+
+
+def suggest(text: str, commands: Commands[Any], words: Mapping[str, Source]) -> list[Suggestion]:
+    """Suggestions for a line that starts with a colon.
+
+    `words` gives, for the full name of a command, what its argument may be.
     """
     if not text.startswith(":"):
         return []
@@ -20,7 +61,195 @@ def suggest(text: str, commands: Commands[Any], words: Mapping[str, Iterable[str
     if not space:
         found = [(c.name, c.summary) for c in commands if c.name.startswith(name) and " " not in c.name]
         return [(known, len(name), summary) for known, summary in found]
+    try:
+        name = commands.find(name).name
+    except NotFound:
+        pass  # words may be known for it all the same
+    verb, space, rest = typed.partition(" ")
+    if space and f"{name} {verb}" in {command.name for command in commands.below(name)}:
+        return _argument(words.get(f"{name} {verb}", ()), rest)
     below = [(c.name.removeprefix(f"{name} "), len(typed), c.summary) for c in commands.below(name)]
-    if below:
-        return [one for one in below if one[0].startswith(typed)]
-    return [(word, len(typed), "") for word in words.get(name, ()) if word.startswith(typed)]
+    return [one for one in below if one[0].startswith(typed)] + _argument(words.get(name, ()), typed)
+
+
+def _argument(source: Source, typed: str) -> list[Suggestion]:
+    if callable(source):
+        return list(source(typed))
+    return [(word, len(typed), "") for word in source if word.startswith(typed)]
+
+
+def matching(typed: str, pairs: Iterable[tuple[str, str]]) -> list[Suggestion]:
+    """Words with a hint each, found by the beginning of the word or of any word in the hint."""
+    wanted = typed.casefold()
+    return [
+        (word, len(typed), hint)
+        for word, hint in pairs
+        if word.startswith(typed) or any(part.startswith(wanted) for part in hint.casefold().split())
+    ]
+
+
+def quoted(name: str, quote: str = "") -> str:
+    """A file's name as it has to stand on a command line; `quote` is the one that is open before it."""
+    if not name.isprintable():  # $'…' is the only way to write these, and shows what is in the name
+        raw = name.encode("utf-8", "surrogateescape")
+        return "$'" + "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\x{b:02x}" for b in raw) + "'"
+    if quote == "'":
+        return "'" + name.replace("'", "'\\''") + "'"
+    if quote == '"':
+        return '"' + re.sub(r'(["$`\\])', r"\\\1", name) + '"'
+    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in name)
+
+
+def break_words(words: Iterable[str]) -> list[str]:
+    """The words as bash hands them to completion functions: `--a=b` and `a:b` come in three."""
+    return [part for word in words for part in re.findall(r"[=:]+|[^=:]+", word) or [""]]
+
+
+def read_command(text: str) -> Scan:
+    """Take a command line apart as far as it is typed, by the lexical rules of bash."""
+    reader = _Reader(text)
+    for piece in _pieces().finditer(text):
+        reader.take(piece)
+    return reader.result()
+
+
+@cache
+def _pieces() -> re.Pattern[str]:
+    """What a command line is made of. Compiled when the first line is typed."""
+    return re.compile(
+        r"""(?P<comment>(?<![^\s;|&()])\#[^\n]*)
+        |(?P<blank>[ \t]+|\\\n)
+        |(?P<newline>\n)
+        |(?P<open>\$\(|[<>]\(|\()
+        |(?P<close>\))
+        |(?P<tick>`)
+        |(?P<here><<-?(?!<))
+        |(?P<redirect>&>>?|<<<|[<>]&|>>|<>|>\||[<>])
+        |(?P<operator>\|\||&&|;;&?|;&|\|&|[;|&])
+        |(?P<single>'[^']*(?:'|\Z))
+        |(?P<double>"(?:\\.|[^"\\])*(?:"|\\?\Z))
+        |(?P<escaped>\\(?:.|\Z))
+        |(?P<plain>\$\{[^}]*\}?|[^\s'"\\$`;|&()<>]+|.)""",
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+class _Reader:
+    """Walks over the pieces of a line. A command's name is wanted at the start and after an operator."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._words: list[Word] = []
+        self._names: list[Word] = []
+        self._word: Word | None = None
+        self._wants_name, self._redirected = True, False
+        self._nested: list[str] = []
+        self._depth = 0
+        self._here: list[str] = []  # delimiters of here-documents that are still to come
+        self._skip_to = 0
+        self._last = ""
+        self._unfinished = ""
+        self._comment = self._valued = False
+
+    def take(self, piece: re.Match[str]) -> None:
+        kind, start, end = piece.lastgroup or "", piece.start(), piece.end()
+        if start < self._skip_to:
+            return
+        if kind in ("single", "double", "escaped", "plain"):
+            self._grow(kind, piece[0], start, end)
+        else:
+            self._finish_word(end)
+            if kind == "newline" and self._here:
+                self._skip_here(end)
+            self._separate(kind, piece[0])
+        if kind not in ("blank", "comment", "newline"):
+            self._last = piece[0]
+        self._comment = kind == "comment"
+
+    def _grow(self, kind: str, piece: str, start: int, end: int) -> None:
+        """Add a piece to the word that is being read."""
+        word = self._word or Word(start, start, "", self._wants_name and not self._redirected, self._redirected)
+        quote, text = "", piece
+        if kind in ("single", "double"):
+            whole = len(piece) > 1 and piece[-1] == piece[0] and not (kind == "double" and _escaped_end(piece))
+            quote = "" if whole else piece[0]
+            text = piece[1:-1] if whole else piece[1:]
+            text = re.sub(r'\\(["$`\\])', r"\1", text) if kind == "double" else text
+            self._unfinished = "" if whole else "quote"
+        elif kind == "escaped":
+            text = piece[1:]
+            self._unfinished = "" if text else "backslash"
+        self._word = word._replace(end=end, text=word.text + text, quote=quote)
+
+    def _finish_word(self, end: int) -> None:
+        word, self._word = self._word, None
+        if word is None:
+            return
+        if self._here and self._here[-1] == "":
+            self._here[-1] = word.text
+        elif word.first:
+            self._name(word)
+        self._words.append(word)
+        self._redirected = False
+
+    def _name(self, word: Word) -> None:
+        """Decide whether a command's name comes after this word, and count the blocks that are open."""
+        value, self._valued = self._valued, word.text in _VALUED
+        if value or word.text.startswith("-") or re.fullmatch(r"\d+|\w+\+?=.*", word.text, re.DOTALL):
+            return  # an assignment, or what belongs to sudo and the like, which came before
+        if word.text in _OPENING:
+            self._depth += 1
+        elif word.text in _CLOSING:
+            self._depth = max(0, self._depth - 1)
+        if word.text not in _STAY | _OPENING | _CLOSING:
+            self._names.append(word)
+        self._wants_name = word.text in _STAY or word.text in _BEFORE
+
+    def _separate(self, kind: str, piece: str) -> None:
+        """Begin what comes after an operator."""
+        if kind in ("redirect", "here"):
+            self._redirected = True
+            self._here += [""] if kind == "here" else []
+        elif kind in ("operator", "newline"):
+            self._begin(name=True)
+        elif kind == "open" or (kind == "tick" and piece not in self._nested):
+            self._nested.append(piece if kind == "tick" else "(")
+            self._begin(name=True)
+        elif kind in ("close", "tick"):
+            closed = bool(self._nested) and bool(self._nested.pop())
+            self._begin(name=not closed or self._last == "(")  # a pattern of `case`, or the body of a function
+
+    def _begin(self, *, name: bool) -> None:
+        self._words.clear()
+        self._wants_name, self._redirected = name, False
+
+    def _skip_here(self, start: int) -> None:
+        """Jump over the here-documents that begin after this line."""
+        for delimiter in self._here:
+            end = re.compile(rf"^\t*{re.escape(delimiter)}$\n?", re.MULTILINE).search(self._text, start)
+            if not end:
+                self._unfinished, start = "here-document", len(self._text)
+                break
+            start = end.end()
+        self._here.clear()
+        self._skip_to = start
+
+    def result(self) -> Scan:
+        end = len(self._text)
+        typing = self._word
+        if typing is None:
+            typing = Word(end, end, "", self._wants_name and not self._redirected, self._redirected)
+        words = (*self._words, typing)
+        if typing.text:
+            self._finish_word(end)
+        unfinished = self._unfinished or ("here-document" if self._here else "")
+        if not unfinished and self._last in ("|", "||", "&&", "|&"):
+            unfinished = "operator"
+        if not unfinished and (self._depth or self._nested):
+            unfinished = "block"
+        return Scan(words, tuple(self._names), unfinished, self._comment)
+
+
+def _escaped_end(piece: str) -> bool:
+    """Whether the last quote of a double-quoted piece is a letter of it."""
+    return (len(piece[1:-1]) - len(piece[1:-1].rstrip("\\"))) % 2 == 1

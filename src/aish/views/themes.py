@@ -1,0 +1,88 @@
+"""Colours by what they are for: three themes, and the user's own on top.
+
+Pure: names in, styles out. A style is a few words such as `bold cyan` or `underline #ff8800`; from it come the codes
+of a terminal (`codes`) and the words of the line editor.
+"""
+
+from collections.abc import Mapping
+from string import hexdigits
+
+Theme = Mapping[str, str]
+
+PLAIN = "plain"
+COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
+_ATTRIBUTES = {"bold": "1", "dim": "2", "italic": "3", "underline": "4", "reverse": "7"}
+
+_DARK = {
+    "prompt": "bold cyan",
+    "command": "bold green",  # a command that is known, and the sign for it
+    "unknown": "red",  # a command's name that nothing answers to
+    "question": "bold blue",
+    "ask": "bold yellow",
+    "colon": "bold magenta",
+    "suggestion": "dim",
+    "dim": "dim",
+    "warning": "yellow",
+    "error": "red",
+    "fact": "cyan",
+    "pref": "green",
+    "context": "magenta",
+}
+_LIGHT = _DARK | {
+    "prompt": "bold blue",
+    "ask": "bold red",
+    "suggestion": "#767676",  # dim is hardly seen on white
+    "dim": "#767676",
+    "warning": "magenta",
+    "fact": "blue",
+}
+_PLAIN = dict.fromkeys(_DARK, "") | {"command": "bold", "unknown": "underline", "ask": "reverse", "suggestion": "dim"}
+THEMES: Mapping[str, Theme] = {"dark": _DARK, "light": _LIGHT, PLAIN: _PLAIN}
+
+
+def theme(name: str = "dark", own: Mapping[str, str] | None = None, *, colors: bool = True) -> Theme:
+    """The styles of a theme with the user's own over it; without colours the plain one, whatever was chosen."""
+    if not colors:
+        return _PLAIN
+    good = {use: style for use, style in (own or {}).items() if not wrong_style(use, style)}
+    return {**THEMES.get(name, _DARK), **good}
+
+
+def wrong_style(use: str, style: str) -> str:
+    """What is wrong with a style in the settings, fit to show; nothing if it can be used."""
+    if use not in _DARK:
+        return f"there is nothing called {use!r} to colour; there are: {', '.join(_DARK)}"
+    for word in style.split():
+        if word not in _ATTRIBUTES and not _color(word):
+            known = ", ".join((*_ATTRIBUTES, *COLORS))
+            return f"{word!r} is no colour; use {known}, bright- before one of these, or #rrggbb"
+    return ""
+
+
+def codes(style: str) -> str:
+    """The numbers that switch a style on, as they stand between `ESC [` and `m`."""
+    return ";".join(_ATTRIBUTES.get(word) or _color(word) for word in style.split())
+
+
+def editor_style(style: str) -> str:
+    """The style in the words of prompt_toolkit."""
+    words = []
+    for word in style.split():
+        name = word.removeprefix("bright-")
+        if name in COLORS:
+            bright = word != name
+            special = {("white", False): "gray", ("white", True): "white", ("black", True): "brightblack"}
+            name = special.get((name, bright)) or (f"bright{name}" if bright else name)
+            word = f"ansi{name}"
+        words.append(word)
+    return " ".join(words)
+
+
+def _color(word: str) -> str:
+    """The code of a colour; nothing if it is none."""
+    name = word.removeprefix("bright-")
+    if name in COLORS:
+        return str((30 if word == name else 90) + COLORS.index(name))
+    if len(word) == 7 and word.startswith("#") and all(digit in hexdigits for digit in word[1:]):
+        return "38;2;" + ";".join(str(int(word[place : place + 2], 16)) for place in (1, 3, 5))
+    return ""
