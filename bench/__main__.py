@@ -10,7 +10,7 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import ledger
+from bench import ledger, shell
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -69,6 +69,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         server.close()
     times["aish, a turn besides the model"] = overhead(directory / "turns")
     times |= ledger.measure(directory / "ledger", AISH, env)
+    times |= shell.measure(directory / "shell")
 
     bare = times["python -c pass"]
     prompt = times["bare prompt_toolkit prompt"]
@@ -96,27 +97,8 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
             unit="ms at 200 turns",
             limit=10,
         ),
-        Figure(
-            name="durable add",
-            value=times["bare durable append"] / times["aish, durable add"],
-            unit="× bare append",
-            limit=0.8,
-            at_least=True,
-        ),
-        Figure(
-            name="open and inject 100,000",
-            value=times["aish, open and inject 100000"] / times["aish, open and inject 100"],
-            unit="× with 100 items",
-            limit=3,
-        ),
-        Figure(name="list of 100,000", value=times["aish, list 100000"], unit="s", limit=1),
-        Figure(
-            name="eight writers in sum",
-            value=times["one writer"] / times["eight writers"],
-            unit="× one writer",
-            limit=0.7,
-            at_least=True,
-        ),
+        *ledger.figures(times),
+        *shell.figures(times),
     ]
     return figures, times, starts
 

@@ -18,7 +18,7 @@ from aish.places import find_places
 from aish.settings.layers import Layer, load
 from aish.storage.lines import decode, encode
 from aish.wiring import build
-from bench.timing import interleaved, whole_run
+from bench.timing import Figure, interleaved, whole_run
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MANY, FEW, ADDS, WRITERS = 100_000, 100, 200, 8
@@ -35,19 +35,46 @@ def measure(directory: Path, aish: str, env: dict[str, str]) -> dict[str, float]
     )
     there = env | {"AISH_HOME": str(homes[MANY])}
     times |= interleaved(
-        3,
+        5,
         {
             f"aish, list {MANY}": lambda: whole_run([aish, "memory", "list"], there),
             f"aish, list {MANY} as JSON": lambda: whole_run([aish, "memory", "list", "--json"], there),
         },
     )
     return times | interleaved(
-        3,
+        5,
         {
             "one writer": lambda: writers(directory / f"one-{time.monotonic_ns()}", 1),
             "eight writers": lambda: writers(directory / f"eight-{time.monotonic_ns()}", WRITERS),
         },
     )
+
+
+def figures(times: dict[str, float]) -> list[Figure]:
+    """What the times come to."""
+    return [
+        Figure(
+            name="durable add",
+            value=times["bare durable append"] / times["aish, durable add"],
+            unit="× bare append",
+            limit=0.8,
+            at_least=True,
+        ),
+        Figure(
+            name="open and inject 100,000",
+            value=times["aish, open and inject 100000"] / times["aish, open and inject 100"],
+            unit="× with 100 items",
+            limit=3,
+        ),
+        Figure(name="list of 100,000", value=times["aish, list 100000"], unit="s", limit=1),
+        Figure(
+            name="eight writers in sum",
+            value=times["one writer"] / times["eight writers"],
+            unit="× one writer",
+            limit=0.7,
+            at_least=True,
+        ),
+    ]
 
 
 class Adding:

@@ -30,7 +30,8 @@ class Terminal:
     """A terminal with the shell in it."""
 
     def __init__(self, world: World, *arguments: str, columns: int = 80, **env: str) -> None:
-        environment = world.environment(TERM="xterm-256color")
+        environment = world.environment(TERM="xterm-256color", HOME=str(world.directory), SHELL="/bin/bash")
+        environment["AISH_SET_VIEW__PROMPT"] = "aish> "  # most stories are not about it
         del environment["NO_COLOR"]
         environment |= env
         child: Any = pexpect.spawn(

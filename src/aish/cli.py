@@ -19,7 +19,9 @@ from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError, BadUsage
 from aish.views.crash import file_report
 from aish.views.exits import BUG, INTERRUPTED, exit_code
+from aish.views.prompt import first_prompt
 from aish.views.screen import Bar, Screen
+from aish.views.themes import theme
 
 PROJECT_FILE = ".aish.toml"
 VERBS = {  # verb → module and function, loaded when it is used
@@ -28,8 +30,11 @@ VERBS = {  # verb → module and function, loaded when it is used
     "doctor": ("aish.views.doctor", "run"),
     "memory": ("aish.views.memory", "run"),
     "models": ("aish.views.models", "run"),
+    "policy": ("aish.views.policy", "run"),
     "redact": ("aish.views.redact", "run"),
+    "route": ("aish.views.route", "run"),
     "tokens": ("aish.views.books", "run_tokens"),
+    "trash": ("aish.views.trash", "run"),
 }
 
 
@@ -95,22 +100,37 @@ def _shell(options: argparse.Namespace) -> int:
     places, cwd = find_places(os.environ), _working_directory()
     loaded = load_settings(places, cwd, _given(options))
     view = loaded.settings.view
-    screen = Screen(view.color, show_reasoning=view.show_reasoning)
+    screen = Screen(view.color, show_reasoning=view.show_reasoning, styles=theme(view.theme, view.colors))
     rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _report(screen, loaded, places)
     if rich and not (options.continued or options.resume):  # the prompt is there before the editor is
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
-        model = loaded.settings.model
-        sys.stdout.write(screen.styled(view.prompt.replace("{model}", model), "prompt"))
+        sys.stdout.write(screen.styled(first_prompt(view.prompt, loaded.settings.model, cwd, screen.width), "prompt"))
         sys.stdout.flush()
     program = _build(loaded, places, cwd)
     session = _session(program, options)
-    repl = import_module("aish.views.repl")
-    editor = repl.make_editor(program, session, import_module("aish.views.line_editor").LineEditor if rich else None)
+    if rich and view.markdown:
+        screen.load_stream = lambda: _markdown(screen)
+    repl, comfort = import_module("aish.views.repl"), import_module("aish.views.comfort")
+    live = import_module("aish.views.live").Live(loaded.settings.commands.shell, cwd, screen)
+    line_editor = import_module("aish.views.line_editor") if rich else None
+    editor = comfort.make_editor(program, session, live, screen, line_editor)
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return int(repl.Repl(program, session, editor, screen).run())
+    keys = sys.stdin.fileno() if sys.stdin.isatty() else None
+
+    def tools(live: Any) -> Any:
+        return import_module("aish.views.toolbox").load(program, live, keys)
+
+    return int(repl.Repl(program, session, editor, screen, live, tools).run())
+
+
+def _markdown(screen: Screen) -> Any:
+    stream = import_module("aish.views.markdown").MarkdownStream
+    return stream(
+        sys.stdout.write, width=lambda: screen.size.columns, height=lambda: screen.size.lines, color=screen.colors
+    )
 
 
 def _program(options: argparse.Namespace) -> Any:

@@ -2,7 +2,9 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from aish.action.shell import UserShell
 from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import Confirm
@@ -20,8 +22,13 @@ class Shell:
     confirm: Confirm
     ask: Callable[[str], Awaitable[str]]  # a line of the user's; nothing when there is nobody
     edit: Callable[[str], Awaitable[str]]  # the text as the user changed it; nothing when it is to stay
+    live: UserShell | None = None  # the user's own shell, where there is a prompt
     width: int = 80
     leaving: bool = False
+
+    def enter(self, directory: str) -> None:
+        """The user has gone to another directory."""
+        self.session.cwd = self.program.cwd = Path(directory)
 
     @property
     def memory(self) -> Memory:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from aish import __version__
+from aish.action.sandbox import kind, why
 from aish.conversation.program import Program
 from aish.model.http import HttpTrouble
 from aish.model.tokenizer import fetch_json, find_window
@@ -54,7 +55,7 @@ async def examine(program: Program) -> list[Finding]:
     try:
         findings = [Finding("aish", "ok", f"version {__version__}"), *_configuration(program)]
         findings += [finding async for finding in _model(program)]
-        findings += [*_stores(program), *_permissions(program)]
+        findings += [*_stores(program), *_permissions(program), *_sandbox(program)]
         findings += [finding async for finding in _servers(program)]
         return findings
     finally:
@@ -176,6 +177,15 @@ def _permissions(program: Program) -> list[Finding]:
             Finding("permissions", "note", f"others can read your conversations; close them with: chmod 700 {names}")
         ]
     return [Finding("permissions", "ok", "only you can read your conversations")]
+
+
+def _sandbox(program: Program) -> list[Finding]:
+    """What keeps commands of the model from writing where they should not."""
+    wanted = program.settings.commands.sandbox
+    missing, found = why(wanted), kind(wanted)
+    if found == "none":
+        return [Finding("sandbox", "note", missing)]
+    return [Finding("sandbox", "ok", f"commands of the model run under {found}{f'; {missing}' if missing else ''}")]
 
 
 def _readable_by_others(path: Path) -> bool:

@@ -3,6 +3,8 @@
 import asyncio
 import sys
 from collections.abc import Callable, Coroutine
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
 from aish.commands.manual import COMMANDS
@@ -12,36 +14,60 @@ from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.upkeep import summarize_evicted, warm_up
-from aish.intake.completion import suggest
-from aish.intake.line import ColonCommand, Question, read_line
+from aish.intake.line import ColonCommand, read_line
 from aish.memory.suspicion import suspicious
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
 from aish.values.text import for_terminal
 from aish.views.crash import file_report
-from aish.views.editor import LONGEST_LINE, Editor, PlainEditor
+from aish.views.editor import LONGEST_LINE, Editor
 from aish.views.exits import BUG, OK, answer_code, exit_code
+from aish.views.gate import Gate, Person, Tools, hold
+from aish.views.keys import ask_key, ask_line, echo
+from aish.views.live import Live, show
+from aish.views.prompt import Facts, fill, git_branch
 from aish.views.screen import Screen
+
+_LEAVES = ("exit", "logout")
+_WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
+_NO_SUCH_COMMAND = 127
+_NO_FAULT = (0, 1, 130, 141, 148)  # nothing found, Ctrl-C, a closed pipe, Ctrl-Z: nothing to explain unasked
 
 
 class Repl:
     """One shell. Ctrl-C stops an answer or clears the line, Ctrl-D leaves."""
 
-    def __init__(self, program: Program, session: Session, editor: Editor, screen: Screen) -> None:
+    def __init__(
+        self,
+        program: Program,
+        session: Session,
+        editor: Editor,
+        screen: Screen,
+        live: Live,
+        load_tools: Callable[[Live], Tools],
+    ) -> None:
         self._program = program
         self._editor = editor
         self._screen = screen
-        self._shell = Shell(program=program, session=session, confirm=self._confirm, ask=self._line, edit=editor.edit)
-        self._upkeep: asyncio.Task[None] | None = None
+        self._live = live
         self._interactive = sys.stdin.isatty()
+        self._shell = Shell(
+            program=program, session=session, confirm=self._confirm, ask=self._line, edit=editor.edit, live=live.shell
+        )
+        person = Person(self._key, self._line, editor.edit)
+        self._gate = Gate(self._shell, screen, person, lambda: load_tools(live))
+        self._upkeep: asyncio.Task[None] | None = None
+        self._last = ""  # the last line that was run
+        self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
-        """The exit code: of the last question on a pipe, otherwise success."""
+        """The exit code: of the last line on a pipe, otherwise success."""
         code = OK
         with asyncio.Runner() as runner:
             try:
                 if self._interactive:
+                    self._live.begin()
                     runner.run(self._warm())
                 while not self._shell.leaving:
                     line = self._read(runner)
@@ -51,30 +77,51 @@ class Repl:
                         code = self._do(runner, line)
                 self._learn(runner)
             finally:
+                self._live.close()
                 runner.run(self._program.close())
         return OK if self._interactive else code
 
     def _read(self, runner: asyncio.Runner) -> str | None:
         while True:
+            terminal = self._live.shell.terminal
             try:
-                return self._editor.read(runner, prompt_text(self._shell.session, self._screen))
+                if terminal and self._interactive:
+                    runner.get_loop().add_reader(terminal.master, self._show_background)
+                return self._editor.read(runner, self._prompt())
             except KeyboardInterrupt:
                 if not self._interactive:
                     raise
                 print()
             except EOFError:
                 return None
+            finally:
+                if terminal and self._interactive:
+                    runner.get_loop().remove_reader(terminal.master)
+
+    def _show_background(self) -> None:
+        """What programs in the background print, above the line that is being typed."""
+        data = self._live.shell.idle_output()
+        if data:
+            self._editor.show_above(lambda: show(data))
+
+    def _prompt(self) -> str:
+        session, live = self._shell.session, self._live
+        size = session.last_size
+        facts = Facts(
+            model=session.model,
+            directory=live.shell.directory,
+            home=str(Path("~").expanduser()),
+            branch=git_branch(Path(live.shell.directory)),
+            tokens=size.total if size else 0,
+            status=live.shell.status,
+        )
+        return self._screen.styled(fill(session.settings.view.prompt, facts, self._screen.width), "prompt")
 
     def _do(self, runner: asyncio.Runner, line: str) -> int:
         """Act on one line. Whatever goes wrong is said, and the next line can be typed."""
         self._shell.width = self._screen.width
         try:
-            match read_line(line):
-                case ColonCommand(name, words):
-                    command, rest = COMMANDS.resolve(name, words)
-                    self._screen.say(runner.run(command.run(self._shell, rest)))
-                case Question(text):
-                    return runner.run(self._ask(text))
+            return runner.run(self._act(line))
         except AishError as error:
             self._screen.note(str(error), warning=True)
             return exit_code(error)
@@ -86,6 +133,60 @@ class Repl:
             self._screen.note(file_report(suspicious), warning=True)
             return BUG
         return OK
+
+    async def _act(self, line: str) -> int:
+        if line.strip() == "?" and self._failed[0]:
+            return await self._ask(_WHY.format(*self._failed))
+        if line.strip() == "quit":  # no shell has it, and everybody tries it
+            self._shell.leaving = True
+            return OK
+        match read_line(line):
+            case ColonCommand(name, words):
+                command, rest = COMMANDS.resolve(name, words)
+                self._screen.say(await command.run(self._shell, rest))
+                return OK
+            case None:
+                return OK
+        kind, text = await self._route(line)
+        if kind == "question":
+            return await self._ask(text)
+        return await self._run(text) if kind == "command" else OK
+
+    async def _route(self, line: str) -> tuple[str, str]:
+        """What a line is. On a pipe nobody sees what a guess leads to, so that a command needs its `!` there."""
+        if not self._interactive and not line.lstrip().startswith("!"):
+            return "question", line.strip().removeprefix("?").strip()
+        found = self._live.route(line)
+        if found.kind != "ask":
+            return found.kind, found.text
+        key = await ask_key(f"[aish] {for_terminal(found.reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
+        return {"a": "question", "r": "command"}.get(key, ""), found.text
+
+    async def _run(self, line: str) -> int:
+        """Run a line of the user's in the user's shell. `!!` is the line before, and shown, as shells do it."""
+        if "!!" in line and self._last:
+            line = line.replace("!!", self._last)
+            print(line)
+        self._last = line
+        outcome = await self._live.run(line, self._program.masks.text(line))
+        hold(self._shell, line, outcome)
+        self._editor.take_keys(outcome.unread)
+        self._failed = (line, outcome.status) if outcome.status else ("", 0)
+        if outcome.moved:
+            self._shell.enter(outcome.directory)
+        if outcome.died:
+            if line.split()[0] in _LEAVES:
+                self._shell.leaving = True
+            else:
+                self._screen.note("your shell has ended; the next command starts another one", warning=True)
+        elif outcome.status == _NO_SUCH_COMMAND:
+            near = self._live.words.near(line.split()[0])
+            meant = f"did you mean {' or '.join(near)}? " if near else ""
+            self._screen.note(f"{meant}? hands the line to the model")
+        elif outcome.status not in _NO_FAULT and self._interactive:
+            for notice in self._shell.session.say_once("why", "? asks why it failed"):
+                self._screen.note(notice.text)
+        return outcome.status
 
     def _learn(self, runner: asyncio.Runner) -> None:
         """At the end, let a model propose what is worth keeping, where the settings want it. Ctrl-C leaves at once."""
@@ -105,7 +206,12 @@ class Repl:
     async def _ask(self, text: str) -> int:
         if self._upkeep:
             self._upkeep.cancel()  # the user comes first; it is tried again after the next answer
-        done: TurnDone | None = await self._screen.show(take_turn(self._shell.session, text, self._confirm))
+        turn = take_turn(self._shell.session, text, self._confirm)
+        with echo(shown=False) if self._interactive else nullcontext():  # nobody types into an answer
+            done: TurnDone | None = await self._screen.show(turn)
+        self._failed = ("", 0)
+        if done and self._interactive:
+            await self._gate.offer(done.text)
         if self._shell.session.evicted:
             self._start(summarize_evicted(self._shell.session))
         return answer_code(done)
@@ -129,30 +235,22 @@ class Repl:
         self._screen.pause()
         sys.stderr.write(f"[aish] {for_terminal(question)} [y/N] ")
         sys.stderr.flush()
-        answer = await _typed_line()
+        answer = await ask_line("")
         return answer.strip().lower() in ("y", "yes")
+
+    async def _key(self, question: str, keys: str) -> str:
+        """One key; where nobody can press one, the last of them, which does nothing."""
+        return await ask_key(f"[aish] {question}", keys) if self._interactive else keys[-1]
 
     async def _line(self, question: str) -> str:
         """A line that answers a question of a command: typed, or the next one on the pipe; nothing at the end."""
+        if self._interactive:
+            return await ask_line(question)
         sys.stderr.write(for_terminal(question))
         sys.stderr.flush()
-        if self._interactive:
-            return await _typed_line()
         answer = sys.stdin.buffer.readline(LONGEST_LINE).decode("utf-8", "replace")
         sys.stderr.write(f"{for_terminal(answer.rstrip())}\n")
         return answer
-
-
-async def _typed_line() -> str:
-    """A line from the terminal; unlike `input` in a thread, the wait for it ends with Ctrl-C."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    loop.add_reader(sys.stdin.fileno(), ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(sys.stdin.fileno())
-    return sys.stdin.readline()
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:
@@ -161,26 +259,3 @@ async def _quietly(work: Coroutine[Any, Any, None]) -> None:
         await work
     except AishError:
         pass
-
-
-def prompt_text(session: Session, screen: Screen) -> str:
-    """The prompt as the settings want it."""
-    return screen.styled(session.settings.view.prompt.replace("{model}", session.model), "prompt")
-
-
-def make_editor(program: Program, session: Session, line_editor: Callable[..., Editor] | None) -> Editor:
-    """The editor for this terminal: the rich one where it was loaded, else the plain one."""
-    if line_editor is None:
-        return PlainEditor()
-
-    def suggestions(text: str) -> list[tuple[str, int, str]]:
-        words = {
-            "model": list(program.presets()),
-            "resume": [name for name in program.shelf.names().values() if name],
-            "cost": ["detail", "all"],
-            "export": ["md", "json"],
-        }
-        return suggest(text, COMMANDS, words)
-
-    history = program.places.typed_history if program.places.lasting and session.remembers else None
-    return line_editor(history, suggestions, program.masks.text, vi=program.settings.view.keys == "vi")

@@ -4,37 +4,48 @@ import asyncio
 import os
 import sys
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from itertools import islice
+from typing import Protocol
 
 from aish.values.events import Notice, ReasoningPiece, TextPiece, TurnDone, TurnEvent
 from aish.values.replies import Reply
 from aish.values.text import for_terminal
 from aish.views.table import lay_out
-
-_CODES = {"dim": "2", "warning": "33", "prompt": "1;36", "error": "31", "fact": "36", "pref": "32", "context": "35"}
+from aish.views.themes import Theme, codes, theme
 
 
 class Screen:
     """Writes for people. Text of models is neutralised here, on its way out, and nowhere else."""
 
-    def __init__(self, color: str = "auto", *, show_reasoning: bool = False) -> None:
+    def __init__(self, color: str = "auto", *, show_reasoning: bool = False, styles: Theme | None = None) -> None:
         self._color = color
+        self._styles = styles or theme()
         self._show_reasoning = show_reasoning
         self._spinner: Spinner | None = None
+        self.load_stream: Callable[[], Stream] | None = None  # what lays out answers; unset: they are shown as they are
 
     @property
     def width(self) -> int:
+        return self.size.columns
+
+    @property
+    def size(self) -> os.terminal_size:
         try:
-            return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+            size = os.get_terminal_size(sys.stdout.fileno())
         except (OSError, ValueError):
-            return 80
+            size = os.terminal_size((0, 0))
+        return os.terminal_size((size.columns or 80, size.lines or 24))
+
+    @property
+    def colors(self) -> bool:
+        """Whether there are colours here."""
+        return self._color == "always" or (self._color == "auto" and colorful())
 
     def styled(self, text: str, style: str) -> str:
-        if style not in _CODES or self._color == "never" or (self._color == "auto" and not colorful()):
-            return text
-        return f"\x1b[{_CODES[style]}m{text}\x1b[0m"
+        numbers = codes(self._styles.get(style, "")) if self.colors else ""
+        return f"\x1b[{numbers}m{text}\x1b[0m" if numbers else text
 
     def say(self, result: str | Reply) -> None:
         """A result, on standard output."""
@@ -54,12 +65,19 @@ class Screen:
         """A line beside the result, on standard error."""
         print(self.styled(f"[aish] {for_terminal(text)}", "warning" if warning else "dim"), file=sys.stderr, flush=True)
 
+    def command(self, text: str, effect: str) -> None:
+        """A command that is about to be run or asked for, on a line of its own."""
+        style = {"read": "dim", "destroy": "error"}.get(effect, "warning")
+        print(f"{self.styled('▸ ' + text, style)}", file=sys.stderr, flush=True)
+
     async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
         """Show a turn as it happens, and return how it ended."""
         self._spinner = spinner = (
             Spinner() if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else None
         )
-        line_open, done = False, None
+        loading = asyncio.create_task(asyncio.to_thread(self.load_stream)) if self.load_stream else None
+        stream: Stream = AsItIs()
+        done = None
         try:
             async with aclosing(events):
                 async for event in events:
@@ -67,21 +85,23 @@ class Screen:
                         spinner.stop()
                     match event:
                         case TextPiece(text):
-                            sys.stdout.write(for_terminal(text))
+                            if loading:
+                                stream, loading = await loading, None
+                            stream.feed(text)
                             sys.stdout.flush()
-                            line_open = not text.endswith("\n")
                         case ReasoningPiece(text) if self._show_reasoning:
                             sys.stderr.write(self.styled(for_terminal(text), "dim"))
                             sys.stderr.flush()
                         case Notice(text, warning):
-                            line_open = self._close(line_open)
+                            stream.pause()
                             self.note(text, warning=warning)
                         case TurnDone():
                             done = event
         finally:
             if spinner:
                 spinner.stop()
-            self._close(line_open)
+            stream.finish()
+            sys.stdout.flush()
         if done and done.trouble:
             self.note(done.trouble.reason, warning=True)
         return done
@@ -91,10 +111,33 @@ class Screen:
         if self._spinner:
             self._spinner.stop()
 
-    def _close(self, line_open: bool) -> bool:
-        if line_open:
+
+class Stream(Protocol):
+    """Contract: shows the pieces of one answer. `pause` ends the line for somebody else, `finish` for good."""
+
+    def feed(self, text: str) -> None: ...
+
+    def pause(self) -> None: ...
+
+    def finish(self) -> None: ...
+
+
+class AsItIs:
+    """An answer as the model wrote it, for pipes and plain terminals."""
+
+    def __init__(self) -> None:
+        self._open = False
+
+    def feed(self, text: str) -> None:
+        sys.stdout.write(for_terminal(text))
+        self._open = not text.endswith("\n")
+
+    def pause(self) -> None:
+        if self._open:
             print(flush=True)
-        return False
+        self._open = False
+
+    finish = pause
 
 
 class Spinner:

@@ -1,0 +1,89 @@
+"""What a command printed, for the model and the journal: the head and the tail of it as plain text.
+
+Pure: bytes in, text out.
+"""
+
+import re
+from collections import deque
+
+KEPT = 1 << 16  # bytes of the head, and as many of the tail
+_ESCAPES = (
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
+    r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # titles, links, images
+    r"|\x1b[ -/]*[0-~]"  # character sets, resets
+)
+_FULL_SCREEN = r"(?s)\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|$)"
+_BINARY_SHARE = 0.1
+
+
+class Capture:
+    """Keeps the head and the tail of an endless stream, and knows how much there was."""
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._head = bytearray()
+        self._tail: deque[bytes] = deque()
+        self._tail_size = 0
+        self.size = 0
+
+    def feed(self, data: bytes) -> None:
+        self.size += len(data)
+        room = self._kept - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if data:
+            self._tail.append(data)
+            self._tail_size += len(data)
+            while self._tail_size - len(self._tail[0]) >= self._kept:
+                self._tail_size -= len(self._tail.popleft())
+
+    def text(self, most: int) -> str:
+        """What was printed in at most about `most` characters, saying what was cut."""
+        whole, tail = bytes(self._head), b"".join(self._tail)[-self._kept :]
+        left_out = self.size - len(whole) - len(tail)
+        if looks_binary(whole):
+            return f"[binary output, {self.size:,} bytes]"
+        if left_out <= 0:
+            return _shorten(plain(whole + tail), most)
+        head, end = plain(whole), plain(tail)
+        head, end = head[: most // 3], end[-(most - most // 3) :]
+        cut = self.size - len(head.encode()) - len(end.encode())
+        return f"{head}\n[… {cut:,} bytes left out …]\n{end}"
+
+
+def plain(data: bytes) -> str:
+    """The text that a terminal would show in the end, as far as lines go: no escapes, nothing that was overwritten."""
+    text = re.sub(_FULL_SCREEN, "", data.decode("utf-8", "replace"))
+    text = re.sub(_ESCAPES, "", text).replace("\r\n", "\n")
+    if "\r" in text or "\b" in text:
+        text = "\n".join(map(_overwritten, text.split("\n")))
+    return re.sub(r"[\x00-\x08\x0b-\x1f\x7f]", "", text).strip("\n")
+
+
+def looks_binary(data: bytes) -> bool:
+    sample = data[:4096]
+    odd = sum(byte < 7 or 13 < byte < 27 or 27 < byte < 32 for byte in sample)
+    return b"\0" in sample or odd > _BINARY_SHARE * len(sample)
+
+
+def _overwritten(line: str) -> str:
+    """A line as it looks after carriage returns and backspaces: a progress bar leaves its last state."""
+    cells: list[str] = []
+    place = 0
+    for part in re.split(r"([\r\b])", line):
+        if part == "\r":
+            place = 0
+        elif part == "\b":
+            place = max(0, place - 1)
+        else:
+            cells[place : place + len(part)] = part
+            place += len(part)
+    return "".join(cells).rstrip()
+
+
+def _shorten(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    head, tail = text[: most // 3], text[-(most - most // 3) :]
+    return f"{head}\n[… {len(text) - len(head) - len(tail):,} characters left out …]\n{tail}"

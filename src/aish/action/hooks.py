@@ -1,0 +1,198 @@
+"""The words in which the user's shell and we talk: what it loads at its start, and how a line is handed to it.
+
+The shell reads our words from a pipe, so that nothing typed for a program can be taken for a command, and gives every
+command the terminal. The user's line itself lies in a file: Ctrl-C makes a shell throw away what it has read of a line
+and go on with the rest, and no rest of our own words does any harm. Marks in the output say when a command begins, and
+when it has ended, with its status and directory. Pure: text in, text and bytes out.
+"""
+
+import re
+from typing import NamedTuple
+
+_BASH = r"""
+bind() { :; }
+for __aish_file in /etc/bash.bashrc ~/.bashrc; do
+    [ -r "$__aish_file" ] && . "$__aish_file"
+done <'@TTY@'
+unset -f bind; unset __aish_file
+set +o history
+shopt -s expand_aliases
+[ -n "$HISTFILE" ] && history -r
+__aish_status() { return "$1"; }
+__aish_get() {
+    local __aish_text
+    { IFS= read -r -d '' __aish_text; IFS= read -r -d '' __aish_line; } <'@LINE@'
+    [ -n "$__aish_text" ] && __aish_keep "$__aish_text"
+    printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
+    [ -z "$__aish_traced" ] || set -x
+    return "$2"
+}
+__aish_keep() {
+    case $HISTCONTROL in *ignorespace*|*ignoreboth*) [ "${1# }" != "$1" ] && return ;; esac
+    history -s -- "$1"
+    [ -n "$HISTFILE" ] && history -a
+}
+__aish_tidy() {
+    local __aish_was=$?
+    PS1= PS2= __aish_line=
+    case $- in *x*) __aish_traced=1; set +x ;; *) __aish_traced= ;; esac
+    return "$__aish_was"
+}
+__aish_end() {
+    local __aish_was=$? __aish_one
+    __aish_take_hooks
+    for __aish_one in "${__aish_hooks[@]}"; do
+        __aish_status "$__aish_was"
+        eval "$__aish_one"
+    done </dev/null >'@TTY@' 2>&1
+    PS1= PS2=
+    local LC_ALL=C
+    printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
+    return "$__aish_was"
+}
+__aish_words() { { alias -p; echo; echo --; compgen -A function; } >"$1"; }
+__aish_take_hooks() {
+    if [ "${#PROMPT_COMMAND[@]}" -gt 0 ]; then __aish_hooks=("${PROMPT_COMMAND[@]}"); unset PROMPT_COMMAND; fi
+}
+__aish_take_hooks
+PS1= PS2=
+readonly -f __aish_take_hooks __aish_status __aish_get __aish_keep __aish_tidy __aish_end __aish_words
+"""
+_ZSH = r"""
+for __aish_file in /etc/zsh/zshrc "${__aish_home:-$HOME}/.zshrc"; do
+    [ -r "$__aish_file" ] && . "$__aish_file"
+done <'@TTY@'
+unset __aish_file
+unsetopt zle prompt_cr prompt_sp
+setopt aliases monitor interactive_comments
+__aish_status() { return "$1"; }
+__aish_get() {
+    local __aish_text
+    { IFS= read -r -d '' __aish_text; IFS= read -r -d '' __aish_line; } <'@LINE@'
+    [ -n "$__aish_text" ] && __aish_keep "$__aish_text"
+    printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
+    return "$2"
+}
+__aish_keep() { print -s -- "$1"; fc -AI; }
+__aish_tidy() { local __aish_was=$?; PS1= PS2= RPS1= __aish_line=; return "$__aish_was"; }
+__aish_end() {
+    local __aish_was=$? __aish_one
+    for __aish_one in $precmd_functions; do __aish_status "$__aish_was"; $__aish_one; done </dev/null >'@TTY@' 2>&1
+    PS1= PS2= RPS1=
+    local LC_ALL=C
+    printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
+    return "$__aish_was"
+}
+__aish_words() { { alias; echo; echo --; print -l -- ${(k)functions}; } >"$1"; }
+PS1= PS2= RPS1=
+"""
+_USERS_FILES = r"(?s)for __aish_file in .*?\ndone <\S+\n"
+_DEFINES = r"alias|function|\(\s*\)|\bsource\b|(^|[;&|(\s])\.\s|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b"
+
+
+class Begin(NamedTuple):
+    """The mark before a command runs."""
+
+    number: int
+
+
+class End(NamedTuple):
+    """How a command ended, by the mark in the output."""
+
+    number: int
+    status: int
+    directory: str
+
+
+Mark = Begin | End
+
+
+def start_file(kind: str, *, token: str, tty: str, line: str, users_files: bool = True) -> str:
+    """What the shell loads at its start: the user's own files, and our hooks after them."""
+    text = _ZSH if kind == "zsh" else _BASH
+    text = text if users_files else re.sub(_USERS_FILES, "", text)
+    return text.replace("@TOKEN@", token).replace("@TTY@", tty).replace("@LINE@", line)
+
+
+def line_file(line: str, remembered: str) -> bytes:
+    """What the shell is to run, and what its history gets; nothing where it must not know of it."""
+    return b"%s\0%s\0" % (_bytes(remembered), _bytes(line))
+
+
+def run_line(number: int, *, tty: str, status: int) -> str:
+    """The words that make the shell run the line in the file as if it had been typed, with `$?` as it was.
+
+    The end is said on a line of its own, because Ctrl-C takes the rest of the first away, and twice, because Ctrl-C
+    again may take that.
+    """
+    get, tidy = f"{{ __aish_get {number} {status}; }} 2>/dev/null", "{ __aish_tidy; } 2>/dev/null"
+    return f'{get}; eval -- "$__aish_line" <{tty}; {tidy}\n{say_end(number)}{say_end(number)}'
+
+
+def say_end(number: int, before: str = "") -> str:
+    """The words that make the shell do something of ours, and say when it is done."""
+    return f"{{ {before}{'; ' if before else ''}__aish_end {number}; }} 2>/dev/null\n"
+
+
+def quoted(text: str) -> str:
+    """One word of printable ASCII that the shell reads as this text."""
+    escaped = re.sub(rb"[^ !-&(-\[\]-~]", lambda match: b"\\x%02x" % match[0][0], _bytes(text))
+    return f"$'{escaped.decode('ascii')}'"
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape").replace(b"\0", b"")
+
+
+def may_define(line: str) -> bool:
+    """Could this line have given the shell new names?"""
+    return re.search(_DEFINES, line[:100_000]) is not None
+
+
+class Marks:
+    """Finds our marks in the output of the shell, however it is cut into pieces."""
+
+    def __init__(self, token: str) -> None:
+        self._start = f"\x1b]6973;{token};".encode()
+        self._rest = b""
+
+    def read(self, data: bytes) -> list[bytes | Mark]:
+        """The output, with the marks in their places."""
+        data, self._rest = self._rest + data, b""
+        found: list[bytes | Mark] = []
+        while True:
+            before, start, after = data.partition(self._start)
+            if not start:
+                place = len(data) - _held_back(data, self._start)
+                data, self._rest = data[:place], data[place:]
+                return [*found, data] if data else found
+            found += [before] if before else []
+            mark, size = _read_mark(after)
+            if mark is None:  # not whole yet
+                self._rest = start + after
+                return found
+            found.append(mark)
+            data = after[size:]
+
+
+def _held_back(data: bytes, mark: bytes) -> int:
+    """How many bytes at the end could be the beginning of a mark."""
+    place = data.rfind(b"\x1b", max(0, len(data) - len(mark)))
+    return len(data) - place if place >= 0 and mark.startswith(data[place:]) else 0
+
+
+def _read_mark(data: bytes) -> tuple[Mark | None, int]:
+    """The mark after its start, and how long it is."""
+    if begin := re.match(rb"C;(\d+)\x07", data):
+        return Begin(int(begin[1])), begin.end()
+    match = re.match(rb"D;(\d+);(\d+);(\d+);", data)
+    if match is None:
+        return None, 0
+    start, size = match.end(), int(match[3])
+    end = start + size
+    while data[start:end].count(b"\r\n") > end - start - size:  # the terminal makes two of a newline
+        end = start + size + data[start:end].count(b"\r\n")
+    if end >= len(data):
+        return None, 0
+    name = data[start:end].replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape")
+    return End(int(match[1]), int(match[2]), name), end + 1

@@ -1,0 +1,205 @@
+"""The user's own shell, running all the time: it keeps directory, environment, aliases, functions, jobs and history."""
+
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+from aish.action.capture import Capture
+from aish.action.hooks import Begin, End, Marks, line_file, may_define, quoted, run_line, say_end, start_file
+from aish.action.showing import Showing
+from aish.action.terminal import Terminal, raw
+from aish.values.errors import StoreTrouble
+from aish.values.outcomes import Outcome
+
+MOST = 8000  # characters of output that are kept
+_READY_SECONDS = 30.0
+Show = Callable[[bytes], object]
+
+
+class Names(NamedTuple):
+    """What the shell knows by name besides programs."""
+
+    aliases: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()
+
+
+class UserShell:
+    """One shell in one pseudo-terminal.
+
+    1. A line runs in it as if it had been typed at its own prompt; nothing else is ever run in it.
+    2. What the user types while a line runs goes to the program and is never recorded.
+    3. If it dies, the next line starts another one.
+    """
+
+    def __init__(self, program: str, *, env: Mapping[str, str], directory: Path) -> None:
+        self._program = program
+        self._env = env
+        self.directory = str(directory)
+        self.status = 0
+        self.names = Names()
+        self.greeting = ""  # what its start-up files printed, or why it runs without them
+        self._terminal: Terminal | None = None
+        self._input = -1
+        self._marks = Marks("")
+        self._number = 0  # of the last thing it was asked to do
+        self._files: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def terminal(self) -> Terminal | None:
+        return self._terminal
+
+    @property
+    def started(self) -> bool:
+        return self._terminal is not None and self._terminal.alive
+
+    def start(self) -> None:
+        """Start the shell and wait until it is ready. Raises `StoreTrouble`."""
+        if not self._start(users_files=True):
+            if not self._start(users_files=False):
+                raise StoreTrouble(f"{self._program} cannot be used as your shell: it ends as soon as it is started")
+            self.greeting = f"{self._program} runs without your start-up files, because they end it or do not end"
+        self._look_around()
+
+    def _start(self, *, users_files: bool) -> bool:
+        self.close()
+        self._files = tempfile.TemporaryDirectory(prefix="aish-", ignore_cleanup_errors=True)
+        self._terminal, token = Terminal(), secrets.token_hex(12)
+        self._marks = Marks(token)
+        zsh, home = Path(self._program).name == "zsh", Path(self._files.name)
+        start = home / (".zshrc" if zsh else "bashrc")
+        text = start_file(
+            "zsh" if zsh else "bash",
+            token=token,
+            tty=self._terminal.name,
+            line=str(home / "line"),
+            users_files=users_files,
+        )
+        start.write_text(text, encoding="utf-8")
+        command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
+        more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
+        there = self.directory if Path(self.directory).is_dir() else "/"
+        reading, self._input = os.pipe()
+        try:
+            self._terminal.start(command, env={**self._env, **more}, cwd=there, stdin=reading)
+        finally:
+            os.close(reading)
+        greeting = Capture()
+        self._number = 1
+        self._write(say_end(self._number))
+        end = self._until_end(greeting.feed, seconds=_READY_SECONDS)
+        self.greeting = greeting.text(MOST)
+        return end is not None
+
+    def run(self, line: str, show: Show, *, keys: int | None = None, remembered: str = "") -> Outcome:
+        """Run a line, show what it prints, and say how it ended. `keys` is the terminal at which the user types.
+
+        Raises `StoreTrouble`. Runs in a thread of its own, so that the rest of aish goes on.
+        """
+        if not self.started:
+            self.start()
+        assert self._terminal and self._files
+        capture = Capture()
+        showing = Showing(show, capture)
+        self._terminal.resize()
+        (Path(self._files.name) / "line").write_bytes(line_file(line, remembered))
+        self._number += 1
+        self._write(run_line(self._number, tty=self._terminal.name, status=self.status))
+        with raw(keys) if keys is not None else nullcontext():
+            end = self._until_end(showing.take, keys=keys)
+            showing.tidy()
+        if end is None:
+            code = self._terminal.wait()
+            self.close()
+            return Outcome(code, capture.text(MOST), self.directory, died=True)
+        moved, self.status, self.directory = end.directory != self.directory, end.status, end.directory
+        unread = self._terminal.unread()
+        self._terminal.mend()
+        if may_define(line):
+            self._look_around()
+        return Outcome(end.status, capture.text(MOST), end.directory, moved=moved, unread=unread)
+
+    def idle_output(self) -> bytes:
+        """What programs in the background have printed since."""
+        data = self._terminal.read_some() if self._terminal else b""
+        return b"".join(part for part in self._marks.read(data) if isinstance(part, bytes)) if data else b""
+
+    def environment(self) -> dict[str, str]:
+        """What the shell would give a program as its environment. Raises `StoreTrouble`."""
+        if not self.started:
+            self.start()
+        data = self._ask("command env -0 >{}", "environment")
+        pairs = (entry.partition("=") for entry in os.fsdecode(data).split("\0") if "=" in entry)
+        found = {name: value for name, _, value in pairs if not name.startswith("BASH_FUNC_")}
+        return found or dict(self._env)
+
+    def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
+        """Make a directory and an environment the user's own."""
+        parts = [f"export {name}={quoted(value)}" for name, value in changed.items() if name.isidentifier()]
+        parts += [f"unset {name}" for name in gone if name.isidentifier()]
+        parts += [f"cd -- {quoted(directory)}"] if directory != self.directory else []
+        self.run("; ".join(parts), lambda data: None)
+
+    def close(self) -> None:
+        """End the shell and what runs in it."""
+        if self._input >= 0:
+            os.close(self._input)
+            self._input = -1
+        if self._terminal:
+            self._terminal.close()
+            self._terminal = None
+        if self._files:
+            self._files.cleanup()
+            self._files = None
+
+    def _look_around(self) -> None:
+        """Learn the names that the shell knows now."""
+        aliases, _, functions = self._ask("__aish_words {}", "words").decode("utf-8", "replace").partition("\n--\n")
+        known = (line.removeprefix("alias ").partition("=")[0] for line in aliases.split("\n") if "=" in line)
+        self.names = Names(frozenset(known), frozenset(n for n in functions.split() if not n.startswith("__aish_")))
+
+    def _ask(self, command: str, name: str) -> bytes:
+        """What the shell writes into a file for us."""
+        assert self._files
+        path = Path(self._files.name) / name
+        self._number += 1
+        self._write(say_end(self._number, command.format(quoted(str(path)))))
+        try:
+            return path.read_bytes() if self._until_end(lambda data: None, seconds=_READY_SECONDS) else b""
+        except OSError:
+            return b""
+
+    def _write(self, text: str) -> None:
+        data = text.encode()
+        try:
+            while data:
+                data = data[os.write(self._input, data) :]
+        except OSError:
+            pass  # it has died, which is noticed by who waits for its answer
+
+    def _until_end(self, take: Show, *, keys: int | None = None, seconds: float | None = None) -> End | None:
+        """Pass output on until the shell says that it is done; None if it died or took too long."""
+        terminal, number = self._terminal, self._number
+        assert terminal
+        ends: list[End] = []
+        begun: list[Begin] = []
+
+        def read(data: bytes) -> bool:
+            for part in self._marks.read(data):
+                if isinstance(part, bytes):
+                    take(part)
+                elif part.number == number:
+                    ends.append(part) if isinstance(part, End) else begun.append(part)
+            return bool(ends)
+
+        def running(interrupted: bool) -> bool:
+            """Keys wait for the command. If Ctrl-C has taken the end away, the shell is asked to say it again."""
+            if interrupted and terminal.process and terminal.foreground == terminal.process.pid:
+                self._write(f"\n{say_end(number)}")
+            return bool(begun)
+
+        terminal.relay(read, keys, seconds, ready=running)
+        return ends[0] if ends else None

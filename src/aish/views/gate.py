@@ -1,0 +1,181 @@
+"""The gate: each command that an answer proposes is judged, shown as it is, and run only as far as the user wants.
+
+Safe ones run at once; what changes something asks for a key; what destroys, or cannot be understood, for a word.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aish.action.proposals import proposed
+from aish.action.scratch import Scratched
+from aish.commands.shell import Shell
+from aish.conversation.aside import ask_aside
+from aish.places import find_project
+from aish.values.errors import AishError
+from aish.values.events import ChatRequest
+from aish.values.outcomes import Outcome
+from aish.values.text import exactly, for_terminal
+from aish.values.verdicts import Verdict
+from aish.views.live import ctrl_c
+from aish.views.screen import Screen
+
+WORD = "run"  # what is typed for a command that cannot be taken back
+_EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
+_DENIED = ("Permission denied", "Operation not permitted", "Read-only file system")
+_KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "u": "outside", "k": "keep", "s": "skip"}
+
+
+class Tools(NamedTuple):
+    """What the gate works with; loaded when a command is proposed first."""
+
+    judge: Callable[[str], Verdict]
+    survey: Callable[[tuple[str, ...], Path], str]
+    as_trash: Callable[[str], str | None]
+    allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
+    run: Callable[..., Scratched]
+    sandbox: str  # what fences commands in; empty if nothing does
+    trouble: str = ""  # why it is not fenced in, or not wholly
+
+
+class Person(NamedTuple):
+    """The user, as far as the gate needs one."""
+
+    key: Callable[[str, str], Awaitable[str]]
+    line: Callable[[str], Awaitable[str]]
+    edit: Callable[[str], Awaitable[str]]
+
+
+class Gate:
+    """Asks before it runs."""
+
+    def __init__(self, shell: Shell, screen: Screen, person: Person, load: Callable[[], Tools]) -> None:
+        self._shell, self._screen, self._person = shell, screen, person
+        self._load = load
+        self._tools: Tools | None = None
+
+    @property
+    def tools(self) -> Tools:
+        if self._tools is None:
+            self._tools = self._load()
+            if self._tools.trouble:
+                self._screen.note(self._tools.trouble, warning=True)
+        return self._tools
+
+    async def offer(self, answer: str) -> None:
+        """Offer each command of an answer, one after the other."""
+        for command in proposed(answer):
+            while command:
+                command = await self._decide(command)
+
+    async def _decide(self, command: str) -> str:
+        """Do with one command what the user wants; another text of it is judged anew."""
+        verdict = self.tools.judge(command)
+        self._show(command, verdict)
+        if verdict.verdict == "refuse":
+            return ""
+        if verdict.verdict == "run" and self._shell.program.settings.commands.ask != "always":
+            await self._run(command)
+            return ""
+        while True:
+            match _KEYS[await self._choose(command, verdict)]:
+                case "run":
+                    await self._run(command)
+                case "edit":
+                    changed = await self._person.edit(command)
+                    if changed.strip() and changed != command:
+                        return changed
+                    continue
+                case "trash":  # the bin lies outside the fence
+                    await self._run(self.tools.as_trash(command) or "", fenced=False)
+                case "always":
+                    if not await self._allow(verdict):
+                        continue
+                    await self._run(command)
+                case "explain":
+                    await self._explain(command)
+                    continue
+                case _:
+                    self._screen.note("skipped")
+            return ""
+
+    def _show(self, command: str, verdict: Verdict) -> None:
+        self._screen.command(exactly(command), verdict.effect)
+        if verdict.verdict != "run":
+            self._screen.note(f"{verdict.effect}: {verdict.reason}", warning=True)
+        if verdict.targets:
+            hit = self.tools.survey(verdict.targets, self._directory)
+            self._screen.note(f"there: {hit}", warning=True)
+
+    async def _choose(self, command: str, verdict: Verdict) -> str:
+        """The key for what is to be done. A command that destroys needs the word, so that no key can slip."""
+        trash = {"t": "[t]rash instead"} if verdict.effect == "destroy" and self.tools.as_trash(command) else {}
+        if verdict.effect in ("destroy", "unknown"):
+            others = ", ".join(["edit", "explain", *(["trash"] if trash else [])])
+            typed = (await self._person.line(f"type {WORD} to run it; {others}; anything else skips it: ")).strip()
+            words = {WORD: "r", "edit": "e", "explain": "x"} | ({"trash": "t"} if trash else {})
+            return words.get(typed.lower(), "s")
+        offered = {"r": "[r]un", "e": "[e]dit", "x": "e[x]plain"}
+        offered |= {"a": "[a]lways"} if verdict.prefixes else {}
+        offered["s"] = "[s]kip"
+        return await self._person.key(f"{'  '.join(offered.values())} ", "".join(offered))
+
+    async def _allow(self, verdict: Verdict) -> bool:
+        words = exactly(", ".join(" ".join(prefix) for prefix in verdict.prefixes))
+        where = await self._person.key(f"always run “{words} …” in this [p]roject, [e]verywhere, or [n]ot ", "pen")
+        if where != "n":
+            self.tools.allow(verdict.prefixes, find_project(self._directory) if where == "p" else None)
+            self._screen.note("allowed; allowed.jsonl in the data directory has the list")
+        return where != "n"
+
+    async def _explain(self, command: str) -> None:
+        session = self._shell.session
+        messages = ({"role": "user", "content": _EXPLAIN.format(command)},)
+        try:
+            backend = session.backend
+            aside = await ask_aside(session, backend, ChatRequest(messages=messages, max_tokens=300), "main")
+        except AishError as error:
+            self._screen.note(str(error), warning=True)
+            return
+        said = aside.text.strip() or aside.trouble if aside else "that could cost more than the cap"
+        self._screen.say(for_terminal(said))
+
+    async def _run(self, command: str, *, fenced: bool = True) -> None:
+        done = await self._scratch(command, fenced=fenced)
+        hold(self._shell, command, done.outcome)
+        denied = done.outcome.status and any(words in done.outcome.output for words in _DENIED)
+        if fenced and denied and self.tools.sandbox:
+            again = await self._person.key("the sandbox may have stopped it: run it [u]nfenced, or [s]kip ", "us")
+            if again == "u":
+                await self._run(command, fenced=False)
+                return
+        if done.outcome.status:
+            self._screen.note(f"exit status {done.outcome.status}; ? asks why")
+        if done.keeps_something:
+            await self._keep(done)
+
+    async def _scratch(self, command: str, *, fenced: bool) -> Scratched:
+        self._screen.pause()
+        with ctrl_c(lambda: None):
+            return await asyncio.to_thread(self.tools.run, command, fenced=fenced)
+
+    async def _keep(self, done: Scratched) -> None:
+        moved = [f"the directory is {done.outcome.directory}"] if done.outcome.moved else []
+        named = [f"{name} is set" for name in done.changed] + [f"{name} is gone" for name in done.gone]
+        self._screen.note(f"in there {', '.join(moved + named)}; your own shell is as it was")
+        if await self._person.key("[k]eep that for your shell, or [s]kip ", "ks") == "k":
+            live: Any = self._shell.live
+            await asyncio.to_thread(live.adopt, done.outcome.directory, done.changed, done.gone)
+            self._shell.enter(live.directory)
+
+    @property
+    def _directory(self) -> Path:
+        return Path(self._shell.session.cwd)
+
+
+def hold(shell: Shell, command: str, outcome: Outcome) -> None:
+    """Keep what a command printed for the next question, without its secrets."""
+    ended = f"\n[exit status {outcome.status}]" if outcome.status else ""
+    text = f"$ {command}\n{outcome.output}{ended}"
+    shell.session.history.hold(shell.program.masks.text(text))

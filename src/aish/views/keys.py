@@ -1,0 +1,64 @@
+"""One key or one line from the person at the terminal, while the program goes on."""
+
+import asyncio
+import os
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from aish.values.text import for_terminal
+
+
+async def ask_line(question: str) -> str:
+    """A line that was typed; unlike `input` in a thread, the wait for it ends with Ctrl-C."""
+    sys.stderr.write(for_terminal(question))
+    sys.stderr.flush()
+    with echo(shown=True):
+        await _something_typed()
+        return sys.stdin.readline()
+
+
+async def ask_key(question: str, keys: str) -> str:
+    """One of these keys; Enter, Escape and Ctrl-D are the last of them, and others are not taken."""
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    fd = sys.stdin.fileno()
+    before = termios.tcgetattr(fd)
+    try:
+        tty.setcbreak(fd, termios.TCSADRAIN)
+        while True:
+            await _something_typed()
+            typed = os.read(fd, 1).decode("ascii", "replace").lower()
+            if typed in keys or typed in ("\n", "\r", "\x1b", "\x04", ""):
+                chosen = typed if typed and typed in keys else keys[-1]
+                sys.stderr.write(f"{chosen}\n")
+                return chosen
+    finally:
+        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+        sys.stderr.flush()
+
+
+@contextmanager
+def echo(*, shown: bool) -> Iterator[None]:
+    """Let what is typed show or not. What is not shown waits for the next prompt all the same."""
+    fd = sys.stdin.fileno()
+    before = termios.tcgetattr(fd)
+    wanted = list(before)
+    wanted[3] = before[3] | termios.ECHO if shown else before[3] & ~termios.ECHO
+    try:
+        termios.tcsetattr(fd, termios.TCSANOW, wanted)
+        yield
+    finally:
+        termios.tcsetattr(fd, termios.TCSANOW, before)
+
+
+async def _something_typed() -> None:
+    loop = asyncio.get_running_loop()
+    ready = asyncio.Event()
+    loop.add_reader(sys.stdin.fileno(), ready.set)
+    try:
+        await ready.wait()
+    finally:
+        loop.remove_reader(sys.stdin.fileno())

@@ -1,0 +1,130 @@
+"""The user's shell at the prompt: started while the first line is typed, asked about words, given lines to run."""
+
+import asyncio
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aish.action.lookup import ShellWords
+from aish.action.shell import UserShell
+from aish.intake.line import read_line
+from aish.intake.routing import Route, route
+from aish.values.errors import AishError
+from aish.values.outcomes import Outcome
+from aish.views.route import WIDESPREAD_ALIASES
+from aish.views.screen import Screen
+
+_SHELLS = ("bash", "zsh")
+
+
+class Live:
+    """One shell for all lines of a conversation. Its start costs nobody any time but who runs the first command."""
+
+    def __init__(self, wanted: str, directory: Path, screen: Screen) -> None:
+        self.shell = UserShell(choose_shell(wanted), env=os.environ, directory=directory)
+        path = os.environ.get("PATH", os.defpath)
+        self.words = ShellWords(path, str(directory), aliases=WIDESPREAD_ALIASES)
+        self._screen = screen
+        self._starting: threading.Thread | None = None
+        self._trouble: AishError | None = None
+
+    def begin(self) -> None:
+        """Start the shell in the background."""
+        self._starting = threading.Thread(target=self._start, daemon=True)
+        self._starting.start()
+
+    def _start(self) -> None:
+        try:
+            self.shell.start()
+            self._learn()
+        except AishError as error:
+            self._trouble = error
+
+    def _ready(self) -> None:
+        """Wait until it has started; what its start-up files printed is shown once. Raises what went wrong."""
+        if self._starting:
+            self._starting.join()
+            self._starting = None
+        if self._trouble:
+            trouble, self._trouble = self._trouble, None
+            raise trouble
+        if self.shell.greeting:
+            self._screen.note(self.shell.greeting)
+            self.shell.greeting = ""
+
+    def route(self, line: str) -> Route:
+        """What a line is. Nothing is run to find out."""
+        return route(line, self.words)
+
+    def kind(self, line: str) -> tuple[str, str]:
+        """The same for the editor, which knows colon commands too."""
+        if line.lstrip().startswith(":") and read_line(line):
+            return "colon", ""
+        found = self.route(line)
+        return found.kind, found.reason
+
+    async def run(self, line: str, remembered: str) -> Outcome:
+        """Run a line of the user's in the terminal. Raises `StoreTrouble`."""
+        await asyncio.to_thread(self._ready)
+        loop, keys = asyncio.get_running_loop(), sys.stdin.fileno() if sys.stdin.isatty() else None
+        _follow_window(loop, self.shell)
+        try:
+            with ctrl_c(self._interrupt):
+                outcome = await asyncio.to_thread(self.shell.run, line, show, keys=keys, remembered=remembered)
+        finally:
+            _follow_window(loop, None)
+        self._learn()
+        return outcome
+
+    def _interrupt(self) -> None:
+        if self.shell.terminal:
+            self.shell.terminal.interrupt()
+
+    async def environment(self) -> dict[str, str]:
+        await asyncio.to_thread(self._ready)
+        return await asyncio.to_thread(self.shell.environment)
+
+    def _learn(self) -> None:
+        self.words.directory = self.shell.directory
+        self.words.aliases, self.words.functions = self.shell.names
+
+    def close(self) -> None:
+        if self._starting:
+            self._starting.join(1.0)
+        self.shell.close()
+
+
+@contextmanager
+def ctrl_c(press: Callable[[], None]) -> Iterator[None]:
+    """While a program runs, Ctrl-C is its own business, also in the moment before it has the terminal."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: press())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def show(data: bytes) -> None:
+    """Output of a command, on the user's terminal as it is."""
+    sys.stdout.flush()
+    view = memoryview(data)
+    while view:
+        view = view[os.write(sys.stdout.fileno(), view) :]
+
+
+def choose_shell(wanted: str) -> str:
+    """The shell that the settings or the system name, if we can talk to it; else bash."""
+    named = str(Path(wanted).expanduser()) if wanted else os.environ.get("SHELL", "")
+    return named if Path(named).name in _SHELLS else "bash"
+
+
+def _follow_window(loop: asyncio.AbstractEventLoop, shell: UserShell | None) -> None:
+    """Give a running program the size of the window whenever that changes."""
+    if shell:
+        loop.add_signal_handler(signal.SIGWINCH, lambda: shell.terminal.resize() if shell.terminal else None)
+    else:
+        loop.remove_signal_handler(signal.SIGWINCH)

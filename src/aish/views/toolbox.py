@@ -1,0 +1,81 @@
+"""What the gate works with, put together when a command is proposed first: policy, sandbox, trash, what was allowed."""
+
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from aish.action.allowed import Allowed
+from aish.action.policy import judge
+from aish.action.sandbox import fence_around, kind, narrowed, prepared, why, wrap
+from aish.action.scratch import Scratched, run_scratch
+from aish.action.table import Table, load_table
+from aish.action.targets import survey
+from aish.action.trash import as_trash
+from aish.conversation.program import Program
+from aish.places import find_project
+from aish.values.errors import BadUsage, StoreTrouble
+from aish.values.verdicts import Verdict
+from aish.views.gate import Tools
+from aish.views.live import Live, show
+
+
+def load(program: Program, live: Live, keys: int | None) -> Tools:
+    """The tools for one shell."""
+    options, places = program.settings.commands, program.places
+    table, trouble = open_table(places.policy_file)
+    allowed = Allowed(places.allowed, options.allow)
+    fenced = kind(options.sandbox)
+
+    def judge_here(command: str) -> Verdict:
+        return judge(command, table, allowed.within(find_project(program.cwd)))
+
+    def run(command: str, *, fenced: bool) -> Scratched:
+        started = _fence(program) if fenced else run_scratch
+        return started(command, show, env=live.shell.environment(), directory=live.shell.directory, keys=keys)
+
+    return Tools(
+        judge=judge_here,
+        survey=lambda words, directory: survey(words, directory).words(),
+        as_trash=as_trash,
+        allow=allowed.add,
+        run=run,
+        sandbox="" if fenced == "none" else fenced,
+        trouble="; ".join(text for text in (trouble, why(options.sandbox)) if text),
+    )
+
+
+def _fence(program: Program) -> Callable[..., Scratched]:
+    """A way to run a command that can write nothing but the project, and not read what is remembered."""
+    places = program.places
+    fence = fence_around(
+        find_project(program.cwd), [places.data, places.state, places.config], home=Path("~").expanduser()
+    )
+    wanted = kind(program.settings.commands.sandbox)
+    if wanted == "landlock" and narrowed(fence) and kind("bubblewrap") == "bubblewrap":
+        wanted = "bubblewrap"  # Landlock cannot let anything be made beside what is hidden
+    match wanted:
+        case "landlock":
+
+            def locked(command: str, *rest: Any, **more: Any) -> Scratched:
+                with prepared(fence) as step:
+                    return run_scratch(command, *rest, prepare=step, **more)
+
+            return locked
+        case "bubblewrap":
+
+            def wrapped(command: str, *rest: Any, **more: Any) -> Scratched:
+                return run_scratch(command, *rest, wrap=lambda words: wrap(words, fence), **more)
+
+            return wrapped
+    return run_scratch
+
+
+def open_table(path: Path) -> tuple[Table, str]:
+    """The commands that are known, with the user's own, and what is wrong with those; then they do not count."""
+    try:
+        return load_table(tomllib.loads(path.read_text(encoding="utf-8"))), ""
+    except FileNotFoundError:
+        return load_table(), ""
+    except (OSError, ValueError, BadUsage, StoreTrouble) as error:
+        return load_table(), f"{path} is ignored: {error}"
