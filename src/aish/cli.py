@@ -8,6 +8,7 @@ import shlex
 import signal
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -107,13 +108,14 @@ def _shell(options: argparse.Namespace) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
         sys.stdout.write(screen.styled(first_prompt(view.prompt, loaded.settings.model, cwd, screen.width), "prompt"))
         sys.stdout.flush()
-    program = _build(loaded, places, cwd)
-    session = _session(program, options)
+    with import_module("aish.views.keys").lines(wanted=False) if rich else nullcontext():  # the editor shows them
+        program = _build(loaded, places, cwd)
+        session = _session(program, options)
+        line_editor = import_module("aish.views.line_editor") if rich else None
     if rich and view.markdown:
         screen.load_stream = lambda: _markdown(screen)
     repl, comfort = import_module("aish.views.repl"), import_module("aish.views.comfort")
     live = import_module("aish.views.live").Live(loaded.settings.commands.shell, cwd, screen)
-    line_editor = import_module("aish.views.line_editor") if rich else None
     editor = comfort.make_editor(program, session, live, screen, line_editor)
     if rich:
         sys.stdout.write("\r")

@@ -108,7 +108,7 @@ def test_a_command_knows_what_feeds_it() -> None:
         "[[ $x -eq 1 ]]", "x=a; echo $((x))", "[[ -v 'a[1]' ]]", "cat <<E\n$(a)\nE", "cat <<E\n`a`\nE",
         "cat <<E\n${a}\nE", "echo `a \\`b\\``", "echo @(a|b)", "let x=1; ((y))", "a=1; a=$b; ((a))", ";".join("a" * 21),
         "a 2>&1\\\nb", "a\\\nb", "a \\ #; b", "\\ #; b", "[ a > b ]", "[ a && b ]", "echo ${x:-<(a)}",
-        "a \n\\b c", "a <<<$\nb c", "[[$x>a == b ]]", "[[ a == b>c]]", "x=(a)# <(b)",
+        "a \n\\b c", "a <<<$\nb c", "[[$x>a == b ]]", "[[ a == b>c]]", "x=(a)# <(b)", "![[ $# -eq 0> a ]]",
     ],
 )  # fmt: skip
 def test_what_could_be_read_in_two_ways_is_not_read(text: str) -> None:

@@ -1110,6 +1110,7 @@ echo ${x#<(rm y)}
 [ -n x || touch b ]
 [ a < b ]
 if [ $x > 5 ]; then ls; fi
+rg -A --pre=sh x
 awk '{print $1,
 tmux ls -F '#(rm x)'
 git config -f ~/.aws/credentials -l

@@ -122,7 +122,7 @@ def test_jobs_are_stopped_listed_and_brought_back(shell: World) -> None:
         tmux.enter("jobs")
         tmux.wait_for("Stopped", times=2)
         tmux.enter("fg")
-        tmux.wait_for("aish$ fg")
+        tmux.wait_for("sleep 100", times=4)
         tmux.press("C-c")
         tmux.wait_for("130 aish>")
         tmux.enter("jobs; echo none left")

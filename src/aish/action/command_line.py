@@ -164,6 +164,9 @@ class _Reader:
     def _token(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
         if node.type not in _TOKENS:
             raise Unreadable(f"{source(node)!r} is not expected here")
+        after = self._data[node.end_byte : node.end_byte + 1]
+        if (node.type in "!{" and after not in b" \t\n") or (node.type.isalpha() and after not in b" \t\n;&|()<>"):
+            raise Unreadable(f"without a space, {node.type} is a part of a word")
         return feed
 
     def _add(self, part: Simple) -> None:
@@ -373,7 +376,7 @@ class _Reader:
         match node.type:
             case "word":
                 return braces(literal(node))
-            case "number" if source(node).isalnum():
+            case "number" if source(node).lstrip("-").isalnum():
                 return Word(source(node), (source(node),))
             case "raw_string":
                 return single_quoted(node)
@@ -385,7 +388,7 @@ class _Reader:
                 pieces = [self._piece(child) for child in _touching(node)]
                 return braces(joined(source(node), pieces))
             case "simple_expansion" | "expansion":
-                return self._expansion(source(node), quoted)
+                return self._expansion(source(node).lstrip(" \t") if quoted else source(node), quoted)
             case "command_substitution" | "process_substitution":
                 return self._substitution(node, quoted)
             case "arithmetic_expansion":

@@ -3,19 +3,21 @@
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.capture import Capture
-from aish.action.hooks import Begin, End, Marks, line_file, may_define, quoted, run_line, say_end, start_file
+from aish.action.hooks import End, Marks, line_file, may_define, quoted, run_line, say_end, start_file
 from aish.action.showing import Showing
 from aish.action.terminal import Terminal, raw
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
 MOST = 8000  # characters of output that are kept
+_ABOUT_TO_START = 0.1  # seconds in which a shell makes a program of a command
 _READY_SECONDS = 30.0
 Show = Callable[[bytes], object]
 
@@ -185,21 +187,25 @@ class UserShell:
         terminal, number = self._terminal, self._number
         assert terminal
         ends: list[End] = []
-        begun: list[Begin] = []
+        begun: list[float] = []  # when
 
         def read(data: bytes) -> bool:
             for part in self._marks.read(data):
                 if isinstance(part, bytes):
                     take(part)
                 elif part.number == number:
-                    ends.append(part) if isinstance(part, End) else begun.append(part)
+                    ends.append(part) if isinstance(part, End) else begun.append(time.monotonic())
             return bool(ends)
 
         def running(interrupted: bool) -> bool:
-            """Keys wait for the command. If Ctrl-C has taken the end away, the shell is asked to say it again."""
-            if interrupted and terminal.process and terminal.foreground == terminal.process.pid:
+            """Keys wait for the command: a shell that is about to start a program would swallow Ctrl-C for it.
+
+            If Ctrl-C has taken the end away, the shell is asked to say it again.
+            """
+            alone = terminal.process is not None and terminal.foreground == terminal.process.pid
+            if interrupted and alone:
                 self._write(f"\n{say_end(number)}")
-            return bool(begun)
+            return bool(begun) and (not alone or time.monotonic() > begun[0] + _ABOUT_TO_START)
 
         terminal.relay(read, keys, seconds, ready=running)
         return ends[0] if ends else None

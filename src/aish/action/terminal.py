@@ -18,6 +18,7 @@ from aish.values.errors import StoreTrouble
 
 _BLOCK = 1 << 16
 _PATIENCE = 0.2  # seconds between two looks whether the child is still there
+_SOON = 0.01  # and whether it is ready for keys
 _PUSHY = 2.0  # seconds within which Ctrl-C again means: it must go
 _ESSENTIAL = (  # what a prompt needs; a program that died may have left it otherwise
     (0, termios.ICRNL),
@@ -113,7 +114,7 @@ class Terminal:
                 poll.register(fd, select.POLLIN)
         try:
             while deadline is None or time.monotonic() < deadline:
-                found = [fd for fd, _ in poll.poll(_PATIENCE * 1000)]
+                found = [fd for fd, _ in poll.poll(1000 * (_PATIENCE if typing or keys is None else _SOON))]
                 if self.master in found:
                     data = self._read()
                     if data and take(data):

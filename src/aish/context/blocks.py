@@ -11,7 +11,7 @@ from aish.values.items import Item
 Stability = Literal["fixed", "conversation", "changing"]
 """How long a block stays the same: for every conversation, within one, or not even that."""
 
-ORDER = ("base", "identity", "project", "background", "summary", "goal")
+ORDER = ("base", "identity", "project", "background", "summary", "care", "goal")
 
 BASE = """\
 You are aish, an assistant inside the user's terminal. Be brief, exact and honest: say when you do not know.
@@ -65,6 +65,11 @@ def background_block(items: Iterable[Item], limit: int) -> tuple[Block, tuple[in
 
 def summary_block(summary: str) -> Block:
     return Block("summary", f"{SUMMARY_MARK}\n{summary}" if summary else "", "changing")
+
+
+def care_block(text: str) -> Block:
+    """How to answer a message that needs care; it stands in the prompt of that turn only."""
+    return Block("care", text, "changing")
 
 
 def goal_block(goal: str) -> Block:

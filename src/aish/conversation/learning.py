@@ -1,9 +1,12 @@
 """Learning from a conversation: a model reads its journal and proposes what is worth keeping."""
 
+from collections.abc import Iterator
+
+from aish.context.crisis import shows_crisis
 from aish.conversation.aside import ask_aside
 from aish.conversation.session import Session
 from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, MOST_BYTES, Candidate, Lesson, lesson, read_candidates
-from aish.memory.journal import Journal
+from aish.memory.journal import Entry, Journal
 from aish.values.errors import BadUsage, Declined
 from aish.values.events import ChatRequest
 from aish.values.text import one_line
@@ -17,7 +20,7 @@ async def find_candidates(session: Session, journal: Journal) -> tuple[list[Cand
     backend = session.open_backend(session.settings.memory.summarizer_model or session.model)
     limits = await session.limits(backend)
     room = min(MOST_BYTES, 3 * limits.token_budget)  # bytes; few texts have fewer than three a token
-    read = lesson(journal.entries_back(), room)
+    read = lesson(_unless_in_crisis(journal.entries_back()), room)
     if not read.turns:
         return [], read, "nothing was said in this conversation yet"
     request = ChatRequest(
@@ -34,6 +37,18 @@ async def find_candidates(session: Session, journal: Journal) -> tuple[list[Cand
     if found:
         return found, read, ""
     return [], read, trouble or ("the model found nothing worth keeping" if not text.strip() else _nothing(text))
+
+
+def _unless_in_crisis(newest_first: Iterator[Entry]) -> Iterator[Entry]:
+    """The turns without those of a person in crisis, and without the answers to them."""
+    answers: list[Entry] = []
+    for entry in newest_first:
+        answers.append(entry)
+        if entry.turn.role == "user":
+            if not shows_crisis(entry.turn.content):
+                yield from answers
+            answers = []
+    yield from answers
 
 
 async def propose_candidates(session: Session, journal: Journal) -> tuple[int, str]:

@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from aish.context.blocks import Block, background_block, base_block, goal_block, summary_block
+from aish.context.blocks import Block, background_block, base_block, care_block, goal_block, summary_block
+from aish.context.crisis import CARE
 from aish.context.eviction import Limits
 from aish.context.history import History
 from aish.context.tally import PromptSize, Tally, measure
@@ -54,6 +55,7 @@ class Session:
     goal: str = ""
     summary: str = ""
     offered: tuple[Message, ...] = ()
+    needs_care: bool = False  # the question of this turn shows a person in crisis
     evicted: list[Turn] = field(default_factory=list)  # left the prompt, not in the summary yet
     last_size: PromptSize | None = None
     no_tool_role: set[str] = field(default_factory=set)  # endpoints that refused it
@@ -98,7 +100,8 @@ class Session:
 
     def blocks(self) -> tuple[Block, ...]:
         background = (self.background[0],) if self.background else ()
-        return base_block(), *self._project_block(), *background, summary_block(self.summary), goal_block(self.goal)
+        later = summary_block(self.summary), care_block(CARE if self.needs_care else ""), goal_block(self.goal)
+        return base_block(), *self._project_block(), *background, *later
 
     def _project_block(self) -> tuple[Block, ...]:
         """The block of the project. Changed files are counted when it is needed first, because git can be slow."""
@@ -125,7 +128,8 @@ class Session:
 
     def tools(self) -> tuple[Message, ...]:
         """The tools that a model is offered, if it can use any."""
-        return self.offered if self.remembers and self.settings.memory.propose else ()
+        wanted = self.remembers and self.settings.memory.propose and not self.needs_care
+        return self.offered if wanted else ()
 
     def remind(self, *, anew: bool = False) -> list[Notice]:
         """Bring what is remembered into the prompt: once in a conversation, or `anew` when the user changed it.
@@ -183,6 +187,15 @@ class Session:
                 first = rule["model"]
                 break
         return [first, *(name for name in self.settings.fallback if name != first)]
+
+    @property
+    def budget(self) -> int:
+        """The tokens that a prompt may have; 0 while the server has not told."""
+        budget = self.settings.context.token_budget
+        if isinstance(budget, int):
+            return budget
+        size = self._windows.get(self.open_backend(self.model).endpoint, 0) if self._windows else 0
+        return size - size // 4
 
     async def limits(self, backend: Backend) -> Limits:
         """What a prompt for this backend may hold."""

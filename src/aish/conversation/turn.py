@@ -10,6 +10,7 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from aish.context.blocks import compose
+from aish.context.crisis import shows_crisis
 from aish.context.eviction import Limits, excess, over_budget_warning
 from aish.context.messages import render
 from aish.conversation.bill import confirm_cost, settle
@@ -81,6 +82,7 @@ async def take_turn(
     Whatever ends it early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
     """
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{typed}".rstrip() if attached else typed)
+    session.needs_care = session.settings.safety.crisis_support and shows_crisis(typed)
     for notice in session.remind():
         yield notice
     held = session.history.held
@@ -122,6 +124,7 @@ async def take_turn(
             yield notice
         yield done
     finally:
+        session.needs_care = False
         if not recorded:
             finish(session, asked, answer, "interrupted")
 

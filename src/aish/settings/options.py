@@ -116,6 +116,14 @@ class Commands(Section):
     )
 
 
+class Safety(Section):
+    """Care for people."""
+
+    crisis_support: bool = option(
+        True, "Ask the model to answer with care when a message shows a person in crisis; nothing of it is remembered."
+    )
+
+
 class Tokenize(Section):
     """How tokens are counted."""
 
@@ -181,6 +189,7 @@ class Settings(Section):
     memory: Memory = option(Memory, "")
     project: Project = option(Project, "")
     commands: Commands = option(Commands, "")
+    safety: Safety = option(Safety, "")
     tokenize: Tokenize = option(Tokenize, "")
     network: Network = option(Network, "")
     cost: Cost = option(Cost, "")

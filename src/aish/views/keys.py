@@ -15,7 +15,7 @@ async def ask_line(question: str) -> str:
     """A line that was typed; unlike `input` in a thread, the wait for it ends with Ctrl-C."""
     sys.stderr.write(for_terminal(question))
     sys.stderr.flush()
-    with echo(shown=True):
+    with lines(wanted=True):
         await _something_typed()
         return sys.stdin.readline()
 
@@ -41,14 +41,17 @@ async def ask_key(question: str, keys: str) -> str:
 
 
 @contextmanager
-def echo(*, shown: bool) -> Iterator[None]:
-    """Let what is typed show or not. What is not shown waits for the next prompt all the same."""
+def lines(*, wanted: bool) -> Iterator[None]:
+    """Let the terminal collect whole lines and show them, or not: then every key waits unseen for the next prompt.
+
+    Between two prompts it must not, or a Ctrl-D that comes early would be eaten.
+    """
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
-    wanted = list(before)
-    wanted[3] = before[3] | termios.ECHO if shown else before[3] & ~termios.ECHO
+    mode, flags = list(before), termios.ECHO | termios.ICANON
+    mode[3] = before[3] | flags if wanted else before[3] & ~flags
     try:
-        termios.tcsetattr(fd, termios.TCSANOW, wanted)
+        termios.tcsetattr(fd, termios.TCSANOW, mode)
         yield
     finally:
         termios.tcsetattr(fd, termios.TCSANOW, before)

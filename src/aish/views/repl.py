@@ -21,10 +21,10 @@ from aish.values.errors import AishError
 from aish.values.events import TurnDone
 from aish.values.text import for_terminal
 from aish.views.crash import file_report
-from aish.views.editor import LONGEST_LINE, Editor
+from aish.views.editor import LONGEST_LINE, Editor, PlainEditor
 from aish.views.exits import BUG, OK, answer_code, exit_code
 from aish.views.gate import Gate, Person, Tools, hold
-from aish.views.keys import ask_key, ask_line, echo
+from aish.views.keys import ask_key, ask_line, lines
 from aish.views.live import Live, show
 from aish.views.prompt import Facts, fill, git_branch
 from aish.views.screen import Screen
@@ -63,8 +63,8 @@ class Repl:
 
     def run(self) -> int:
         """The exit code: of the last line on a pipe, otherwise success."""
-        code = OK
-        with asyncio.Runner() as runner:
+        code, plain = OK, not self._interactive or isinstance(self._editor, PlainEditor)
+        with nullcontext() if plain else lines(wanted=False), asyncio.Runner() as runner:
             try:
                 if self._interactive:
                     self._live.begin()
@@ -113,6 +113,8 @@ class Repl:
             home=str(Path("~").expanduser()),
             branch=git_branch(Path(live.shell.directory)),
             tokens=size.total if size else 0,
+            window=session.budget,
+            cost=session.costs.spent_in(session.journal.id) if "{cost}" in session.settings.view.prompt else 0.0,
             status=live.shell.status,
         )
         return self._screen.styled(fill(session.settings.view.prompt, facts, self._screen.width), "prompt")
@@ -206,9 +208,7 @@ class Repl:
     async def _ask(self, text: str) -> int:
         if self._upkeep:
             self._upkeep.cancel()  # the user comes first; it is tried again after the next answer
-        turn = take_turn(self._shell.session, text, self._confirm)
-        with echo(shown=False) if self._interactive else nullcontext():  # nobody types into an answer
-            done: TurnDone | None = await self._screen.show(turn)
+        done: TurnDone | None = await self._screen.show(take_turn(self._shell.session, text, self._confirm))
         self._failed = ("", 0)
         if done and self._interactive:
             await self._gate.offer(done.text)
