@@ -157,14 +157,14 @@ def test_a_command_stands_on_a_line_of_its_own_exactly_as_it_is() -> None:
     assert lines("CMD: ls \u202egpj\u200b.\x1b[2J\ta\u00a0e\u0301") == [
         "CMD: ls \\u202egpj\\u200b.\\x1b[2J\\ta\\xa0e\\u0301"
     ]
-    assert written("CMD: ls -l\n", color=True) == "\x1b[1;33mCMD: ls -l\x1b[0m\n"
+    assert written("CMD: ls -l\n", color=True) == "\x1b[2mCMD: ls -l\x1b[0m\n"
 
 
 @pytest.mark.parametrize("line", ["CMD:ls -*a*", " CMD: ls -*a*", "> CMD: ls -*a*", "- CMD: ls -*a*", "cmd: ls -*a*"])
 def test_what_only_looks_like_a_command_is_prose(line: str) -> None:
     """Only the exact start counts, so that what is styled as a command is what will be offered."""
     assert "*" not in written(line)
-    assert "1;33" not in written(line, color=True)
+    assert "\x1b[2mCMD" not in written(line, color=True)
 
 
 def test_a_number_that_starts_a_line_of_text_is_no_list() -> None:

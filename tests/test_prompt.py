@@ -27,7 +27,7 @@ FACTS = Facts(
     [
         ("aish> ", FACTS, "aish> "),
         ("{model}|{cwd}|{git}> ", FACTS, "local|~/work|main> "),
-        ("{ctx_used} {ctx_pct} {cost} {status} {sign} ", FACTS, f"1.2k 15% $0.012 2 {SIGN} "),
+        ("{ctx_used} {ctx_pct} {cost} {status} {sign} ", FACTS, f"1.2k 15% $0.012 ✗2 {SIGN} "),
         ("{status} {git} {cost} {ctx_pct} {sign} ", Facts(), f"{SIGN} "),
         ("[{status}]{git}> ", Facts(), "[]> "),
         ("{nothing} {model}{} {Model}> ", FACTS, "{nothing} local{} {Model}> "),

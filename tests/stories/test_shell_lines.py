@@ -36,7 +36,7 @@ def test_the_prompt_tells_the_exit_status_and_the_shell_knows_it(shell: World) -
     """A failure shows, and `$?` is what the user expects."""
     with Tmux(shell) as tmux:
         tmux.enter("sh -c 'exit 7'")
-        tmux.wait_for("~ 7 aish>")
+        tmux.wait_for("~ ✗7 aish>")
         tmux.enter("echo status $?")
         tmux.wait_end("status 7", PROMPT)
 
@@ -106,7 +106,7 @@ def test_ctrl_c_stops_the_program_and_nothing_else(shell: World) -> None:
         tmux.enter("kept=yes; sleep 100")
         tmux.wait_for("sleep 100")
         tmux.press("C-c")
-        tmux.wait_for("~ 130 aish>")
+        tmux.wait_for("~ ✗130 aish>")
         tmux.enter("echo $kept")
         tmux.wait_end("yes", PROMPT)
 
@@ -124,7 +124,7 @@ def test_jobs_are_stopped_listed_and_brought_back(shell: World) -> None:
         tmux.enter("fg")
         tmux.wait_for("sleep 100", times=4)
         tmux.press("C-c")
-        tmux.wait_for("130 aish>")
+        tmux.wait_for("✗130 aish>")
         tmux.enter("jobs; echo none left")
         tmux.wait_end("none left", PROMPT)
 
@@ -187,7 +187,7 @@ def test_questions_go_to_the_model_and_typos_do_not(shell: World) -> None:
         tmux.enter("gti status")
         tmux.wait_for("command not found")
         tmux.wait_for("did you mean git?")
-        tmux.wait_for("127 aish>")
+        tmux.wait_for("✗127 aish>")
 
 
 @pytest.mark.proves("P1")

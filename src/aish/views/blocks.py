@@ -200,7 +200,7 @@ class Verbatim:
 
     def _plain(self, text: str) -> str:
         spans = exact(text) if self._command else [Span(harmless(self._before + text)[len(self._before) :], "36")]
-        return paint([Span(part, style or "1;33") for part, style in spans], color=self.window.color)
+        return paint([Span(part, style or "2") for part, style in spans], color=self.window.color)
 
 
 class Table:

@@ -106,14 +106,15 @@ class Gate:
             self._screen.note(f"{verdict.effect}: {verdict.reason}", warning=True)
         if verdict.targets:
             hit = self.tools.survey(verdict.targets, self._directory)
-            self._screen.note(f"there: {hit}", warning=True)
+            self._screen.note(f"it would hit: {hit}", warning=True)
 
     async def _choose(self, command: str, verdict: Verdict) -> str:
         """The key for what is to be done. A command that destroys needs the word, so that no key can slip."""
         trash = {"t": "[t]rash instead"} if verdict.effect == "destroy" and self.tools.as_trash(command) else {}
         if verdict.effect in ("destroy", "unknown"):
             others = ", ".join(["edit", "explain", *(["trash"] if trash else [])])
-            typed = (await self._person.line(f"type {WORD} to run it; {others}; anything else skips it: ")).strip()
+            question = f"[aish] type {WORD} to run it, or {others}; anything else skips it: "
+            typed = (await self._person.line(question)).strip()
             words = {WORD: "r", "edit": "e", "explain": "x"} | ({"trash": "t"} if trash else {})
             return words.get(typed.lower(), "s")
         offered = {"r": "[r]un", "e": "[e]dit", "x": "e[x]plain"}

@@ -31,13 +31,19 @@ from prompt_toolkit.styles import Style
 from aish.intake.completion import read_command
 from aish.values.text import for_terminal
 from aish.views.prompt import SIGN, signs
-from aish.views.themes import Theme, editor_style, theme
+from aish.views.themes import PLAIN, Theme, editor_style, theme
 from aish.views.typed_history import Mask, typed_history
 
 Suggest = Callable[[str], Iterable[tuple[str, int, str]]]  # text before the cursor → (word, replaced length, hint)
 Route = Callable[[str], tuple[str, str]]  # a line → command, question, ask or colon, and the reason
 _LONGEST_COLOURED = 600  # characters; what is longer was pasted, and looking at all of it takes too long for a key
 _PATIENCE = 0.3  # seconds that Enter waits for what Tab brings
+_MENU = {  # what Tab offers: quiet on any background
+    "completion-menu.completion": "noinherit bg:#303030 #d0d0d0",
+    "completion-menu.completion.current": "noinherit bold bg:#005f87 #ffffff",
+    "completion-menu.meta.completion": "noinherit bg:#262626 #9e9e9e",
+    "completion-menu.meta.completion.current": "noinherit bg:#00456b #e4e4e4",
+}
 _KINDS = ("command", "question", "ask", "colon")
 
 
@@ -319,5 +325,5 @@ def _style(styles: Theme) -> Style:
     """The theme in the editor's own names."""
     names = {f"sign.{kind}": kind for kind in _KINDS} | {"auto-suggestion": "suggestion", "bottom-toolbar": "ask"}
     names |= {name: name for name in ("command", "unknown", "colon")}
-    rules = {ours: f"noreverse {editor_style(styles[theirs])}" for ours, theirs in names.items()}
-    return Style.from_dict(rules)
+    rules = {ours: f"noinherit {editor_style(styles[theirs])}" for ours, theirs in names.items()}
+    return Style.from_dict(rules | (_MENU if any(styles.values()) and styles != theme(PLAIN) else {}))

@@ -55,7 +55,7 @@ def _values(facts: Facts, longest: int) -> dict[str, str]:
         "ctx_used": _thousands(facts.tokens),
         "ctx_pct": percent,
         "cost": f"${facts.cost:.2f}" if facts.cost >= 0.995 else f"${facts.cost:.3f}" if facts.cost else "",
-        "status": str(facts.status) if facts.status else "",
+        "status": f"✗{facts.status}" if facts.status else "",
         "sign": SIGN,
     }
 
