@@ -7,7 +7,7 @@ COMPILED := $(VENV)/.compiled
 MODEL := $(VENV)/share/aish/models/.ready
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup run test check docs bench faults clean
+.PHONY: setup run test check docs pictures bench faults clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -44,6 +44,9 @@ check: setup
 docs: setup
 	$(BIN)/ruff format --quiet .
 	$(BIN)/python tools/docs.py
+
+pictures: setup
+	$(BIN)/python tools/pictures.py
 
 bench: setup
 	$(BIN)/python -m bench

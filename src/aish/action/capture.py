@@ -13,6 +13,7 @@ _ESCAPES = (
     r"|\x1b[ -/]*[0-~]"  # character sets, resets
 )
 _FULL_SCREEN = r"(?s)\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|$)"
+_ERASED = {"": "\x01", "0": "\x01", "2": "\x02"}  # the rest of a line, all of it
 _BINARY_SHARE = 0.1
 
 
@@ -55,6 +56,7 @@ class Capture:
 def plain(data: bytes) -> str:
     """The text that a terminal would show in the end, as far as lines go: no escapes, nothing that was overwritten."""
     text = re.sub(_FULL_SCREEN, "", data.decode("utf-8", "replace"))
+    text = re.sub(r"\x1b\[([02]?)K", lambda match: _ERASED[match[1]], re.sub(r"[\x01\x02]", "", text))
     text = re.sub(_ESCAPES, "", text).replace("\r\n", "\n")
     if "\r" in text or "\b" in text:
         text = "\n".join(map(_overwritten, text.split("\n")))
@@ -68,14 +70,18 @@ def looks_binary(data: bytes) -> bool:
 
 
 def _overwritten(line: str) -> str:
-    """A line as it looks after carriage returns and backspaces: a progress bar leaves its last state."""
+    """A line as it looks after carriage returns, backspaces and erasures: a progress bar leaves its last state."""
     cells: list[str] = []
     place = 0
-    for part in re.split(r"([\r\b])", line):
+    for part in re.split(r"([\r\b\x01\x02])", line):
         if part == "\r":
             place = 0
         elif part == "\b":
             place = max(0, place - 1)
+        elif part == "\x01":
+            del cells[place:]
+        elif part == "\x02":
+            cells = [" "] * place
         else:
             cells[place : place + len(part)] = part
             place += len(part)

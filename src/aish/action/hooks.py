@@ -10,81 +10,123 @@ import re
 from typing import NamedTuple
 
 _BASH = r"""
-bind() { :; }
-for __aish_file in /etc/bash.bashrc ~/.bashrc; do
-    [ -r "$__aish_file" ] && . "$__aish_file"
-done <'@TTY@'
-unset -f bind; unset __aish_file
-set +o history
-shopt -s expand_aliases
-[ -n "$HISTFILE" ] && history -r
 __aish_status() { return "$1"; }
 __aish_get() {
-    local __aish_text
+    local __aish_text=
     { IFS= read -r -d '' __aish_text; IFS= read -r -d '' __aish_line; } <'@LINE@'
-    [ -n "$__aish_text" ] && __aish_keep "$__aish_text"
-    printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
+    [ -z "$__aish_text" ] || __aish_keep "$__aish_text"
+    builtin printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
     [ -z "$__aish_traced" ] || set -x
     return "$2"
 }
 __aish_keep() {
-    case $HISTCONTROL in *ignorespace*|*ignoreboth*) [ "${1# }" != "$1" ] && return ;; esac
-    history -s -- "$1"
-    [ -n "$HISTFILE" ] && history -a
+    case ${HISTCONTROL-} in *ignorespace*|*ignoreboth*) [ "${1# }" = "$1" ] || return 0 ;; esac
+    builtin history -s -- "$1"
+    [ -z "${HISTFILE-}" ] || builtin history -a
+}
+__aish_plain() {
+    if [ -n "${PROMPT_COMMAND+set}" ]; then __aish_hooks=("${PROMPT_COMMAND[@]}"); unset PROMPT_COMMAND; fi
+    declare -g PS1= PS2=
 }
 __aish_tidy() {
     local __aish_was=$?
-    PS1= PS2= __aish_line=
+    __aish_plain
+    __aish_line=
     case $- in *x*) __aish_traced=1; set +x ;; *) __aish_traced= ;; esac
     return "$__aish_was"
 }
 __aish_end() {
     local __aish_was=$? __aish_one
-    __aish_take_hooks
-    for __aish_one in "${__aish_hooks[@]}"; do
-        __aish_status "$__aish_was"
-        eval "$__aish_one"
-    done </dev/null >'@TTY@' 2>&1
-    PS1= PS2=
+    __aish_plain
+    if [ "$__aish_said" != "$1" ]; then
+        __aish_said=$1
+        for __aish_one in "${__aish_hooks[@]}"; do
+            __aish_status "$__aish_was"
+            eval "$__aish_one"
+        done </dev/null >'@TTY@' 2>&1
+        __aish_plain
+    fi
     local LC_ALL=C
-    printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
+    builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
     return "$__aish_was"
 }
-__aish_words() { { alias -p; echo; echo --; compgen -A function; } >"$1"; }
-__aish_take_hooks() {
-    if [ "${#PROMPT_COMMAND[@]}" -gt 0 ]; then __aish_hooks=("${PROMPT_COMMAND[@]}"); unset PROMPT_COMMAND; fi
-}
-__aish_take_hooks
-PS1= PS2=
-readonly -f __aish_take_hooks __aish_status __aish_get __aish_keep __aish_tidy __aish_end __aish_words
+__aish_words() { { alias -p; echo; echo --; compgen -A function; } >|"$1"; }
+readonly -f __aish_status __aish_get __aish_keep __aish_plain __aish_tidy __aish_end __aish_words
+__aish_hooks=() __aish_said= __aish_line=
+bind() { :; }
+for __aish_file in ~/.bashrc; do
+    [ ! -r "$__aish_file" ] || . "$__aish_file"
+done <'@TTY@'
+{
+    unset -f bind; unset __aish_file
+    set +o history
+    shopt -s expand_aliases
+    [ ! -r "${HISTFILE-}" ] || builtin history -r
+    __aish_tidy
+} 2>/dev/null
 """
 _ZSH = r"""
-for __aish_file in /etc/zsh/zshrc "${__aish_home:-$HOME}/.zshrc"; do
-    [ -r "$__aish_file" ] && . "$__aish_file"
-done <'@TTY@'
-unset __aish_file
-unsetopt zle prompt_cr prompt_sp
-setopt aliases monitor interactive_comments
+if [ -n "${__aish_home-}" ]; then ZDOTDIR=$__aish_home; else unset ZDOTDIR; fi
+unset __aish_home
 __aish_status() { return "$1"; }
 __aish_get() {
-    local __aish_text
+    local __aish_text=
     { IFS= read -r -d '' __aish_text; IFS= read -r -d '' __aish_line; } <'@LINE@'
-    [ -n "$__aish_text" ] && __aish_keep "$__aish_text"
-    printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
+    [ -z "$__aish_text" ] || __aish_keep "$__aish_text"
+    builtin printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
+    [ -z "$__aish_traced" ] || set -x
     return "$2"
 }
-__aish_keep() { print -s -- "$1"; fc -AI; }
-__aish_tidy() { local __aish_was=$?; PS1= PS2= RPS1= __aish_line=; return "$__aish_was"; }
-__aish_end() {
-    local __aish_was=$? __aish_one
-    for __aish_one in $precmd_functions; do __aish_status "$__aish_was"; $__aish_one; done </dev/null >'@TTY@' 2>&1
+__aish_keep() {
+    if [[ -n $__aish_spaces && $1 = ' '* ]]; then return; fi
+    builtin print -rs -- "$1"
+    [ -z "${HISTFILE-}" ] || builtin fc -AI
+}
+__aish_plain() {
+    emulate -L zsh
+    if (( ${+functions[precmd]} )); then
+        functions -c precmd __aish_precmd; unfunction precmd
+        __aish_hooks=(__aish_precmd ${__aish_hooks:#__aish_precmd})
+    fi
+    if (( ${#precmd_functions} )); then __aish_hooks+=($precmd_functions); precmd_functions=(); fi
+    preexec_functions=(); (( ! ${+functions[preexec]} )) || unfunction preexec
     PS1= PS2= RPS1=
-    local LC_ALL=C
-    printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
+}
+__aish_tidy() {
+    local __aish_was=$?
+    __aish_plain
+    __aish_line=
+    if [[ -o xtrace ]]; then __aish_traced=1; unsetopt xtrace; else __aish_traced=; fi
     return "$__aish_was"
 }
-__aish_words() { { alias; echo; echo --; print -l -- ${(k)functions}; } >"$1"; }
-PS1= PS2= RPS1=
+__aish_end() {
+    local __aish_was=$? __aish_one
+    __aish_plain
+    if [ "$__aish_said" != "$1" ]; then
+        __aish_said=$1
+        for __aish_one in "${__aish_hooks[@]}"; do
+            __aish_status "$__aish_was"
+            "$__aish_one"
+        done </dev/null >'@TTY@' 2>&1
+        __aish_plain
+    fi
+    local LC_ALL=C
+    builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
+    return "$__aish_was"
+}
+__aish_words() { { alias; echo; echo --; print -l -- ${(k)functions}; } >|"$1"; }
+typeset -aU __aish_hooks
+__aish_said= __aish_line=
+for __aish_file in .zshenv .zshrc; do
+    [ ! -r "${ZDOTDIR:-$HOME}/$__aish_file" ] || . "${ZDOTDIR:-$HOME}/$__aish_file"
+done <'@TTY@'
+{
+    unset __aish_file
+    unsetopt zle prompt_cr prompt_sp
+    if [[ -o hist_ignore_space ]]; then __aish_spaces=1; else __aish_spaces=; fi
+    setopt aliases monitor interactive_comments hist_ignore_space
+    __aish_tidy
+} 2>/dev/null
 """
 _USERS_FILES = r"(?s)for __aish_file in .*?\ndone <\S+\n"
 _DEFINES = r"alias|function|\(\s*\)|\bsource\b|(^|[;&|(\s])\.\s|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b"
@@ -123,15 +165,16 @@ def run_line(number: int, *, tty: str, status: int) -> str:
     """The words that make the shell run the line in the file as if it had been typed, with `$?` as it was.
 
     The end is said on a line of its own, because Ctrl-C takes the rest of the first away, and twice, because Ctrl-C
-    again may take that.
+    again may take that. The empty line between is for bash, which reads the line after an unclosed quote wrongly.
+    Blanks in front keep our words out of the history of zsh.
     """
-    get, tidy = f"{{ __aish_get {number} {status}; }} 2>/dev/null", "{ __aish_tidy; } 2>/dev/null"
-    return f'{get}; eval -- "$__aish_line" <{tty}; {tidy}\n{say_end(number)}{say_end(number)}'
+    get, tidy = f" {{ __aish_get {number} {status}; }} 2>/dev/null", "{ __aish_tidy; } 2>/dev/null"
+    return f'{get}; eval -- "$__aish_line" <{tty}; {tidy}\n\n{say_end(number)}{say_end(number)}'
 
 
 def say_end(number: int, before: str = "") -> str:
     """The words that make the shell do something of ours, and say when it is done."""
-    return f"{{ {before}{'; ' if before else ''}__aish_end {number}; }} 2>/dev/null\n"
+    return f" {{ {before}{'; ' if before else ''}__aish_end {number}; }} 2>/dev/null\n"
 
 
 def quoted(text: str) -> str:
@@ -189,9 +232,9 @@ def _read_mark(data: bytes) -> tuple[Mark | None, int]:
     if match is None:
         return None, 0
     start, size = match.end(), int(match[3])
-    end = start + size
-    while data[start:end].count(b"\r\n") > end - start - size:  # the terminal makes two of a newline
-        end = start + size + data[start:end].count(b"\r\n")
+    end = start
+    for _ in range(size):
+        end += 2 if data[end : end + 2] == b"\r\n" else 1  # the terminal makes two of a newline
     if end >= len(data):
         return None, 0
     name = data[start:end].replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape")

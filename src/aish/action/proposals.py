@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 MARK = "CMD: "
-_FENCE = r" {0,3}(`{3,}|~{3,})(.*)"
+_FENCE = r"((?:[ \t]|[-*+>]|\d{1,9}[.)])*)(`{3,}|~{3,})(.*)"  # also in lists and quotes, at any depth
 
 
 def proposed(answer: str) -> list[str]:
@@ -22,13 +22,19 @@ def _proposes(line: str) -> bool:
 
 def _own_lines(answer: str) -> Iterator[str]:
     """The lines outside code fences. Quotes and indented code do not begin with `CMD: `, so they need no rule."""
-    fence = ""
+    fence, depth = "", 0
     for line in re.split(r"\r\n|[\n\r]", answer):
         match = re.fullmatch(_FENCE, line)
         if fence:
-            closes = match and match[1][0] == fence[0] and len(match[1]) >= len(fence) and not match[2].strip()
+            closes = match and match[2].startswith(fence) and not match[3].strip() and _depth(match[1]) <= depth + 3
             fence = "" if closes else fence
-        elif match and not (match[1][0] == "`" and "`" in match[2]):
-            fence = match[1]
+        elif match and not (match[2][0] == "`" and "`" in match[3]):
+            fence, depth = match[2], _depth(match[1])
+            depth = depth if depth > 3 or match[1].strip() else 0  # the first three blanks mean nothing
         else:
             yield line
+
+
+def _depth(before: str) -> int:
+    """How far in lists and quotes a fence stands."""
+    return len(before.expandtabs(4))

@@ -4,6 +4,7 @@ What it does to its directory and environment ends with it; what changed is told
 """
 
 import os
+import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import NamedTuple
@@ -15,7 +16,10 @@ from aish.values.outcomes import Outcome
 
 MOST = 8000  # characters of output that are kept
 _OWN = {"_", "SHLVL", "PWD", "OLDPWD"}  # what every shell changes
-_SCRIPT = r"""trap '{ printf "%s\0" "$PWD"; command env -0; } >&"$AISH_REPORT" 2>/dev/null' EXIT; eval -- "$1" """
+_MOST_REPORTED = 1 << 22  # bytes; the system allows an environment half of that
+_SCRIPT = (
+    """trap '{ builtin printf "%s\\0" "$PWD"; command -p env -0; } >&"$AISH_REPORT" 2>/dev/null' EXIT; eval -- "$1" """
+)
 
 
 class Scratched(NamedTuple):
@@ -43,28 +47,24 @@ def run_scratch(
     """Run a command of the model. `prepare` fences the child in, or `wrap` does. Raises `StoreTrouble`."""
     capture, terminal = Capture(), Terminal()
     showing = Showing(show, capture)
-    reading, report = os.pipe()
-    try:
-        terminal.start(
-            wrap(["bash", "--norc", "--noprofile", "-c", _SCRIPT, "aish", command]),
-            env={**env, "AISH_REPORT": str(report)},
-            cwd=directory,
-            pass_fds=(report,),
-            prepare=prepare,
-        )
-        with raw(keys) if keys is not None else nullcontext():
-            terminal.relay(_take(showing), keys)
-            showing.tidy()
-        os.close(report)
-        report = -1
-        there, *after = os.fsdecode(_read_now(reading)).split("\0")
-        status = terminal.wait()
-    finally:
-        terminal.close()
-        for fd in (reading, report):
-            if fd >= 0:
-                os.close(fd)
-    changed, gone = _difference(env, after) if after else ({}, ())
+    with tempfile.TemporaryFile() as report:  # not a pipe: those hold less than an environment can be
+        try:
+            terminal.start(
+                wrap(["bash", "--norc", "--noprofile", "-c", _SCRIPT, "aish", command]),
+                env={**env, "AISH_REPORT": str(report.fileno())},
+                cwd=directory,
+                pass_fds=(report.fileno(),),
+                prepare=prepare,
+            )
+            with raw(keys) if keys is not None else nullcontext():
+                terminal.relay(_take(showing), keys)
+                showing.tidy()
+            status = terminal.wait()
+        finally:
+            terminal.close()
+        report.seek(0)
+        there, *after = os.fsdecode(report.read(_MOST_REPORTED)).split("\0")
+    changed, gone = _difference(env, after)
     there = there or directory
     return Scratched(Outcome(status, capture.text(MOST), there, moved=there != directory), changed, gone)
 
@@ -77,20 +77,10 @@ def _take(showing: Showing) -> Callable[[bytes], bool]:
     return take
 
 
-def _read_now(fd: int) -> bytes:
-    """What is in the pipe; a program that was left behind may keep it open for ever."""
-    os.set_blocking(fd, False)
-    data = b""
-    try:
-        while part := os.read(fd, 1 << 16):
-            data += part
-    except BlockingIOError:
-        pass
-    return data
-
-
 def _difference(before: Mapping[str, str], entries: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    after = dict(entry.split("=", 1) for entry in entries if "=" in entry)
+    after = dict(entry.split("=", 1) for entry in entries if "=" in entry and not entry.startswith("BASH_FUNC_"))
+    if not after:  # it could not tell: a killed shell, or one whose programs cannot be found
+        return {}, ()
     ours = {*_OWN, "AISH_REPORT"}
     changed = {name: value for name, value in after.items() if name not in ours and before.get(name) != value}
     return changed, tuple(name for name in before if name not in ours and name not in after)

@@ -18,6 +18,7 @@ from aish.values.outcomes import Outcome
 
 MOST = 8000  # characters of output that are kept
 _ABOUT_TO_START = 0.1  # seconds in which a shell makes a program of a command
+_TRIES = 20  # times that it is asked for an end that Ctrl-C has taken away
 _READY_SECONDS = 30.0
 Show = Callable[[bytes], object]
 
@@ -37,9 +38,12 @@ class UserShell:
     3. If it dies, the next line starts another one.
     """
 
-    def __init__(self, program: str, *, env: Mapping[str, str], directory: Path) -> None:
+    def __init__(
+        self, program: str, *, env: Mapping[str, str], directory: Path, patience: float = _READY_SECONDS
+    ) -> None:
         self._program = program
         self._env = env
+        self._patience = patience  # seconds that its start may take
         self.directory = str(directory)
         self.status = 0
         self.names = Names()
@@ -92,7 +96,7 @@ class UserShell:
         greeting = Capture()
         self._number = 1
         self._write(say_end(self._number))
-        end = self._until_end(greeting.feed, seconds=_READY_SECONDS)
+        end = self._until_end(greeting.feed, seconds=self._patience)
         self.greeting = greeting.text(MOST)
         return end is not None
 
@@ -133,7 +137,7 @@ class UserShell:
         """What the shell would give a program as its environment. Raises `StoreTrouble`."""
         if not self.started:
             self.start()
-        data = self._ask("command env -0 >{}", "environment")
+        data = self._ask("command -p env -0 >|{}", "environment")
         pairs = (entry.partition("=") for entry in os.fsdecode(data).split("\0") if "=" in entry)
         found = {name: value for name, _, value in pairs if not name.startswith("BASH_FUNC_")}
         return found or dict(self._env)
@@ -147,12 +151,12 @@ class UserShell:
 
     def close(self) -> None:
         """End the shell and what runs in it."""
+        if self._terminal:
+            self._terminal.close()  # before its input ends: a shell that is hung up on takes its jobs along
+            self._terminal = None
         if self._input >= 0:
             os.close(self._input)
             self._input = -1
-        if self._terminal:
-            self._terminal.close()
-            self._terminal = None
         if self._files:
             self._files.cleanup()
             self._files = None
@@ -188,6 +192,7 @@ class UserShell:
         assert terminal
         ends: list[End] = []
         begun: list[float] = []  # when
+        again: list[int] = []
 
         def read(data: bytes) -> bool:
             for part in self._marks.read(data):
@@ -203,7 +208,8 @@ class UserShell:
             If Ctrl-C has taken the end away, the shell is asked to say it again.
             """
             alone = terminal.process is not None and terminal.foreground == terminal.process.pid
-            if interrupted and alone:
+            if interrupted and alone and len(again) < _TRIES:
+                again.append(number)
                 self._write(f"\n{say_end(number)}")
             return bool(begun) and (not alone or time.monotonic() > begun[0] + _ABOUT_TO_START)
 

@@ -14,6 +14,7 @@ _MODES = rb"\x1b\[\?([\d;]+)([hl])"
 _ENTERED = {b"1049", b"1047", b"47", b"1000", b"1002", b"1003", b"1005", b"1006", b"1015", b"2004", b"1004"}
 _LEFT = {b"25", b"7"}  # a visible cursor and lines that wrap are switched off by programs
 _TAIL = 256  # bytes at the end that tell where the cursor is
+_SWITCH = 64  # bytes that the longest row of switches takes
 
 
 class Showing:
@@ -24,12 +25,14 @@ class Showing:
         self._capture = capture
         self._wrong: set[bytes] = set()  # switches that are not as a prompt needs them
         self._tail = b""
+        self._styled = False
 
     def take(self, data: bytes) -> None:
         self._show(data)
         self._capture.feed(data)
-        if b"\x1b[?" in data or b"\x1b" in self._tail[-24:]:
-            for modes, state in re.findall(_MODES, self._tail[-24:] + data):
+        self._styled = self._styled or b"\x1b" in data
+        if b"\x1b[?" in data or b"\x1b" in self._tail[-_SWITCH:]:
+            for modes, state in re.findall(_MODES, self._tail[-_SWITCH:] + data):
                 for mode in modes.split(b";"):
                     if mode in _ENTERED:
                         (self._wrong.add if state == b"h" else self._wrong.discard)(mode)
@@ -43,4 +46,4 @@ class Showing:
         seen = re.sub(_ESCAPES, b"", re.split(_FULL_SCREEN, self._tail)[-1])
         newline = b"\r\n" if seen and not seen.endswith((b"\n", b"\r")) else b""
         if self._tail:
-            self._show(switches + b"\x1b[m" + newline if b"\x1b" in self._tail or switches else newline)
+            self._show(switches + b"\x1b[m" + newline if self._styled else newline)

@@ -40,6 +40,8 @@ class Terminal:
         self._sane = termios.tcgetattr(self._slave)
         self.process: subprocess.Popen[bytes] | None = None
         self._pressed = b""
+        self._unsent = b""  # typed, and more than the program takes at once
+        os.set_blocking(self.master, False)  # or a long paste waits for output that waits for us
         self.resize()
 
     def start(
@@ -72,7 +74,7 @@ class Terminal:
                 preexec_fn=take_terminal,
                 pass_fds=pass_fds,
             )
-        except (OSError, subprocess.SubprocessError) as error:
+        except (OSError, ValueError, subprocess.SubprocessError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
             raise StoreTrouble(f"cannot start {command[0]}: {reason}") from error
 
@@ -114,7 +116,9 @@ class Terminal:
                 poll.register(fd, select.POLLIN)
         try:
             while deadline is None or time.monotonic() < deadline:
+                self._listen(poll, keys if typing else None)
                 found = [fd for fd, _ in poll.poll(1000 * (_PATIENCE if typing or keys is None else _SOON))]
+                self._write(b"")
                 if self.master in found:
                     data = self._read()
                     if data and take(data):
@@ -128,6 +132,7 @@ class Terminal:
                     interrupted = interrupted or b"\x03" in typed
                     if not typed:
                         poll.unregister(keys)  # nobody types any more
+                        keys, typing = None, False
                 elif ready(interrupted and not found):
                     pressed, self._pressed = self._pressed, b""
                     self._write(pressed)
@@ -139,6 +144,12 @@ class Terminal:
         finally:
             if ended >= 0:
                 os.close(ended)
+
+    def _listen(self, poll: select.poll, keys: int | None) -> None:
+        """Wait for output and for keys; for no more keys while some are unsent."""
+        poll.modify(self.master, select.POLLIN | (select.POLLOUT if self._unsent else 0))
+        if keys is not None:
+            poll.modify(keys, 0 if self._unsent else select.POLLIN)
 
     def interrupt(self) -> None:
         """Press Ctrl-C for somebody whose terminal is not ours, or not yet. It waits until the program is ready."""
@@ -164,11 +175,15 @@ class Terminal:
             return b""
 
     def _write(self, data: bytes) -> None:
-        while data:
-            try:
-                data = data[os.write(self.master, data) :]
-            except OSError:
-                return
+        """Pass on what was typed; what the program does not take yet is kept for the next time."""
+        self._unsent += data
+        try:
+            while self._unsent:
+                self._unsent = self._unsent[os.write(self.master, self._unsent) :]
+        except BlockingIOError:
+            return
+        except OSError:  # the other end is closed
+            self._unsent = b""
 
     def unread(self) -> bytes:
         """What was typed for a program that did not read it; it belongs to the next prompt."""
@@ -180,6 +195,7 @@ class Terminal:
             typed = b""
             while select.select([self._slave], [], [], 0)[0]:
                 typed += os.read(self._slave, _BLOCK)
+            typed, self._unsent = typed + self._unsent, b""
             return typed
         except OSError:
             return b""
@@ -207,6 +223,12 @@ class Terminal:
             os.close(fd)
 
     @property
+    def interrupts(self) -> bool:
+        """Is Ctrl-C a signal now? To an editor it is a key like any other."""
+        mode = termios.tcgetattr(self._slave)
+        return bool(mode[3] & termios.ISIG) and mode[6][termios.VINTR] == b"\x03"
+
+    @property
     def foreground(self) -> int:
         """The group of processes that the terminal belongs to now."""
         try:
@@ -232,7 +254,7 @@ class Pushes:
         self._times: list[float] = []
 
     def see(self, typed: bytes) -> None:
-        if b"\x03" not in typed:
+        if b"\x03" not in typed or not self._terminal.interrupts:
             return
         now = self._clock()
         self._times = [one for one in self._times if now - one < _PUSHY] + [now]

@@ -1,6 +1,5 @@
 """Project files that the user trusts: by path and content, so that a changed file has to be trusted again."""
 
-import hashlib
 from pathlib import Path
 
 from aish.storage.lines import LineFile
@@ -35,4 +34,6 @@ class Trust:
 
 
 def _digest(file: Path) -> str:
+    import hashlib  # loads OpenSSL, which most runs never need
+
     return hashlib.sha256(file.read_bytes()).hexdigest()

@@ -13,6 +13,8 @@ _VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 _VISIBLE |= dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 _SHOWN = _VISIBLE | _BIDI
+_NAMES = {"\t": "tab", "\n": "newline", "\r": "return", "\x1b": "escape"}
+_LATIN = "ßæøœłđþðÆØŒŁĐÞÐẞ"  # letters that nobody takes for others; those with accents are known by their parts
 
 
 def for_terminal(text: str) -> str:
@@ -47,27 +49,33 @@ def one_line(text: str, width: int = 72) -> str:
 
 
 def exactly(text: str) -> str:
-    """A command as it is, byte for byte: what cannot be seen, or looks like something else, is written as an escape."""
+    """A command as it is: what cannot be seen, or looks like something else, is named in ⟨brackets⟩.
+
+    These brackets are named themselves, so that no other command is ever shown the same.
+    """
     words = re.split(r"([ \t]+)", text)
-    return "".join(_escaped(word, first=place == 0) for place, word in enumerate(words))
+    name = next((place for place, word in enumerate(words) if word.strip(" \t")), 0)
+    return "".join(_named(word, first=place == name) for place, word in enumerate(words))
 
 
-def _escaped(word: str, *, first: bool) -> str:
-    """A word with odd characters as escapes; letters of other alphabets are odd among ASCII ones and in a name."""
+def _named(word: str, *, first: bool) -> str:
+    """A word with odd characters named; letters of other alphabets are odd among ASCII ones and in a name."""
     if word.isascii() and word.isprintable():
         return word
     mixed = first or re.search(r"[A-Za-z]", word) is not None
-    return "".join(_escape(letter) if _odd(letter, mixed) else letter for letter in word)
+    return "".join(f"⟨{_name(letter)}⟩" if _odd(letter, mixed) else letter for letter in word)
+
+
+def _name(letter: str) -> str:
+    return _NAMES.get(letter) or f"U+{ord(letter):04X}"
 
 
 def _odd(letter: str, mixed: bool) -> bool:
     if letter.isascii():
         return not letter.isprintable()
-    kind = unicodedata.category(letter)
-    return kind[0] in "CZM" or (mixed and not unicodedata.name(letter, "").startswith("LATIN"))
-
-
-def _escape(letter: str) -> str:
-    return {"\t": "\\t", "\n": "\\n", "\r": "\\r"}.get(letter) or (
-        f"\\x{ord(letter):02x}" if ord(letter) < 256 else f"\\u{{{ord(letter):x}}}"
-    )
+    if unicodedata.category(letter) not in ("Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "So"):
+        return True  # marks, blanks, and signs that could be taken for those of the shell
+    parts = unicodedata.normalize("NFD", letter)
+    if unicodedata.normalize("NFC", letter) != letter or re.search(r"FILLER|BLANK", unicodedata.name(letter, "")):
+        return True
+    return mixed and letter not in _LATIN and not (len(parts) > 1 and parts[0].isascii())
