@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import select
 import signal
 import struct
@@ -264,14 +265,16 @@ class Pushes:
 
 
 def _ignores_interrupts(group: int) -> bool:
-    """Does the leader of this group ignore Ctrl-C? One that does something with it is left alone."""
-    try:
-        text = Path(f"/proc/{group}/status").read_text(encoding="ascii", errors="replace")
-    except OSError:
-        return False
-    for line in text.splitlines():
-        if line.startswith("SigIgn:"):
-            return bool(int(line.split()[1], 16) >> (signal.SIGINT - 1) & 1)
+    """Does a process of this group ignore Ctrl-C? One that does something with it is left alone."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            member = int(path.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[2]) == group
+            text = path.with_name("status").read_text(encoding="ascii", errors="replace") if member else ""
+        except (OSError, IndexError):
+            continue  # it has gone
+        ignored = re.search(r"^SigIgn:\s*(\w+)", text, re.MULTILINE)
+        if ignored and int(ignored[1], 16) >> (signal.SIGINT - 1) & 1:
+            return True
     return False
 
 

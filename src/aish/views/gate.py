@@ -162,8 +162,8 @@ class Gate:
             return await asyncio.to_thread(self.tools.run, command, fenced=fenced)
 
     async def _keep(self, done: Scratched) -> None:
-        moved = [f"the directory is {done.outcome.directory}"] if done.outcome.moved else []
-        named = [f"{name} is set" for name in done.changed] + [f"{name} is gone" for name in done.gone]
+        moved = [f"the directory is {exactly(done.outcome.directory)}"] if done.outcome.moved else []
+        named = [f"{exactly(name)} is set" for name in done.changed] + [f"{name} is gone" for name in done.gone]
         self._screen.note(f"in there {', '.join(moved + named)}; your own shell is as it was")
         if await self._person.key("[k]eep that for your shell, or [s]kip ", "ks") == "k":
             live: Any = self._shell.live

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import select
 import sys
 import termios
 import tty
@@ -10,34 +11,55 @@ from contextlib import contextmanager
 
 from aish.values.text import for_terminal
 
+_PAUSE = 0.2  # seconds without a key, after which somebody has stopped typing
+_SEQUENCE = 0.05  # seconds within which the bytes of one key come
+
 
 async def ask_line(question: str) -> str:
     """A line that was typed; unlike `input` in a thread, the wait for it ends with Ctrl-C."""
-    sys.stderr.write(for_terminal(question))
-    sys.stderr.flush()
-    with lines(wanted=True):
+    with _at_once() as fd:
+        _drop_typed(fd)
+    with lines(wanted=True):  # before anybody sees the question: a Ctrl-D must find it so
+        sys.stderr.write(for_terminal(question))
+        sys.stderr.flush()
         await _something_typed()
         return sys.stdin.readline()
 
 
 async def ask_key(question: str, keys: str) -> str:
     """One of these keys; Enter, Escape and Ctrl-D are the last of them, and others are not taken."""
-    sys.stderr.write(question)
-    sys.stderr.flush()
+    with _at_once() as fd:
+        _drop_typed(fd)
+        sys.stderr.write(question)
+        sys.stderr.flush()
+        while True:
+            await _something_typed()
+            typed = os.read(fd, 1).decode("ascii", "replace").lower()
+            if typed == "\x1b":  # an arrow, F3 or a reply of the terminal: what follows is no key of its own
+                _drop_typed(fd, _SEQUENCE)
+            if typed in keys or typed in ("\n", "\r", "\x1b", "\x04", ""):
+                chosen = typed if typed and typed in keys else keys[-1]
+                sys.stderr.write(f"{chosen}\n")
+                sys.stderr.flush()
+                return chosen
+
+
+@contextmanager
+def _at_once() -> Iterator[int]:
+    """The terminal with every key given at once."""
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
     try:
         tty.setcbreak(fd, termios.TCSADRAIN)
-        while True:
-            await _something_typed()
-            typed = os.read(fd, 1).decode("ascii", "replace").lower()
-            if typed in keys or typed in ("\n", "\r", "\x1b", "\x04", ""):
-                chosen = typed if typed and typed in keys else keys[-1]
-                sys.stderr.write(f"{chosen}\n")
-                return chosen
+        yield fd
     finally:
         termios.tcsetattr(fd, termios.TCSADRAIN, before)
-        sys.stderr.flush()
+
+
+def _drop_typed(fd: int, patience: float = 0.0) -> None:
+    """Forget what was typed before a question could be seen. Who is in the middle of typing is let finish."""
+    while select.select([fd], [], [], patience)[0] and os.read(fd, 1024):
+        patience = _PAUSE
 
 
 @contextmanager

@@ -135,7 +135,7 @@ class LineEditor:
             editing_mode=self._session.editing_mode, style=self._style, color_depth=self._session.color_depth
         )
         try:
-            return await once.prompt_async("edit: ", default=" ".join(text.split()))
+            return await once.prompt_async("edit: ", default=" ".join(text.splitlines()))
         except (EOFError, KeyboardInterrupt):
             return ""
 

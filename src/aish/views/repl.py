@@ -211,7 +211,8 @@ class Repl:
         done: TurnDone | None = await self._screen.show(take_turn(self._shell.session, text, self._confirm))
         self._failed = ("", 0)
         if done and self._interactive:
-            await self._gate.offer(done.text)
+            whole = done.state == "complete"
+            await self._gate.offer(done.text if whole else done.text.rpartition("\n")[0])  # half a line is another one
         if self._shell.session.evicted:
             self._start(summarize_evicted(self._shell.session))
         return answer_code(done)

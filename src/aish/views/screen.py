@@ -15,6 +15,10 @@ from aish.values.text import for_terminal
 from aish.views.table import lay_out
 from aish.views.themes import Theme, codes, theme
 
+# To the start of the line, with our own colours, alphabet, way of writing and margins, and nothing below. Whatever
+# was printed before may have left others, and a command must be seen as it is.
+_AFRESH = "\r\x1b[m\x1b%G\x1b(B\x0f\x1b[4l\x1b7\x1b[r\x1b8\x1b[J"
+
 
 class Screen:
     """Writes for people. Text of models is neutralised here, on its way out, and nowhere else."""
@@ -68,7 +72,8 @@ class Screen:
     def command(self, text: str, effect: str) -> None:
         """A command that is about to be run or asked for, on a line of its own."""
         style = {"read": "dim", "destroy": "error"}.get(effect, "warning")
-        print(f"{self.styled('▸ ' + text, style)}", file=sys.stderr, flush=True)
+        afresh = _AFRESH if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else ""
+        print(f"{afresh}{self.styled('▸ ' + text, style)}", file=sys.stderr, flush=True)
 
     async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
         """Show a turn as it happens, and return how it ended."""

@@ -1,5 +1,7 @@
 """What the gate works with, put together when a command is proposed first: policy, sandbox, trash, what was allowed."""
 
+import shlex
+import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -37,12 +39,18 @@ def load(program: Program, live: Live, keys: int | None) -> Tools:
     return Tools(
         judge=judge_here,
         survey=lambda words, directory: survey(words, directory).words(),
-        as_trash=as_trash,
+        as_trash=_as_trash,
         allow=allowed.add,
         run=run,
         sandbox="" if fenced == "none" else fenced,
         trouble="; ".join(text for text in (trouble, why(options.sandbox)) if text),
     )
+
+
+def _as_trash(command: str) -> str | None:
+    """The same deletion as a move to the trash, by this program: it need not be on the path."""
+    text = as_trash(command)
+    return text and f"{shlex.quote(sys.executable)} -m {text}"
 
 
 def _fence(program: Program) -> Callable[..., Scratched]:
