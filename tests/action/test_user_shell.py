@@ -712,3 +712,10 @@ def test_zsh_inside_zsh_is_the_users_own(zsh: Person) -> None:
     (zsh.home / ".zshenv").write_text("from_env=1\n", encoding="utf-8")
 
     assert zsh.says('echo "[$ZDOTDIR]" $from_env') == "[] 1"
+
+
+@pytest.mark.proves("P1")
+def test_where_programs_are_looked_for_is_known(person: Person) -> None:
+    """A program that an activated environment brought is a command from then on."""
+    person.run("export PATH=/opt/mine:$PATH")
+    assert person.shell.names.path.startswith("/opt/mine:")

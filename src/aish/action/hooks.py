@@ -50,7 +50,7 @@ __aish_end() {
     builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
     return "$__aish_was"
 }
-__aish_words() { { alias -p; echo; echo --; compgen -A function; } >|"$1"; }
+__aish_words() { { builtin printf '%s\n' "$PATH"; alias -p; echo; echo --; compgen -A function; } >|"$1"; }
 readonly -f __aish_status __aish_get __aish_keep __aish_plain __aish_tidy __aish_end __aish_words
 __aish_hooks=() __aish_said= __aish_line=
 bind() { :; }
@@ -114,7 +114,7 @@ __aish_end() {
     builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
     return "$__aish_was"
 }
-__aish_words() { { alias; echo; echo --; print -l -- ${(k)functions}; } >|"$1"; }
+__aish_words() { { builtin printf '%s\n' "$PATH"; alias; echo; echo --; print -l -- ${(k)functions}; } >|"$1"; }
 typeset -aU __aish_hooks
 __aish_said= __aish_line=
 for __aish_file in .zshenv .zshrc; do
@@ -129,7 +129,7 @@ done <'@TTY@'
 } 2>/dev/null
 """
 _USERS_FILES = r"(?s)for __aish_file in .*?\ndone <\S+\n"
-_DEFINES = r"alias|function|\(\s*\)|\bsource\b|(^|[;&|(\s])\.\s|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b"
+_DEFINES = r"alias|function|\(\s*\)|\bsource\b|(^|[;&|(\s])\.\s|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b|\bPATH\b"
 
 
 class Begin(NamedTuple):

@@ -24,10 +24,11 @@ Show = Callable[[bytes], object]
 
 
 class Names(NamedTuple):
-    """What the shell knows by name besides programs."""
+    """What the shell knows by name besides programs, and where it looks for those."""
 
     aliases: frozenset[str] = frozenset()
     functions: frozenset[str] = frozenset()
+    path: str = ""
 
 
 class UserShell:
@@ -163,9 +164,11 @@ class UserShell:
 
     def _look_around(self) -> None:
         """Learn the names that the shell knows now."""
-        aliases, _, functions = self._ask("__aish_words {}", "words").decode("utf-8", "replace").partition("\n--\n")
+        path, _, rest = os.fsdecode(self._ask("__aish_words {}", "words")).partition("\n")
+        aliases, _, functions = rest.partition("\n--\n")
         known = (line.removeprefix("alias ").partition("=")[0] for line in aliases.split("\n") if "=" in line)
-        self.names = Names(frozenset(known), frozenset(n for n in functions.split() if not n.startswith("__aish_")))
+        ours = frozenset(name for name in functions.split() if not name.startswith("__aish_"))
+        self.names = Names(frozenset(known), ours, path)
 
     def _ask(self, command: str, name: str) -> bytes:
         """What the shell writes into a file for us."""

@@ -90,7 +90,8 @@ class Live:
 
     def _learn(self) -> None:
         self.words.directory = self.shell.directory
-        self.words.aliases, self.words.functions = self.shell.names
+        self.words.aliases, self.words.functions, path = self.shell.names
+        self.words.path = path or self.words.path
 
     def close(self) -> None:
         if self._starting:
