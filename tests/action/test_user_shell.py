@@ -123,11 +123,11 @@ def test_the_status_of_a_line_is_told_and_can_be_asked_for(person: Person) -> No
 def test_names_that_a_line_defines_are_known_after_it(person: Person) -> None:
     """So that they count as commands; what it takes away is gone."""
     with_rc(person, "alias ll='ls -l'\nmine() { :; }\n").shell.start()
-    assert person.shell.names == (frozenset({"ll"}), frozenset({"mine"}))
+    assert person.shell.names[:2] == (frozenset({"ll"}), frozenset({"mine"}))
 
     person.run("alias up='cd ..'; yours() { :; }; unset -f mine")
 
-    assert person.shell.names == (frozenset({"ll", "up"}), frozenset({"yours"}))
+    assert person.shell.names[:2] == (frozenset({"ll", "up"}), frozenset({"yours"}))
 
 
 def test_programs_have_a_terminal(person: Person) -> None:
