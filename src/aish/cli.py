@@ -115,7 +115,7 @@ def _shell(options: argparse.Namespace) -> int:
     if rich and view.markdown:
         screen.load_stream = lambda: _markdown(screen)
     repl, comfort = import_module("aish.views.repl"), import_module("aish.views.comfort")
-    live = import_module("aish.views.live").Live(loaded.settings.commands.shell, cwd, screen)
+    live = import_module("aish.views.live").Live(loaded.settings.commands.shell, cwd, screen, places.state)
     editor = comfort.make_editor(program, session, live, screen, line_editor)
     if rich:
         sys.stdout.write("\r")

@@ -719,3 +719,20 @@ def test_where_programs_are_looked_for_is_known(person: Person) -> None:
     """A program that an activated environment brought is a command from then on."""
     person.run("export PATH=/opt/mine:$PATH")
     assert person.shell.names.path.startswith("/opt/mine:")
+
+
+@pytest.mark.proves("X5")
+def test_what_is_to_be_run_lies_where_nobody_else_can_write(tmp_path: Path) -> None:
+    """Who could change it while it waits would run anything; and a password may be in it."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    shell = UserShell("bash", env=env, directory=tmp_path, private=tmp_path / "private")
+    try:
+        shell.start()
+        seen: list[bytes] = []
+        shell.run(f"ls {tmp_path}/private/*/line && stat -c %a {tmp_path}/private", seen.append)
+        (files,) = (tmp_path / "private").iterdir()
+        assert b"/line\r\n700" in b"".join(seen)
+        assert not (files / "line").exists()
+    finally:
+        shell.close()
+    assert list((tmp_path / "private").iterdir()) == []

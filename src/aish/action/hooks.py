@@ -153,7 +153,7 @@ def start_file(kind: str, *, token: str, tty: str, line: str, users_files: bool 
     """What the shell loads at its start: the user's own files, and our hooks after them."""
     text = _ZSH if kind == "zsh" else _BASH
     text = text if users_files else re.sub(_USERS_FILES, "", text)
-    return text.replace("@TOKEN@", token).replace("@TTY@", tty).replace("@LINE@", line)
+    return text.replace("@TOKEN@", token).replace("@TTY@", tty).replace("@LINE@", line.replace("'", r"'\''"))
 
 
 def line_file(line: str, remembered: str) -> bytes:

@@ -37,13 +37,21 @@ class UserShell:
     1. A line runs in it as if it had been typed at its own prompt; nothing else is ever run in it.
     2. What the user types while a line runs goes to the program and is never recorded.
     3. If it dies, the next line starts another one.
+    4. Who can write the files through which it is told what to run can run anything: they lie in `private`.
     """
 
     def __init__(
-        self, program: str, *, env: Mapping[str, str], directory: Path, patience: float = _READY_SECONDS
+        self,
+        program: str,
+        *,
+        env: Mapping[str, str],
+        directory: Path,
+        private: Path | None = None,
+        patience: float = _READY_SECONDS,
     ) -> None:
         self._program = program
         self._env = env
+        self._private = private  # where commands of the model can neither read nor write
         self._patience = patience  # seconds that its start may take
         self.directory = str(directory)
         self.status = 0
@@ -73,7 +81,7 @@ class UserShell:
 
     def _start(self, *, users_files: bool) -> bool:
         self.close()
-        self._files = tempfile.TemporaryDirectory(prefix="aish-", ignore_cleanup_errors=True)
+        self._files = _directory_in(self._private)
         self._terminal, token = Terminal(), secrets.token_hex(12)
         self._marks = Marks(token)
         zsh, home = Path(self._program).name == "zsh", Path(self._files.name)
@@ -85,7 +93,7 @@ class UserShell:
             line=str(home / "line"),
             users_files=users_files,
         )
-        start.write_text(text, encoding="utf-8")
+        _write_file(start, text.encode("utf-8", "surrogateescape"))
         command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
         more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
         there = self.directory if Path(self.directory).is_dir() else "/"
@@ -112,12 +120,16 @@ class UserShell:
         capture = Capture()
         showing = Showing(show, capture)
         self._terminal.resize()
-        (Path(self._files.name) / "line").write_bytes(line_file(line, remembered))
+        told = Path(self._files.name) / "line"
+        _write_file(told, line_file(line, remembered))
         self._number += 1
         self._write(run_line(self._number, tty=self._terminal.name, status=self.status))
-        with raw(keys) if keys is not None else nullcontext():
-            end = self._until_end(showing.take, keys=keys)
-            showing.tidy()
+        try:
+            with raw(keys) if keys is not None else nullcontext():
+                end = self._until_end(showing.take, keys=keys)
+                showing.tidy()
+        finally:
+            told.unlink(missing_ok=True)  # a password may be in it
         if end is None:
             code = self._terminal.wait()
             self.close()
@@ -180,6 +192,8 @@ class UserShell:
             return path.read_bytes() if self._until_end(lambda data: None, seconds=_READY_SECONDS) else b""
         except OSError:
             return b""
+        finally:
+            path.unlink(missing_ok=True)  # an environment has secrets in it
 
     def _write(self, text: str) -> None:
         data = text.encode()
@@ -218,3 +232,24 @@ class UserShell:
 
         terminal.relay(read, keys, seconds, ready=running)
         return ends[0] if ends else None
+
+
+def _directory_in(place: Path | None) -> "tempfile.TemporaryDirectory[str]":
+    """A directory of our own in a place, or among temporary files if that cannot be written. Raises `StoreTrouble`."""
+    for parent in (place, None) if place else (None,):
+        try:
+            if parent:
+                parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            return tempfile.TemporaryDirectory(prefix="aish-", dir=parent, ignore_cleanup_errors=True)
+        except OSError as error:
+            trouble = error
+    raise StoreTrouble(f"cannot make files for your shell: {trouble.strerror or trouble}") from trouble
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    """Write a file of our own, whose directory somebody may have cleaned away. Raises `StoreTrouble`."""
+    try:
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        raise StoreTrouble(f"cannot tell your shell what to run: {error.strerror or error}") from error

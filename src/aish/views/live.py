@@ -24,8 +24,8 @@ _SHELLS = ("bash", "zsh")
 class Live:
     """One shell for all lines of a conversation. Its start costs nobody any time but who runs the first command."""
 
-    def __init__(self, wanted: str, directory: Path, screen: Screen) -> None:
-        self.shell = UserShell(choose_shell(wanted), env=os.environ, directory=directory)
+    def __init__(self, wanted: str, directory: Path, screen: Screen, private: Path | None = None) -> None:
+        self.shell = UserShell(choose_shell(wanted), env=os.environ, directory=directory, private=private)
         path = os.environ.get("PATH", os.defpath)
         self.words = ShellWords(path, str(directory), aliases=WIDESPREAD_ALIASES)
         self._screen = screen
