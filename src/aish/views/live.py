@@ -11,6 +11,7 @@ from pathlib import Path
 
 from aish.action.lookup import ShellWords
 from aish.action.shell import UserShell
+from aish.action.terminal import Terminal
 from aish.intake.line import read_line
 from aish.intake.routing import Route, route
 from aish.values.errors import AishError
@@ -55,6 +56,11 @@ class Live:
         if self.shell.greeting:
             self._screen.note(self.shell.greeting)
             self.shell.greeting = ""
+
+    @property
+    def idle(self) -> Terminal | None:
+        """The terminal, if nobody waits for its output: while the shell starts, its words are for who starts it."""
+        return None if self._starting and self._starting.is_alive() else self.shell.terminal
 
     def route(self, line: str) -> Route:
         """What a line is. Nothing is run to find out."""

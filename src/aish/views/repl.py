@@ -83,7 +83,7 @@ class Repl:
 
     def _read(self, runner: asyncio.Runner) -> str | None:
         while True:
-            terminal = self._live.shell.terminal
+            terminal = self._live.idle
             try:
                 if terminal and self._interactive:
                     runner.get_loop().add_reader(terminal.master, self._show_background)

@@ -1,0 +1,464 @@
+"""The gate, rule by rule: what is asked for which command, and which answer runs what."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from world import World, script_of
+
+from aish.action.scratch import Scratched
+from aish.commands.shell import Shell
+from aish.values.errors import StoreTrouble
+from aish.values.outcomes import Outcome
+from aish.values.replies import Reply
+from aish.values.text import exactly
+from aish.values.verdicts import Effect, Verdict
+from aish.views.gate import Gate, Person, Tools
+from aish.views.screen import Screen
+
+pytestmark = [pytest.mark.anyio, pytest.mark.proves("P4", "X5")]
+READ = Verdict("run", "read", "it only reads")
+CHANGE = Verdict("ask", "change", "it writes", (), (("make", "thing"),))
+DESTROY = Verdict("ask", "destroy", "it deletes", ("old",))
+UNKNOWN = Verdict("ask", "unknown", "nobody knows it")
+REFUSE = Verdict("refuse", "unknown", "no command is like that")
+
+
+class Paper(Screen):
+    """A screen that is read afterwards."""
+
+    def __init__(self) -> None:
+        super().__init__("never")
+        self.lines: list[str] = []
+
+    def note(self, text: str, *, warning: bool = False) -> None:
+        self.lines.append(text)
+
+    def command(self, text: str, effect: str) -> None:
+        self.lines.append(f"▸ {text}")
+
+    def say(self, result: str | Reply) -> None:
+        self.lines.append(result if isinstance(result, str) else result.text)
+
+
+@dataclass
+class LiveShell:
+    """The user's shell, as far as it takes something over."""
+
+    directory: str
+    adopted: list[tuple[str, dict[str, str], tuple[str, ...]]] = field(default_factory=list)
+
+    def adopt(self, directory: str, changed: dict[str, str], gone: tuple[str, ...]) -> None:
+        self.adopted.append((directory, changed, gone))
+        self.directory = directory
+
+
+@dataclass
+class Stage:
+    """A gate with a person who answers from a list; who has no answer left is not there any more."""
+
+    shell: Shell
+    answers: list[str] = field(default_factory=list)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    outcomes: list[Scratched] = field(default_factory=list)
+    sandbox: str = "a fence"
+    trouble: str = ""
+    full_disk: bool = False
+    screen: Paper = field(default_factory=Paper)
+    asked: list[str] = field(default_factory=list)
+    judged: list[str] = field(default_factory=list)
+    ran: list[tuple[str, bool]] = field(default_factory=list)
+    allowed: list[tuple[Sequence[Sequence[str]], Path | None]] = field(default_factory=list)
+    loads: int = 0
+
+    def __post_init__(self) -> None:
+        self.gate = Gate(self.shell, self.screen, Person(self._key, self._line, self._edit), self._load)
+
+    def _load(self) -> Tools:
+        self.loads += 1
+        return Tools(
+            judge=self._judge,
+            survey=lambda words, directory: f"{len(words)} things in {directory}",
+            as_trash=lambda command: f"bin {command}" if command.startswith("rm ") else None,
+            allow=self._allow,
+            run=self._run,
+            sandbox=self.sandbox,
+            trouble=self.trouble,
+        )
+
+    def _judge(self, command: str) -> Verdict:
+        self.judged.append(command)
+        return self.verdicts.get(command, CHANGE)
+
+    def _allow(self, prefixes: tuple[tuple[str, ...], ...], project: Path | None) -> None:
+        if self.full_disk:
+            raise StoreTrouble("the disk is full")
+        self.allowed.append((prefixes, project))
+
+    def _run(self, command: str, *, fenced: bool) -> Scratched:
+        self.ran.append((command, fenced))
+        return self.outcomes.pop(0) if self.outcomes else done()
+
+    async def _key(self, question: str, keys: str) -> str:
+        """A key that was not offered, or none any more, is the last one, as it is at a real terminal."""
+        self.asked.append(question)
+        answer = self._answer()
+        return answer if answer and answer in keys else keys[-1]
+
+    async def _line(self, question: str) -> str:
+        self.asked.append(question)
+        return self._answer()
+
+    async def _edit(self, text: str) -> str:
+        self.asked.append(f"edit {text}")
+        return self._answer()
+
+    def _answer(self) -> str:
+        answer = self.answers.pop(0) if self.answers else ""
+        if answer == "^C":
+            raise KeyboardInterrupt
+        return answer
+
+
+def done(output: str = "", status: int = 0, *, directory: str = "", **changed: str) -> Scratched:
+    return Scratched(Outcome(status, output, directory, moved=bool(directory)), changed, ())
+
+
+@pytest.fixture
+def shell(world: World) -> Shell:
+    return stage_shell(world)
+
+
+def stage_shell(world: World, *answers: str, ask: str = "unsafe") -> Shell:
+    script = {"kind": "scripted", "answers": list(answers)}
+    program = world.program({"model": "script", "models": {"script": script}, "commands": {"ask": ask}})
+    return world.shell(program)
+
+
+async def test_what_only_reads_runs_without_a_question(shell: Shell) -> None:
+    """It is shown, though: the user sees where the output comes from."""
+    stage = Stage(shell, verdicts={"look": READ})
+    await stage.gate.offer("I look.\nCMD: look\nThat is it.")
+    assert stage.ran == [("look", True)]
+    assert stage.asked == []
+    assert stage.screen.lines == ["▸ look"]
+
+
+async def test_whoever_wants_to_be_asked_always_is_asked_always(world: World) -> None:
+    """A setting; what only reads needs no more than a key."""
+    stage = Stage(stage_shell(world, ask="always"), ["s"], {"look": READ})
+    await stage.gate.offer("CMD: look")
+    assert stage.ran == []
+    assert stage.asked == ["[r]un  [e]dit  e[x]plain  [s]kip "]
+    await stage.gate.offer("CMD: look")
+    stage.answers = ["r"]
+    await stage.gate.offer("CMD: look")
+    assert stage.ran == [("look", True)]
+
+
+async def test_what_changes_something_is_told_and_runs_at_a_key(shell: Shell) -> None:
+    """Once, and fenced in."""
+    stage = Stage(shell, ["r"])
+    await stage.gate.offer("CMD: make thing")
+    assert stage.ran == [("make thing", True)]
+    assert stage.screen.lines == ["▸ make thing", "change: it writes"]
+    assert stage.asked == ["[r]un  [e]dit  e[x]plain  [a]lways  [s]kip "]
+
+
+@pytest.mark.parametrize("answer", ["s", "", "y", "t", "k", "u", "run", "\n", "\x1b"])
+@pytest.mark.parametrize("verdict", [CHANGE, DESTROY, UNKNOWN, REFUSE])
+async def test_no_other_key_runs_it(shell: Shell, verdict: Verdict, answer: str) -> None:
+    """A key of another question, a yes to another program, or nobody there."""
+    word = verdict.effect != "change" and verdict.verdict == "ask" and answer == "run"
+    stage = Stage(shell, [answer], {"it": verdict})
+    await stage.gate.offer("CMD: it")
+    assert stage.ran == ([("it", True)] if word else [])
+
+
+@pytest.mark.parametrize("verdict", [DESTROY, UNKNOWN])
+@pytest.mark.parametrize("word", ["run\n", "run", " RUN \n"])
+async def test_what_destroys_or_cannot_be_read_runs_at_the_word(shell: Shell, verdict: Verdict, word: str) -> None:
+    """The whole word and an Enter, so that no key that slipped does it."""
+    stage = Stage(shell, [word], {"it": verdict})
+    await stage.gate.offer("CMD: it")
+    assert stage.ran == [("it", True)]
+    assert "type run to run it" in stage.asked[0]
+
+
+@given(st.text(max_size=8) | st.sampled_from(["r", "y", "yes", "ru", "runn", "run it", "rυn", "always", "a"]))
+@settings(max_examples=60, deadline=None)
+def test_nothing_but_the_word_runs_what_destroys(tmp_path_factory: pytest.TempPathFactory, typed: str) -> None:
+    """Whatever is typed; nor does it allow anything."""
+    typed = "no" if typed.strip().lower() in ("run", "edit", "explain", "trash") else typed
+    stage = Stage(stage_shell(World(tmp_path_factory.getbasetemp())), [typed], {"it": DESTROY})
+    offer(stage, "CMD: it")
+    assert (stage.ran, stage.allowed) == ([], [])
+    assert stage.screen.lines[-1] == "skipped"
+
+
+async def test_what_would_be_hit_is_counted_before_the_question(shell: Shell) -> None:
+    """A number says more than a pattern."""
+    stage = Stage(shell, [], {"it": DESTROY})
+    await stage.gate.offer("CMD: it")
+    assert stage.screen.lines[:2] == ["▸ it", "destroy: it deletes"]
+    assert f"1 things in {shell.session.cwd}" in stage.screen.lines[2]
+
+
+async def test_what_is_refused_is_not_even_asked(shell: Shell) -> None:
+    """Nobody can want it; why is said."""
+    stage = Stage(shell, ["r", "run"], {"it": REFUSE})
+    await stage.gate.offer("CMD: it\nCMD: it ")
+    assert stage.ran == [("it ", True)]
+    assert stage.screen.lines[:2] == ["▸ it", "unknown: no command is like that"]
+
+
+@pytest.mark.parametrize(("verdict", "key"), [(CHANGE, "e"), (DESTROY, "edit"), (UNKNOWN, "Edit\n")])
+async def test_an_edited_command_is_judged_and_asked_anew(shell: Shell, verdict: Verdict, key: str) -> None:
+    """Whatever the first text was allowed to do, this is another one."""
+    stage = Stage(shell, [key, "rm all", "r"], {"it": verdict, "rm all": DESTROY})
+    await stage.gate.offer("CMD: it")
+    assert stage.judged == ["it", "rm all"]
+    assert stage.ran == []
+    assert "type run" in stage.asked[-1]
+
+    stage.answers = [key, "look"]
+    stage.verdicts["look"] = READ
+    await stage.gate.offer("CMD: it")
+    assert stage.ran == [("look", True)]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "it"])
+async def test_an_edit_that_changes_nothing_leaves_the_question_open(shell: Shell, text: str) -> None:
+    """Who gives up editing has not said yes."""
+    stage = Stage(shell, ["e", text, "s"], {"it": CHANGE})
+    await stage.gate.offer("CMD: it")
+    assert [question.split()[0] for question in stage.asked] == ["[r]un", "edit", "[r]un"]
+    assert stage.ran == []
+
+
+async def test_what_was_edited_to_a_refusal_is_refused(shell: Shell) -> None:
+    """A NUL can be typed too."""
+    text = "a\0b"
+    stage = Stage(shell, ["e", text, "run", "r"], {text: REFUSE})
+    await stage.gate.offer("CMD: it")
+    assert (stage.ran, len(stage.asked)) == ([], 2)
+    assert f"▸ {exactly(text)}" in stage.screen.lines
+
+
+async def test_trash_runs_the_other_command_outside_the_fence(shell: Shell) -> None:
+    """The bin is at home, where the fence lets nobody write; the deletion itself does not run."""
+    stage = Stage(shell, ["trash"], {"rm old": DESTROY})
+    await stage.gate.offer("CMD: rm old")
+    assert stage.ran == [("bin rm old", False)]
+    assert "trash" in stage.asked[0]
+
+
+@pytest.mark.parametrize(("command", "verdict"), [("wipe old", DESTROY), ("rm old", UNKNOWN)])
+async def test_trash_is_offered_only_for_a_deletion_that_can_be_one(
+    shell: Shell, command: str, verdict: Verdict
+) -> None:
+    """Otherwise the word means nothing."""
+    stage = Stage(shell, ["trash"], {command: verdict})
+    await stage.gate.offer(f"CMD: {command}")
+    assert "trash" not in stage.asked[0]
+    assert stage.ran == []
+
+
+@pytest.mark.parametrize(("verdict", "key"), [(CHANGE, "x"), (DESTROY, "explain")])
+async def test_an_explanation_is_shown_and_the_question_put_again(world: World, verdict: Verdict, key: str) -> None:
+    """The model explains its command; a command in there is words, and control bytes are seen."""
+    shell = stage_shell(world, "It makes \x1b[31ma thing.\nCMD: rm all")
+    stage = Stage(shell, [key, "s"], {"it {0}": verdict})
+    await stage.gate.offer("CMD: it {0}")
+    assert "It makes ␛[31ma thing.\nCMD: rm all" in stage.screen.lines
+    assert len(stage.asked) == 2
+    assert (stage.judged, stage.ran) == (["it {0}"], [])
+    (request,) = script_of(shell.session).requests
+    assert str(request.messages[-1]["content"]).endswith("\n\nit {0}")
+    assert shell.session.history.turns == ()
+
+
+async def test_no_explanation_is_no_yes(world: World) -> None:
+    """A model that is away is said, and the question stays."""
+    stage = Stage(stage_shell(world, "!nobody there"), ["x", "x"])
+    await stage.gate.offer("CMD: it")
+    assert "nobody there" in stage.screen.lines
+    assert (len(stage.asked), stage.ran) == (3, [])
+
+
+@pytest.mark.parametrize(("key", "project"), [("p", True), ("e", False)])
+async def test_always_is_kept_for_this_project_or_everywhere_and_runs_it(shell: Shell, key: str, project: bool) -> None:
+    """The user says how far it goes, and sees which words it covers."""
+    stage = Stage(shell, ["a", key])
+    await stage.gate.offer("CMD: make thing --now")
+    assert stage.allowed == [(CHANGE.prefixes, Path(shell.session.cwd) if project else None)]
+    assert "make thing …" in stage.asked[1]
+    assert stage.ran == [("make thing --now", True)]
+
+
+@pytest.mark.parametrize("answer", ["n", "", "y"])
+async def test_not_always_after_all_is_no_yes_to_this_one(shell: Shell, answer: str) -> None:
+    """The question is put again."""
+    stage = Stage(shell, ["a", answer, "s"])
+    await stage.gate.offer("CMD: make thing")
+    assert (stage.allowed, stage.ran) == ([], [])
+    assert len(stage.asked) == 3
+
+
+@pytest.mark.parametrize("effect", ["destroy", "unknown", "change"])
+@pytest.mark.parametrize("answers", [["a", "e"], ["always", "e"]])
+async def test_always_is_not_offered_where_it_must_not_be(shell: Shell, effect: Effect, answers: list[str]) -> None:
+    """What destroys or cannot be read never; a change without words to remember it by neither."""
+    prefixes = () if effect == "change" else (("rm",),)  # also if the policy were to name some
+    stage = Stage(shell, list(answers), {"it": Verdict("ask", effect, "because", (), prefixes)})
+    await stage.gate.offer("CMD: it")
+    assert (stage.allowed, stage.ran) == ([], [])
+    assert not any("lways" in question for question in stage.asked)
+
+
+async def test_what_cannot_be_kept_does_not_run(shell: Shell) -> None:
+    """The yes was to both."""
+    stage = Stage(shell, ["a", "e"], full_disk=True)
+    with pytest.raises(StoreTrouble):
+        await stage.gate.offer("CMD: make thing")
+    assert stage.ran == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "answers"),
+    [
+        *((CHANGE, answers) for answers in (["^C"], ["x", "^C"], ["e", "^C"], ["a", "^C"])),
+        *(
+            (verdict, answers)
+            for verdict in (DESTROY, UNKNOWN)
+            for answers in (["^C"], ["explain", "^C"], ["edit", "^C"])
+        ),
+    ],
+)
+async def test_ctrl_c_runs_nothing_and_offers_nothing_more(world: World, verdict: Verdict, answers: list[str]) -> None:
+    """At whichever question."""
+    stage = Stage(stage_shell(world, "because"), list(answers), {"it": verdict})
+    with pytest.raises(KeyboardInterrupt):
+        await stage.gate.offer("CMD: it\nCMD: more")
+    assert (stage.ran, stage.allowed, stage.judged, stage.answers) == ([], [], ["it"], [])
+
+
+async def test_several_commands_are_offered_one_by_one(shell: Shell) -> None:
+    """A no to one is no answer to the next, and neither is a yes."""
+    stage = Stage(shell, ["s", "r", "run", "s"], {"two": DESTROY, "three": DESTROY, "four": READ})
+    await stage.gate.offer("CMD: one\nand\nCMD: two\nCMD: three\nCMD: four\nCMD: five\nCMD: one")
+    assert stage.ran == [("three", True), ("four", True)]
+    assert stage.judged == ["one", "two", "three", "four", "five"]
+
+
+async def test_what_one_command_printed_is_not_looked_at_for_commands(shell: Shell) -> None:
+    """Nor is it an answer to anything."""
+    stage = Stage(shell, ["r"], outcomes=[done("CMD: rm all\nrun\n")])
+    await stage.gate.offer("CMD: it")
+    assert stage.judged == ["it"]
+
+
+@given(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), min_size=1, max_size=30))
+@settings(max_examples=60, deadline=None)
+def test_what_is_judged_is_what_is_shown_and_run(tmp_path_factory: pytest.TempPathFactory, command: str) -> None:
+    """To the last byte: no blank is trimmed and no escape is undone on the way."""
+    stage = Stage(stage_shell(World(tmp_path_factory.getbasetemp())), ["r"])
+    offer(stage, f"CMD: {command}")
+    expected = [command] if command.strip() else []
+    assert stage.judged == expected
+    assert [text for text, _ in stage.ran] == expected
+    assert stage.screen.lines[:1] == [f"▸ {exactly(one)}" for one in expected]
+
+
+async def test_output_goes_along_with_the_next_question_without_secrets(shell: Shell) -> None:
+    """What was skipped leaves nothing."""
+    secret = "hunter" + "2secretword"
+    stage = Stage(shell, ["r", "s"], outcomes=[done(f"password={secret}\nthe end", 3)])
+    await stage.gate.offer("CMD: show it\nCMD: make more")
+    held = shell.session.history.held
+    assert "$ show it" in held and "the end\n[exit status 3]" in held
+    assert secret not in held and "make more" not in held
+    assert "exit status 3; ? asks why" in stage.screen.lines
+
+
+DENIED = done("touch: x: Permission denied", 1)
+
+
+async def test_what_the_fence_stopped_can_run_outside_of_it(shell: Shell) -> None:
+    """With a yes of its own, once; out there the fence is no reason any more."""
+    stage = Stage(shell, ["r", "u", "u"], outcomes=[DENIED, DENIED])
+    await stage.gate.offer("CMD: touch x")
+    assert stage.ran == [("touch x", True), ("touch x", False)]
+    assert len(stage.asked) == 2
+
+
+@pytest.mark.parametrize("answer", ["s", "", "r", "run"])
+async def test_no_other_answer_takes_the_fence_away(shell: Shell, answer: str) -> None:
+    """The yes to the command was not a yes to that."""
+    stage = Stage(shell, ["r", answer], outcomes=[DENIED])
+    await stage.gate.offer("CMD: touch x")
+    assert stage.ran == [("touch x", True)]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "sandbox"),
+    [(DENIED, ""), (done("Permission denied", 0), "a fence"), (done("no such file", 1), "a fence")],
+)
+async def test_where_the_fence_is_not_the_reason_it_is_not_asked_about(
+    shell: Shell, outcome: Scratched, sandbox: str
+) -> None:
+    """A question that makes no sense teaches people to say yes."""
+    stage = Stage(shell, ["r", "u"], outcomes=[outcome], sandbox=sandbox)
+    await stage.gate.offer("CMD: touch x")
+    assert (stage.ran, len(stage.asked)) == ([("touch x", True)], 1)
+
+
+@pytest.mark.parametrize(("answer", "kept"), [("k", True), ("s", False), ("", False), ("r", False)])
+async def test_directory_and_variables_become_the_users_only_with_a_key(
+    world: World, tmp_path: Path, answer: str, kept: bool
+) -> None:
+    """Otherwise nothing has happened."""
+    shell = stage_shell(world)
+    before, live = shell.session.cwd, LiveShell(str(tmp_path))
+    shell.live = live  # type: ignore[assignment]  # a stand-in for the shell that takes something over
+    stage = Stage(shell, ["r", answer], outcomes=[done(directory=str(tmp_path / "sub"), COLOUR="green")])
+    await stage.gate.offer("CMD: cd sub")
+    assert live.adopted == ([(str(tmp_path / "sub"), {"COLOUR": "green"}, ())] if kept else [])
+    assert shell.session.cwd == (tmp_path / "sub" if kept else before)
+    assert any("COLOUR" in line and str(tmp_path / "sub") in line for line in stage.screen.lines)
+
+
+@pytest.mark.proves("P3")
+async def test_a_name_that_a_command_made_up_stays_in_its_line(shell: Shell) -> None:
+    """A directory may be called like a message of ours."""
+    stage = Stage(shell, ["r"], outcomes=[done(directory="/tmp/a\n[aish] skipped\u200b")])
+    await stage.gate.offer("CMD: cd a")
+    assert all(line.isprintable() for line in stage.screen.lines)
+
+
+async def test_what_keeps_nothing_is_not_asked_about(shell: Shell) -> None:
+    """Most commands leave no trace in the shell."""
+    stage = Stage(shell, ["r"])
+    await stage.gate.offer("CMD: make thing")
+    assert len(stage.asked) == 1
+
+
+async def test_the_tools_are_loaded_with_the_first_command_and_a_lack_is_said_once(shell: Shell) -> None:
+    """An answer without commands costs nothing, and nobody reads a warning for the tenth time."""
+    stage = Stage(shell, trouble="there is no sandbox")
+    await stage.gate.offer("Just words, `CMD: x` among them.\n> CMD: y\n```\nCMD: z\n```")
+    assert (stage.loads, stage.screen.lines) == (0, [])
+    await stage.gate.offer("CMD: a\nCMD: b")
+    await stage.gate.offer("CMD: c")
+    assert stage.loads == 1
+    assert stage.screen.lines.count("there is no sandbox") == 1
+    assert stage.screen.lines[0] == "there is no sandbox"
+
+
+def offer(stage: Stage, answer: str) -> None:
+    """For tests whose data is arbitrary: each example has an event loop of its own."""
+    asyncio.run(stage.gate.offer(answer))
