@@ -114,7 +114,8 @@ __aish_end() {
     builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
     return "$__aish_was"
 }
-__aish_words() { { builtin printf '%s\n' "$PATH"; alias; echo; echo --; print -l -- ${(k)functions}; } >|"$1"; }
+__aish_words() { { builtin printf '%s\n' "$PATH"; alias; echo; echo --
+    print -l -- ${(k)functions} ${(k)builtins}; } >|"$1"; }
 typeset -aU __aish_hooks
 __aish_said= __aish_line=
 for __aish_file in .zshenv .zshrc; do

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from aish.action.capture import Capture
 from aish.action.hooks import End, Marks, line_file, may_define, quoted, run_line, say_end, start_file
+from aish.action.lookup import BUILTINS
 from aish.action.showing import Showing
 from aish.action.terminal import Terminal, raw
 from aish.values.errors import StoreTrouble
@@ -27,7 +28,7 @@ class Names(NamedTuple):
     """What the shell knows by name besides programs, and where it looks for those."""
 
     aliases: frozenset[str] = frozenset()
-    functions: frozenset[str] = frozenset()
+    functions: frozenset[str] = frozenset()  # and builtins that bash does not have
     path: str = ""
 
 
@@ -60,6 +61,7 @@ class UserShell:
         self._terminal: Terminal | None = None
         self._input = -1
         self._marks = Marks("")
+        self._stopped = False
         self._number = 0  # of the last thing it was asked to do
         self._files: tempfile.TemporaryDirectory[str] | None = None
 
@@ -74,7 +76,7 @@ class UserShell:
     def start(self) -> None:
         """Start the shell and wait until it is ready. Raises `StoreTrouble`."""
         if not self._start(users_files=True):
-            if not self._start(users_files=False):
+            if self._stopped or not self._start(users_files=False):
                 raise StoreTrouble(f"{self._program} cannot be used as your shell: it ends as soon as it is started")
             self.greeting = f"{self._program} runs without your start-up files, because they end it or do not end"
         self._look_around()
@@ -137,7 +139,7 @@ class UserShell:
         moved, self.status, self.directory = end.directory != self.directory, end.status, end.directory
         unread = self._terminal.unread()
         self._terminal.mend()
-        if may_define(line):
+        if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
             self._look_around()
         return Outcome(end.status, capture.text(MOST), end.directory, moved=moved, unread=unread)
 
@@ -162,24 +164,30 @@ class UserShell:
         parts += [f"cd -- {quoted(directory)}"] if directory != self.directory else []
         self.run("; ".join(parts), lambda data: None)
 
+    def stop(self) -> None:
+        """End a start that is under way in another thread; it is not tried again."""
+        self._stopped = True
+        if terminal := self._terminal:
+            terminal.end()
+
     def close(self) -> None:
         """End the shell and what runs in it."""
-        if self._terminal:
-            self._terminal.close()  # before its input ends: a shell that is hung up on takes its jobs along
-            self._terminal = None
-        if self._input >= 0:
-            os.close(self._input)
-            self._input = -1
-        if self._files:
-            self._files.cleanup()
-            self._files = None
+        input, self._input = self._input, -1  # at once: two may want to end it
+        terminal, self._terminal = self._terminal, None
+        files, self._files = self._files, None
+        if terminal:
+            terminal.close()  # before its input ends: a shell that is hung up on takes its jobs along
+        if input >= 0:
+            os.close(input)
+        if files:
+            files.cleanup()
 
     def _look_around(self) -> None:
         """Learn the names that the shell knows now."""
         path, _, rest = os.fsdecode(self._ask("__aish_words {}", "words")).partition("\n")
         aliases, _, functions = rest.partition("\n--\n")
         known = (line.removeprefix("alias ").partition("=")[0] for line in aliases.split("\n") if "=" in line)
-        ours = frozenset(name for name in functions.split() if not name.startswith("__aish_"))
+        ours = frozenset(name for name in functions.split() if not name.startswith("__aish_")) - BUILTINS
         self.names = Names(frozenset(known), ours, path)
 
     def _ask(self, command: str, name: str) -> bytes:

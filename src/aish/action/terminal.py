@@ -210,7 +210,13 @@ class Terminal:
             termios.tcsetattr(self._slave, termios.TCSANOW, self._sane)
 
     def close(self) -> None:
-        """End the program, politely first, and let go of the terminal."""
+        """End the program and let go of the terminal."""
+        self.end()
+        for fd in (self.master, self._slave):
+            os.close(fd)
+
+    def end(self) -> None:
+        """End the program, politely first."""
         process = self.process
         if process and process.poll() is None:
             for number, seconds in ((signal.SIGHUP, 0.5), (signal.SIGKILL, 2.0)):
@@ -220,8 +226,6 @@ class Terminal:
                     break
                 except subprocess.TimeoutExpired:
                     continue
-        for fd in (self.master, self._slave):
-            os.close(fd)
 
     @property
     def interrupts(self) -> bool:

@@ -21,7 +21,9 @@ async def show_help(shell: Shell, words: str) -> str:
         below = "\n".join(f"{one.usage:<32} {one.summary}" for one in COMMANDS.below(command.name))
         return "\n\n".join(part for part in (f"{command.usage}\n{command.summary}", command.details, below) if part)
     return (
-        COMMANDS.help() + "\n\nEverything else is a question for the model. `?` in front makes a question of any line."
+        COMMANDS.help()
+        + "\n\nEverything else runs in your shell or is a question for the model; the sign at the prompt tells."
+        "\n`!` in front makes a command of any line, `?` a question; `?` alone asks why a command failed."
     )
 
 

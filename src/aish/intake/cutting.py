@@ -104,6 +104,9 @@ class _Cutter:
             self.position += 1
         elif token == "(" and all(word in _OPENERS for word in current):
             self._depth += 1
+        elif token == "(" and current and current[-1].endswith(("$", "=")) and self.last == "word":  # not closed yet
+            current[-1] += self.text[self.position - 1 :]
+            self.position = len(self.text)
         elif token == ")" and self._depth and not self.follows(_WORD):
             self._depth -= 1
             self.commands.append([])
@@ -114,7 +117,7 @@ class _Cutter:
     def _open(self, token: str) -> str:
         """A quote without its end: the line goes on, unless it is an apostrophe."""
         rest = self.text[self.position :]
-        if token == "'" and (self.last == "word" or clues_in(rest.split()).prose):
+        if token == "'" and self.text[self.position - 2 : self.position - 1].isalnum():
             return "it has an apostrophe, as sentences have"
         self.commands[-1].append(token + rest)
         self.position = len(self.text)

@@ -24,6 +24,7 @@ from aish.views.screen import Screen
 WORD = "run"  # what is typed for a command that cannot be taken back
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
 _DENIED = ("Permission denied", "Operation not permitted", "Read-only file system")
+_STOPPED = 130  # by Ctrl-C, so that nobody has to be told
 _KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "u": "outside", "k": "keep", "s": "skip"}
 
 
@@ -54,6 +55,7 @@ class Gate:
         self._shell, self._screen, self._person = shell, screen, person
         self._load = load
         self._tools: Tools | None = None
+        self.failed = ("", 0)  # the last command of an answer, if it failed, and its status
 
     @property
     def tools(self) -> Tools:
@@ -65,6 +67,7 @@ class Gate:
 
     async def offer(self, answer: str) -> None:
         """Offer each command of an answer, one after the other."""
+        self.failed = ("", 0)
         for command in proposed(answer):
             while command:
                 command = await self._decide(command)
@@ -151,7 +154,8 @@ class Gate:
             if again == "u":
                 await self._run(command, fenced=False)
                 return
-        if done.outcome.status:
+        self.failed = (command, done.outcome.status) if done.outcome.status else ("", 0)
+        if done.outcome.status not in (0, _STOPPED):
             self._screen.note(f"exit status {done.outcome.status}; ? asks why")
         if done.keeps_something:
             await self._keep(done)
@@ -167,7 +171,8 @@ class Gate:
         self._screen.note(f"in there {', '.join(moved + named)}; your own shell is as it was")
         if await self._person.key("[k]eep that for your shell, or [s]kip ", "ks") == "k":
             live: Any = self._shell.live
-            await asyncio.to_thread(live.adopt, done.outcome.directory, done.changed, done.gone)
+            with ctrl_c(lambda: live.terminal and live.terminal.interrupt()):  # it must end before the next line begins
+                await asyncio.to_thread(live.adopt, done.outcome.directory, done.changed, done.gone)
             self._shell.enter(live.directory)
 
     @property

@@ -33,7 +33,11 @@ async def ask_key(question: str, keys: str) -> str:
         sys.stderr.write(question)
         sys.stderr.flush()
         while True:
-            await _something_typed()
+            try:
+                await _something_typed()
+            except asyncio.CancelledError:  # Ctrl-C: what is said next has a line of its own
+                sys.stderr.write("\n")
+                raise
             typed = os.read(fd, 1).decode("ascii", "replace").lower()
             if typed == "\x1b":  # an arrow, F3 or a reply of the terminal: what follows is no key of its own
                 _drop_typed(fd, _SEQUENCE)

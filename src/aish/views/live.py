@@ -4,7 +4,9 @@ import asyncio
 import os
 import signal
 import sys
+import termios
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +22,8 @@ from aish.views.route import WIDESPREAD_ALIASES
 from aish.views.screen import Screen
 
 _SHELLS = ("bash", "zsh")
+_A_MOMENT = 0.1  # seconds
+_USUAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"  # the screen, pastes, the mouse, the cursor, the colours
 
 
 class Live:
@@ -45,10 +49,10 @@ class Live:
         except AishError as error:
             self._trouble = error
 
-    def _ready(self) -> None:
+    def ready(self) -> None:
         """Wait until it has started; what its start-up files printed is shown once. Raises what went wrong."""
-        if self._starting:
-            self._starting.join()
+        if starting := self._starting:
+            starting.join()
             self._starting = None
         if self._trouble:
             trouble, self._trouble = self._trouble, None
@@ -75,7 +79,7 @@ class Live:
 
     async def run(self, line: str, remembered: str) -> Outcome:
         """Run a line of the user's in the terminal. Raises `StoreTrouble`."""
-        await asyncio.to_thread(self._ready)
+        await asyncio.to_thread(self.ready)
         loop, keys = asyncio.get_running_loop(), sys.stdin.fileno() if sys.stdin.isatty() else None
         _follow_window(loop, self.shell)
         try:
@@ -91,7 +95,7 @@ class Live:
             self.shell.terminal.interrupt()
 
     async def environment(self) -> dict[str, str]:
-        await asyncio.to_thread(self._ready)
+        await asyncio.to_thread(self.ready)
         return await asyncio.to_thread(self.shell.environment)
 
     def _learn(self) -> None:
@@ -102,6 +106,8 @@ class Live:
     def close(self) -> None:
         if self._starting:
             self._starting.join(1.0)
+            self.shell.stop()  # who starts it must be done with its terminal before that is closed
+            self._starting.join(5.0)
         self.shell.close()
 
 
@@ -113,6 +119,34 @@ def ctrl_c(press: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def told_to_end(close: Callable[[], None]) -> Iterator[None]:
+    """When we are told to end, or the window is closed: nothing is left running, and the terminal is as it was."""
+    fd = sys.stdin.fileno()
+    mode = termios.tcgetattr(fd) if os.isatty(fd) else None
+
+    def end(number: int, frame: object) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        try:
+            close()
+            time.sleep(_A_MOMENT)  # for who passes keys on, and puts the terminal back as well
+            if mode:
+                os.write(fd, _USUAL)
+                termios.tcsetattr(fd, termios.TCSANOW, mode)
+        except (OSError, termios.error):
+            pass  # the terminal has gone
+        os.kill(os.getpid(), number)
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+    for number in (number for number, handler in before.items() if handler == signal.SIG_DFL):
+        signal.signal(number, end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def show(data: bytes) -> None:

@@ -1,6 +1,7 @@
 """The shell: read a line, do what it says, show what comes, until there is no more."""
 
 import asyncio
+import re
 import sys
 from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
@@ -25,12 +26,13 @@ from aish.views.editor import LONGEST_LINE, Editor, PlainEditor
 from aish.views.exits import BUG, OK, answer_code, exit_code
 from aish.views.gate import Gate, Person, Tools, hold
 from aish.views.keys import ask_key, ask_line, lines
-from aish.views.live import Live, show
+from aish.views.live import Live, show, told_to_end
 from aish.views.prompt import Facts, fill, git_branch
 from aish.views.screen import Screen
 
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
+_REPEATS = r"""(?s)\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|(?<!\S)!!(?!\S)"""
 _NO_SUCH_COMMAND = 127
 _NO_FAULT = (0, 1, 130, 141, 148)  # nothing found, Ctrl-C, a closed pipe, Ctrl-Z: nothing to explain unasked
 
@@ -64,7 +66,8 @@ class Repl:
     def run(self) -> int:
         """The exit code: of the last line on a pipe, otherwise success."""
         code, plain = OK, not self._interactive or isinstance(self._editor, PlainEditor)
-        with nullcontext() if plain else lines(wanted=False), asyncio.Runner() as runner:
+        modes = nullcontext() if plain else lines(wanted=False)
+        with told_to_end(self._live.close), modes, asyncio.Runner() as runner:
             try:
                 if self._interactive:
                     self._live.begin()
@@ -137,8 +140,11 @@ class Repl:
         return OK
 
     async def _act(self, line: str) -> int:
-        if line.strip() == "?" and self._failed[0]:
-            return await self._ask(_WHY.format(*self._failed))
+        if line.strip() == "?" and self._interactive:
+            if self._failed[0]:
+                return await self._ask(_WHY.format(*self._failed))
+            self._screen.note("nothing has failed since you asked last; write your question after the ?")
+            return OK
         if line.strip() == "quit":  # no shell has it, and everybody tries it
             self._shell.leaving = True
             return OK
@@ -166,9 +172,11 @@ class Repl:
 
     async def _run(self, line: str) -> int:
         """Run a line of the user's in the user's shell. `!!` is the line before, and shown, as shells do it."""
-        if "!!" in line and self._last:
-            line = line.replace("!!", self._last)
-            print(line)
+        repeated = repeat(line, self._last)
+        if repeated != line:
+            line = repeated
+            print(for_terminal(line))
+        again = line == self._last
         self._last = line
         outcome = await self._live.run(line, self._program.masks.text(line))
         hold(self._shell, line, outcome)
@@ -181,6 +189,8 @@ class Repl:
                 self._shell.leaving = True
             else:
                 self._screen.note("your shell has ended; the next command starts another one", warning=True)
+        elif again and line.strip() in _LEAVES:  # the shell spoke of its jobs, and the user wants to leave all the same
+            self._shell.leaving = True
         elif outcome.status == _NO_SUCH_COMMAND:
             near = self._live.words.near(line.split()[0])
             meant = f"did you mean {' or '.join(near)}? " if near else ""
@@ -213,6 +223,7 @@ class Repl:
         if done and self._interactive:
             whole = done.state == "complete"
             await self._gate.offer(done.text if whole else done.text.rpartition("\n")[0])  # half a line is another one
+            self._failed = self._gate.failed
         if self._shell.session.evicted:
             self._start(summarize_evicted(self._shell.session))
         return answer_code(done)
@@ -252,6 +263,11 @@ class Repl:
         answer = sys.stdin.buffer.readline(LONGEST_LINE).decode("utf-8", "replace")
         sys.stderr.write(f"{for_terminal(answer.rstrip())}\n")
         return answer
+
+
+def repeat(line: str, last: str) -> str:
+    """The line with the one before in the place of `!!`; in quotes it is text, where any quote could end another."""
+    return re.sub(_REPEATS, lambda found: last if found[0] == "!!" else found[0], line) if last else line
 
 
 async def _quietly(work: Coroutine[Any, Any, None]) -> None:

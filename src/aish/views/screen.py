@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from itertools import islice
+from textwrap import fill
 from typing import Protocol
 
 from aish.values.events import Notice, ReasoningPiece, TextPiece, TurnDone, TurnEvent
@@ -66,8 +67,11 @@ class Screen:
         sys.stdout.flush()
 
     def note(self, text: str, *, warning: bool = False) -> None:
-        """A line beside the result, on standard error."""
-        print(self.styled(f"[aish] {for_terminal(text)}", "warning" if warning else "dim"), file=sys.stderr, flush=True)
+        """A line beside the result, on standard error; on a terminal it is broken between words."""
+        lines = f"[aish] {for_terminal(text)}".split("\n")
+        if sys.stderr.isatty():
+            lines = [fill(line, self.width, break_long_words=False, break_on_hyphens=False) for line in lines]
+        print(self.styled("\n".join(lines), "warning" if warning else "dim"), file=sys.stderr, flush=True)
 
     def command(self, text: str, effect: str) -> None:
         """A command that is about to be run or asked for, on a line of its own."""

@@ -33,6 +33,7 @@ def load(program: Program, live: Live, keys: int | None) -> Tools:
         return judge(command, table, allowed.within(find_project(program.cwd)))
 
     def run(command: str, *, fenced: bool) -> Scratched:
+        live.ready()  # two must not talk to a shell at once
         started = _fence(program) if fenced else run_scratch
         return started(command, show, env=live.shell.environment(), directory=live.shell.directory, keys=keys)
 
