@@ -104,6 +104,11 @@ def _own(path: Path) -> Path:
     return Path("/nonexistent/aish")
 
 
+def home_directory() -> Path:
+    """The user's home; `~` where nobody knows one."""
+    return Path(os.path.expanduser("~"))  # noqa: PTH111  # a Path raises
+
+
 def find_project(directory: Path) -> Path:
     """The project a directory belongs to: the nearest parent with `.git` or `.aish.toml`, else itself."""
     for candidate in (directory, *directory.parents):

@@ -64,7 +64,8 @@ def judge(command: str, table: Table, allowed: Collection[tuple[str, ...]] = ())
         return Verdict("run", effect, "it only reads" if effect == "read" else "you always allow it")
     worst = max(asking, key=lambda one: SEVERITY.index(one.effect))
     offered = () if any(not one.prefix for one in asking) else tuple(dict.fromkeys(one.prefix for one in asking))
-    return Verdict("ask", worst.effect, one_line(worst.reason, 160), worst.targets, offered)
+    hit = tuple(dict.fromkeys(target for one in asking if one.effect == worst.effect for target in one.targets))
+    return Verdict("ask", worst.effect, one_line(worst.reason, 160), hit, offered)
 
 
 def _hidden(command: str) -> str:
@@ -96,7 +97,7 @@ def _look(command: str, table: Table, depth: int) -> list[Finding]:
     except UnicodeEncodeError:
         return [Finding("unknown", "it holds half a character")]
     look = _Look(table, line, depth)
-    return [finding for part in line.parts for finding in look.part(part)] or [READS]
+    return [look.placed(finding) for part in line.parts for finding in look.part(part)] or [READS]
 
 
 class _Look:
@@ -118,6 +119,14 @@ class _Look:
     def _names_secret(self) -> bool:
         words = [word for part in self._line.parts for word in part.words]
         return any(is_secret(text) for word in (*words, *self._line.mentioned) for text in word.texts)
+
+    def placed(self, finding: Finding) -> Finding:
+        """A finding whose targets are known: after a `cd`, only those that begin at the root or a home are."""
+        if not self._bases:
+            return finding
+        return finding._replace(
+            targets=tuple(one if one.lstrip("\"'")[:1] in ("/", "~") else f"$PWD/{one}" for one in finding.targets)
+        )
 
     def part(self, part: Simple) -> Iterable[Finding]:
         for name, word in part.assigns:

@@ -4,6 +4,7 @@ What it does to its directory and environment ends with it; what changed is told
 """
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
@@ -15,7 +16,10 @@ from aish.action.terminal import Terminal, raw
 from aish.values.outcomes import Outcome
 
 MOST = 8000  # characters of output that are kept
-_OWN = {"_", "SHLVL", "PWD", "OLDPWD"}  # what every shell changes
+# What every shell changes, and what makes a shell or a program run something: any program in there could have said it.
+_NOT_KEPT = (
+    "_|SHLVL|PWD|OLDPWD|AISH_REPORT|PROMPT_COMMAND|PS[0-4]|BASH.*|SHELLOPTS|ENV|ZDOTDIR|IFS|HIST.*|(DY)?LD_.*|__aish_.*"
+)
 _MOST_REPORTED = 1 << 22  # bytes; the system allows an environment half of that
 _SCRIPT = (
     """trap '{ builtin printf "%s\\0" "$PWD"; command -p env -0; } >&"$AISH_REPORT" 2>/dev/null' EXIT; eval -- "$1" """
@@ -78,9 +82,12 @@ def _take(showing: Showing) -> Callable[[bytes], bool]:
 
 
 def _difference(before: Mapping[str, str], entries: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
-    after = dict(entry.split("=", 1) for entry in entries if "=" in entry and not entry.startswith("BASH_FUNC_"))
+    after = dict(entry.split("=", 1) for entry in entries if "=" in entry)
     if not after:  # it could not tell: a killed shell, or one whose programs cannot be found
         return {}, ()
-    ours = {*_OWN, "AISH_REPORT"}
-    changed = {name: value for name, value in after.items() if name not in ours and before.get(name) != value}
-    return changed, tuple(name for name in before if name not in ours and name not in after)
+    changed = {name: value for name, value in after.items() if _may_be_kept(name) and before.get(name) != value}
+    return changed, tuple(name for name in before if _may_be_kept(name) and name not in after)
+
+
+def _may_be_kept(name: str) -> bool:
+    return name.isidentifier() and re.fullmatch(_NOT_KEPT, name) is None

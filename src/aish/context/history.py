@@ -6,7 +6,10 @@ Pure: turns in, turns out.
 from collections.abc import Callable, Sequence
 
 from aish.values.errors import BadTurn
+from aish.values.text import clip
 from aish.values.turns import EXEC_MARK, Turn
+
+MOST_HELD = 32_000  # characters of output that wait for the next question, however long that takes
 
 
 class History:
@@ -44,6 +47,13 @@ class History:
         """Keep the output of a command for the next question."""
         if output.strip():
             self._held.append(output)
+            self.shorten_held(MOST_HELD)
+
+    def shorten_held(self, limit: int) -> None:
+        """Let go of the oldest waiting output, so that about `limit` characters are left; the newest is cut."""
+        while len(self._held) > 1 and sum(map(len, self._held)) > limit:
+            self._held.pop(0)
+        self._held = [clip(output, limit) for output in self._held]
 
     def ask(self, text: str) -> Turn:
         """Add the user's question, with the held output in front of it."""

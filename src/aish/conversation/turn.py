@@ -92,6 +92,7 @@ async def take_turn(
     answer = Answer(session.open_backend(chain[0]))
     limits = await session.limits(answer.backend)
     fitting = await fit_question(question, limits, answer.backend)
+    session.history.shorten_held(max(limits.token_budget * 3 // 2 - len(fitting), 0))  # half of the budget or less
     asked = session.history.ask(fitting)
     recorded = False
     try:

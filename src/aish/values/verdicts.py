@@ -15,8 +15,9 @@ SEVERITY: tuple[Effect, ...] = ("read", "change", "send", "unknown", "destroy")
 class Verdict(NamedTuple):
     """May a command run, and why: `reason` is one sentence that names the part of the command that decides.
 
-    `targets` are the operands of the part that destroys, as typed. `prefixes` are, for each part that asks, the words
-    that "always allow" would remember; there are none where allowing must not be offered.
+    `targets` are the operands of the parts that destroy, as typed, after `$PWD/` where the line goes elsewhere.
+    `prefixes` are, for each part that asks, the words that "always allow" would remember; there are none where allowing
+    must not be offered.
     """
 
     verdict: Literal["run", "ask", "refuse"]

@@ -16,7 +16,7 @@ from aish.places import find_project
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest
 from aish.values.outcomes import Outcome
-from aish.values.text import exactly, for_terminal
+from aish.values.text import exactly, for_terminal, one_line
 from aish.values.verdicts import Verdict
 from aish.views.live import ctrl_c
 from aish.views.screen import Screen
@@ -25,7 +25,7 @@ WORD = "run"  # what is typed for a command that cannot be taken back
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
 _DENIED = ("Permission denied", "Operation not permitted", "Read-only file system")
 _STOPPED = 130  # by Ctrl-C, so that nobody has to be told
-_KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "u": "outside", "k": "keep", "s": "skip"}
+_KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "s": "skip"}
 
 
 class Tools(NamedTuple):
@@ -113,13 +113,12 @@ class Gate:
 
     async def _choose(self, command: str, verdict: Verdict) -> str:
         """The key for what is to be done. A command that destroys needs the word, so that no key can slip."""
-        trash = {"t": "[t]rash instead"} if verdict.effect == "destroy" and self.tools.as_trash(command) else {}
         if verdict.effect in ("destroy", "unknown"):
-            others = ", ".join(["edit", "explain", *(["trash"] if trash else [])])
-            question = f"[aish] type {WORD} to run it, or {others}; anything else skips it: "
-            typed = (await self._person.line(question)).strip()
-            words = {WORD: "r", "edit": "e", "explain": "x"} | ({"trash": "t"} if trash else {})
-            return words.get(typed.lower(), "s")
+            words = {WORD: "r", "edit": "e", "explain": "x"}
+            words |= {"trash": "t"} if verdict.effect == "destroy" and self.tools.as_trash(command) else {}
+            others = ", ".join(list(words)[1:])
+            typed = await self._person.line(f"[aish] type {WORD} to run it, or {others}; anything else skips it: ")
+            return words.get(typed.strip().lower(), "s")
         offered = {"r": "[r]un", "e": "[e]dit", "x": "e[x]plain"}
         offered |= {"a": "[a]lways"} if verdict.prefixes else {}
         offered["s"] = "[s]kip"
@@ -167,7 +166,8 @@ class Gate:
 
     async def _keep(self, done: Scratched) -> None:
         moved = [f"the directory is {exactly(done.outcome.directory)}"] if done.outcome.moved else []
-        named = [f"{exactly(name)} is set" for name in done.changed] + [f"{name} is gone" for name in done.gone]
+        named = [f"{exactly(name)} is “{one_line(exactly(value), 60)}”" for name, value in done.changed.items()]
+        named += [f"{name} is gone" for name in done.gone]
         self._screen.note(f"in there {', '.join(moved + named)}; your own shell is as it was")
         if await self._person.key("[k]eep that for your shell, or [s]kip ", "ks") == "k":
             live: Any = self._shell.live

@@ -293,6 +293,10 @@ def _keys(line: _LineKind, suggestions: _Suggestions) -> KeyBindings:
     def open_editor(event: KeyPressEvent) -> None:
         event.current_buffer.open_in_editor()  # what comes back is seen before it is run
 
+    @keys.add("c-z", filter=typing)
+    def stop_nothing(event: KeyPressEvent) -> None:
+        """No program runs that could be stopped, and nobody wants the letter."""
+
     @keys.add("<bracketed-paste>", filter=typing)
     def paste(event: KeyPressEvent) -> None:
         text = event.data.replace("\r\n", "\n").replace("\r", "\n")

@@ -8,6 +8,7 @@ import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
+from aish.places import home_directory
 from aish.values.text import for_terminal
 
 SIGN = "\ufdd0"  # where the sign goes; no character of any language, so no template has it by itself
@@ -62,7 +63,7 @@ def _values(facts: Facts, longest: int) -> dict[str, str]:
 
 def first_prompt(template: str, model: str, directory: Path, columns: int) -> str:
     """The prompt of a shell that has just begun."""
-    facts = Facts(model, str(directory), str(Path("~").expanduser()), git_branch(directory))
+    facts = Facts(model, str(directory), str(home_directory()), git_branch(directory))
     return plain_sign(fill(template, facts, columns))
 
 

@@ -17,6 +17,7 @@ from aish.conversation.turn import take_turn
 from aish.conversation.upkeep import summarize_evicted, warm_up
 from aish.intake.line import ColonCommand, read_line
 from aish.memory.suspicion import suspicious
+from aish.places import home_directory
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
@@ -34,6 +35,7 @@ _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
 _REPEATS = r"""(?s)\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|(?<!\S)!!(?!\S)"""
 _NO_SUCH_COMMAND = 127
+_MOST_MEANT = 3  # names to choose from; half of all names of two letters are near to each other
 _NO_FAULT = (0, 1, 130, 141, 148)  # nothing found, Ctrl-C, a closed pipe, Ctrl-Z: nothing to explain unasked
 
 
@@ -113,7 +115,7 @@ class Repl:
         facts = Facts(
             model=session.model,
             directory=live.shell.directory,
-            home=str(Path("~").expanduser()),
+            home=str(home_directory()),
             branch=git_branch(Path(live.shell.directory)),
             tokens=size.total if size else 0,
             window=session.budget,
@@ -192,7 +194,7 @@ class Repl:
         elif again and line.strip() in _LEAVES:  # the shell spoke of its jobs, and the user wants to leave all the same
             self._shell.leaving = True
         elif outcome.status == _NO_SUCH_COMMAND:
-            near = self._live.words.near(line.split()[0])
+            near = self._live.words.near(line.split()[0])[:_MOST_MEANT]
             meant = f"did you mean {' or '.join(near)}? " if near else ""
             self._screen.note(f"{meant}? hands the line to the model")
         elif outcome.status not in _NO_FAULT and self._interactive:

@@ -15,7 +15,7 @@ from aish.action.table import Table, load_table
 from aish.action.targets import survey
 from aish.action.trash import as_trash
 from aish.conversation.program import Program
-from aish.places import find_project
+from aish.places import find_project, home_directory
 from aish.values.errors import BadUsage, StoreTrouble
 from aish.values.verdicts import Verdict
 from aish.views.gate import Tools
@@ -57,9 +57,7 @@ def _as_trash(command: str) -> str | None:
 def _fence(program: Program) -> Callable[..., Scratched]:
     """A way to run a command that can write nothing but the project, and not read what is remembered."""
     places = program.places
-    fence = fence_around(
-        find_project(program.cwd), [places.data, places.state, places.config], home=Path("~").expanduser()
-    )
+    fence = fence_around(find_project(program.cwd), [places.data, places.state, places.config], home=home_directory())
     wanted = kind(program.settings.commands.sandbox)
     if wanted == "landlock" and narrowed(fence) and kind("bubblewrap") == "bubblewrap":
         wanted = "bubblewrap"  # Landlock cannot let anything be made beside what is hidden
