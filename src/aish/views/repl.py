@@ -183,7 +183,7 @@ class Repl:
         outcome = await self._live.run(line, self._program.masks.text(line))
         hold(self._shell, line, outcome)
         self._editor.take_keys(outcome.unread)
-        self._failed = (line, outcome.status) if outcome.status else ("", 0)
+        self._failed = (self._program.masks.text(line), outcome.status) if outcome.status else ("", 0)
         if outcome.moved:
             self._shell.enter(outcome.directory)
         if outcome.died:
@@ -222,7 +222,7 @@ class Repl:
             self._upkeep.cancel()  # the user comes first; it is tried again after the next answer
         done: TurnDone | None = await self._screen.show(take_turn(self._shell.session, text, self._confirm))
         self._failed = ("", 0)
-        if done and self._interactive:
+        if done and self._interactive and sys.stderr.isatty():  # where commands and questions are shown
             whole = done.state == "complete"
             await self._gate.offer(done.text if whole else done.text.rpartition("\n")[0])  # half a line is another one
             self._failed = self._gate.failed
