@@ -94,10 +94,6 @@ class Live:
         if self.shell.terminal:
             self.shell.terminal.interrupt()
 
-    async def environment(self) -> dict[str, str]:
-        await asyncio.to_thread(self.ready)
-        return await asyncio.to_thread(self.shell.environment)
-
     def _learn(self) -> None:
         self.words.directory = self.shell.directory
         self.words.aliases, self.words.functions, path = self.shell.names
