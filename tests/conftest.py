@@ -1,12 +1,21 @@
 """What every test gets: a world of its own, one kind of event loop, and a clean environment."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from world import World
 
 from aish.wiring import _abilities
+
+
+def pytest_configure() -> None:
+    """Whoever runs the tests in the background has them ignore Ctrl-C and hang-ups; they are about both."""
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 @pytest.fixture

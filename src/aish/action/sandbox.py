@@ -1,7 +1,8 @@
 """The fence around commands of the model: they read nearly everything and write nearly nothing.
 
 Under Landlock, which costs a few milliseconds, or under bubblewrap, which has namespaces of its own. Neither stands
-in for asking: Landlock leaves modes, owners and times of files, sockets in the file system and UDP alone.
+in for asking: Landlock leaves modes, owners and times of files, sockets in the file system, UDP and other terminals of
+the user alone.
 """
 
 import os

@@ -26,6 +26,7 @@ _ESSENTIAL = (  # what a prompt needs; a program that died may have left it othe
     (1, termios.OPOST),
     (3, termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN),
 )
+_OF_TERMINALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP)
 Take = Callable[[bytes], bool]  # takes output; true when that was the end
 
 
@@ -60,6 +61,8 @@ class Terminal:
 
         def take_terminal() -> None:
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+            for number in _OF_TERMINALS:  # who started us may have been told to ignore them
+                signal.signal(number, signal.SIG_DFL)
             if prepare:
                 prepare()
 
