@@ -1,16 +1,25 @@
 """What a colon command may use, and the table they are in."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
-from aish.action.shell import UserShell
 from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import Confirm
 from aish.intake.commands import Commands
 from aish.memory.curation import Memory
 from aish.values.errors import BadUsage
+
+
+class LiveShell(Protocol):
+    """The user's own shell, as far as commands know it."""
+
+    directory: str
+
+    def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
+        """Make a directory and an environment the user's own."""
 
 
 @dataclass(slots=True)
@@ -22,7 +31,7 @@ class Shell:
     confirm: Confirm
     ask: Callable[[str], Awaitable[str]]  # a line of the user's; nothing when there is nobody
     edit: Callable[[str], Awaitable[str]]  # the text as the user changed it; nothing when it is to stay
-    live: UserShell | None = None  # the user's own shell, where there is a prompt
+    live: LiveShell | None = None  # the user's own shell, where there is a prompt
     width: int = 80
     leaving: bool = False
 

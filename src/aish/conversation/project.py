@@ -3,7 +3,6 @@
 In a folder that nobody trusts no text of a file is read: names of well-known files and git's own HEAD are all.
 """
 
-import hashlib
 import os
 import re
 import signal
@@ -130,6 +129,8 @@ def _judge(root: Path, name: str, role: Role, holds: Holds, mask: Callable[[str]
         return Source(name, role, path, trouble="cannot be read" if data is None else "is not a text")
     text, beyond = _head(data.decode("utf-8-sig", "replace"), room)
     masked = mask(text) if role != "settings" else ""
+    import hashlib  # loads OpenSSL, which most runs never need
+
     digest = hashlib.sha256(data).hexdigest()
     return Source(name, role, path, trusted=True, text=masked, beyond=beyond, digest=digest)
 

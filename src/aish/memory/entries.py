@@ -51,15 +51,16 @@ def quick_item(line: bytes) -> Item | None:
 
 def quick_items(data: bytes, start: int) -> dict[int, Item]:
     """The same for a part of a file, by where each stands: only that tells whether the line is sound and counts."""
-    found = {}
+    found, plain = {}, data.isascii()
     for match in _usual().finditer(str(data, "latin-1")):  # a letter is a byte, so that places are right
         number, ts, kind, content, source, _ = match.groups()
-        if not content.isascii():
+        if not plain:
+            if not source.isascii():
+                continue
             content = str(content.encode("latin-1"), "utf-8", "replace")
-        if source.isascii():
-            id = int(number)
-            record = {"id": id, "ts": ts, "kind": kind, "content": content, "source": source}
-            found[start + match.start()] = _new(Item, (id, ts, kind, content, record))
+        id = int(number)
+        record = {"id": id, "ts": ts, "kind": kind, "content": content, "source": source}
+        found[start + match.start()] = _new(Item, (id, ts, kind, content, record))
     return found
 
 

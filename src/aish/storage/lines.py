@@ -22,6 +22,7 @@ from aish.values.errors import StoreTrouble
 
 Record = dict[str, Any]
 LOCK_SECONDS = 2.0
+_PAUSE = 0.006  # seconds between two tries; who asks more often takes time from who writes
 _SUM_SIZE = len(b',"crc":"00000000"}')
 _BLOCK = 1 << 16
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -327,7 +328,7 @@ class Writer:
 
 
 def _wait_for_lock(fd: int, path: Path, wait: float, watcher: Watcher | None) -> None:
-    deadline, pause = time.monotonic() + wait, 0.003
+    deadline = time.monotonic() + wait
     while True:
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -337,8 +338,7 @@ def _wait_for_lock(fd: int, path: Path, wait: float, watcher: Watcher | None) ->
                 raise StoreTrouble(f"{path.name} held by another aish process") from None
             if watcher:
                 watcher.waiting(fd)
-            time.sleep(pause)
-            pause = min(1.5 * pause, 0.005)  # who asks more often takes time from who writes
+            time.sleep(_PAUSE)
 
 
 def _write_all(fd: int, data: bytes) -> None:

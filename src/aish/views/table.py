@@ -5,7 +5,6 @@ Pure: a table and a width in, lines out.
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import starmap
 
 from aish.values.replies import Table
 from aish.values.text import for_terminal
@@ -49,11 +48,11 @@ def _unbounded(table: Table) -> Iterator[tuple[str, str]]:
     first rows tell, and what follows the wide one follows at once, or one long text would make every line long."""
     seen = [table.head, *_safe(table.rows[:_SAMPLE])]
     sizes = [max(map(len, column)) for column in zip(*seen, strict=True)]
-    line = "  ".join("{}" if place >= table.wide else f"{{:<{size}}}" for place, size in enumerate(sizes)).format
-    yield line(*table.head).rstrip(), "dim"
+    line = "  ".join("%s" if place >= table.wide else f"%-{size}s" for place, size in enumerate(sizes)).__mod__
+    yield line(table.head).rstrip(), "dim"
     for first in range(0, len(table.rows), _SAMPLE):
         rows = _safe(table.rows[first : first + _SAMPLE])
-        yield from zip(map(str.rstrip, starmap(line, rows)), table.styles[first : first + _SAMPLE], strict=True)
+        yield from zip(map(str.rstrip, map(line, rows)), table.styles[first : first + _SAMPLE], strict=True)
 
 
 def _safe(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
