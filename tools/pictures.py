@@ -225,7 +225,7 @@ def _make_project(project: Path, environment: Mapping[str, str]) -> None:
 def _make_home(home: Path, scene: Scene, now: datetime) -> None:
     """Settings with the scripted model, and what was remembered before."""
     (home / "config").mkdir(parents=True)
-    (home / "data").mkdir()
+    (home / "data" / "sessions").mkdir(parents=True)  # somebody who has been here before
     settings = f'model = "script"\n[models.script]\nkind = "scripted"\nanswers = {json.dumps(scene.answers)}\n'
     (home / "config" / "config.toml").write_text(settings, encoding="utf-8")
     lines = [

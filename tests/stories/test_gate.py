@@ -136,8 +136,8 @@ def test_a_shell_that_takes_its_time_to_start_is_waited_for(workshop: Workshop) 
 
 
 def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Workshop) -> None:
-    """Enter, Escape, Ctrl-D, Ctrl-C and s are a no; a key that was not offered is none at all."""
-    keys = ["s", ENTER, CTRL_D, "nyqtku" + ENTER, ESCAPE, CTRL_C]
+    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q are a no; a key that was not offered is none at all."""
+    keys = ["s", "n", "q", ENTER, CTRL_D, "ytku" + ENTER, ESCAPE, CTRL_C]
     workshop.script(*["CMD: touch made"] * (len(keys) + 1))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys, start=1):

@@ -6,6 +6,7 @@ Pure: bytes in, text out.
 import re
 from collections import deque
 
+MOST = 8000  # characters of output that a turn is given
 KEPT = 1 << 16  # bytes of the head, and as many of the tail
 _ESCAPES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements

@@ -16,6 +16,8 @@ BUILTINS = frozenset(
 KEYWORDS = frozenset(
     "! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while".split()
 )
+# What distributions put into a user's bashrc, until the shell in which they are set has told its own.
+WIDESPREAD_ALIASES = frozenset("ll la l lt lla egrep fgrep vdir ..".split())
 FRESH = 1.0  # seconds for which what was read from the disk is believed
 LONG = 255  # bytes of the longest name a file can have
 BIG = 1_000_000  # bytes of the longest makefile that is read

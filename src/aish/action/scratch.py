@@ -10,12 +10,11 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import NamedTuple
 
-from aish.action.capture import Capture
+from aish.action.capture import MOST, Capture
 from aish.action.showing import Showing
 from aish.action.terminal import Terminal, raw
 from aish.values.outcomes import Outcome
 
-MOST = 8000  # characters of output that are kept
 # What every shell changes, and what makes a shell or a program run something: any program in there could have said it.
 _NOT_KEPT = (
     "_|SHLVL|PWD|OLDPWD|AISH_REPORT|PROMPT_COMMAND|PS[0-4]|BASH.*|SHELLOPTS|ENV|ZDOTDIR|IFS|HIST.*|(DY)?LD_.*|__aish_.*"

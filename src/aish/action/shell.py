@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.action.capture import Capture
+from aish.action.capture import MOST, Capture
 from aish.action.hooks import End, Marks, line_file, may_define, quoted, run_line, say_end, start_file
 from aish.action.lookup import BUILTINS
 from aish.action.showing import Showing
@@ -17,7 +17,6 @@ from aish.action.terminal import Terminal, raw
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
-MOST = 8000  # characters of output that are kept
 _ABOUT_TO_START = 0.1  # seconds in which a shell makes a program of a command
 _TRIES = 20  # times that it is asked for an end that Ctrl-C has taken away
 _READY_SECONDS = 30.0

@@ -11,6 +11,7 @@ from aish.conversation.turn import Confirm
 from aish.intake.commands import Commands
 from aish.memory.curation import Memory
 from aish.values.errors import BadUsage
+from aish.values.outcomes import Outcome
 
 
 class LiveShell(Protocol):
@@ -38,6 +39,11 @@ class Shell:
     def enter(self, directory: str) -> None:
         """The user has gone to another directory."""
         self.session.cwd = self.program.cwd = Path(directory)
+
+    def hold(self, command: str, outcome: Outcome) -> None:
+        """Keep what a command printed for the next question, without its secrets."""
+        ended = f"\n[exit status {outcome.status}]" if outcome.status else ""
+        self.session.history.hold(self.program.masks.text(f"$ {command}\n{outcome.output}{ended}"))
 
     @property
     def memory(self) -> Memory:

@@ -15,7 +15,6 @@ from aish.conversation.aside import ask_aside
 from aish.places import find_project
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest
-from aish.values.outcomes import Outcome
 from aish.values.text import exactly, for_terminal, one_line
 from aish.values.verdicts import Verdict
 from aish.views.live import ctrl_c
@@ -146,7 +145,7 @@ class Gate:
 
     async def _run(self, command: str, *, fenced: bool = True) -> None:
         done = await self._scratch(command, fenced=fenced)
-        hold(self._shell, command, done.outcome)
+        self._shell.hold(command, done.outcome)
         denied = done.outcome.status and any(words in done.outcome.output for words in _DENIED)
         if fenced and denied and self.tools.sandbox:
             again = await self._person.key("the sandbox may have stopped it: run it [u]nfenced, or [s]kip ", "us")
@@ -168,7 +167,7 @@ class Gate:
         moved = [f"the directory is {exactly(done.outcome.directory)}"] if done.outcome.moved else []
         named = [f"{exactly(name)} is “{one_line(exactly(value), 60)}”" for name, value in done.changed.items()]
         named += [f"{name} is gone" for name in done.gone]
-        self._screen.note(f"in there {', '.join(moved + named)}; your own shell is as it was")
+        self._screen.note(f"for that command {', '.join(moved + named)}; your own shell is as it was")
         if await self._person.key("[k]eep that for your shell, or [s]kip ", "ks") == "k":
             live: Any = self._shell.live
             with ctrl_c(lambda: live.terminal and live.terminal.interrupt()):  # it must end before the next line begins
@@ -178,10 +177,3 @@ class Gate:
     @property
     def _directory(self) -> Path:
         return Path(self._shell.session.cwd)
-
-
-def hold(shell: Shell, command: str, outcome: Outcome) -> None:
-    """Keep what a command printed for the next question, without its secrets."""
-    ended = f"\n[exit status {outcome.status}]" if outcome.status else ""
-    text = f"$ {command}\n{outcome.output}{ended}"
-    shell.session.history.hold(shell.program.masks.text(text))

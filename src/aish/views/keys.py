@@ -27,7 +27,7 @@ async def ask_line(question: str) -> str:
 
 
 async def ask_key(question: str, keys: str) -> str:
-    """One of these keys; Enter, Escape and Ctrl-D are the last of them, and others are not taken."""
+    """One of these keys; Enter, Escape, Ctrl-D, n and q are the last of them, and others are not taken."""
     with _at_once() as fd:
         _drop_typed(fd)
         sys.stderr.write(question)
@@ -41,7 +41,7 @@ async def ask_key(question: str, keys: str) -> str:
             typed = os.read(fd, 1).decode("ascii", "replace").lower()
             if typed == "\x1b":  # an arrow, F3 or a reply of the terminal: what follows is no key of its own
                 _drop_typed(fd, _SEQUENCE)
-            if typed in keys or typed in ("\n", "\r", "\x1b", "\x04", ""):
+            if typed in keys or typed in ("\n", "\r", "\x1b", "\x04", "n", "q", ""):
                 chosen = typed if typed and typed in keys else keys[-1]
                 sys.stderr.write(f"{chosen}\n")
                 sys.stderr.flush()

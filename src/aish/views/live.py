@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aish.action.lookup import ShellWords
+from aish.action.lookup import WIDESPREAD_ALIASES, ShellWords
 from aish.action.shell import UserShell
 from aish.action.terminal import Terminal
 from aish.intake.line import read_line
 from aish.intake.routing import Route, route
 from aish.values.errors import AishError
 from aish.values.outcomes import Outcome
-from aish.views.route import WIDESPREAD_ALIASES
 from aish.views.screen import Screen
 
 _SHELLS = ("bash", "zsh")

@@ -25,12 +25,13 @@ from aish.values.text import for_terminal
 from aish.views.crash import file_report
 from aish.views.editor import LONGEST_LINE, Editor, PlainEditor
 from aish.views.exits import BUG, OK, answer_code, exit_code
-from aish.views.gate import Gate, Person, Tools, hold
+from aish.views.gate import Gate, Person, Tools
 from aish.views.keys import ask_key, ask_line, lines
 from aish.views.live import Live, show, told_to_end
 from aish.views.prompt import Facts, fill, git_branch
 from aish.views.screen import Screen
 
+_WELCOME = "type a command or a question; :help shows the rest, Ctrl-D leaves"
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
 _REPEATS = r"""(?s)\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|(?<!\S)!!(?!\S)"""
@@ -181,7 +182,7 @@ class Repl:
         again = line == self._last
         self._last = line
         outcome = await self._live.run(line, self._program.masks.text(line))
-        hold(self._shell, line, outcome)
+        self._shell.hold(line, outcome)
         self._editor.take_keys(outcome.unread)
         self._failed = (self._program.masks.text(line), outcome.status) if outcome.status else ("", 0)
         if outcome.moved:
@@ -233,6 +234,8 @@ class Repl:
     async def _warm(self) -> None:
         """Bring memory into the prompt, and load the embedded model while the user types the first question."""
         session = self._shell.session
+        if not self._program.places.sessions.exists():  # somebody is here for the first time
+            self._screen.note(_WELCOME)
         for notice in session.remind():
             self._screen.note(notice.text, warning=notice.warning)
         if session.model == EMBEDDED and self._program.settings.embedded.warm and not self._program.settings.rules:

@@ -6,15 +6,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from aish.action.lookup import ShellWords
+from aish.action.lookup import WIDESPREAD_ALIASES, ShellWords
 from aish.conversation.program import Program
 from aish.intake.routing import Words, route
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
 from aish.views.exits import OK
-
-# What distributions put into a user's bashrc; the shell in which they are set is not known here.
-WIDESPREAD_ALIASES = frozenset("ll la l lt lla egrep fgrep vdir ..".split())
 
 
 def run(program: Program, arguments: Sequence[str]) -> int:
@@ -30,7 +27,8 @@ def run(program: Program, arguments: Sequence[str]) -> int:
         for line in _json_lines():
             print(json_text(_answer(line, words)))
         return OK
-    lines = [" ".join(options.line)] if options.line else sys.stdin.read().splitlines()
+    given = options.line[1:] if options.line[:1] == ["--"] else options.line
+    lines = [" ".join(given)] if given else sys.stdin.read().splitlines()
     for line in lines:
         answer = _answer(line, words)
         print(f"{answer['route']}: {for_terminal(answer['reason'])}")
