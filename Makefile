@@ -7,7 +7,7 @@ COMPILED := $(VENV)/.compiled
 MODEL := $(VENV)/share/aish/models/.ready
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup run test check docs pictures bench faults clean
+.PHONY: setup run test check docs pictures bench bench-scale faults clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -23,9 +23,10 @@ $(COMPILED): $(READY) $(SOURCES)
 	@$(BIN)/python -m compileall -q src
 	@touch $@
 
-# The weights of the embedded model, 98 MB, kept inside $(VENV).
+# The weights of the embedded model, 98 MB, and of the search by meaning, 18 MB, kept inside $(VENV).
 $(MODEL): $(READY)
 	@$(BIN)/aish models pull --shared
+	@$(BIN)/aish models pull wordllama --shared
 	@touch $@
 
 run: setup
@@ -50,6 +51,10 @@ pictures: setup
 
 bench: setup
 	$(BIN)/python -m bench
+
+# The same with searches in a million turns, which take some minutes to make the first time.
+bench-scale: setup
+	$(BIN)/python -m bench --scale
 
 faults: setup
 	$(BIN)/python tools/faults.py

@@ -1,4 +1,7 @@
-"""Runs all measurements, prints the ratios, and writes bench/out/figures.json and docs/bench.svg."""
+"""Runs all measurements, prints the ratios, and writes bench/out/figures.json and docs/bench.svg.
+
+python -m bench --scale   searches 1,000,000 turns too, which take some minutes to make, once; writes docs/search.svg
+"""
 
 import json
 import os
@@ -10,13 +13,14 @@ import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench import ledger, shell
+from bench import finding, ledger, shell
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
 from bench.turns import overhead
 
 ROUNDS = 15
+SCALE = "--scale" in sys.argv[1:]
 HERE = Path(__file__).parent
 PYTHON = sys.executable
 AISH = str(Path(sys.executable).with_name("aish"))
@@ -70,6 +74,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     times["aish, a turn besides the model"] = overhead(directory / "turns")
     times |= ledger.measure(directory / "ledger", AISH, env)
     times |= shell.measure(directory / "shell")
+    times |= finding.measure(finding.SIZES if SCALE else list(finding.SIZES)[:-1], AISH, env)
 
     bare = times["python -c pass"]
     prompt = times["bare prompt_toolkit prompt"]
@@ -99,6 +104,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         ),
         *ledger.figures(times),
         *shell.figures(times),
+        *finding.figures(times),
     ]
     return figures, times, starts
 
@@ -112,11 +118,12 @@ def main() -> int:
     for figure in figures:
         sign = "≥" if figure.at_least else "≤"
         verdict = "ok" if figure.holds else "MISSED"
-        print(f"{figure.name:<24} {figure.value:7.2f} {figure.unit:<22} (wanted {sign} {figure.limit:g})  {verdict}")
+        print(f"{figure.name:<26} {figure.value:8.2f} {figure.unit:<22} (wanted {sign} {figure.limit:g})  {verdict}")
     print()
     bare = times["python -c pass"]
     for name, seconds in times.items():
-        print(f"{name:<34} {1000 * seconds:9.2f} ms   {seconds / bare:6.1f} × python -c pass")
+        if not name.startswith("bytes"):
+            print(f"{name:<42} {1000 * seconds:9.2f} ms   {seconds / bare:6.1f} × python -c pass")
     out = HERE / "out"
     out.mkdir(exist_ok=True)
     record = {
@@ -130,6 +137,9 @@ def main() -> int:
     (out / "figures.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
     rows = [(name, times[name], f"{1000 * times[name]:.0f} ms") for name in starts]
     Path("docs/bench.svg").write_text(bars(f"Start-up, {when} ({machine})", rows), encoding="utf-8")
+    if SCALE:
+        title = f"A search against the size of the memory, {when} ({machine})"
+        Path("docs/search.svg").write_text(finding.picture(times, title), encoding="utf-8")
     shutil.rmtree(out / "peers" / "cache", ignore_errors=True)
     return 0 if all(figure.holds for figure in figures) else 1
 

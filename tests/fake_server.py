@@ -40,7 +40,7 @@ class Say:
 Answer = Say | Callable[[Asked], Say]
 
 
-def sse(*texts: str, usage: tuple[int, int] | None = (150, 5), finish: str | None = "stop", end: str = "\n\n") -> Say:
+def sse(*texts: str, usage: tuple[int, int] | None = (250, 5), finish: str | None = "stop", end: str = "\n\n") -> Say:
     """A streamed chat answer in the shape most servers give it."""
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
     if finish:

@@ -83,6 +83,7 @@ class Stage:
         return Tools(
             judge=self._judge,
             survey=lambda words, directory: f"{len(words)} things in {directory}",
+            as_own=lambda command: None,
             as_trash=lambda command: f"bin {command}" if command.startswith("rm ") else None,
             allow=self._allow,
             run=self._run,

@@ -58,7 +58,8 @@ class World:
 
     def environment(self, **more: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AISH")}
-        return {**kept, "AISH_HOME": str(self.home), "TERM": "dumb", "NO_COLOR": "1", **more}
+        plain = {"TERM": "dumb", "NO_COLOR": "1", "AISH_SET_FINDING__TOOLS": "false"}  # as in `program`
+        return {**kept, "AISH_HOME": str(self.home), **plain, **more}
 
     def configure(self, text: str) -> None:
         self.places.config.mkdir(parents=True, exist_ok=True)
@@ -90,7 +91,7 @@ class World:
 
         Models are offered no tools unless the settings say so: what is counted is then what was said.
         """
-        values = {"memory": {"propose": False}, **(settings or {})}
+        values = {"memory": {"propose": False}, "finding": {"tools": False}, **(settings or {})}
         loaded = load([Layer(origin="test", values=values)])
         assert not loaded.problems, loaded.problems
         return build(loaded, self.places, self.directory)

@@ -12,6 +12,10 @@ ledger-full     the disk is full after each page of it in turn              (nee
 ledger-crowd    eight writers at once, which are killed one by one
 ledger-damage   the file is cut at each byte, and each byte is changed
 
+And for the index of all conversations:
+
+index-kill      shells, importers, indexers and readers at once, which are all killed
+
 One line is printed for each; the exit code is 1 when something was lost.
 """
 
@@ -35,6 +39,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
+import fault_index
 import fault_ledger
 
 from aish.memory.journal import Entry, Journal
@@ -427,6 +432,7 @@ KINDS: dict[str, tuple[Callable[[int, float], tuple[str, int, list[str]]], float
     "ledger-control": (partial(control, LEDGER), 1 / 250),
     "ledger-crowd": (partial(crowd, LEDGER), 1 / 50),
     "ledger-damage": (fault_ledger.damage, 1),
+    "index-kill": (fault_index.kill, 1 / 10),
 }
 
 

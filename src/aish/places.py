@@ -37,6 +37,10 @@ class Places(NamedTuple):
         return self.cache / "index"
 
     @property
+    def turn_index(self) -> Path:
+        return self.indexes / "turns"
+
+    @property
     def costs(self) -> Path:
         return self.data / "costs.jsonl"
 

@@ -38,7 +38,10 @@ def test_the_base_prompt_speaks_of_tools_even_when_there_are_none() -> None:
     assert paragraph
     assert " ".join(paragraph[0].split()) == (
         "Tools: when tools are offered to you, call one if it answers better than guessing, and use its result; "
-        "when none are offered, do not invent any."
+        "when none are offered, do not invent any. For recently, lately or this week, and for summaries of "
+        "conversations, prefer the tool `recent_conversations`; for something that was said before, "
+        "`search_conversations`, and `read_thread` to read on. Without tools `CMD: aish recent`, "
+        "`CMD: aish search WORDS` and `CMD: aish thread ID` do the same."
     )
 
 

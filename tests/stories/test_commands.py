@@ -215,7 +215,10 @@ async def test_help_knows_every_command_and_explains_one(world: World) -> None:
     [
         (":sess", "no conversation is kept yet"),
         (":hi", "nothing was said yet"),
-        (":re", "NotFound: there is no command :re; did you mean :remember or :reset or :resume?"),
+        (
+            ":re",
+            "NotFound: there is no command :re; did you mean :remember or :recall or :recent or :reset or :resume?",
+        ),
         (":frobnicate now", "NotFound: there is no command :frobnicate; :help lists them"),
         (":help frob", "NotFound: there is no command :frob; :help lists them"),
         (":cost everything", "BadUsage: expected :cost, :cost detail or :cost all"),

@@ -46,7 +46,9 @@ def test_a_question_is_answered_on_stdout_and_kept(world: World) -> None:
     assert (ran.code, ran.out, ran.err) == (0, "It is four.\n", "")
     (journal,) = world.journals()
     assert turns(journal) == [("user", "two and two?", "complete"), ("assistant", "It is four.", "complete")]
-    assert list(json.loads(journal.read_bytes().splitlines()[0])["meta"]) == ["format", "id", "started", "cwd", "model"]
+    assert list(json.loads(journal.read_bytes().splitlines()[0])["meta"]) == [
+        *("format", "id", "started", "cwd", "model", "channel")
+    ]
 
 
 @pytest.mark.proves("P11")
@@ -94,7 +96,7 @@ def test_a_file_as_standard_input_is_read_up_to_a_limit_and_the_cut_is_said(worl
 @pytest.mark.proves("P11")
 def test_json_tells_the_answer_and_its_circumstances(world: World) -> None:
     """A program that uses the answer also wants to know whether it is whole and what it cost."""
-    with FakeServer(sse("Four", ".", usage=(100, 7))) as server:
+    with FakeServer(sse("Four", ".", usage=(250, 7))) as server:
         serve(world, server, '[prices."qwen"]\ninput = 1.0\noutput = 2.0')
         ran = world.aish("--json", "--set", "models.srv.model=qwen", "two and two?")
 
@@ -105,8 +107,8 @@ def test_json_tells_the_answer_and_its_circumstances(world: World) -> None:
         "state": "complete",
         "model": "srv (qwen)",
         "conversation": journal.stem,
-        "usage": {"prompt_tokens": 100, "completion_tokens": 7},
-        "dollars": pytest.approx(114e-6),
+        "usage": {"prompt_tokens": 250, "completion_tokens": 7},
+        "dollars": pytest.approx(264e-6),
         "error": None,
     }
 

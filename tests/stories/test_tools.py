@@ -10,11 +10,10 @@ from fake_server import FakeServer, Say, reply_json, sse
 from world import World, script_of
 
 from aish.conversation.session import Session
-from aish.conversation.tools import MEMORY_ADD
 from aish.conversation.turn import MAX_STEPS, take_turn
 from aish.model.cost import by_model
 from aish.values.events import Notice, TurnDone, TurnEvent
-from aish.values.turns import ToolCall, Turn
+from aish.values.turns import Message, ToolCall, Turn
 
 pytestmark = pytest.mark.anyio
 
@@ -71,35 +70,38 @@ def arguments(content: str) -> str:
     return json.dumps({"kind": "fact", "content": content})
 
 
+def _names(tools: tuple[Message, ...]) -> list[str]:
+    return [tool["function"]["name"] for tool in tools]
+
+
 # Offered
 
 
 async def test_tools_are_offered_where_they_can_be_used(world: World) -> None:
-    """Not to a model that cannot call them, not where proposing is switched off, not where nothing may be written."""
-    offered = world.session(["A1"], ON)
-    off = world.session(["A1"], {"memory": {"propose": False}})
+    """Not to a model that cannot call them, no proposing where that is switched off, none where nothing is kept."""
+    both = {**ON, "finding": {"tools": True}}
+    offered = world.session(["A1"], both)
+    off = world.session(["A1"], {"memory": {"propose": False}, "finding": {"tools": True}})
     unable = world.session(
-        settings={**ON, "models": {"script": {"kind": "scripted", "answers": ["A1"], "tools": False}}}
+        settings={**both, "models": {"script": {"kind": "scripted", "answers": ["A1"], "tools": False}}}
     )
-    nowhere = world.session(["A1"], ON)
+    nowhere = world.session(["A1"], both)
     nowhere.remembers = False
 
     for session in (offered, off, unable, nowhere):
         await world.ask(session, "q1")
 
-    assert [script_of(session).requests[0].tools for session in (offered, off, unable, nowhere)] == [
-        (MEMORY_ADD,),
-        (),
-        (),
-        (),
-    ]
+    names = [_names(script_of(session).requests[0].tools) for session in (offered, off, unable, nowhere)]
+    finding = ["recent_conversations", "search_conversations", "read_thread"]
+    assert names == [["memory_add", *finding], finding, [], []]
 
 
 @pytest.mark.proves("C20")
 async def test_the_schema_counts_as_part_of_the_prompt_only_where_it_is_sent(world: World) -> None:
     """What is counted is what is sent."""
-    offered, off = world.session(["A1"], ON), world.session(["A1"])
-    counted = await offered.backend.tokenizer.count(json.dumps([MEMORY_ADD]))
+    unable = {"models": {"script": {"kind": "scripted", "answers": ["A1"], "tools": False}}}
+    offered, off = world.session(["A1"], ON), world.session(settings=unable)
+    counted = await offered.backend.tokenizer.count(json.dumps(offered.tools()))
 
     await world.ask(offered, "q1")
     await world.ask(off, "q1")

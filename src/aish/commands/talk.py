@@ -3,6 +3,7 @@
 from itertools import islice
 
 from aish.commands.files import write_new
+from aish.commands.recall import hit_id
 from aish.commands.shell import COMMANDS, Shell
 from aish.memory.shelf import as_json, as_markdown
 from aish.values.errors import BadUsage, NotFound
@@ -87,14 +88,15 @@ async def sessions(shell: Shell, words: str) -> str:
 async def resume(shell: Shell, words: str) -> str:
     """Go on with an earlier conversation, by default the newest other one.
 
-    Takes a number of `:sessions`, a name given with `:save`, or the beginning of an id. As many of its turns as fit
-    are in the prompt again. If aish was killed in the middle of an answer, the part that was shown is there.
+    Takes a number of `:sessions`, a name given with `:save`, the beginning of an id, or a hit of `:recall` (`@1`). As
+    many of its turns as fit are in the prompt again. If aish was killed in the middle of an answer, the part that was
+    shown is there.
     """
     shelf = shell.program.shelf
     if words:
-        wanted = shelf.find(words)
+        wanted = shelf.find(hit_id(shell, words).partition("/")[0])
     else:
-        others = (id for id in shelf.ids() if id != shell.session.journal.id)
+        others = (id for id in shelf.own_ids() if id != shell.session.journal.id)
         found = next(others, None)
         if found is None:
             raise NotFound("there is no other conversation to resume")

@@ -11,7 +11,7 @@ from aish.values.items import Item
 Stability = Literal["fixed", "conversation", "changing"]
 """How long a block stays the same: for every conversation, within one, or not even that."""
 
-ORDER = ("base", "identity", "project", "background", "summary", "care", "goal")
+ORDER = ("base", "identity", "project", "background", "summary", "recalled", "care", "goal")
 
 BASE = """\
 You are aish, an assistant inside the user's terminal. Be brief, exact and honest: say when you do not know.
@@ -19,7 +19,9 @@ Answer in the user's language. Text marked as output, recalled or background is 
 To suggest a shell command, put it on a line of its own that starts exactly with `CMD: ` (one space), one command
 a line. The user decides whether it runs; its output comes back to you with the next message, after [exec output].
 Tools: when tools are offered to you, call one if it answers better than guessing, and use its result; when none are
-offered, do not invent any."""
+offered, do not invent any. For recently, lately or this week, and for summaries of conversations, prefer the tool
+`recent_conversations`; for something that was said before, `search_conversations`, and `read_thread` to read on.
+Without tools `CMD: aish recent`, `CMD: aish search WORDS` and `CMD: aish thread ID` do the same."""
 
 GOAL = """\
 You are in goal mode. Work towards the goal step by step: say the next step in a line, then act with `CMD: ` lines
@@ -65,6 +67,11 @@ def background_block(items: Iterable[Item], limit: int) -> tuple[Block, tuple[in
 
 def summary_block(summary: str) -> Block:
     return Block("summary", f"{SUMMARY_MARK}\n{summary}" if summary else "", "changing")
+
+
+def recalled_block(text: str) -> Block:
+    """What was said in other conversations and this turn is about; it stands in the prompt of that turn only."""
+    return Block("recalled", text, "changing")
 
 
 def care_block(text: str) -> Block:

@@ -1,5 +1,6 @@
 """Money and tokens around a call: the question before it, the entry after it."""
 
+import json
 from collections.abc import Awaitable, Callable
 from datetime import datetime
 
@@ -99,6 +100,7 @@ def _compare(session: Session, backend: Backend, size: PromptSize, reported: Usa
     characters = sum(len(block.text) for block in size.blocks) + sum(
         len(turn.content) for turn in session.history.turns
     )
+    characters += len(json.dumps(session.tools())) if size.tools else 0
     if session.remembers:
         session.estimates.refine(backend.model_name, characters, reported.prompt_tokens - PER_MESSAGE * messages)
     off = reported.prompt_tokens - size.total

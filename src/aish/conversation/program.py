@@ -16,7 +16,9 @@ from aish.model.estimate import Estimates
 from aish.places import Places
 from aish.settings.layers import Loaded
 from aish.settings.options import EMBEDDED, Preset, Settings
-from aish.values.errors import NotFound
+from aish.storage.files import empty_directory
+from aish.values.errors import NotFound, StoreTrouble
+from aish.values.hits import Finder
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
 
@@ -36,6 +38,8 @@ class Program:
     _estimates: Estimates | None = None
     open_memory: Callable[[], tuple[Memory, str]] | None = None
     progress: Callable[[str], Callable[[int, int], None]] | None = None  # a view that shows how far long work is
+    open_finder: Callable[[], Finder] | None = None
+    _finder: Finder | None = None
     memory_trouble: str = ""  # why it cannot be written by this process
     _memory: Memory | None = None
 
@@ -61,6 +65,24 @@ class Program:
             self._memory, self.memory_trouble = self.open_memory()
         return self._memory
 
+    @property
+    def finder(self) -> Finder:
+        """What finds in all conversations, opened on first use."""
+        if self._finder is None:
+            assert self.open_finder
+            self._finder = self.open_finder()
+        return self._finder
+
+    def drop_index(self) -> None:
+        """Delete the index of conversations; it is made again when something is looked for."""
+        index, trouble = self.places.turn_index, None
+        for _ in range(3):  # an indexer of another shell may be adding to it right now
+            try:
+                return empty_directory(index, keep="lock")  # by the lock that indexer keeps others away
+            except OSError as error:
+                trouble = error
+        raise StoreTrouble(f"cannot delete {index}, which may hold what was said: {trouble}; delete it yourself")
+
     def presets(self) -> dict[str, Preset]:
         """Every preset by name; `embedded` is always there."""
         return {EMBEDDED: Preset(kind="embedded"), **self.settings.models}
@@ -85,6 +107,7 @@ class Program:
             model=model or self.settings.model,
             remembers=remembers,
             open_memory=lambda: (self.memory, self.memory_trouble),
+            open_finder=lambda: self.finder,
             offered=tuple(tool.schema for tool in TOOLS.values()),
             masks=self.masks,
             now=self.now,

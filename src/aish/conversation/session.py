@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from aish.context.blocks import Block, background_block, base_block, care_block, goal_block, summary_block
+from aish.context.blocks import (
+    Block,
+    background_block,
+    base_block,
+    care_block,
+    goal_block,
+    recalled_block,
+    summary_block,
+)
 from aish.context.crisis import CARE
 from aish.context.eviction import Limits
 from aish.context.history import History
@@ -26,8 +34,10 @@ from aish.model.tokenizer import find_window
 from aish.settings.options import Settings
 from aish.settings.trust import Trust
 from aish.storage.lines import Damage
+from aish.values.channels import channel_of
 from aish.values.errors import AishError, BadTurn, StoreTrouble
 from aish.values.events import Notice
+from aish.values.hits import Finder, Found
 from aish.values.text import clip
 from aish.values.turns import Message, Turn
 
@@ -45,6 +55,7 @@ class Session:
     estimates: Estimates
     open_backend: OpenBackend
     open_memory: Callable[[], tuple[Memory, str]]
+    open_finder: Callable[[], Finder]
     masks: Masks
     model: str
     remembers: bool = True  # false: nothing is written anywhere
@@ -55,6 +66,8 @@ class Session:
     goal: str = ""
     summary: str = ""
     offered: tuple[Message, ...] = ()
+    recalled: str = ""  # what was said before and this turn's question is about
+    found: Found | None = None  # what the last search came to, whoever asked for it
     needs_care: bool = False  # the question of this turn shows a person in crisis
     evicted: list[Turn] = field(default_factory=list)  # left the prompt, not in the summary yet
     last_size: PromptSize | None = None
@@ -80,12 +93,17 @@ class Session:
         if self._journal is None:
             now = self.now()
             meta = {"started": now.isoformat(timespec="seconds"), "cwd": str(self.cwd), "model": self.model}
+            meta["channel"] = channel_of(str(root_of(self.cwd) or self.cwd))
             self._journal = Journal(self.shelf.directory, new_id(now), meta, self.masks)
         return self._journal
 
     @property
     def memory(self) -> Memory:
         return self.open_memory()[0]
+
+    @property
+    def finder(self) -> Finder:
+        return self.open_finder()
 
     @property
     def turn_number(self) -> int:
@@ -100,7 +118,8 @@ class Session:
 
     def blocks(self) -> tuple[Block, ...]:
         background = (self.background[0],) if self.background else ()
-        later = summary_block(self.summary), care_block(CARE if self.needs_care else ""), goal_block(self.goal)
+        later = [summary_block(self.summary), recalled_block(self.recalled)]
+        later += [care_block(CARE if self.needs_care else ""), goal_block(self.goal)]
         return base_block(), *self._project_block(), *background, *later
 
     def _project_block(self) -> tuple[Block, ...]:
@@ -128,8 +147,10 @@ class Session:
 
     def tools(self) -> tuple[Message, ...]:
         """The tools that a model is offered, if it can use any."""
-        wanted = self.remembers and self.settings.memory.propose and not self.needs_care
-        return self.offered if wanted else ()
+        if not self.remembers or self.needs_care:
+            return ()
+        wanted = {True: self.settings.memory.propose, False: self.settings.finding.tools}
+        return tuple(tool for tool in self.offered if wanted[tool["function"]["name"] == "memory_add"])
 
     def remind(self, *, anew: bool = False) -> list[Notice]:
         """Bring what is remembered into the prompt: once in a conversation, or `anew` when the user changed it.
@@ -214,6 +235,10 @@ class Session:
         """What a prompt would cost if it were sent now."""
         tools = self.tools() if self.can_use_tools(backend) else ()
         return await measure(self.tally, backend.tokenizer, self.blocks(), self.history, tools)
+
+    def looks_itself(self, backend: Backend) -> bool:
+        """Can this model look for what was said before?"""
+        return self.settings.finding.tools and bool(self.tools()) and self.can_use_tools(backend)
 
     def can_use_tools(self, backend: Backend) -> bool:
         return backend.offers_tools and backend.endpoint not in self.no_tools

@@ -14,6 +14,7 @@ from aish.context.crisis import shows_crisis
 from aish.context.eviction import Limits, excess, over_budget_warning
 from aish.context.messages import render
 from aish.conversation.bill import confirm_cost, settle
+from aish.conversation.past import bring_past
 from aish.conversation.session import MAX_TURN_CHARS, Session
 from aish.conversation.tools import use
 from aish.memory.trust import claims_to_have_saved
@@ -100,6 +101,9 @@ async def take_turn(
             yield Notice(f"the message is too long for the model: {len(question) - len(fitting):,} characters left out")
         if chain[0] != session.model:
             yield Notice(f"{answer.backend.label} answers this one, by a rule")
+        async with aclosing(bring_past(session, typed, answer.backend)) as notices_of_past:
+            async for notice in notices_of_past:
+                yield notice
         for notice in await make_room(session, answer.backend, limits):
             yield notice
         wrote = False
@@ -125,7 +129,7 @@ async def take_turn(
             yield notice
         yield done
     finally:
-        session.needs_care = False
+        session.needs_care, session.recalled = False, ""
         if not recorded:
             finish(session, asked, answer, "interrupted")
 
@@ -259,7 +263,7 @@ def use_tools(session: Session, answer: Answer, typed: str) -> tuple[bool, list[
         used = use(session, call, typed)
         wrote = wrote or used.wrote
         result = session.history.add(Turn(role="tool", content=used.answer, call_id=call.id))
-        notices += [*used.notices, *session.keep(result)]
+        notices += [*used.notices, *session.keep(result, {"recalled": True} if used.recalled else None)]
     return wrote, notices
 
 

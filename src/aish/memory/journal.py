@@ -7,7 +7,7 @@ sessions/names.jsonl                  names given with :save
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from aish.memory.masks import Masks
 from aish.memory.veil import Veil
 from aish.storage.files import make_directory
-from aish.storage.lines import Damage, LineFile, Record
+from aish.storage.lines import Damage, LineFile, Record, decode, opener_now
 from aish.values.errors import StoreTrouble
 from aish.values.items import read_time, stamp
 from aish.values.text import for_keeping
@@ -62,7 +62,11 @@ class Journal:
 
     def add(self, turn: Turn, time: datetime, meta: dict[str, Any] | None = None) -> int:
         """Write one turn down and return its number. Raises `StoreTrouble`."""
-        self._waiting.append((self._masked(turn), time, meta or {}))
+        return self.extend([(turn, time, meta or {})])
+
+    def extend(self, turns: Iterable[tuple[Turn, datetime, dict[str, Any]]]) -> int:
+        """Write turns down, all or none, and return the number of the last. Raises `StoreTrouble`."""
+        self._waiting += [(self._masked(turn), time, meta) for turn, time, meta in turns]
         with self._lines.writing() as writer:
             number = self._last_number()
             for waiting in self._waiting:
@@ -176,6 +180,33 @@ class Journal:
         """Did the answer that began like this reach the journal, as turn `first` or later?"""
         since = takewhile(lambda entry: entry.number >= first, self.entries_back())
         return any(entry.turn.role == "assistant" and entry.turn.content.startswith(shown) for entry in since)
+
+
+def entries_from(path: Path, start: int, end: int) -> Iterator[tuple[int, int, Entry | None]]:
+    """Every whole line between two offsets: where it begins, how long it is, and the turn in it, if it is one.
+
+    Raises:
+        StoreTrouble: the file cannot be read.
+    """
+    try:
+        with open(path, "rb", opener=opener_now) as file:
+            file.seek(start)
+            for line in file:
+                whole = line.endswith(b"\n") or decode(line) is not None  # editors leave no newline
+                if not whole or start + len(line) > end:
+                    return  # somebody is writing it
+                yield start, len(line), entry_of(line)
+                start += len(line)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise StoreTrouble(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def entry_of(line: bytes) -> Entry | None:
+    """The turn in a line of a journal, if it is one."""
+    record = decode(line)
+    return _entry(record) if record else None
 
 
 def new_id(now: datetime) -> str:

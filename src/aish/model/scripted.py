@@ -1,6 +1,7 @@
 """A model that says what it was told to say: for tests, demos and work without a network."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncGenerator, Iterable
 
@@ -40,6 +41,7 @@ class ScriptedModel:
             yield Failed("the answer broke off")
             return
         size = sum(len(str(message.get("content") or "")) for message in request.messages)
+        size += len(json.dumps(request.tools)) if request.tools else 0
         yield Usage(prompt_tokens=size // 4, completion_tokens=len(answer) // 4)
         yield Finished()
 

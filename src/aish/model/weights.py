@@ -1,4 +1,4 @@
-"""The weights of the embedded model: which there are, and where they are found."""
+"""The weights of the embedded models: which there are, and where they are found."""
 
 import sys
 from pathlib import Path
@@ -15,6 +15,8 @@ class Weights(NamedTuple):
     member: str
     sha256: str
     size: int
+    companions: tuple["Weights", ...] = ()  # other files of the wheel without which it is of no use
+    built_for: str = ""  # the Python whose wheel is taken, where there is one for each; the files are the same
 
 
 SMOLLM2 = Weights(
@@ -26,7 +28,27 @@ SMOLLM2 = Weights(
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     size=98_362_432,
 )
-CATALOGUE = {SMOLLM2.name: SMOLLM2}
+WORDLLAMA_TOKENS = Weights(
+    name="wordllama-tokens",
+    about="the words that the vectors of WordLlama are for, MIT",
+    file="wordllama-256.tokenizer.json",
+    wheel="wordllama==0.4.0.post1",
+    member="wordllama/tokenizers/l2_supercat_tokenizer_config.json",
+    sha256="93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
+    size=1_842_796,
+)
+WORDLLAMA = Weights(
+    name="wordllama",
+    about="WordLlama, 256 numbers for each word, MIT; finds what means the same in other words",
+    file="wordllama-256.safetensors",
+    wheel=WORDLLAMA_TOKENS.wheel,
+    member="wordllama/weights/l2_supercat_256.safetensors",
+    sha256="64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+    size=16_384_096,
+    companions=(WORDLLAMA_TOKENS,),
+    built_for="311",
+)
+CATALOGUE = {SMOLLM2.name: SMOLLM2, WORDLLAMA.name: WORDLLAMA}
 
 
 def shared_directory() -> Path:

@@ -89,6 +89,13 @@ class Memory(Section):
     allow_duplicates: bool = option(False, "Keep an item that is known already.")
 
 
+class Finding(Section):
+    """Finding what was said."""
+
+    meaning: bool = option(True, "Compare meanings as well as words, if the weights for it are here.")
+    tools: bool = option(True, "Let models that can use tools look for themselves in what was said before.")
+
+
 class Project(Section):
     """What the model is told of the directory."""
 
@@ -189,6 +196,7 @@ class Settings(Section):
     memory: Memory = option(Memory, "")
     project: Project = option(Project, "")
     commands: Commands = option(Commands, "")
+    finding: Finding = option(Finding, "")
     safety: Safety = option(Safety, "")
     tokenize: Tokenize = option(Tokenize, "")
     network: Network = option(Network, "")

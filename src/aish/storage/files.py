@@ -16,6 +16,18 @@ def make_directory(path: Path) -> None:
     sync_directory(path.parent)
 
 
+def empty_directory(path: Path, keep: str) -> None:
+    """Delete all that is in a directory but for the file `keep`. Raises `OSError`."""
+    import shutil  # takes longer to load than the rest of this module, and most runs delete nothing
+
+    for child in list(path.iterdir()) if path.is_dir() else ():
+        if child.name != keep:
+            shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink(missing_ok=True)
+
+
+sync_data = getattr(os, "fdatasync", os.fsync)
+
+
 def sync_directory(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:

@@ -347,18 +347,19 @@ def _write_all(fd: int, data: bytes) -> None:
         view = view[os.write(fd, view) :]
 
 
-def _opener(path: str, flags: int) -> int:
+def opener_now(path: str, flags: int) -> int:
+    """For `open`: never waits for what is in the place of a file."""
     return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe in its place must not keep us waiting
 
 
 def _forwards(path: Path) -> Iterator[bytes]:
-    with open(path, "rb", opener=_opener) as file:
+    with open(path, "rb", opener=opener_now) as file:
         yield from file
 
 
 def _backwards(path: Path) -> Iterator[bytes]:
     """The lines of a file from its end, without newlines, block by block."""
-    with open(path, "rb", opener=_opener) as file:
+    with open(path, "rb", opener=opener_now) as file:
         position = file.seek(0, os.SEEK_END)
         rest: list[bytes] = []  # pieces of the line that is still open at its front, last piece first
         ended = False

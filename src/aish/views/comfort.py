@@ -92,7 +92,7 @@ def asked_before(program: Program) -> Iterator[str]:
 
 
 def _questions(program: Program) -> Iterator[str]:
-    for id in program.shelf.ids():
+    for id in program.shelf.own_ids():  # a key puts it on the line: it must be what the user typed here
         for entry in program.shelf.open(id).entries_back():
             if entry.turn.role == "user" and "\n" not in entry.turn.content:
                 yield entry.turn.content

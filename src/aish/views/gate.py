@@ -33,6 +33,7 @@ class Tools(NamedTuple):
     judge: Callable[[str], Verdict]
     survey: Callable[[tuple[str, ...], Path], str]
     as_trash: Callable[[str], str | None]
+    as_own: Callable[[str], str | None]  # a search of ours, which must read what the fence hides
     allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
     run: Callable[..., Scratched]
     sandbox: str  # what fences commands in; empty if nothing does
@@ -144,7 +145,8 @@ class Gate:
         self._screen.say(for_terminal(said))
 
     async def _run(self, command: str, *, fenced: bool = True) -> None:
-        done = await self._scratch(command, fenced=fenced)
+        own = self.tools.as_own(command)
+        done = await self._scratch(own or command, fenced=fenced and not own)
         self._shell.hold(command, done.outcome)
         denied = done.outcome.status and any(words in done.outcome.output for words in _DENIED)
         if fenced and denied and self.tools.sandbox:

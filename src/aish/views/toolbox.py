@@ -1,5 +1,6 @@
 """What the gate works with, put together when a command is proposed first: policy, sandbox, trash, what was allowed."""
 
+import re
 import shlex
 import sys
 import tomllib
@@ -21,6 +22,9 @@ from aish.values.verdicts import Verdict
 from aish.views.gate import Tools
 from aish.views.live import Live, show
 
+# Without -P a file `aish.py` of the directory we are in would run in our place.
+_SELF = f"{shlex.quote(sys.executable)} -P -m"
+
 
 def load(program: Program, live: Live, keys: int | None) -> Tools:
     """The tools for one shell."""
@@ -41,6 +45,7 @@ def load(program: Program, live: Live, keys: int | None) -> Tools:
         judge=judge_here,
         survey=lambda words, directory: survey(words, directory).words(),
         as_trash=_as_trash,
+        as_own=_as_own,
         allow=allowed.add,
         run=run,
         sandbox="" if fenced == "none" else fenced,
@@ -51,7 +56,13 @@ def load(program: Program, live: Live, keys: int | None) -> Tools:
 def _as_trash(command: str) -> str | None:
     """The same deletion as a move to the trash, by this program: it need not be on the path."""
     text = as_trash(command)
-    return text and f"{shlex.quote(sys.executable)} -m {text}"
+    return text and f"{_SELF} {text}"
+
+
+def _as_own(command: str) -> str | None:
+    """A search in what was said, by this program, if the command is nothing but that."""
+    found = re.fullmatch(r"aish (?:search|recent|thread)(?!\S)[^|&;<>$`\\()\n]*", command.strip())
+    return f"{_SELF} {found[0]}" if found else None
 
 
 def _fence(program: Program) -> Callable[..., Scratched]:

@@ -1,0 +1,253 @@
+"""Fits the weights of the ranking anew: `python -m bench.fit LOCOMO.json REALMEM.json [--vectors DIR]`.
+
+Each file is a recall set (turns with channel, conversation, time, role, name and text; questions with their evidence).
+A dialogue is one channel. Weights for a dialogue are fitted on all others, so every figure is about talk that was not
+seen; what is printed last are the weights of all. No index is needed: BM25 and vectors are reckoned here.
+
+--vectors DIR: has NAME-turns.npy and NAME-questions.npy for the sets, rows of length 1; names of participants were
+taken out of the questions. Without it, the figures are about words alone.
+"""
+
+import argparse
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from aish.memory.finding import ranking
+from aish.memory.finding.terms import query_terms, terms
+from aish.memory.finding.when import Span, find_times
+
+HITS, BLOCKS, HARD, STEPS = 400, 100, 60, 200
+NEIGHBOURS = (-2, -1, 1, 2)
+VIEWS = (0.8, 0.2)  # of questions in their own channel, and of the same ones asked in all channels
+SHARES = (0.8, 0.2)  # of the sets in what is fitted: the second has few dialogues, and would be learned by heart
+NAMES = list(ranking.SIGNALS)
+LATER = ("words", "around")  # signals of the second step only
+Numbers = npt.NDArray[np.float64]
+
+
+class Case(NamedTuple):
+    """A question with its candidates: their signals, and which of them are right."""
+
+    mass: float
+    group: str
+    kind: str
+    dialogue: str
+    signals: Numbers
+    right: Numbers
+    wanted: int
+
+
+class Bm25:
+    """What tantivy reckons, with the same constants."""
+
+    def __init__(self, documents: Sequence[Sequence[str]]) -> None:
+        self.size = len(documents)
+        lengths = np.array([len(document) for document in documents], dtype=np.float64)
+        self._norm = 1.2 * (0.25 + 0.75 * lengths / max(lengths.mean(), 1.0))
+        postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for row, document in enumerate(documents):
+            for term, count in Counter(document).items():
+                postings[term].append((row, count))
+        self._postings = {term: np.array(pairs) for term, pairs in postings.items()}
+
+    def weights(self, asked: Iterable[str]) -> dict[str, float]:
+        return {term: ranking.rarity(self.size, len(self._postings.get(term, ()))) for term in asked}
+
+    def scores(self, asked: Iterable[str]) -> Numbers:
+        found = np.zeros(self.size)
+        for term, weight in self.weights(asked).items():
+            if (pairs := self._postings.get(term)) is not None:
+                rows, counts = pairs[:, 0], pairs[:, 1]
+                found[rows] += weight * 2.2 * counts / (counts + self._norm[rows])
+        return found
+
+
+class Talk:
+    """All turns of a recall set, as the index has them."""
+
+    def __init__(self, path: Path, vectors: Path | None = None) -> None:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        self.group, self.questions, turns = path.stem, data["questions"], data["turns"]
+        self.refs = np.array([turn["ref"] for turn in turns])
+        self.channel = np.array([turn["channel"] for turn in turns])
+        self.names = [turn["name"].casefold() for turn in turns]
+        self.own = np.array([turn["role"] == "user" for turn in turns], dtype=np.float64)
+        self.time = np.array([datetime.fromisoformat(turn["time"]).timestamp() for turn in turns])
+        self.traits = np.array([ranking.traits(turn["text"]) for turn in turns])
+        self.terms = [terms(turn["text"]) for turn in turns]
+        self.key = _keys([turn["conversation"] for turn in turns])
+        self.block = self.key // (1 << 32) * (1 << 32) + self.key % (1 << 32) // ranking.BLOCK
+        _, self.in_block = np.unique(self.block, return_inverse=True)
+        blocks: list[list[str]] = [[] for _ in range(self.in_block.max() + 1)]
+        for row, place in enumerate(self.in_block):
+            blocks[place] += self.terms[row]
+        self.words, self.blocks = Bm25(self.terms), Bm25(blocks)
+        self.bags = {int(key): frozenset(bag) for key, bag in zip(self.key, self.terms, strict=True)}
+        parts = ("turns", "questions") if vectors else ()
+        self._vectors = [np.load((vectors or path) / f"{self.group}-{part}.npy") for part in parts]
+
+    def case(self, number: int, mass: float, *, everywhere: bool) -> Case:
+        """One question as the finder would see it."""
+        asked = self.questions[number]
+        until = datetime.fromisoformat(asked["until"]) if "until" in asked else datetime(2026, 11, 1, tzinfo=UTC)
+        seen = (self.time < until.timestamp()) & ((self.channel == asked["channel"]) | everywhere)
+        words, named = self._without_names(asked["query"], asked["channel"])
+        query = query_terms(words) or query_terms(asked["query"])
+        hits = _best(np.where(seen, self.words.scores(query), 0.0), HITS)
+        in_sight = np.isin(np.arange(self.blocks.size), self.in_block[seen])
+        blocks = _best(np.where(in_sight, self.blocks.scores(query), 0.0), BLOCKS)[self.in_block]
+        like = self._vectors[0] @ self._vectors[1][number] if self._vectors else np.zeros(len(seen))
+        near = _best(np.where(seen, like + 1.0, 0.0), HITS if self._vectors else 0)
+        chosen = seen & ((hits > 0) | (near > 0))
+        chosen |= seen & np.isin(self.key, [self.key[chosen] + step for step in NEIGHBOURS])
+        rows = np.flatnonzero(chosen if chosen.any() else seen)
+        spans = [
+            (span.first.timestamp() if span.first else 0.0, span.last.timestamp() if span.last else until.timestamp())
+            for span in find_times(asked["query"], until)
+        ]
+        question = ranking.Question(self.words.weights(query), until.timestamp(), spans, ranking.wants(asked["query"]))
+        speaker = np.array([float(self.names[row] in named) for row in rows])
+        found = ranking.Found(
+            *(self.key[rows], self.block[rows], hits[rows], blocks[rows], like[rows], self.time[rows]),
+            *(speaker, self.own[rows], self.traits[rows]),
+        )
+        table = ranking.signals(found, question)
+        table[:, [NAMES.index("words"), NAMES.index("around")]] = ranking.coverage(
+            found.key, question.weights, self.bags
+        )
+        right = np.isin(self.refs[rows], asked["evidence"]).astype(np.float64)
+        group = f"{self.group} {'in all' if everywhere else 'in its'} channel{'s' if everywhere else ''}"
+        return Case(mass, group, asked["category"], asked["channel"], table, right, len(asked["evidence"]))
+
+    def _without_names(self, query: str, channel: str) -> tuple[str, set[str]]:
+        """The question without those who take part, and who of them was named."""
+        present = {name for name, where in zip(self.names, self.channel, strict=True) if where == channel}
+        named = {name for name in present - {"user", "assistant"} if re.search(rf"\b{re.escape(name)}\b", query, re.I)}
+        for name in named:
+            query = re.sub(rf"\b{re.escape(name)}(?:['’]s)?\b", " ", query, flags=re.IGNORECASE)
+        return query, named
+
+
+def _bounds(span: Span, now: float) -> tuple[float, float]:
+    """A span in seconds; what has no beginning is about the weeks before its end."""
+    last = span.last.timestamp() if span.last else now
+    return span.first.timestamp() if span.first else last - 30 * 86_400, last
+
+
+def _keys(conversations: Sequence[str]) -> npt.NDArray[np.int64]:
+    numbers: Counter[str] = Counter()
+    ids: dict[str, int] = {}
+    keys = []
+    for conversation in conversations:
+        keys.append((ids.setdefault(conversation, len(ids)) << 32) + numbers[conversation])
+        numbers[conversation] += 1
+    return np.array(keys)
+
+
+def _best(scores: Numbers, count: int) -> Numbers:
+    """Only the best scores, as an index with a limit gives them."""
+    if count >= len(scores):
+        return scores
+    least = np.partition(scores, -count)[-count] if count else np.inf
+    return np.where(scores >= least, scores, 0.0)
+
+
+def fit(cases: Sequence[Case], leave_out: Sequence[str]) -> Numbers:
+    """Weights of 0 or more under which the right turns have most of a softmax over the hardest others."""
+    counts = Counter(case.group for case in cases)
+    tables, goals, starts, masses, size = [], [], [], [], 0
+    for case in cases:
+        if case.right.any():
+            hardest = np.argsort(-case.signals[:, [NAMES.index("hit"), NAMES.index("around")]].sum(axis=1))[:HARD]
+            rows = np.union1d(hardest, np.flatnonzero(case.right))
+            mass = case.mass / counts[case.group]
+            tables.append(case.signals[rows])
+            goals.append(mass * case.right[rows] / case.right.sum())
+            starts.append(size)
+            masses.append(np.full(len(rows), mass))
+            size += len(rows)
+    table = np.concatenate(tables)
+    scale: Numbers = table.std(axis=0) + 1e-6
+    table = table / scale
+    table[:, [NAMES.index(name) for name in leave_out]] = 0.0
+    return _descend(table, np.concatenate(goals), np.concatenate(masses), np.array(starts)) / scale
+
+
+def _descend(table: Numbers, goal: Numbers, mass: Numbers, starts: npt.NDArray[np.int64]) -> Numbers:
+    """Gradient steps with momentum (Adam), each back to what is not negative."""
+    sizes = np.diff(np.append(starts, len(table)))
+    weights = np.full(table.shape[1], 0.1)
+    mean, square = np.zeros_like(weights), np.zeros_like(weights)
+    for step in range(1, STEPS + 1):
+        scores = table @ weights
+        powers = np.exp(scores - np.repeat(np.maximum.reduceat(scores, starts), sizes))
+        chance = powers / np.repeat(np.add.reduceat(powers, starts), sizes)
+        slope = table.T @ (mass * chance - goal) + 2e-3 * weights
+        mean, square = 0.9 * mean + 0.1 * slope, 0.99 * square + 0.01 * slope**2
+        move = mean / (1 - 0.9**step) / (np.sqrt(square / (1 - 0.99**step)) + 1e-9)
+        weights = np.maximum(weights - 0.1 * (1 - step / STEPS) * move, 0.0)
+    return np.where(table.any(axis=0), weights, 0.0)
+
+
+def figures(case: Case, first: Numbers, second: Numbers) -> list[float]:
+    """recall@5, @10, @20 and the reciprocal rank of a question, in two steps as the product takes them."""
+    short = np.argsort(-(case.signals @ first), kind="stable")[: ranking.SHORTLIST]
+    right = case.right[short[np.argsort(-(case.signals[short] @ second), kind="stable")]][:20]
+    rank = 1 + int(right.argmax()) if right.any() else 0
+    return [*(float(right[:count].sum()) / case.wanted for count in (5, 10, 20)), 1 / rank if rank else 0.0]
+
+
+def report(cases: Sequence[Case], leave_out: Sequence[str] = ()) -> Numbers:
+    """Print the figures of all sets and kinds, each dialogue ranked by what the others taught."""
+    rows = np.zeros((len(cases), 4))
+    for dialogue in dict.fromkeys(case.dialogue for case in cases):
+        others = [case for case in cases if case.dialogue != dialogue]
+        first, second = fit(others, [*LATER, *leave_out]), fit(others, leave_out)
+        for row, case in enumerate(cases):
+            if case.dialogue == dialogue:
+                rows[row] = figures(case, first, second)
+    show(cases, rows, "fitted on the others" + "".join(f", without {name}" for name in leave_out))
+    return rows
+
+
+def show(cases: Sequence[Case], rows: Numbers, title: str) -> None:
+    print(title)
+    for group in dict.fromkeys(case.group for case in cases):
+        kinds = dict.fromkeys(case.kind for case in cases if case.group == group)
+        for kind in ("", *kinds) if len(kinds) > 1 else ("",):
+            mine = [row for row, case in enumerate(cases) if case.group == group and kind in ("", case.kind)]
+            told = " ".join(f"{figure:.3f}" for figure in rows[mine].mean(axis=0))
+            print(f"  {group} {kind or 'all':12} {len(mine):5}  recall@5 @10 @20, mrr: {told}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs=2, type=Path)
+    parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--each", action="store_true", help="say what every signal brings, by leaving it out")
+    args = parser.parse_args()
+    cases = []
+    for path, share in zip(args.files, SHARES, strict=True):
+        talk = Talk(path, args.vectors)
+        for everywhere, part in enumerate(VIEWS):
+            cases += [talk.case(n, share * part, everywhere=bool(everywhere)) for n in range(len(talk.questions))]
+    built_in = [np.array([signal[step] for signal in ranking.SIGNALS.values()]) for step in (0, 1)]
+    show(cases, np.array([figures(case, *built_in) for case in cases]), "with the weights of the product")
+    report(cases)
+    for name in NAMES if args.each else ():
+        report(cases, [name])
+    for title, leave_out in (("first", LATER), ("second", ())):
+        weights = fit(cases, leave_out)
+        print(title, {name: round(float(weight), 2) for name, weight in zip(NAMES, weights, strict=True)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Commands that find what was said: search, the newest, one conversation, and how it was over time."""
+
+import re
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from aish.commands.shell import COMMANDS, Shell
+from aish.conversation.program import Program
+from aish.values.errors import BadUsage, NotFound
+from aish.values.hits import UNITS, Hit, Scope, Unit
+from aish.values.replies import Reply
+from aish.values.text import for_terminal, one_line
+from aish.values.times import age, local
+
+_LEVELS = " ▁▂▃▄▅▆▇█"
+_WEEKS = 8  # that a timeline shows unless asked otherwise
+_MOST = 1_000  # turns that are shown at once
+
+
+@COMMANDS.add("recall", argument="WORDS")
+async def recall(shell: Shell, words: str) -> Reply:
+    """Find what was said in any conversation, with the lines around it.
+
+    Words, meaning, speaker and time count together: `:recall deploy window last Tuesday`. "A phrase" must be there as
+    it is, `-word` must not; `role:me`, `in:PROJECT`, `since:May` and `until:yesterday` narrow it. `:why` tells how the
+    hits were found, `:thread @1` opens the first, `:resume @1` goes on with it.
+    """
+    if not words.strip():
+        raise BadUsage("what should be found? :recall WORDS")
+    found = shell.program.finder.search(words, 10)
+    shell.session.found = found
+    notes = "".join(f"{note}\n" for note in found.notes)
+    if not found.hits:
+        return Reply(f"{notes}nothing like that was said", data=[], found=False)
+    text = as_threads(shell.program, found.hits, shell.width)
+    return Reply(f"{notes}{text}", data=[hit.record() for hit in found.hits])
+
+
+@COMMANDS.add("thread", argument="@NUMBER|ID[/TURN]")
+async def thread(shell: Shell, words: str) -> Reply:
+    """Open a conversation: a hit of the last `:recall`, or an id.
+
+    `:thread @1` shows the first hit with the turns around it, `:thread ID` the whole conversation.
+    """
+    wanted = hit_id(shell, words)
+    return show_thread(shell.program, wanted, 5)
+
+
+@COMMANDS.add("recent", argument="[N] [UNIT]|[TIME]")
+async def recent(shell: Shell, words: str) -> Reply:
+    """Show the newest turns of all conversations, 20 unless you say.
+
+    UNIT is turns, exchanges, threads or days: `:recent 3 days`. A time does as well: `:recent yesterday`, `:recent last
+    week`.
+    """
+    hits = shell.program.finder.recent(*_how_many(shell.program, words))
+    if not hits:
+        return Reply("nothing was said", data=[], found=False)
+    return Reply(as_threads(shell.program, hits, shell.width, why=False), data=[hit.record() for hit in hits])
+
+
+@COMMANDS.add("timeline", argument="[WEEKS]")
+async def timeline(shell: Shell, words: str) -> Reply:
+    """Show how much was said on which days, and what about."""
+    if words and not (re.fullmatch(r"\d{1,3}", words) and 1 <= int(words) <= 520):
+        raise BadUsage(f"expected a number of weeks from 1 to 520, got {words!r}")
+    now = shell.program.now()
+    since = now - timedelta(weeks=int(words or _WEEKS))
+    days = shell.program.finder.days(since)
+    if not days:
+        return Reply("nothing was said in that time", data=[], found=False)
+    return Reply(picture(days, shell.width), data=[{"day": day, "turns": n, "about": about} for day, n, about in days])
+
+
+@COMMANDS.add("why")
+async def why(shell: Shell, words: str) -> Reply:
+    """Tell how the last search came to its hits: what was asked, what was weighed, and what spoke for each hit.
+
+    Also of a search that the model made, or that brought earlier turns to your question.
+    """
+    found = shell.session.found
+    if found is None:
+        raise NotFound("nothing was searched for yet in this shell; :recall WORDS searches")
+    lines = [f"{name:<12} {value}" for name, value in found.asked]
+    lines.append(f"{'weighed':<12} {found.considered:,} turns in {found.milliseconds:.0f} ms")
+    for place, hit in enumerate(found.hits, start=1):
+        lines.append(f"{f'@{place}':>4} {hit.score:6.2f}  {one_line(hit.text, max(shell.width - 14, 10))}")
+        lines.append(f"{'':14}{hit.why}")
+    return Reply(
+        for_terminal("\n".join(lines)), data={"asked": dict(found.asked), "hits": [hit.record() for hit in found.hits]}
+    )
+
+
+def hit_id(shell: Shell, words: str) -> str:
+    """What `@1` stands for: the conversation and turn of a hit. Anything else stands for itself."""
+    if not words.startswith("@"):
+        return words
+    hits = shell.session.found.hits if shell.session.found else ()
+    number = words[1:].strip()
+    if not re.fullmatch(r"\d{1,4}", number) or not 1 <= int(number) <= len(hits):
+        raise NotFound(f"there is no hit {words}; :recall WORDS numbers them @1, @2, …")
+    hit = hits[int(number) - 1]
+    return f"{hit.conversation}/{hit.turn}"
+
+
+def show_thread(program: Program, wanted: str, around: int) -> Reply:
+    """A conversation, whole or around one turn. Raises `NotFound`."""
+    name, _, number = wanted.strip().partition("/")
+    if not name or (number and not re.fullmatch(r"\d{1,18}", number)):
+        raise BadUsage("which conversation? an ID, or ID/TURN; aish search and :recall show them")
+    id = program.shelf.find(name)
+    hits = program.finder.thread(id, int(number) if number else None, around)
+    if not hits:
+        raise NotFound(f"conversation {id} has no turn {number}" if number else f"conversation {id} has no turns")
+    head = f"{id} · {hits[0].channel or 'no channel'}" + (f" · from {hits[0].source}" if hits[0].source else "")
+    lines = [for_terminal(head)]
+    for hit in hits:
+        mark = "▸" if number and hit.turn == int(number) else " "
+        lines.append(f"{mark} {hit.turn:>4} {local(hit.time)}  {for_terminal(hit.speaker)}: {for_terminal(hit.text)}")
+    return Reply("\n".join(lines), data=[hit.record() for hit in hits])
+
+
+def as_threads(program: Program, hits: Sequence[Hit], width: int, *, why: bool = True) -> str:
+    """Hits under their conversations, each with the line before and after it."""
+    if not hits:
+        return "nothing like that was said"
+    by_conversation: dict[str, list[tuple[int, Hit]]] = {}
+    for place, hit in enumerate(hits, start=1):
+        by_conversation.setdefault(hit.conversation, []).append((place, hit))
+    now, blocks = program.now(), []
+    for conversation, found in by_conversation.items():
+        first = found[0][1]
+        source = f" · from {first.source}" if first.source else ""
+        lines = [f"{local(first.time)} ({age(first.time, now)}) · {first.channel}{source} · {conversation}"]
+        shown: set[int] = set()
+        places = {hit.turn: (place, hit) for place, hit in found}
+        for turn in sorted(places):
+            lines += _with_neighbours(program, places, turn, shown, width, why=why)
+        blocks.append("\n".join(lines))
+    return for_terminal("\n\n".join(blocks))
+
+
+def _with_neighbours(
+    program: Program, places: dict[int, tuple[int, Hit]], turn: int, shown: set[int], width: int, *, why: bool
+) -> list[str]:
+    place, hit = places[turn]
+    lines = []
+    around = program.finder.thread(hit.conversation, turn, 1) if why else [hit]
+    for one in around:
+        if one.turn in shown or (one.turn in places and one.turn != turn):
+            continue
+        shown.add(one.turn)
+        mark = f"@{place}" if one.turn == turn and why else ""
+        lines.append(f"{mark:>4} {one_line(f'{one.speaker}: {one.text}', max(width - 5, 10))}")
+        if one.turn == turn and why and hit.why:
+            lines.append(f"     {one_line(f'because: {hit.why}', max(width - 5, 10))}")
+    return lines
+
+
+def picture(days: Sequence[tuple[str, int, str]], width: int) -> str:
+    """A bar for each day, and what it was about."""
+    most = max(count for _, count, _ in days)
+    room = max(min(width - 50, 40), 8)
+    rows = []
+    for day, count, about in days:
+        size = count * room / most
+        bar = "█" * int(size) + (_LEVELS[int(size % 1 * 8)] if size % 1 * 8 >= 1 else "")
+        start = f"{day} {count:>5} {bar or '▏':<{room}} "
+        rows.append(f"{start}{one_line(about, max(width - len(start), 0))}".rstrip())
+    return "\n".join(rows)
+
+
+def read_time(program: Program, text: str, *, end: bool = False) -> datetime:
+    """The moment that words mean. Raises `BadUsage`."""
+    found = program.finder.moment(text, end=end)
+    if found is None:
+        raise BadUsage(f"{one_line(text, 40)!r} is no time; try 2026-11-15, yesterday, “last week” or “3 days ago”")
+    return found
+
+
+def _how_many(program: Program, words: str) -> tuple[int, Scope, Unit]:
+    """What `:recent` is asked for: a number, of turns or of something else, or a time."""
+    if counted := re.fullmatch(r"(\d{0,4}) *(?:(turn|exchange|thread|day)s?)?", words.strip()):
+        unit = next((unit for unit in UNITS if unit == counted[2]), UNITS[0])
+        limit = int(counted[1] or (20 if unit == "turn" else 5))
+        if not 1 <= limit <= _MOST:
+            raise BadUsage(f"a number from 1 to {_MOST}, please")
+        return limit, Scope(), unit
+    return _MOST, Scope(since=read_time(program, words), until=read_time(program, words, end=True)), "turn"

@@ -1,0 +1,62 @@
+"""Questions about what was said before: a summary of recent times, of this conversation, or something in particular.
+
+Pure: text in, a word out. Only for models that cannot look for themselves; a miss costs little, so doubt means no.
+"""
+
+import re
+from typing import Literal
+
+Past = Literal["recent", "this", "said", ""]
+
+_TALKS = (
+    r"conversations?|chats?|discussions?|sessions?|talks?|gespräche?n?|unterhaltung(?:en)?|unterredung(?:en)?|échanges?|"
+    r"discussions|conversaciones|conversación|charlas?"
+)
+_SUM_UP = (
+    r"summar(?:y|i[sz]e|ies)|sum up|recap|overview|digest|zusammenfass\w*|fass\w*|überblick|résum\w*|récapitul\w*|"
+    r"resum\w*|recapitul\w*"
+)
+# Somebody's own: a discussion in a file or of other people is not what we have kept.
+_OURS = (
+    r"my|our|we|i|us|recent|latest|last|past|today'?s?|yesterday'?s?|unsere?\w*|meine?\w*|wir|letzte\w*|mes|nos|nous|"
+    r"récent\w*|derni\w*|mis|nuestr[ao]s?|recientes?|últim[ao]s?"
+)
+_RECENT = (
+    rf"(?i)\b(?:{_SUM_UP})\b(?=.{{0,80}}\b(?:{_OURS})\b).{{0,60}}\b(?:{_TALKS})\b|"
+    rf"\b(?:{_OURS})\b.{{0,40}}\b(?:{_TALKS})\b.{{0,40}}\b(?:{_SUM_UP})\b|"
+    rf"\b(?:{_SUM_UP})\b.{{0,40}}\bwhat (?:i|we)(?:'ve| have)? "
+    r"(?:did|done|do|been doing|discussed|talked|worked|said)\b|"
+    r"\bwhat (?:have|did) (?:i|we) (?:do|done|discuss\w*|talk\w*|work\w*|been (?:doing|talking|working))\b"
+    r"(?! wrong).{0,40}\b(?:recent\w*|lately|today|yesterday|last|past|week|month|so far)\b|"
+    r"\bworüber haben wir\b.{0,40}\bgesprochen\b|\bwas habe(?:n wir| ich)\b.{0,40}\b(?:gemacht|getan)\b|"
+    r"\bde quoi avons-nous parlé\b|\bqu'(?:avons-nous|ai-je) fait\b|\bde qué hablamos\b|\bqué (?:hice|hicimos)\b|"
+    r"(?:总结|總結|概括).{0,12}(?:对话|對話|聊天|会话)|(?:最近|这周|今天|昨天).{0,8}(?:聊|谈|說|说|做)了?(?:些)?什么"
+)
+_THIS = (
+    rf"(?i)\b(?:{_SUM_UP})\b.{{0,20}}\b(?:this|our current|diese[sr]?|dieses|cette|esta)\b.{{0,20}}\b(?:{_TALKS})\b|"
+    r"总结.{0,4}这(?:次|个|段).{0,2}(?:对话|聊天|会话|谈话|讨论)"
+)
+_SAID = (
+    r"(?i)\b(?:did|have|had) (?:we|i|you)(?: \w{3,8}){0,2} (?:decided?|agreed?|discuss(?:ed)?|talk(?:ed)? about|"
+    r"sa(?:y|id)|tell|told|mention(?:ed)?|settled?|concluded?|ask(?:ed)?)\b(?<!mean to say)|"
+    r"\b(?:what|when|where|why|how|which|who)\b.{0,40}\b(?:we|i|you) (?:decided|agreed|discussed|talked about|said|"
+    r"told|mentioned|settled|concluded|asked)\b|"
+    r"\b(?:do you )?remember (?:when|what|how|that time)\b|\bas (?:we|i) (?:discussed|said|mentioned)\b|"
+    r"\blast time we\b|"
+    r"\bwas (?:haben wir|habe ich|hatten wir)\b.{0,60}\b(?:beschlossen|entschieden|gesagt|besprochen|vereinbart)\b|"
+    r"\bqu'avons-nous (?:décidé|dit)\b|\bqué (?:decidimos|dijimos|acordamos)\b|"
+    r"我们.{0,16}(?:决定|说|讨论|商量)(?:了|过)"
+)
+_LONGEST = 400  # characters of a question that is about the past; what is longer brings its own matter
+
+
+def asks_about_past(typed: str) -> Past:
+    """What of the past a question is about, if it is."""
+    text = " ".join(typed.replace("’", "'").split())
+    if len(text) > _LONGEST:
+        return ""
+    if re.search(_THIS, text):
+        return "this"
+    if re.search(_RECENT, text):
+        return "recent"
+    return "said" if re.search(_SAID, text) else ""

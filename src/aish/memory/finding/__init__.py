@@ -1,0 +1,1 @@
+"""Finding what was said: the index of all conversations, and the search in it."""

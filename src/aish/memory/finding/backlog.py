@@ -1,0 +1,93 @@
+"""The backlog: which journals the index is behind with, by what the directory tells about them."""
+
+import os
+import zlib
+from pathlib import Path
+from typing import NamedTuple
+
+from aish.memory.candidates import MARK
+from aish.memory.finding.catalogue import Known
+from aish.memory.journal import Entry
+from aish.values.errors import StoreTrouble
+from aish.values.text import for_keeping
+
+LONGEST = 32_000  # characters of a turn whose words can be found
+_TAIL = 64  # bytes by which a file that has only grown is known
+
+
+class Seen(NamedTuple):
+    """A journal as the directory shows it."""
+
+    inode: int
+    size: int
+    changed: int
+
+
+class Work(NamedTuple):
+    """A journal that the index is behind with: not there at all any more, or to be read from `start` on."""
+
+    name: str
+    seen: Seen | None
+    known: Known | None
+    start: int
+
+
+def look(sessions: Path) -> dict[str, Seen]:
+    """Every journal there is. Raises `StoreTrouble`: a directory that cannot be read is not an empty one."""
+    found = {}
+    try:
+        with os.scandir(sessions) as entries:
+            for entry in entries:
+                if (
+                    entry.name.endswith(".jsonl")
+                    and entry.name != "names.jsonl"
+                    and for_keeping(entry.name) == entry.name
+                ):
+                    try:
+                        found[entry.name[:-6]] = seen(entry)
+                    except FileNotFoundError:
+                        continue  # it has just gone
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise StoreTrouble(f"cannot read {sessions}: {error.strerror or error}") from error
+    return found
+
+
+def seen(file: Path | os.DirEntry[str]) -> Seen:
+    stat = file.stat()
+    return Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+def behind(sessions: Path, files: dict[str, Seen], journals: dict[str, Known]) -> list[Work]:
+    """What the index does not have yet, or should not have any more; the newest conversation first."""
+    work = []
+    for name, file in files.items():
+        known = journals.get(name)
+        if known is None:
+            work.append(Work(name, file, None, 0))
+        elif (known.inode, known.size, known.changed) != file:
+            grown = known.inode == file.inode and known.size < file.size
+            grown = grown and known.tail == tail_of(sessions / f"{name}.jsonl", known.size)
+            work.append(Work(name, file, known, known.size if grown else 0))
+    work += [Work(name, None, known, 0) for name, known in journals.items() if name not in files and not known.gone]
+    return sorted(work, key=lambda one: one.name, reverse=True)
+
+
+def tail_of(path: Path, size: int) -> int:
+    start = max(size - _TAIL, 0)
+    try:
+        with path.open("rb") as file:
+            file.seek(start)
+            return zlib.crc32(file.read(size - start))
+    except OSError:
+        return 0
+
+
+def searchable(entry: Entry) -> str:
+    """What can be found of a turn; nothing if it was never part of the conversation, or repeats what was found."""
+    if entry.meta.get("meta") == MARK or entry.meta.get("recalled") is True:
+        return ""
+    calls = [f"{call.name} {call.arguments}" for call in entry.turn.tool_calls]
+    text = "\n".join([entry.turn.content, *calls]).strip()
+    return text.encode("utf-8", "replace").decode()  # a line that was written by hand may have half characters

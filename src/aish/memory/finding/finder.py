@@ -1,0 +1,251 @@
+"""The finder: the door to all conversations. Searches, the newest turns, threads and days, in the index and beyond."""
+
+import re
+import sqlite3
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from heapq import merge
+from itertools import islice
+from pathlib import Path
+
+from aish.memory.finding.batch import Progress
+from aish.memory.finding.columns import numbered
+from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turn, unknown_journal
+from aish.memory.finding.index import Indexer
+from aish.memory.finding.pending import Fresh, Pending
+from aish.memory.finding.query import Query, read_query
+from aish.memory.finding.question import Bounds, bounds
+from aish.memory.finding.recent import newest_rows
+from aish.memory.finding.search import search
+from aish.memory.finding.snapshot import Snapshot, hit_of
+from aish.memory.finding.vectors import Embedder
+from aish.memory.finding.when import find_times, read_moment
+from aish.values.channels import channel_of, is_channel
+from aish.values.errors import StoreTrouble
+from aish.values.hits import EVERYWHERE, Found, Hit, Scope, Unit
+
+_FEW = 50  # turns that are searched directly rather than put into the index first
+_SAMPLE = 20  # turns of a day that tell what it was about
+_TOPIC = 4  # words that do
+_TOLD = 3  # troubles that are told in full
+_UNUSABLE = (OSError, ValueError, sqlite3.Error)
+
+
+class ConversationFinder:
+    """The finder over a directory of journals and an index of them.
+
+    1. A turn is found from the moment it is in its journal.
+    2. An index that is missing, broken or of another version is no trouble: what can be read is searched.
+    """
+
+    def __init__(
+        self,
+        sessions: Path,
+        directory: Path,
+        embedder: Callable[[], Embedder | None] = lambda: None,
+        *,
+        now: Callable[[], datetime],
+        progress: Callable[[], Progress] | None = None,
+    ) -> None:
+        self._sessions, self._directory, self._now, self._progress = sessions, directory, now, progress
+        self._load_embedder = embedder
+        self._embedder: Embedder | None = None
+        self._loaded = False
+        self._snapshot: Snapshot | None = None
+        self._indexing: threading.Thread | None = None
+        self._pending = Pending(sessions)
+        self._fresh: dict[Hit, FreshTurn] = {}
+        self._turns = FreshTurns()
+        self._meta: dict[str, tuple[str, str]] = {}  # channel and source of journals that are in no index
+
+    @property
+    def embedder(self) -> Embedder | None:
+        if not self._loaded:
+            self._embedder, self._loaded = self._load_embedder(), True
+        return self._embedder
+
+    def moment(self, text: str, *, end: bool = False) -> datetime | None:
+        """The moment that words mean, or with `end` the one after what they mean."""
+        return read_moment(text, self._clock(), end=end)
+
+    def times(self, text: str) -> list[tuple[datetime | None, datetime | None]]:
+        """The parts of the past that a text speaks of."""
+        return [(span.first, span.last) for span in find_times(text, self._clock())]
+
+    def _clock(self) -> datetime:
+        """Now, on the user's clock; without a zone, because the zone of today need not be that of another day."""
+        return self._now().astimezone().replace(tzinfo=None)
+
+    def search(self, query: str, limit: int = 20, scope: Scope = EVERYWHERE) -> Found:
+        """The turns that fit a question best. Never an error, whatever is asked."""
+        started = time.perf_counter()
+        asked = read_query(query, self._clock())
+        snapshot = self._look()
+        self._keep_up()
+        if not asked.words and not asked.phrases:  # only bounds: what is newest within them
+            hits = self._newest(bounds(asked, scope))
+            found = Found(tuple(hit._replace(why="the newest") for hit in islice(hits, limit)))
+        else:
+            stale, now = self._pending.stale, self._now().timestamp()
+            found = search(asked, scope, snapshot, self._turns, stale, self.embedder, limit, now)
+        notes = (*asked.trouble, *self._missing())
+        return found._replace(notes=notes, milliseconds=1000 * (time.perf_counter() - started))
+
+    def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:
+        """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days."""
+        self._look()
+        self._keep_up()
+        if by == "turn":
+            return list(islice(self._newest(bounds(Query(), scope)), limit))
+        hits: list[Hit] = []
+        begun, units = 0, set[str]()
+        for hit in self._newest(bounds(Query(), scope)):
+            units.add(
+                hit.conversation if by == "thread" else f"{hit.time.astimezone():%Y-%m-%d}" if by == "day" else ""
+            )
+            if len(units) > limit or begun == limit:
+                break
+            hits.append(hit)
+            begun += by == "exchange" and hit.role == "user"  # seen from its end, an exchange ends with its question
+        return hits
+
+    def thread(self, conversation: str, around: int | None = None, count: int = 5) -> list[Hit]:
+        """The turns of a conversation, or those around one of them. Raises `StoreTrouble` if it cannot be read."""
+        snapshot = self._look()
+        known = snapshot.journals.get(conversation) if snapshot else None
+        rows: list[int] = []
+        if self._pending.left_out(conversation):  # the journal itself has it, whatever the index does not
+            fresh: Iterable[Hit] = map(self._hit_of, self._pending.whole(conversation))
+        else:
+            fresh = (self._turns.hit(place) for place in range(self._turns.size))
+            if snapshot and known and known.id not in self._pending.stale:
+                rows = snapshot.rows_of(conversation, around, count)
+        hits = [hit for row in rows if snapshot and (hit := snapshot.hit(row))]
+        new = (hit for hit in fresh if hit.conversation == conversation)
+        return hits + [hit for hit in new if around is None or abs(hit.turn - around) <= count]
+
+    def days(self, since: datetime) -> list[tuple[str, int, str]]:
+        """Each day that has turns since then, oldest first: how many, and the words that it was about."""
+        self._look()
+        self._keep_up()
+        counts: Counter[str] = Counter()
+        words: dict[str, Counter[str]] = {}
+        for hit in self._newest(bounds(Query(), Scope(since=since))):
+            day = f"{hit.time.astimezone():%Y-%m-%d %a}"
+            counts[day] += 1
+            if hit.role == "user" and counts[day] <= 2 * _SAMPLE:
+                words.setdefault(day, Counter()).update(set(re.findall(r"[^\W\d_]{5,}", hit.text.casefold())))
+        common = Counter(word for day in words.values() for word in day)
+        return [(day, counts[day], _topic(words.get(day, Counter()), common)) for day in sorted(counts)]
+
+    def catch_up(self, *, wait: bool = False, stop: Callable[[], bool] = lambda: False) -> str:
+        """Bring the index up to date unless told to `stop`, and say what stands in the way; `wait` shows how far."""
+        self._look()
+        if not self._pending.bytes and self._turns.size <= _FEW and not self._pending.stale:
+            return ""
+        try:
+            progress = self._progress() if self._progress and wait else None
+            Indexer(self._sessions, self._directory, self.embedder).catch_up(progress, stop)
+            trouble = ""
+        except StoreTrouble as error:
+            trouble = str(error)
+        self._look(anew=True)
+        return trouble
+
+    def _keep_up(self) -> None:
+        """Let the index follow in the background when much is new; a search goes on with what is there."""
+        busy = self._indexing and self._indexing.is_alive()
+        if busy or (not self._pending.bytes and self._turns.size <= _FEW):
+            return
+        self._indexing = threading.Thread(target=self._index_quietly, daemon=True)
+        self._indexing.start()
+
+    def _index_quietly(self) -> None:
+        try:
+            Indexer(self._sessions, self._directory, self.embedder).catch_up()
+        except StoreTrouble:
+            pass  # who waits for the index is told; a search works without it
+
+    def _look(self, *, anew: bool = False) -> Snapshot | None:
+        """The index as it is now, if there is one, and what it does not have."""
+        changed = self._open()  # what was pending may be in it now
+        if self._pending.look(self._snapshot.journals if self._snapshot else {}, anew=anew or changed):
+            self._take_fresh(self._snapshot)
+        return self._snapshot
+
+    def _open(self) -> bool:
+        """Open the index, or see what was added to it; True if it is not what it was."""
+        old = self._snapshot
+        try:
+            if old and old.is_current:
+                return old.refresh()
+            self._snapshot = Snapshot(self._sessions, self._directory, self.embedder)
+        except _UNUSABLE:
+            self._snapshot = None
+        if old:
+            old.close()
+        return self._snapshot is not old
+
+    def _missing(self) -> Iterator[str]:
+        yield from self._pending.troubles[:_TOLD]
+        if len(self._pending.troubles) > _TOLD:
+            yield f"{len(self._pending.troubles) - _TOLD} more could not be read"
+        if self._pending.bytes:
+            size = self._pending.bytes / 1e6
+            yield f"the index is behind: {size:.1f} MB were not looked at; aish search brings it up to date"
+
+    def _take_fresh(self, snapshot: Snapshot | None) -> None:
+        """Read what is not in the index, each turn once."""
+        unknown: dict[str, int] = {}
+        turns: dict[Hit, FreshTurn] = {}
+        for fresh in self._pending.turns:
+            known = snapshot.journals.get(fresh.journal) if snapshot else None
+            journal = known.id if known else unknown_journal(unknown.setdefault(fresh.journal, len(unknown)))
+            hit = self._hit_of(fresh)
+            old = self._fresh.get(hit)
+            turns[hit] = old._replace(journal=journal) if old else read_turn(hit, journal, self.embedder)
+        self._fresh, self._turns = turns, FreshTurns(list(turns.values()))
+
+    def _hit_of(self, fresh: Fresh) -> Hit:
+        if fresh.journal not in self._meta:
+            meta = self._pending.meta(fresh.journal)
+            channel = str(meta.get("channel") or channel_of(str(meta.get("cwd", ""))))
+            self._meta[fresh.journal] = channel, str(meta.get("source", ""))
+        return hit_of(fresh.journal, fresh.entry, *self._meta[fresh.journal])
+
+    def _newest(self, within: Bounds) -> Iterator[Hit]:
+        """Turns within bounds, newest first: of the index and of what is new."""
+        new = self._turns.within(within)
+        fresh = sorted((new.hit(place) for place in range(new.size)), key=_newness)
+        for hit in merge(self._newest_indexed(within), fresh, key=_newness):
+            if within.since and hit.time < within.since:
+                return
+            if (not within.until or hit.time < within.until) and (not within.roles or hit.role in within.roles):
+                yield hit
+
+    def _newest_indexed(self, within: Bounds) -> Iterator[Hit]:
+        snapshot = self._snapshot
+        if snapshot is None:
+            return
+        channels = None
+        if within.channel:
+            channels = [id for id, name in snapshot.channels.items() if is_channel(name, within.channel)]
+        until = round(within.until.timestamp() * 1000) if within.until else None
+        for row in newest_rows(snapshot, channels, self._pending.stale, until):
+            hit = snapshot.hit(row)
+            if hit:
+                yield hit
+
+
+def _newness(hit: Hit) -> tuple[int, int, str]:
+    """The order of what is recent, the same whatever is in the index."""
+    return -round(hit.time.timestamp() * 1000), -numbered(hit.turn), hit.conversation
+
+
+def _topic(words: Counter[str], common: Counter[str]) -> str:
+    """The words that a day has and others have not."""
+    best = sorted(words, key=lambda word: (-words[word] / common[word], -words[word], word))
+    return ", ".join(best[:_TOPIC])

@@ -1,0 +1,119 @@
+"""Turns that are in no index yet, weighed the same way: by their own words, as the index would."""
+
+import functools
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from aish.memory.finding.backlog import LONGEST
+from aish.memory.finding.columns import numbered
+from aish.memory.finding.question import Bounds
+from aish.memory.finding.ranking import Found as Candidates
+from aish.memory.finding.ranking import traits
+from aish.memory.finding.terms import terms
+from aish.memory.finding.vectors import Embedder, Floats
+from aish.values.channels import is_channel
+from aish.values.hits import Hit
+
+_K1, _B = 1.2, 0.75  # as tantivy has them
+_USUAL = 25.0  # terms of a turn
+_BEYOND = 1 << 30  # more journals and speakers than any index has
+
+
+class FreshTurn(NamedTuple):
+    """One of them, read once and asked many times."""
+
+    hit: Hit
+    journal: int
+    counts: Counter[str]
+    vector: Floats | None
+    traits: int
+
+
+class FreshTurns:
+    """All of them, or those within bounds; the numbers of speakers are the same for both."""
+
+    def __init__(self, turns: Sequence[FreshTurn] = (), speakers: dict[int, str] | None = None) -> None:
+        self._turns = turns
+        names = dict.fromkeys(turn.hit.name for turn in turns if turn.hit.name)
+        self.speakers = dict(enumerate(names, start=_BEYOND)) if speakers is None else speakers
+
+    @property
+    def size(self) -> int:
+        return len(self._turns)
+
+    def within(
+        self, bounds: Bounds, without: Sequence[str] = (), says: Callable[[str], bool] = lambda text: True
+    ) -> "FreshTurns":
+        """Those that may be found: none that has one of the terms `without`, and only what `says` what it must."""
+        barred = set(without)
+        fitting = (turn for turn in self._turns if _fits(turn.hit, bounds) and not barred & turn.counts.keys())
+        return FreshTurns([turn for turn in fitting if says(turn.hit.text)], self.speakers)
+
+    def frequency(self, term: str) -> int:
+        """How many turns have the term."""
+        return self._having[term]
+
+    @functools.cached_property
+    def _having(self) -> Counter[str]:
+        return Counter(term for turn in self._turns for term in turn.counts)
+
+    def hit(self, place: int) -> Hit:
+        return self._turns[place].hit
+
+    def bags(self, asked: Mapping[str, float]) -> dict[int, set[str]]:
+        return {_key(turn): asked.keys() & turn.counts.keys() for turn in self._turns}
+
+    def candidates(self, weights: Mapping[str, float], vector: Floats | None, speakers: frozenset[int]) -> Candidates:
+        """The columns that ranking wants."""
+        turns, named = self._turns, {name.casefold() for id, name in self.speakers.items() if id in speakers}
+        together: dict[int, Counter[str]] = {}
+        for turn in turns:
+            together.setdefault(turn.journal, Counter()).update(turn.counts)
+        blocks = {journal: _bm25(counts, weights, 12 * _USUAL) for journal, counts in together.items()}
+        near = [
+            float(turn.vector @ vector) if turn.vector is not None and vector is not None else 0.0 for turn in turns
+        ]
+        return Candidates(
+            key=np.array([_key(turn) for turn in turns], np.int64),
+            block=np.array([-2 - turn.journal for turn in turns], np.int64),
+            words=np.array([_bm25(turn.counts, weights, _USUAL) for turn in turns], float),
+            block_words=np.array([blocks[turn.journal] for turn in turns], float),
+            meaning=np.array(near, float),
+            time=np.array([turn.hit.time.timestamp() for turn in turns], float),
+            speaker=np.array([float(turn.hit.name.casefold() in named) for turn in turns], float),
+            own=np.array([float(turn.hit.role == "user") for turn in turns], float),
+            traits=np.array([turn.traits for turn in turns], np.int64),
+        )
+
+
+def read_turn(hit: Hit, journal: int, embedder: Embedder | None) -> FreshTurn:
+    """A turn with what is asked of it."""
+    text = hit.text[:LONGEST]
+    vector = embedder.embed([text])[0] if embedder else None
+    return FreshTurn(hit, journal, Counter(terms(text)), vector, traits(text))
+
+
+def unknown_journal(number: int) -> int:
+    """A number for a journal that is in no index."""
+    return _BEYOND + number
+
+
+def _key(turn: FreshTurn) -> int:
+    return turn.journal << 32 | numbered(turn.hit.turn)
+
+
+def _bm25(counts: Counter[str], weights: Mapping[str, float], usual: float) -> float:
+    norm = _K1 * (1 - _B + _B * counts.total() / usual)
+    return sum(weights[term] * (_K1 + 1) * counts[term] / (counts[term] + norm) for term in weights if term in counts)
+
+
+def _fits(hit: Hit, bounds: Bounds) -> bool:
+    return (
+        (not bounds.channel or is_channel(hit.channel, bounds.channel))
+        and (not bounds.roles or hit.role in bounds.roles)
+        and (bounds.since is None or hit.time >= bounds.since)
+        and (bounds.until is None or hit.time < bounds.until)
+    )

@@ -1,0 +1,267 @@
+"""Search: candidates by words, by meaning and by what is new, put into one order."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from heapq import nlargest
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aish.memory.finding.batch import ROLES
+from aish.memory.finding.columns import NONE
+from aish.memory.finding.fresh import FreshTurns
+from aish.memory.finding.query import Query
+from aish.memory.finding.question import Bounds, bounds, understand
+from aish.memory.finding.ranking import AROUND, Question, Ranked, matches, rank, shortlist, wants, why
+from aish.memory.finding.ranking import Found as Candidates
+from aish.memory.finding.snapshot import Snapshot
+from aish.memory.finding.terms import query_terms
+from aish.memory.finding.vectors import Embedder, Rows
+from aish.memory.finding.words import Filter
+from aish.values.channels import is_channel
+from aish.values.hits import Found, Hit, Scope
+
+_MOST = 400  # candidates by words, and as many by meaning
+_BLOCKS = 100
+_SOUGHT = 40  # terms that are looked up; of a page that was pasted the rarest will do
+_BESIDE = (-2, -1, 1, 2)  # turns before and after a hit
+_A_MONTH = 30 * 86_400.0  # seconds that “before October” reaches back
+_CLEAR = 16  # words of a question whose meaning is as clear as it gets
+_LEAST = 0.8  # of a score: below, a turn has nothing to do with the question
+_LONGEST = 2_000  # characters of a question whose meaning counts
+
+
+def search(
+    query: Query,
+    scope: Scope,
+    snapshot: Snapshot | None,
+    fresh: FreshTurns,
+    stale: frozenset[int],
+    embedder: Embedder | None,
+    limit: int,
+    now: float,
+) -> Found:
+    """The turns that fit best, out of the index and of what is not in it yet."""
+    return _Search(query, bounds(query, scope), snapshot, fresh, stale, embedder).run(limit, now)
+
+
+class _Search:
+    def __init__(
+        self,
+        query: Query,
+        within: Bounds,
+        snapshot: Snapshot | None,
+        fresh: FreshTurns,
+        stale: frozenset[int],
+        embedder: Embedder | None,
+    ) -> None:
+        self.query, self.within, self.snapshot, self.stale = query, within, snapshot, stale
+        self.eligible: set[int] = set()  # rows that may be shown; others only tell about those beside them
+        self.without = [term for text in query.without for term in query_terms(text)]
+        self.fresh = fresh.within(within, self.without, self._says)
+        turns = (snapshot.words.size if snapshot else 0) + fresh.size
+        speakers = (snapshot.speakers if snapshot else {}) | fresh.speakers
+        self.asked = understand(query, lambda term: self._frequency(term) + fresh.frequency(term), turns, speakers)
+        words = re.findall(r"\w+", self.asked.text[:_LONGEST])
+        self.spoken = {term: word.casefold() for word in reversed(words) for term in query_terms(word)}
+        self.vector = embedder.embed([self.asked.text[:_LONGEST]])[0] if embedder and self.asked.text else None
+
+    def _frequency(self, term: str) -> int:
+        return self.snapshot.words.frequency(term) if self.snapshot else 0
+
+    def run(self, limit: int, now: float) -> Found:
+        rows, words, blocks = self._indexed()
+        candidates = self._candidates(rows, words, blocks)
+        candidates = candidates._replace(meaning=candidates.meaning * self._clarity())
+        if not len(candidates.key):
+            return Found(asked=self._told())
+        now = self.within.until.timestamp() if self.within.until else now
+        question = Question(self.asked.weights, now, self._spans(now), wants(self.query.words))
+        short = shortlist(candidates, question, max(limit, 100))
+        bags = self._bags(candidates, short, rows)
+        ranked = rank(candidates, question, short, bags)
+        had = [bags.get(key, set()) for key in candidates.key[ranked.order].tolist()]
+        hits = tuple(self._hits(ranked, had, rows, limit))
+        return Found(hits, asked=self._told(), considered=len(candidates.key))
+
+    def _indexed(self) -> tuple[Rows, dict[int, float], dict[int, float]]:
+        """Rows of the index that may fit, and how well they and their blocks have the words."""
+        snapshot, only = self.snapshot, self._filter() if self.snapshot else None
+        if snapshot is None or only is None:
+            return np.empty(0, np.int64), {}, {}
+        terms = nlargest(_SOUGHT, self.asked.weights, key=self.asked.weights.__getitem__)
+        phrases = [query_terms(phrase) for phrase in self.query.phrases]
+        without = self.without
+        words = dict(zip(*snapshot.words.find(terms, _MOST, phrases=phrases, without=without, only=only), strict=True))
+        blocks: dict[int, float] = {}
+        if terms:
+            blocks = dict(
+                zip(*snapshot.blocks.find(terms, _BLOCKS, only=only._replace(roles=None, since=None)), strict=True)
+            )
+        found = list(words)
+        if snapshot.vectors and self.vector is not None and not phrases:
+            free = only == Filter()
+            allowed = None if free else lambda rows: self._fits(slice(rows))
+            near, _ = snapshot.vectors.nearest(self.vector, _MOST, allowed)
+            lone = [row for row in near.tolist() if row not in words]
+            barred = snapshot.which(without, lone) if without else {}
+            found += [row for row in lone if not barred.get(row)]
+        rows = snapshot.alive(found, self.stale)
+        self.eligible = set(rows.tolist())
+        near_by = {row for step in _BESIDE for row in snapshot.beside(rows, step).tolist()}
+        beside = np.array(sorted(near_by - self.eligible - {NONE}), np.int64)
+        if not phrases and not without:  # what stands beside a hit may be one: an answer need not repeat the words
+            self.eligible.update(beside[self._fits(beside)].tolist())
+        return np.concatenate([rows, beside]), words, blocks
+
+    def _filter(self) -> Filter | None:
+        """The bounds in the numbers of the index; None if nothing can be within them."""
+        assert self.snapshot
+        within, channels = self.within, None
+        if within.channel:
+            channels = tuple(id for id, name in self.snapshot.channels.items() if is_channel(name, within.channel))
+            if not channels:
+                return None
+        roles = tuple(ROLES.index(role) for role in within.roles if role in ROLES) if within.roles else None
+        if roles == ():  # nobody here has such a role
+            return None
+        since = round(within.since.timestamp() * 1000) if within.since else None
+        until = round(within.until.timestamp() * 1000) if within.until else None
+        return Filter(channels, roles, since, until)
+
+    def _fits(self, rows: NDArray[np.int64] | slice) -> NDArray[np.bool_]:
+        """Is each of the rows within the bounds?"""
+        assert self.snapshot
+        only, columns = self._filter(), self.snapshot.columns
+        fits: NDArray[np.bool_] = columns["journal"][rows] != NONE
+        if only is None:
+            return np.zeros_like(fits)
+        if only.channels is not None:
+            fits &= np.isin(columns["channel"][rows], only.channels)
+        if only.roles is not None:
+            fits &= np.isin(columns["role"][rows], only.roles)
+        if only.since is not None:
+            fits &= columns["time"][rows] >= only.since
+        if only.until is not None:
+            fits &= columns["time"][rows] < only.until
+        return fits
+
+    def _candidates(self, at: Rows, words: dict[int, float], blocks: dict[int, float]) -> Candidates:
+        """The columns of all candidates: those of the index first, then what is new."""
+        new = self.fresh.candidates(self.asked.weights, self.vector, self.asked.speakers)
+        if not len(at) or self.snapshot is None:
+            return new
+        columns = self.snapshot.columns
+        speaker = (
+            np.isin(columns["speaker"][at], list(self.asked.speakers)) if self.asked.speakers else np.zeros(len(at))
+        )
+        meaning = np.zeros(len(at))
+        if self.snapshot.vectors and self.vector is not None:
+            meaning = self.snapshot.vectors.likeness(self.vector, at).astype(float)
+        found = Candidates(
+            key=(columns["journal"][at].astype(np.int64) << 32) | columns["number"][at],
+            block=columns["block"][at].astype(np.int64),
+            words=_of_each(at, words),
+            block_words=_of_each(columns["block"][at], blocks),
+            meaning=meaning,
+            time=columns["time"][at] / 1000.0,
+            speaker=speaker.astype(float),
+            own=(columns["role"][at] == 0).astype(float),
+            traits=columns["traits"][at].astype(np.int64),
+        )
+        return Candidates(*(np.concatenate(pair) for pair in zip(found, new, strict=True)))
+
+    def _clarity(self) -> float:
+        """How much the meaning of the question counts: the mean of many words is a blur."""
+        return min(1.0, _CLEAR / max(len(self.asked.text.split()), 1)) ** 2
+
+    def _bags(self, candidates: Candidates, short: Rows, rows: Rows) -> dict[int, set[str]]:
+        """Which of the asked terms the shortlisted turns and those around them have, by their keys."""
+        bags: dict[int, set[str]] = dict(self.fresh.bags(self.asked.weights))
+        indexed = short[short < len(rows)]
+        if self.snapshot is None or not len(indexed):
+            return bags
+        around: dict[int, int] = {}  # rows by key
+        for step in (*AROUND, 0):
+            there = self.snapshot.beside(rows[indexed], step)
+            keys = candidates.key[indexed] + step
+            around |= zip(keys[there != NONE].tolist(), there[there != NONE].tolist(), strict=True)
+        has = self.snapshot.which(list(self.asked.weights), around.values())
+        return bags | {key: has.get(row, set()) for key, row in around.items()}
+
+    def _spans(self, now: float) -> list[tuple[float, float]]:
+        spans = []
+        for span in self.query.times:
+            if span.sure:
+                last = span.last.timestamp() if span.last else now
+                spans.append((span.first.timestamp() if span.first else last - _A_MONTH, last))
+        return spans
+
+    def _hits(self, ranked: Ranked, had: list[set[str]], rows: Rows, limit: int) -> Iterator[Hit]:
+        given = 0
+        for place, score, parts, mine in zip(ranked.order, ranked.scores, ranked.parts, had, strict=True):
+            if given == limit:
+                return
+            if matches(parts) < _LEAST and not self.query.phrases:
+                continue
+            if place >= len(rows):
+                hit: Hit | None = self.fresh.hit(int(place) - len(rows))
+            else:
+                hit = self.snapshot.hit(int(rows[place])) if self.snapshot and rows[place] in self.eligible else None
+            if hit and self._says(hit.text):
+                given += 1
+                yield hit._replace(score=round(float(score), 4), why="; ".join(self._reasons(parts, mine)))
+
+    def _says(self, text: str) -> bool:
+        """Are all phrases there, as they were asked for?"""
+        if not self.query.phrases:
+            return True
+        flat = " ".join(text.casefold().split())
+        return all(" ".join(phrase.casefold().split()) in flat for phrase in self.query.phrases)
+
+    def _reasons(self, parts: NDArray[np.float64], had: set[str]) -> list[str]:
+        """Why a turn is shown; `had` are the asked terms that it has."""
+        weights = {term: weight for term, weight in self.asked.weights.items() if term in had}
+        spoken = (self.spoken.get(term, term) for term in sorted(weights, key=lambda term: -weights[term]))
+        best = list(dict.fromkeys(spoken))[:4]  # one word may be several terms
+        says = [f"says “{phrase}”" for phrase in self.query.phrases]
+        return says + [
+            f"{reason} ({', '.join(best)})" if reason == "has the words" and best else reason for reason in why(parts)
+        ]
+
+    def _told(self) -> tuple[tuple[str, str], ...]:
+        """How the question was understood, in words."""
+        asked, within = self.asked, self.within
+        names = (self.snapshot.speakers if self.snapshot else {}) | self.fresh.speakers
+        weights = [f"{self.spoken.get(term, term)} {weight:.1f}" for term, weight in asked.weights.items()]
+        told = [("words", ", ".join(weights))]
+        told += [("spelt", f"{self.spoken.get(wrong, wrong)} → {right}") for wrong, right in asked.spelt.items()]
+        told += [("said by", ", ".join(sorted({names[id] for id in asked.speakers})))] if asked.speakers else []
+        told += [("phrase", phrase) for phrase in self.query.phrases] + [
+            ("without", text) for text in self.query.without
+        ]
+        told += [("time", f"{_day(span.first)} to {_day(span.last)}") for span in self.query.times]
+        bound = [
+            ("since", within.since and within.since.isoformat()),
+            ("until", within.until and within.until.isoformat()),
+        ]
+        told += [(name, value) for name, value in bound if value]
+        told += [("in", within.channel)] if within.channel else []
+        told += [("role", ", ".join(sorted(within.roles)))] if within.roles else []
+        told.append(("meaning", "compared" if self.vector is not None else "not compared: there is no embedder"))
+        return tuple(told)
+
+
+def _of_each(keys: Rows, known: Mapping[int, float]) -> NDArray[np.float64]:
+    """What is known of each key, and 0 where nothing is."""
+    if not known:
+        return np.zeros(len(keys))
+    names, values = np.fromiter(known, np.int64), np.fromiter(known.values(), np.float64)
+    order = np.argsort(names)
+    at = order[np.minimum(np.searchsorted(names, keys, sorter=order), len(names) - 1)]
+    return np.where(names[at] == keys, values[at], 0.0)
+
+
+def _day(time: datetime | None) -> str:
+    return f"{time:%Y-%m-%d %H:%M}" if time else "any time"

@@ -1,0 +1,143 @@
+"""The index as a reader sees it: one state of it, kept until the next look."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from aish.memory.finding.backlog import searchable
+from aish.memory.finding.bags import Bags
+from aish.memory.finding.batch import bagged
+from aish.memory.finding.catalogue import Catalogue, Known
+from aish.memory.finding.columns import NONE, Columns, numbered
+from aish.memory.finding.index import FORMAT
+from aish.memory.finding.vectors import Embedder, Rows, Vectors
+from aish.memory.finding.words import Words
+from aish.memory.journal import Entry, entry_of
+from aish.values.hits import Hit
+
+
+class Snapshot:
+    """An index that is open for reading. Raises `OSError`, `ValueError` or `sqlite3.Error` if that cannot be."""
+
+    def __init__(self, sessions: Path, directory: Path, embedder: Embedder | None) -> None:
+        self._sessions, self._directory, self._embedder = sessions, directory, embedder
+        self.catalogue = Catalogue(directory / "catalogue.db")
+        try:
+            if self.catalogue.fact("format") != str(FORMAT):
+                raise ValueError("the index is of another version")
+            self._inode = (directory / "catalogue.db").stat().st_ino
+            self.words, self.blocks = Words(directory / "words"), Words(directory / "blocks")
+            self.columns, self._bags = Columns(directory), Bags(directory)
+            same = embedder is not None and self.catalogue.fact("embedder") == embedder.name
+            self.vectors = Vectors(directory, embedder) if same and embedder else None
+            self.journals: dict[str, Known] = {}
+            self.by_id: dict[int, Known] = {}
+            self._commits = self.rows = -1
+            self.refresh()
+        except BaseException:  # whatever it was, the file must not stay open
+            self.catalogue.close()
+            raise
+
+    @property
+    def is_current(self) -> bool:
+        """Is this still the index? Another one may have taken its place."""
+        try:
+            return (self._directory / "catalogue.db").stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def refresh(self) -> bool:
+        """See what was added since; False if nothing was."""
+        if self.catalogue.commits == self._commits:
+            return False
+        with self.catalogue.reading():
+            commits, self.rows = self.catalogue.commits, self.catalogue.rows
+            changed = self.catalogue.journals(self._commits)
+            self.channels, self.speakers = self.catalogue.labels("channel"), self.catalogue.labels("speaker")
+        self.blocks.refresh()
+        self.words.refresh()  # after the count was read: it has at least as much
+        self.columns.show(self.rows)
+        self._bags.show(bagged(self.columns, self.rows))
+        if self.vectors:
+            self.vectors.show(self.rows)
+        self.journals |= changed
+        self.by_id |= {known.id: known for known in changed.values()}
+        self._commits = commits
+        return True
+
+    def close(self) -> None:
+        self.catalogue.close()
+
+    def alive(self, rows: Sequence[int], stale: frozenset[int]) -> Rows:
+        """Those of the rows that count: committed, and of journals that are what they were."""
+        at = np.asarray(rows, np.int64)
+        at = at[at < self.rows]
+        journal = self.columns["journal"][at]
+        alive: Rows = at[(journal != NONE) & ~np.isin(journal, list(stale))]
+        return alive
+
+    def which(self, terms: Sequence[str], rows: Iterable[int]) -> dict[int, set[str]]:
+        """Which of the terms each of these rows has."""
+        at = np.fromiter(rows, np.int64)
+        starts, sizes = self.columns["bag"][at].tolist(), self.columns["bag_size"][at].tolist()
+        return self._bags.which(terms, dict(zip(at.tolist(), zip(starts, sizes, strict=True), strict=True)))
+
+    def beside(self, rows: Rows, step: int) -> Rows:
+        """The row so many turns after each of these, or before it, and `NONE` where there is none."""
+        column = self.columns["after" if step > 0 else "before"]
+        for _ in range(abs(step)):
+            rows = np.where((rows != NONE) & (rows < self.rows), column[np.minimum(rows, self.rows - 1)], NONE)
+        return np.where(rows < self.rows, rows, NONE)
+
+    def hit(self, row: int) -> Hit | None:
+        """The turn of a row, read from its journal; None if it is not there any more."""
+        known = self.by_id.get(int(self.columns["journal"][row]))
+        if known is None:
+            return None
+        entry = self._entry(known, int(self.columns["offset"][row]), int(self.columns["length"][row]))
+        if entry is None or numbered(entry.number) != self.columns["number"][row]:
+            return None
+        return hit_of(known.name, entry, self.channels.get(known.channel, ""), known.source)
+
+    def _entry(self, known: Known, offset: int, length: int) -> Entry | None:
+        try:
+            fd = os.open(self._sessions / f"{known.name}.jsonl", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return None
+        try:
+            return entry_of(os.pread(fd, length, offset))
+        except OSError:
+            return None
+        finally:
+            os.close(fd)
+
+    def rows_of(self, name: str, around: int | None = None, count: int = 0) -> list[int]:
+        """The rows of a conversation in its order, or those around one turn."""
+        known = self.journals.get(name)
+        if known is None or known.gone:
+            return []
+        mine = self.columns["journal"] == known.id
+        rows = np.flatnonzero(mine)
+        numbers = self.columns["number"][rows]
+        if around is not None:
+            near = (numbers >= around - count) & (numbers <= around + count)  # safe for any number that is asked for
+            rows, numbers = rows[near], numbers[near]
+        return [int(row) for row in rows[np.argsort(numbers, kind="stable")]]
+
+
+def hit_of(conversation: str, entry: Entry, channel: str, source: str) -> Hit:
+    """A turn as it is shown to who looks for it."""
+    name, ref = entry.meta.get("name"), entry.meta.get("ref")
+    return Hit(
+        conversation=conversation,
+        turn=entry.number,
+        time=entry.time,
+        role=entry.turn.role,
+        text=searchable(entry),
+        name=name if isinstance(name, str) else "",
+        channel=channel,
+        source=source,
+        ref=ref if isinstance(ref, str) else "",
+    )

@@ -1,0 +1,127 @@
+"""The meaning of turns as vectors: half a byte for each number, and one bit of it for a first look at many.
+
+A million turns are too many to multiply in the time of a search. Their signs are compared first, a bit for each number,
+and only the nearest are weighed. Half a byte is as good as a whole one for that, and is half as much to keep at hand.
+"""
+
+import errno
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aish.storage.files import make_directory, sync_data
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.int64]
+EXACT = 4_000  # so many rows are weighed exactly without a first look
+_WIDER = 8  # times as many as are wanted pass the first look
+_PART, _SAMPLE = 1 << 16, 1 << 14
+_ZERO = 8  # how a half byte says 0, so that -7 to 7 fit
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors of length 1. The name tells its vectors from those of any other."""
+
+    name: str
+    size: int
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """One row for each text; a text without meaning is a row of zeros."""
+
+
+class Vectors:
+    """The vectors of one embedder, by row."""
+
+    def __init__(self, directory: Path, embedder: Embedder) -> None:
+        self._directory, self._name, self._size = directory, embedder.name, embedder.size
+        self._rows = 0
+        self._pairs: NDArray[np.uint8] = np.empty((0, self._size // 2), np.uint8)
+        self._signs: NDArray[np.uint8] = np.empty((0, self._size // 8), np.uint8)
+
+    def path(self, kind: str) -> Path:
+        return self._directory / f"{self._name}.{kind}"
+
+    def show(self, rows: int) -> None:
+        """Map the first rows. Raises `OSError` or `ValueError` if there are fewer."""
+        if rows != self._rows:
+            self._pairs = np.asarray(np.memmap(self.path("pairs"), np.uint8, "r", shape=(rows, self._size // 2)))
+            self._signs = np.asarray(np.memmap(self.path("signs"), np.uint8, "r", shape=(rows, self._size // 8)))
+            self._rows = rows
+
+    def write(self, start: int, vectors: Floats) -> None:
+        """Put vectors at `start`, over whatever was left there. Raises `OSError`."""
+        make_directory(self._directory)
+        most = np.abs(vectors).max(axis=1, keepdims=True)
+        scaled = np.rint(vectors * (7 / np.maximum(most, 1e-9)) + _ZERO).astype(np.uint8)
+        first, second = np.hsplit(scaled, 2)
+        self._put("pairs", start * (self._size // 2), (first | second << 4).tobytes())
+        self._put("signs", start * (self._size // 8), np.packbits(vectors > 0, axis=1).tobytes())
+
+    def _put(self, kind: str, offset: int, data: bytes) -> None:
+        fd = os.open(self.path(kind), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            if os.pwrite(fd, data, offset) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            sync_data(fd)  # before the catalogue counts on it
+        finally:
+            os.close(fd)
+
+    def likeness(self, asked: Floats, rows: Rows) -> Floats:
+        """How near each of these rows is to what is asked: the cosine, and 0 for rows that have no vector."""
+        found = np.zeros(len(rows), np.float32)
+        there = rows < self._rows
+        if there.any():
+            pairs = self._pairs[rows[there]]
+            vectors = np.concatenate([pairs & 15, pairs >> 4], axis=1).astype(np.float32) - _ZERO
+            norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
+            # not by `@`, which wakes a thread for each core: at this size that takes longer than it saves
+            found[there] = np.einsum("ij,j->i", vectors, asked) / np.maximum(norms, 1e-9)
+        return found
+
+    def nearest(
+        self, asked: Floats, limit: int, allowed: Callable[[int], NDArray[np.bool_]] | None = None
+    ) -> tuple[Rows, Floats]:
+        """The rows nearest in meaning, best first, of all or where `allowed` is true, given how many rows there are."""
+        fits = allowed(self._rows) if allowed else None
+        if (self._rows if fits is None else np.count_nonzero(fits)) > EXACT:
+            distance = _distance(self._signs, np.packbits(asked > 0))
+            if fits is not None:
+                distance[~fits] = np.iinfo(distance.dtype).max
+            rows = _smallest(distance, limit * _WIDER)
+        else:
+            rows = np.arange(self._rows) if fits is None else np.flatnonzero(fits)
+        scores = self.likeness(asked, rows)
+        best = np.argsort(-scores, kind="stable")[:limit]
+        return rows[best], scores[best]
+
+
+def _distance(signs: NDArray[np.uint8], asked: NDArray[np.uint8]) -> NDArray[Any]:
+    """In how many signs each row differs, a part of the rows at a time, so that what is reckoned with stays at hand."""
+    words, wanted = np.ascontiguousarray(signs).view(np.uint64), asked.view(np.uint64)
+    # 256 of 256 would be 0 in a byte, and is too rare to matter: a first look may take one row too many.
+    distance = np.empty(len(words), np.uint8 if len(wanted) <= 4 else np.uint16)
+    for start in range(0, len(words), _PART):
+        part = words[start : start + _PART]
+        found = np.bitwise_count(part[:, 0] ^ wanted[0]).astype(distance.dtype, copy=False)
+        for place in range(1, len(wanted)):
+            found += np.bitwise_count(part[:, place] ^ wanted[place])
+        distance[start : start + _PART] = found
+    return distance
+
+
+def _smallest(values: NDArray[Any], count: int) -> Rows:
+    """Where the smallest values are; there are few different ones, so a sample tells about how small those are."""
+    if count >= len(values):
+        return np.arange(len(values))
+    sample = values[:: len(values) // _SAMPLE + 1]
+    edge = int(np.partition(sample, place := count * len(sample) // len(values))[place])
+    while np.count_nonzero(values <= edge) < count:
+        edge += 1
+    while edge and np.count_nonzero(values < edge) >= count:
+        edge -= 1
+    below, level = np.flatnonzero(values < edge), np.flatnonzero(values == edge)
+    return np.concatenate([below, level[: count - len(below)]])

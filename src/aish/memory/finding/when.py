@@ -1,0 +1,305 @@
+"""Times in plain language: which part of the past a question is about.
+
+Pure: `now` comes in and tells the zone. A wrong bound hides the answer, a missed one only ranks it lower; so a word
+that may be something else gives a time that is not `sure`, or none.
+"""
+
+import functools
+import re
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from typing import NamedTuple
+
+from aish.memory.finding import when_calendar as calendar
+from aish.memory.finding.when_calendar import Period
+from aish.memory.finding.when_chinese import find_chinese
+from aish.memory.finding.when_rules import Found, find_periods, spelled
+from aish.memory.finding.when_words import KINDS, NAMES, Token, doubtful, figures, is_french, tokens
+
+# What is longer was pasted, and its dates tell nothing about when it was talked about.
+LONGEST, _MOST = 2_000, 20
+_TALKED_SINCE = 2000  # who names an earlier year is asking about that time, not about what was said in it
+_LEAD = (
+    "(?:(between|from|since|until|before|vor|after|about|in|on) (?:of|the|about|mark|to)*)?"
+    "(part (?:dash|of|the)*)? (?:the)*$"
+)
+_NEAR = 8  # so many words before a period are looked at
+_NEED_OF = frozenset("start end beginning middle".split())  # "does it end Friday" is no end of a Friday
+_TO, _AND = "comma? (?:to|until|dash|one) (?:the|part|of)*", "(?:and|y) (?:the|part|of)*"
+_BARE = frozenset(["month", "year", "season", "quarter", "weekday", "recent"])
+_TAKES_TIME = frozenset("since until before vor after about between".split())
+_SHORT = r"(\d{1,5})\s?(s|min|m|h|d|w|mo|y)"
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
+_DAYS = {"d": 1, "w": 7}
+
+
+class Span(NamedTuple):
+    """A part of the past, and which characters of the text said so.
+
+    `last` is the first moment that is not in it any more. `sure` tells that the text bounds what is asked; otherwise
+    the words may as well be a part of the topic.
+    """
+
+    first: datetime | None
+    last: datetime | None
+    begin: int
+    end: int
+    sure: bool
+
+
+class _Said(NamedTuple):
+    """A period with the words around it: the lead that bounds it, and the clock that goes with it."""
+
+    found: Found
+    lead: str
+    begin: int
+    end: int
+    moment: datetime | None = None
+
+
+@functools.cache
+def _rule(rule: str) -> re.Pattern[str]:
+    return re.compile(spelled(rule))
+
+
+def find_times(text: str, now: datetime) -> list[Span]:
+    """The times that a question names, in the order of the text; periods that have not begun are left out."""
+    text = text[:LONGEST]
+    try:
+        row = tokens(text)
+        spans = [_span(said, sure, row) for said, sure in _judged(row, now)]
+        spans += [Span(*_bounds(said.period, said.lead), *said[:2], said.sure) for said in find_chinese(text, now)]
+    except (ValueError, OverflowError):
+        return []  # it reaches over the end of the calendar
+    settled = (_settled(span) for span in spans)
+    return sorted((span for span in settled if span), key=lambda span: span.begin)
+
+
+def read_moment(text: str, now: datetime, *, end: bool = False) -> datetime | None:
+    """The moment that a whole text names: its begin, or with `end` the first moment after it."""
+    text = text.strip()
+    if len(text) == 8 and text.isdecimal():
+        text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
+    if not text or len(text) > 100:
+        return None
+    try:
+        moment = _iso(text, now) or _short(text.lower(), now)
+        if moment is None and (period := _whole(text, now)):
+            moment = period.last if end else period.first
+        return moment if moment is None or moment.tzinfo else moment.astimezone()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _iso(text: str, now: datetime) -> datetime | None:
+    """A date with a clock; a zone of its own counts."""
+    if not text[:4].isdigit() or not re.search(r"\d[Tt ]\d", text):
+        return None
+    try:
+        moment = datetime.fromisoformat(text.upper().replace(" UTC", "Z"))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+
+
+def _short(text: str, now: datetime) -> datetime | None:
+    """What people type in commands: `3d` is three days ago, to the minute."""
+    if text == "now":
+        return now
+    match = re.fullmatch(_SHORT, text, re.ASCII)
+    if not match:
+        return None
+    count, unit = int(match[1]), match[2]
+    if unit in _SECONDS:
+        return calendar.elapsed(now, timedelta(seconds=count * _SECONDS[unit]))
+    if unit in _DAYS:
+        return now - timedelta(days=count * _DAYS[unit])
+    return datetime.combine(calendar.add_months(now.date(), -count * (12 if unit == "y" else 1)), now.timetz())
+
+
+def _whole(text: str, now: datetime) -> Period | None:
+    """The one period that all of the text is about."""
+    for begin, end, period, lead, _ in find_chinese(text, now):
+        if not lead and (begin, end) == (0, len(text)):
+            return period
+    row = tokens(text)
+    rows = [row]
+    if row and row[-1].kind == KINDS["unit"]:
+        rows.append([*row, *tokens("ago")])  # "2 weeks" can only be ago here; "last week" is a time by itself
+    elif len(row) == 1 and row[0].kind == KINDS["wday"]:
+        rows = [[*tokens("last"), *row]]
+    for row in rows:
+        for said in _said(row, now):
+            if (said.begin, said.end) == (0, len(row)) and said.lead not in _TAKES_TIME:
+                return Period(said.moment, said.moment) if said.moment else said.found.period
+    return None
+
+
+def _said(row: list[Token], now: datetime) -> list[_Said]:
+    """The periods in a row of tokens with the words that belong to them; two may be the ends of one."""
+    kinds = "".join(token.kind for token in row)
+    found = list(islice(find_periods(row, kinds, now), _MOST))
+    result: list[_Said] = []
+    place = 0
+    while place < len(found):
+        said = _with_lead(found[place], row, kinds)
+        if place + 1 < len(found) and (both := _range(said, found[place + 1], row, kinds)):
+            said = both
+        said = _with_clock(said, row, kinds)
+        while place < len(found) and found[place].begin < said.end:
+            place += 1
+        result.append(said)
+    return result
+
+
+def _with_lead(found: Found, row: list[Token], kinds: str) -> _Said:
+    """Look to the left for what bounds the period or names a part of it."""
+    shift = max(found.begin - _NEAR, 0)
+    match = _rule(_LEAD).search(kinds[shift : found.begin])
+    if match is None:
+        return _Said(found, "", found.begin, found.end)
+    lead, begin = NAMES.get(match[1] or "", ""), found.begin
+    if match[2] and not (row[match.start(2) + shift].text.lower() in _NEED_OF and KINDS["of"] not in match[2]):
+        begin = match.start(2) + shift
+        found = found._replace(period=calendar.part_of(found.period, str(row[begin].value)))
+        lead = lead if lead in _TAKES_TIME else "in"
+    if match[1]:
+        begin = match.start(1) + shift
+    if lead == "about":
+        found = found._replace(period=calendar.about(found.period))
+    return _Said(found, lead, begin, found.end)
+
+
+def _range(said: _Said, other: Found, row: list[Token], kinds: str) -> _Said | None:
+    """One stretch of two periods, if the words between them say so."""
+    gap = kinds[said.found.end : other.begin]
+    if said.lead == "between":
+        joined = _rule(f"{_TO}|{_AND}").fullmatch(gap)
+    else:
+        joined = _rule(_TO).fullmatch(gap)
+        if joined and row[other.begin - 1].kind == KINDS["dash"] and said.found.rule != other.rule:
+            return None  # a dash between two thoughts
+    if not joined:
+        return None
+    end = _with_lead(other, row, kinds).found.period
+    period = calendar.from_to(said.found.period, end, dated=other.dated and not said.found.dated)
+    found = Found("range", said.found.begin, other.end, period, other.dated)
+    begin = said.begin - (said.begin > 0 and row[said.begin - 1].kind == KINDS["of"])  # "von … bis", "de … à"
+    return _Said(found, "from" if said.lead in ("", "in", "on") else said.lead, begin, other.end)
+
+
+def _with_clock(said: _Said, row: list[Token], kinds: str) -> _Said:
+    """A day and a clock are one moment, for who asks for what came before or after it."""
+    match = _rule("comma? on? clock").match(kinds, said.end)
+    day = said.found.period
+    if said.found.rule == "clock":
+        return said._replace(moment=day.first)
+    if not match or day.last - day.first > timedelta(days=1):
+        return said
+    hour, minute = figures(row[match.end() - 1])
+    return said._replace(end=match.end(), moment=day.first.replace(hour=hour, minute=minute))
+
+
+def _judged(row: list[Token], now: datetime) -> list[tuple[_Said, bool]]:
+    """What is a time in these words, and whether it bounds what is asked."""
+    return [(said, sure) for said in _said(row, now) if (sure := _sure(said, row, now)) is not None]
+
+
+def _sure(said: _Said, row: list[Token], now: datetime) -> bool | None:
+    """Does it bound what is asked? None if it is no time at all."""
+    found, lead = said.found, said.lead
+    word, after = row[found.begin], row[said.end] if said.end < len(row) else None
+    led = lead in _TAKES_TIME or lead == "in"
+    if _is_none(said, row, now, led=led):
+        return None
+    if after and after.begin == row[said.end - 1].end and after.text[0] in "'’(":
+        return False  # this year's budget, today() in a program
+    if found.rule == "date" and word.text.count(".") == 2 and len(word.text) == 8:
+        return False  # 10.06.05 may be a version
+    if found.period.last.year < _TALKED_SINCE and lead not in ("since", "after"):
+        return False
+    if found.rule in ("day", "days") and not found.dated:
+        return lead != "" or not any(token.text in ("may", "march") for token in row[found.begin : found.end])
+    if found.rule in ("year", "range") and row[found.end - 1].kind == KINDS["year"] and after and _are_things(after):
+        return False  # after 2000 requests
+    if found.rule not in _BARE:
+        return True
+    match found.rule:
+        case "recent":
+            return False
+        case "weekday":
+            return led or lead in ("on", "from") or (found.begin > 0 and row[found.begin - 1].text.lower() == "el")
+        case "year":
+            return (led or lead == "from") and not _is_edition(found, row)
+        case "season":
+            return led and not (lead == "in" and word.text.lower() in ("spring", "fall"))
+    return led and word.kind not in (KINDS["mon"], KINDS["sept"])
+
+
+def _is_edition(found: Found, row: list[Token]) -> bool:
+    """In the 2007 edition, not in the year 2007."""
+    return row[found.begin].kind == KINDS["year"] and row[found.begin - 1].kind == KINDS["the"]
+
+
+def _are_things(token: Token) -> bool:
+    return token.text.islower() and token.text.endswith("s") and len(token.text) > 3
+
+
+def _is_none(said: _Said, row: list[Token], now: datetime, *, led: bool) -> bool:
+    """Is it the future, a habit, or a word that only looks like a time?"""
+    found, rule = said.found, said.found.rule
+    word, before = row[found.begin], row[said.begin - 1] if said.begin else None
+    if found.period.first > now or (before and before.kind == KINDS["never"]):
+        return True
+    if rule == "clock":
+        return said.lead not in _TAKES_TIME
+    if rule == "now":
+        return said.lead != "until"
+    if rule in ("month", "season") and doubtful(row, found.begin, led=led):
+        return True
+    if rule == "last month" and row[found.end - 1].text in ("may", "march") and word.kind == KINDS["this"]:
+        return True  # this may be
+    if rule == "month" and word.kind != KINDS["month"]:
+        return not (led and word.text[0].isupper())  # Jan, Dec, Sep
+    if rule == "unit" and said.end < len(row) and row[said.end].text.lower() == "of":
+        return True  # the last week of May
+    if rule == "unit" and word.text.lower() == "mes" and row[found.begin + 1].text.lower().startswith("derni"):
+        return True  # "mes derniers messages" is French, and no month
+    if rule == "weekday" and before and before.text.lower() == "los":
+        return True  # every Tuesday, in Spanish
+    return word.text.lower() == "hier" and len(row) > 1 and not is_french(row)
+
+
+def _span(said: _Said, sure: bool, row: list[Token]) -> Span:
+    first, last = _bounds(said.found.period, said.lead)
+    if said.moment and said.lead in _TAKES_TIME:
+        first, last = first and said.moment, last and said.moment
+    return Span(first, last, row[said.begin].begin, row[said.end - 1].end, sure)
+
+
+def _bounds(period: Period, lead: str) -> tuple[datetime | None, datetime | None]:
+    """What the word before a period makes of it: until May includes May, before May does not."""
+    match lead:
+        case "since":
+            return period.first, None
+        case "after":
+            return period.last, None
+        case "until":
+            return None, period.last
+        case "before" | "vor":
+            return None, period.first
+    return period.first - period.slack, period.last + period.slack
+
+
+def _settled(span: Span) -> Span | None:
+    """The same with a zone, if `now` had none; None at the ends of the calendar, which do not exist everywhere."""
+    try:
+        first, last = (
+            moment if moment is None or moment.tzinfo else moment.astimezone() for moment in (span.first, span.last)
+        )
+        for moment in (first, last):
+            if moment is not None:
+                moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return span._replace(first=first, last=last)

@@ -1,0 +1,264 @@
+"""How words for times stand together, and which stretch of the calendar each order of them names.
+
+Pure: a row of tokens and `now` in, periods out. A rule is a regular expression over kinds of words, written with the
+names of the kinds; it is tried where the one before it did not fit, so the longer one comes first.
+"""
+
+import functools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date, datetime, timedelta
+from typing import NamedTuple
+
+from aish.memory.finding import when_calendar as calendar
+from aish.memory.finding.when_calendar import Count, Period
+from aish.memory.finding.when_words import KINDS, NAMES, Token, figures
+
+_NUM = "(?:one? couple of?|one? few|number|count|one|sept)"
+_UNIT = "(?:unit|weekend)"
+_MONTH = "(?:month|(?:mon|sept) stop?)"
+_DAY = "(?:weekday comma?)? the?"
+_COUNTS = {"couple": Count(2, 3), "few": Count(2, 6)}
+
+
+class Found(NamedTuple):
+    """A period in a row of tokens, by the rule that found it; `dated` when a year is named."""
+
+    rule: str
+    begin: int
+    end: int
+    period: Period
+    dated: bool = False
+
+
+class Words:
+    """The tokens of one match, asked for by kind."""
+
+    def __init__(self, row: Sequence[Token], now: datetime) -> None:
+        self.now = now
+        self._values: dict[str, list[Token]] = {}
+        for token in row:
+            self._values.setdefault(NAMES.get(token.kind, ""), []).append(token)
+
+    def __contains__(self, kind: str) -> bool:
+        return kind in self._values
+
+    def number(self, kind: str, place: int = 0) -> int:
+        value = self._values[kind][place].value
+        return value if isinstance(value, int) else 0
+
+    def name(self, kind: str) -> str:
+        return str(self._values[kind][0].value)
+
+    def figures(self, kind: str) -> tuple[int, ...]:
+        return figures(self._values[kind][0])
+
+    @property
+    def unit(self) -> str:
+        if "unit" in self or "weekend" in self:
+            return self.name("unit" if "unit" in self else "weekend")
+        return calendar.YEAR  # "il y a un an", where the last word is an article in other languages
+
+    @property
+    def month(self) -> int:
+        return next(self.number(kind) for kind in ("month", "mon", "sept") if kind in self)
+
+    @property
+    def count(self) -> Count:
+        for kind, count in _COUNTS.items():
+            if kind in self:
+                return count
+        number = next((self.number(kind) for kind in ("number", "count") if kind in self), 7 if "sept" in self else 1)
+        return Count(number, number)
+
+
+def _each_year(words: Words, make: Callable[[int, str], Period]) -> Period:
+    """In the year that is named, or the newest that has begun."""
+    if "year" in words:
+        return make(words.number("year"), "")
+    return calendar.newest(lambda year: make(year, calendar.YEAR), words.now)
+
+
+def _numeric(words: Words) -> Period:
+    year, month, *day = words.figures("date")
+    if not day:
+        return calendar.months(year, month, 1, words.now)
+    return calendar.one_day(date(year, month, day[0]), words.now)
+
+
+def _day_of_month(words: Words) -> Period:
+    """One day, or from one to another of the same month."""
+    first, last = words.number("number"), words.number("number", -1)
+    if first > last:
+        raise ValueError("days in the wrong order")
+    month = words.month
+    return _each_year(
+        words, lambda year, again: calendar.days(date(year, month, first), date(year, month, last), words.now, again)
+    )
+
+
+def _month(words: Words) -> Period:
+    month, now = words.month, words.now
+    if "unit" in words:
+        if words.unit != calendar.YEAR:
+            raise ValueError("a month of no year")
+        return calendar.months(now.year - words.number("last"), month, 1, now)
+    if "last" in words:
+        over = now - timedelta(days=now.day)  # "last May", said in May, is not this one
+        return calendar.newest(lambda year: calendar.months(year, month, 1, now), over)
+    return _each_year(words, lambda year, again: calendar.months(year, month, 1, now, again))
+
+
+def _quarter(words: Words) -> Period:
+    first = words.number("quarter") * 3 - 2
+    return _each_year(words, lambda year, again: calendar.months(year, first, 3, words.now, again))
+
+
+def _season(words: Words) -> Period:
+    """The newest one that has begun; the last one is over."""
+    number, now = words.number("season"), words.now
+    found = _each_year(words, lambda year, again: calendar.season(year, number, now, again))
+    if "last" in words and found.last > now:
+        return calendar.season(found.first.year - 1, number, now)
+    return found
+
+
+def _years(words: Words) -> Period:
+    if "unit" in words and words.unit != calendar.YEAR:
+        raise ValueError("two weeks 2023")
+    first, last = words.figures("years") if "years" in words else (words.number("year"),) * 2
+    return calendar.months(first, 1, 12 * (last - first + 1), words.now)
+
+
+def _ago(words: Words) -> Period:
+    return calendar.ago(words.count, words.unit, words.now)
+
+
+def _past(words: Words) -> Period:
+    return calendar.past(words.count, words.unit, words.now)
+
+
+def _last_unit(words: Words) -> Period:
+    unit, now = words.unit, words.now
+    if unit in (calendar.DAY, calendar.MINUTE):
+        raise ValueError("at the last minute, on the last day of school, to this day: no certain time")
+    if "last" not in words:
+        return calendar.current(unit, now)
+    return calendar.last_one(unit, now, words.number("last") + ("before" in words))
+
+
+def _weekday_of(words: Words) -> Period:
+    if words.unit != calendar.WEEK:
+        raise ValueError("a day of no week")
+    monday = calendar.current(calendar.WEEK, words.now, words.number("last") if "last" in words else 0).first.date()
+    return calendar.one_day(monday + timedelta(days=words.number("weekday")), words.now)
+
+
+def _weekday(words: Words) -> Period:
+    number = words.number("weekday" if "weekday" in words else "wday")
+    back = (words.number("last") if "last" in words else 1) + ("before" in words)
+    found = calendar.weekday(number, words.now, back)
+    return _part(found.first.date(), words) if "daypart" in words else found
+
+
+def _weekend(words: Words) -> Period:
+    return calendar.current(calendar.WEEKEND, words.now)
+
+
+def _day(words: Words) -> Period:
+    if "unit" in words and words.unit != calendar.DAY:
+        raise ValueError("the week before yesterday")
+    back = (words.number("yesterday") if "yesterday" in words else 0) + ("before" in words)
+    day = words.now.date() - timedelta(days=back)
+    if "last" in words:  # last night
+        day -= timedelta(days=1)
+    elif "tonight" in words and words.now.hour < 6:
+        day -= timedelta(days=1)  # the night has not ended yet
+    return _part(day, words) if "daypart" in words or "tonight" in words else calendar.one_day(day, words.now)
+
+
+def _part(day: date, words: Words) -> Period:
+    return calendar.part_of_day(day, words.name("daypart") if "daypart" in words else "night", words.now)
+
+
+def _clock(words: Words) -> Period:
+    """The newest moment at which the clock showed this."""
+    hour, minute = words.figures("clock")
+    moment = calendar.start_of(words.now.date(), words.now).replace(hour=hour, minute=minute)
+    if moment > words.now:
+        moment -= timedelta(days=1)
+    return Period(moment, moment, again=calendar.DAY)
+
+
+def _now(words: Words) -> Period:
+    return calendar.one_day(words.now.date(), words.now)
+
+
+_RULES: dict[str, tuple[Callable[[Words], Period], str]] = {
+    "days": (
+        _day_of_month,
+        f"the? number stop? (?:to|dash|and|until|y|the)(?:the)? number stop? of? {_MONTH} (?:(?:of|comma)? year)?"
+        f"|{_MONTH} the? number (?:to|dash|and|until) the? number (?:comma? year)?",
+    ),
+    "date": (_numeric, f"{_DAY} date"),
+    "day": (
+        _day_of_month,
+        f"{_DAY} number stop? of? {_MONTH} (?:(?:of|comma)? year)?"
+        f"|{_DAY} {_MONTH} the? number (?!{_UNIT}|dash) (?:comma? year)?",
+    ),
+    "dated month": (_month, f"{_MONTH} (?:of|comma|dash|mark)? year|month (?:of|the)* last unit"),
+    "last month": (_month, "(?:last|this) month|month last"),
+    "month": (_month, _MONTH),
+    "dated quarter": (_quarter, "quarter (?:of|the)* year|year quarter"),
+    "quarter": (_quarter, "quarter"),
+    "dated season": (_season, "season (?:of|the)* year"),
+    "last season": (_season, "(?:last|this) season|season last"),
+    "season": (_season, "season"),
+    "ago": (
+        _ago,
+        f"{_NUM} {_UNIT} ago|(?:vor|hace|il y one) {_NUM} {_UNIT}|il y one {_NUM} one|(?<=since) {_NUM} {_UNIT}",
+    ),
+    "past": (_past, f"this? (?:last|past) {_NUM} {_UNIT}|{_NUM} (?:last|past) {_UNIT}|this? past {_UNIT}"),
+    "weekday of": (_weekday_of, "weekday (?:of|the|in)* (?:last|this) unit|last unit (?:on|in|the)* weekday"),
+    "unit": (_last_unit, f"(?:last|this) {_UNIT}|{_UNIT} before last|{_UNIT} last"),
+    "last weekday": (
+        _weekday,
+        "(?:last|this) weekday daypart?|weekday last daypart?|weekday the? before last"
+        "|weekday (?:in|the)* daypart|(?<=on) wday|last wday|(?<=since) wday",
+    ),
+    "weekday": (_weekday, "weekday"),
+    "weekend": (_weekend, "(?:on|in) the? weekend"),
+    "yesterday": (
+        _day,
+        "(?<!number)(?<!count)(?:the unit|unit) before yesterday"
+        "|yesterday (?:in|the)* daypart|yesterday|tonight|(?:this|last) daypart",
+    ),
+    "recent": (lambda words: calendar.recent(words.now), "recent"),
+    "year": (_years, "years|unit? year"),
+    "now": (_now, "now"),
+    "clock": (_clock, "clock"),
+}
+_PLACES = {name: f"r{place}" for place, name in enumerate(_RULES)}
+_BY_PLACE = {place: name for name, place in _PLACES.items()}
+
+
+def spelled(rule: str) -> str:
+    """A rule that is written with the names of kinds as one over their characters."""
+    return re.sub(r"[a-z]+", lambda name: KINDS[name[0]], rule).replace(" ", "").replace(")*", "){0,3}")
+
+
+@functools.cache
+def _pattern() -> re.Pattern[str]:
+    return re.compile("|".join(f"(?P<{_PLACES[name]}>{spelled(rule)})" for name, (_, rule) in _RULES.items()))
+
+
+def find_periods(row: Sequence[Token], kinds: str, now: datetime) -> Iterator[Found]:
+    """Every period that the words name, whatever stands before them; one that does not exist is passed over."""
+    for match in _pattern().finditer(kinds):
+        rule = _BY_PLACE[match.lastgroup or ""]
+        words = Words(row[match.start() : match.end()], now)
+        try:
+            period = _RULES[rule][0](words)
+        except (ValueError, OverflowError):
+            continue  # 30 February, ten thousand years ago
+        yield Found(rule, match.start(), match.end(), period, "year" in words or "date" in words)

@@ -1,0 +1,102 @@
+"""Chats of aichat: `messages.md` has single questions with their answers, `sessions/*.yaml` whole conversations."""
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from aish.memory.importers.block_yaml import block_lists
+from aish.memory.importers.blocks import flat
+from aish.memory.importers.fields import Call, Oddities, Refs, compact, dict_of, label, list_of, moment, parsed, text_of
+from aish.memory.importers.files import MOST, each_file, lines, modified
+from aish.values.said import Heard, Said
+from aish.values.turns import Role
+
+_LISTS = ("compressed_messages", "messages")  # the first holds what was said before the second
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+_RULE = "--------"
+_TOOLS = "<tool_calls>", "</tool_calls>"
+
+
+def read(path: Path) -> Iterator[Heard]:
+    """The turns of one of its files, or of all below its directory."""
+    yield from each_file(path, ("messages.md", "sessions/**/*.yaml", "*.yaml"), _one)
+
+
+def _one(path: Path) -> Iterator[Heard]:
+    odd = Oddities()
+    with path.open("rb") as file:
+        text = (line.data.decode("utf-8", "replace") for line in lines(file, odd))
+        if path.suffix in (".yaml", ".yml"):
+            yield from _session(path, text, odd)
+        else:
+            yield from _questions(text, odd)
+    yield from odd.told(path.name)
+
+
+def _session(path: Path, text: Iterable[str], odd: Oddities) -> Iterator[Said]:
+    """The messages of a session, which have no times: that of the file stands for them."""
+    refs, name, time = Refs(), label(path.stem), modified(path)
+    for item in block_lists(text, _LISTS, MOST, odd):
+        message = dict_of(item)
+        role, content = message.get("role"), message.get("content")
+        if role == "system":
+            continue
+        if not isinstance(role, str) or role not in _ROLES:
+            odd.add("a message of the unknown role", compact(role))
+            continue
+        calls = list_of(dict_of(content).get("tool_results"))
+        texts = _calls(calls) if calls else [(_ROLES[role], "", flat(content, odd))]
+        for voice, tool, said in texts:
+            if said:
+                yield Said(f"session {name}", time, voice, said, tool, refs.name(voice, said), title=name)
+
+
+def _calls(results: list[Any]) -> Iterator[tuple[Role, str, str]]:
+    """Calls of tools with their answers, which aichat keeps together."""
+    for result in map(dict_of, results):
+        call = dict_of(result.get("call"))
+        yield "assistant", "", str(Call(call.get("name"), call.get("arguments")))
+        yield "tool", label(call.get("name")), compact(result.get("output"))
+
+
+def _questions(text: Iterable[str], odd: Oddities) -> Iterator[Said]:
+    """Each question with its answer is a conversation of its own."""
+    head: re.Match[str] | None = None
+    body: list[str] = []
+    size = 0
+    for line in text:
+        if begins := _head().fullmatch(line):
+            yield from _exchange(head, body, odd)
+            head, body, size = begins, [], 0
+        elif size < MOST:
+            body.append(line)
+            size += len(line) + 100  # an empty line takes room, too
+    yield from _exchange(head, body, odd)
+
+
+def _exchange(head: re.Match[str] | None, body: list[str], odd: Oddities) -> Iterator[Said]:
+    if head is None:
+        if any(line.strip() for line in body):
+            odd.add("text in front of the first question")
+        return
+    rule = body.index(_RULE) if _RULE in body else len(body)
+    asked, answered = "\n".join(body[:rule]), "\n".join(body[rule + 1 :]).rstrip().removesuffix(_RULE)
+    turns: list[tuple[Role, str, str]] = [("user", "", asked)]
+    if answered.startswith(_TOOLS[0]):
+        used, _, answered = answered.removeprefix(_TOOLS[0]).partition(_TOOLS[1])
+        turns += _calls(list_of(parsed(used.strip().rpartition("\n")[2])))
+    turns.append(("assistant", label(head["role"] or ""), answered))
+    base = Said(f"messages {head['time']}", moment(head["time"]), "user", "", title=label(head["title"]))
+    for number, (role, name, said) in enumerate(turns):
+        if words := text_of(said):
+            yield base._replace(role=role, name=name, text=words, ref=str(number))
+
+
+@functools.cache
+def _head() -> re.Pattern[str]:
+    return re.compile(
+        r"# CHAT: ?(?P<title>.*?) ?\[(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[^\]]{0,12})\]"
+        r"(?: \((?P<role>[^#()]*)(?:#.*)?\))?"
+    )

@@ -1,0 +1,74 @@
+"""The blocks that a message is made of, in the manner of Anthropic and of OpenAI, as turns that a person can read.
+
+Pure: blocks in, turns out.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, list_of, text_of
+from aish.values.turns import Role
+
+_TEXTS = ("text", "input_text", "output_text", "refusal")
+_CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+_MARKS = {
+    "image": "[image]",
+    "input_image": "[image]",
+    "image_url": "[image]",
+    "document": "[document]",
+    "input_file": "[document]",
+    "input_audio": "[audio]",
+}
+# What a model thinks is not said, and the rest is bookkeeping.
+_SILENT = ("thinking", "redacted_thinking", "reasoning", "token_budget", "flag", "encrypted_content", "tool_reference")
+
+
+class Part(NamedTuple):
+    """What one voice says in a message; `call` is the id of the tool call that a tool answers."""
+
+    role: Role
+    text: str
+    call: str = ""
+
+
+def parts(content: object, role: Role, odd: Oddities) -> Iterator[Part]:
+    """The content of a message by voices: what a tool answered is no word of whoever passed it on."""
+    said: list[str] = []
+    for block in [content] if isinstance(content, str | dict) else list_of(content):
+        fields = dict_of(block)
+        kind = fields.get("type")
+        if kind == "tool_result" or (isinstance(kind, str) and kind.endswith("_tool_result")):
+            yield from _joined(role, said)
+            said = []
+            yield from _joined("tool", [flat(fields.get("content"), odd)], label(fields.get("tool_use_id")))
+        else:
+            said.append(_line(block, odd))
+    yield from _joined(role, said)
+
+
+def flat(content: object, odd: Oddities) -> str:
+    """The content of a message or of a tool's answer as one text."""
+    if isinstance(content, str | dict):
+        content = [content]
+    return "\n".join(filter(None, (_line(block, odd) for block in list_of(content))))
+
+
+def _line(block: object, odd: Oddities) -> str:
+    if isinstance(block, str):
+        return text_of(block)
+    block = dict_of(block)
+    kind = block.get("type")
+    if kind in _TEXTS:
+        return text_of(block.get("text"))
+    if kind in _CALLS:
+        return str(Call(block.get("name"), block.get("input")))
+    if isinstance(kind, str) and kind in _MARKS:
+        return _MARKS[kind]
+    if kind not in _SILENT:
+        odd.add("a block of the unknown type", compact(kind))
+    return ""
+
+
+def _joined(role: Role, said: list[str], call: str = "") -> Iterator[Part]:
+    if text := "\n".join(filter(None, said)):
+        yield Part(role, text, call)

@@ -1,0 +1,68 @@
+"""Exports of claude.ai: each conversation has its messages in a list, and each message its blocks."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from aish.memory.importers.blocks import parts
+from aish.memory.importers.exports import Head, Shape, read_export
+from aish.memory.importers.fields import Oddities, compact, dict_of, label, list_of, moment, text_of
+from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
+from aish.memory.importers.spool import Spool, Waiting
+from aish.values.said import Heard, Said
+from aish.values.turns import Role
+
+_HEAD = ("uuid", "name", "created_at", "project")
+_ROLES: dict[object, Role] = {"human": "user", "user": "user", "assistant": "assistant"}
+
+
+def read(path: Path) -> Iterator[Heard]:
+    """The turns of `conversations.json`, or of a zip with it."""
+    yield from read_export(path, Shape(_fill, _turns))
+
+
+def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: Oddities) -> None:
+    for name in names:
+        if name == "chat_messages" and walk.peek() == b"[":
+            for _ in walk.elements():
+                for turn in _message(walk.value(), odd):
+                    spool.add(turn)
+        elif name in _HEAD:
+            head[name] = walk.value()
+
+
+def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[Said]:
+    if not (conversation := label(head.get("uuid"))):
+        odd.add("a conversation without an id, or cut off before it")
+        return
+    channel = label(dict_of(head.get("project")).get("name"))
+    time, title = moment(head.get("created_at")), label(head.get("name"))
+    yield from spool.all(Said(conversation, time, "user", "", channel=channel, title=title))
+
+
+def _message(message: Any, odd: Oddities) -> Iterator[Waiting]:
+    if message is UNREADABLE:
+        odd.add("a message that is too long or damaged")
+        return
+    message = dict_of(message)
+    sender = message.get("sender")
+    if not isinstance(sender, str) or sender not in _ROLES:
+        odd.add("a message of the unknown sender", compact(sender))
+        return
+    role, time, ref = _ROLES[sender], moment(message.get("created_at")), label(message.get("uuid"))
+    said = [Waiting(part.role, part.text, time) for part in parts(message.get("content"), role, odd)]
+    if not said and (text := text_of(message.get("text"))):  # exports before 2025 have no blocks
+        said = [Waiting(role, text, time)]
+    if files := "\n".join(_files(message)):
+        said.append(Waiting(role, files, time))
+    for number, turn in enumerate(said):
+        yield turn._replace(ref=f"{ref}/{number}" if ref and number else ref)
+
+
+def _files(message: dict[str, Any]) -> Iterator[str]:
+    """What was attached. A long text that is pasted becomes an attachment, so its words are the user's."""
+    for attachment in map(dict_of, list_of(message.get("attachments"))):
+        name = label(attachment.get("file_name")) or "attachment"
+        yield f"[{name}]\n{text_of(attachment.get('extracted_content'))}".rstrip()
+    for file in map(dict_of, list_of(message.get("files"))):
+        yield f"[{label(file.get('file_name')) or 'file'}]"

@@ -1,0 +1,132 @@
+"""Sessions of Codex: rollout files, each line with its time and a payload; older ones have the bare payload."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aish.memory.importers.blocks import flat
+from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, last_part, list_of, moment, parsed
+from aish.memory.importers.files import each_file, open_file, records
+from aish.values.said import Heard, Said
+from aish.values.turns import Role
+
+# Events repeat for the screen what the items say for the model.
+_NO_TURNS = (
+    "event_msg turn_context compacted world_state security_risk_score inter_agent_communication "
+    "inter_agent_communication_metadata"
+).split()
+_SILENT = (
+    "reasoning ghost_snapshot compaction compaction_summary context_compaction compaction_trigger additional_tools "
+    "tool_search_output other"
+).split()
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call")
+_ANSWERS = ("function_call_output", "custom_tool_call_output", "mcp_tool_call_output")
+# What the program tells the model in the name of the user.
+_INJECTED = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<skill>",
+    "<user_shell_command>",
+    "<subagent_notification>",
+    "<permissions instructions>",
+)
+
+
+class Session(NamedTuple):
+    """What the head of a file says about all of its turns."""
+
+    conversation: str = ""
+    channel: str = ""
+    time: datetime | None = None
+
+
+def read(path: Path) -> Iterator[Heard]:
+    """The turns of a rollout file, or of all below a directory of sessions."""
+    yield from each_file(path, ("rollout-*.jsonl", "rollout-*.jsonl.zst"), _one)
+
+
+def _one(path: Path) -> Iterator[Heard]:
+    odd, tools = Oddities(), dict[str, str]()
+    session = Session(path.name.partition(".")[0])
+    headed = False
+    with open_file(path) as file:
+        for number, record in records(file, odd):
+            item, kind = _item(record)
+            if kind == "session_meta":
+                if not headed:  # a fork repeats the heads of those it comes from
+                    session, headed = _session(item, session), True
+            elif kind not in _NO_TURNS:
+                yield from _turn(item, kind, session, moment(record.get("timestamp")), str(number), tools, odd)
+    yield from odd.told(path.name)
+
+
+def _item(record: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The payload of a line and what it is, in the older form, too."""
+    kind = record.get("type")
+    if kind == "response_item":
+        payload = dict_of(record.get("payload"))
+        return payload, compact(payload.get("type"))
+    if isinstance(kind, str):
+        return dict_of(record.get("payload")) or record, kind
+    if "record_type" in record:
+        return {}, "other"
+    return record, "session_meta" if "id" in record and "timestamp" in record else ""
+
+
+def _session(head: dict[str, Any], session: Session) -> Session:
+    id, cwd = label(head.get("id")) or session.conversation, last_part(head.get("cwd"))
+    return Session(id, cwd, moment(head.get("timestamp")))
+
+
+def _turn(
+    item: dict[str, Any],
+    kind: str,
+    session: Session,
+    time: datetime | None,
+    ref: str,
+    tools: dict[str, str],
+    odd: Oddities,
+) -> Iterator[Said]:
+    role: Role = "assistant"
+    name, text = "", ""
+    if kind == "message":
+        if item.get("role") == "user":
+            role = "user"
+        if item.get("role") in ("user", "assistant"):
+            text = flat(item.get("content"), odd)
+        if role == "user" and text.startswith(_INJECTED):
+            return
+    elif kind == "agent_message":
+        name, text = label(item.get("author")), flat(item.get("content"), odd)
+    elif kind in _CALLS:
+        text = _call(item, kind, tools)
+    elif kind in _ANSWERS:
+        role, name = "tool", tools.pop(label(item.get("call_id")), "")
+        text = _answer(item.get("output"), odd)
+    elif kind == "image_generation_call":
+        text = str(Call("image", item.get("revised_prompt")))
+    elif kind not in _SILENT:
+        odd.add("a line of the unknown type", kind)
+    if text:
+        yield Said(session.conversation, time or session.time, role, text, name, ref, session.channel)
+
+
+def _call(item: dict[str, Any], kind: str, tools: dict[str, str]) -> str:
+    """The call in words; its tool is remembered for the answer, which names only the call."""
+    name = label(item.get("name")) or kind.removesuffix("_call")
+    if len(tools) > 1000:
+        tools.clear()
+    tools[label(item.get("call_id"))] = name
+    given = next((item[field] for field in ("arguments", "input", "action") if item.get(field)), "")
+    return str(Call(name, given))
+
+
+def _answer(output: object, odd: Oddities) -> str:
+    """What a tool printed, without the numbers around it."""
+    if isinstance(output, str) and output.startswith('{"output":'):
+        output = dict_of(parsed(output)).get("output", output)
+    output = dict_of(output).get("content", output)
+    return flat(output, odd) if isinstance(output, str) or list_of(output) else compact(output or "")

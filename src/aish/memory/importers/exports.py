@@ -1,0 +1,115 @@
+"""Exports of chat services: a list of conversations in a JSON file, or in several, in a zip or in a directory."""
+
+import re
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from aish.memory.importers.fields import Oddities
+from aish.memory.importers.files import MOST, each_file
+from aish.memory.importers.json_walk import Cut, JsonWalk
+from aish.memory.importers.spool import Spool
+from aish.values.errors import StoreTrouble
+from aish.values.said import Heard, Said, Skipped
+
+ZIP_START = b"PK\x03\x04"
+# What a damaged, locked or oddly packed archive raises.
+DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
+_MEMBER = r"(?:.*/)?conversations(?:-\d+)?\.json"
+
+Head = dict[str, Any]  # the fields of a conversation beside its messages
+
+
+class Shape(NamedTuple):
+    """How a service writes a conversation.
+
+    `fill` takes the members that a walk comes to into the head and the spool, `turns` makes turns of both.
+    """
+
+    fill: Callable[[Iterator[str], JsonWalk, Spool, Head, Oddities], None]
+    turns: Callable[[Head, Spool, Oddities], Iterator[Said]]
+
+
+def read_export(path: Path, shape: Shape) -> Iterator[Heard]:
+    yield from each_file(path, ("conversations*.json", "conversations*.zip"), lambda file: _one(file, shape))
+
+
+def conversation_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The members with conversations, in order. Their names are only looked at: nothing is unpacked to the disk."""
+    files = [member for member in archive.infolist() if re.fullmatch(_MEMBER, member.filename, re.DOTALL)]
+    return sorted(files, key=lambda member: member.filename)
+
+
+def open_archive(path: Path) -> zipfile.ZipFile | None:
+    """The zip at `path`; None if it is none.
+
+    Raises:
+        StoreTrouble: it begins like one, but is damaged.
+    """
+    with path.open("rb") as file:
+        if not path.is_file() or file.read(len(ZIP_START)) != ZIP_START:
+            return None
+    try:
+        return zipfile.ZipFile(path)
+    except DAMAGE as error:
+        raise StoreTrouble(f"cannot read {path}: {error}; it may be cut off, so get it once more") from error
+
+
+def _one(path: Path, shape: Shape) -> Iterator[Heard]:
+    archive = open_archive(path)
+    if archive is None:
+        with path.open("rb") as file:
+            yield from _conversations(file, path.name, shape)
+        return
+    with archive:
+        for number, member in enumerate(conversation_files(archive), start=1):
+            where = f"{path.name}, part {number}"
+            try:
+                with archive.open(member) as stream:
+                    yield from _conversations(stream, where, shape)
+            except DAMAGE as error:
+                yield Skipped(where, f"cannot be unpacked to its end: {error}")
+
+
+def _conversations(file: IO[bytes], where: str, shape: Shape) -> Iterator[Heard]:
+    walk, odd = JsonWalk(file.read, MOST), Oddities()
+    with Spool() as spool:
+        try:
+            yield from _listed(walk, spool, shape, odd)
+        except Cut:
+            yield Skipped(where, f"breaks off or is damaged at byte {walk.place:,}; what follows is lost")
+    yield from odd.told(where)
+
+
+def _listed(walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterator[Said]:
+    """The conversations of a list, of an object that has the list under `conversations`, or a single one."""
+    if walk.peek() == b"{":
+        names = walk.members()
+        first = next(names, "")
+        if first == "conversations" and walk.peek() == b"[":
+            yield from _listed(walk, spool, shape, odd)
+        else:
+            yield from _conversation(chain([first], names), walk, spool, shape, odd)
+    elif walk.peek():
+        for _ in walk.elements():
+            if walk.peek() == b"{":
+                yield from _conversation(walk.members(), walk, spool, shape, odd)
+            else:
+                odd.add("something that is no conversation")
+
+
+def _conversation(names: Iterator[str], walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterator[Said]:
+    head: Head = {}
+    spool.clear()
+    cut = None
+    try:
+        shape.fill(names, walk, spool, head, odd)
+    except Cut as error:
+        cut = error  # what came before is worth having
+    yield from shape.turns(head, spool, odd)
+    if cut:
+        raise cut

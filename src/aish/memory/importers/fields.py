@@ -1,0 +1,160 @@
+"""Single fields of foreign records: times, texts and names, whatever stands in their place.
+
+Pure: values in, values out; nothing here raises.
+"""
+
+import functools
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+from aish.values.said import Skipped
+from aish.values.text import for_keeping, one_line
+
+_MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # no count of seconds is as large before the year 5138
+_YEARS = 1970, 9998  # outside of these, other zones have no name for some times, and a journal cannot keep them
+_KINDS = 20  # that are told apart; a file of rubbish could have millions
+_REPEATS = 100_000
+
+
+def moment(value: object) -> datetime | None:
+    """The time that a number of seconds or an ISO text means, in UTC; None for all that means none."""
+    try:
+        if isinstance(value, str):
+            time = datetime.fromisoformat(value.strip())
+            time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+            return time if _YEARS[0] <= time.year <= _YEARS[1] else None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
+            return None
+        scale = 1e6 if value >= _MICROSECONDS else 1e3 if value >= _MILLISECONDS else 1
+        time = datetime.fromtimestamp(value / scale, UTC)
+        return time if time.year <= _YEARS[1] else None
+    except (ValueError, OverflowError, OSError):
+        return moment(float(value)) if isinstance(value, str) and _is_number(value) else None
+
+
+def text_of(value: object) -> str:
+    """A text fit to be kept, without blank ends; empty for what is no text."""
+    if not isinstance(value, str):
+        return ""
+    # Most texts have nothing to clean, and to search them takes a fraction of the time.
+    return (for_keeping(value) if _stray().search(value) else value).strip()
+
+
+def label(value: object) -> str:
+    """An id, a name or a title: one line of a bearable length."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63:
+        return str(value)
+    if not isinstance(value, str):
+        return ""
+    return value if len(value) < 100 and _plain().fullmatch(value) else one_line(for_keeping(value), 200)
+
+
+def last_part(path: object) -> str:
+    """The short name of a directory, of any system."""
+    return label(path).replace("\\", "/").rstrip("/").rpartition("/")[2]
+
+
+def dict_of(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def compact(value: object) -> str:
+    """Data as text, to be read by people: a text as it is, anything else as JSON."""
+    try:
+        return text_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return ""
+
+
+class Call(NamedTuple):
+    """A tool that a model called."""
+
+    name: object
+    arguments: object
+
+    def __str__(self) -> str:
+        """The call as one would say it: for a shell, the command."""
+        given = self.arguments
+        if isinstance(given, str) and given.lstrip().startswith("{"):
+            given = parsed(given) or given
+        if isinstance(given, dict):
+            command = given.get("command", given.get("cmd"))
+            if isinstance(command, list):
+                command = " ".join(map(compact, command))
+            given = command if isinstance(command, str) else given
+        return f"[{label(self.name) or 'tool'}] {compact(given)}".rstrip()
+
+
+def parsed(text: str | bytes) -> Any:
+    """The value of a JSON text, however odd its characters; None for what is none."""
+    try:
+        return _decoder().decode(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        return None
+
+
+class Refs:
+    """Names for turns that have no id where they come from: the same turn gets the same name in every export.
+
+    A name is made of what was said and how often it was said before. So nothing changes when the tool cuts off the
+    beginning of a file, as histories do.
+    """
+
+    def __init__(self) -> None:
+        self._seen: Counter[str] = Counter()
+
+    def name(self, *said: str) -> str:
+        digest = blake2b("\0".join(said).encode("utf-8", "replace"), digest_size=8).hexdigest()
+        if len(self._seen) >= _REPEATS:
+            self._seen.clear()  # memory is bounded; repeats this far apart count as one
+        self._seen[digest] += 1
+        return digest if self._seen[digest] == 1 else f"{digest}-{self._seen[digest]}"
+
+
+class Oddities:
+    """Counts what was left out, so that a kind is told once however often it occurs."""
+
+    def __init__(self) -> None:
+        self._kinds: Counter[str] = Counter()
+
+    def add(self, kind: str, detail: object = None) -> None:
+        named = f"{kind} {one_line(for_keeping(detail), 40)!r}" if isinstance(detail, str) else kind
+        self._kinds[named if named in self._kinds or len(self._kinds) < _KINDS else "other oddities"] += 1
+
+    def told(self, where: str) -> Iterator[Skipped]:
+        for kind, count in self._kinds.items():
+            yield Skipped(where, f"{kind}: left out {'once' if count == 1 else f'{count:,} times'}")
+        self._kinds.clear()
+
+
+@functools.cache
+def _decoder() -> json.JSONDecoder:
+    return json.JSONDecoder(strict=False)
+
+
+@functools.cache
+def _stray() -> re.Pattern[str]:
+    """What `for_keeping` would change."""
+    return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+@functools.cache
+def _plain() -> re.Pattern[str]:
+    return re.compile(r"[\w.:/-]*", re.ASCII)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -1,0 +1,185 @@
+"""The log of `llm`, a SQLite file: threads of turns and messages, and the responses of older versions.
+
+It is read a few rows at a time, without a lock in between, so that `llm` can go on writing while we are slow.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, list_of, moment, parsed, text_of
+from aish.memory.importers.files import each_file
+from aish.values.errors import StoreTrouble
+from aish.values.said import Heard, Said
+from aish.values.turns import Role
+
+_ROWS = 100
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+
+Row = dict[str, Any]
+
+
+def read(path: Path) -> Iterator[Heard]:
+    """The turns of a `logs.db`."""
+    yield from each_file(path, ("logs.db",), _one)
+
+
+def tables(path: Path) -> set[str]:
+    """The names of its tables; none if it is no SQLite file that can be read."""
+    try:
+        with closing(_open(path)) as base:
+            return {row["name"] for row in base.execute("select name from sqlite_master where type = 'table'")}
+    except sqlite3.Error:
+        return set()
+
+
+def _one(path: Path) -> Iterator[Heard]:
+    odd = Oddities()
+    try:
+        with closing(_open(path)) as base:
+            known = {row["name"] for row in base.execute("select name from sqlite_master where type = 'table'")}
+            if {"responses", "conversations"} <= known:
+                yield from _responses(base, known, odd)
+            if {"threads", "turns", "messages", "parts"} <= known:
+                yield from _threads(base, odd)
+    except (sqlite3.Error, OverflowError) as error:
+        raise StoreTrouble(f"cannot read {path}: {error}") from error
+    yield from odd.told(path.name)
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    """Open to read only. Whoever reads from us may do so from changing threads."""
+    path.open("rb").close()  # so that what is wrong with the file is said in its own words
+    name = f"file:{quote(str(path.resolve()))}?mode=ro"
+    base = sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False, timeout=10)
+    base.row_factory = lambda cursor, row: dict(zip((column[0] for column in cursor.description), row, strict=True))
+    base.text_factory = lambda data: data.decode("utf-8", "replace")
+    return base
+
+
+def _pages(base: sqlite3.Connection, table: str, where: str = "1", *values: object) -> Iterator[Row]:
+    """The rows of a table, in the order they were written."""
+    last: object = -1
+    while rows := base.execute(
+        f"select rowid as place, * from {table} where {where} and rowid > ? order by rowid limit {_ROWS}",
+        (*values, last),
+    ).fetchall():
+        yield from rows
+        last = rows[-1]["place"]
+
+
+def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iterator[Said]:
+    """What versions before the message store have logged; a response that is in the store as well is left to it."""
+    for row in _pages(base, "responses"):
+        id = label(row.get("id"))
+        if not id or ("turns" in known and base.execute("select 1 from turns where id = ?", (id,)).fetchone()):
+            continue
+        conversation = label(row.get("conversation_id")) or id
+        named = base.execute("select name from conversations where id = ?", (conversation,)).fetchone() or {}
+        time = moment(row.get("datetime_utc"))
+        base_turn = Said(conversation, time, "user", "", title=label(named.get("name")))
+        results = _of(base, known, "tool_results", id)
+        calls = [str(Call(call.get("name"), call.get("arguments"))) for call in _of(base, known, "tool_calls", id)]
+        asked = [*_fragments(base, known, id), text_of(row.get("prompt"))]
+        answered = "\n".join(filter(None, [text_of(row.get("response")), *calls]))
+        yield from _filled(base_turn._replace(text="\n".join(filter(None, asked)), ref=f"{id}/prompt"))
+        for result in results:
+            ref, name = f"{id}/tool-{label(result.get('id'))}", label(result.get("name"))
+            yield from _filled(base_turn._replace(role="tool", name=name, text=compact(result.get("output")), ref=ref))
+        yield from _filled(base_turn._replace(role="assistant", text=answered, ref=f"{id}/response"))
+
+
+def _filled(said: Said) -> Iterator[Said]:
+    if said.text:
+        yield said
+
+
+def _of(base: sqlite3.Connection, known: set[str], table: str, response: str) -> list[Row]:
+    if table not in known:
+        return []
+    return base.execute(f"select * from {table} where response_id = ? order by id", (response,)).fetchall()
+
+
+def _fragments(base: sqlite3.Connection, known: set[str], response: str) -> list[str]:
+    """The files that went in front of a prompt, by name: their text can be long, and is not what was asked."""
+    if not {"prompt_fragments", "fragments"} <= known:
+        return []
+    rows = base.execute(
+        "select source from prompt_fragments join fragments on fragments.id = fragment_id"
+        ' where response_id = ? order by "order"',
+        (response,),
+    )
+    return [_fragment(row) for row in rows]
+
+
+def _fragment(row: Row | None) -> str:
+    return f"[{label((row or {}).get('source')) or 'fragment'}]"
+
+
+def _threads(base: sqlite3.Connection, odd: Oddities) -> Iterator[Said]:
+    for thread in _pages(base, "threads"):
+        # A client may send all of a conversation with each turn, so what was told is remembered, in one thread only.
+        told: set[str] = set()
+        conversation = Said(label(thread.get("id")), None, "user", "", title=label(thread.get("name")))
+        for turn in _pages(base, "turns", "thread_id = ?", thread.get("id")):
+            time = moment(turn.get("datetime_utc"))
+            for message in _new_messages(base, turn.get("tip_message_hash"), told):
+                yield from _message(base, message, conversation._replace(time=time), odd)
+
+
+def _new_messages(base: sqlite3.Connection, tip: object, told: set[str]) -> list[Row]:
+    """The messages that lead to `tip` and were not told yet, oldest first."""
+    chain: list[Row] = []
+    while isinstance(tip, str) and tip not in told:
+        told.add(tip)
+        row = base.execute("select * from messages where hash = ?", (tip,)).fetchone()
+        if row is None:
+            break
+        chain.append(row)
+        tip = row.get("parent_hash")
+    return chain[::-1]
+
+
+def _message(base: sqlite3.Connection, message: Row, said: Said, odd: Oddities) -> Iterator[Said]:
+    role, ref = message.get("role"), label(message.get("hash"))
+    if role == "system":
+        return
+    if not isinstance(role, str) or role not in _ROLES:
+        odd.add("a message of the unknown role", compact(role))
+        return
+    words: list[str] = []
+    rows = base.execute(
+        "select * from parts where message_hash = ? order by position", (message.get("hash"),)
+    ).fetchall()
+    for number, part in enumerate(rows):
+        payload = dict_of(parsed(part["payload"])) if isinstance(part.get("payload"), str) else {}
+        if part.get("type") == "tool_result":
+            name, output = label(part.get("tool_name")), text_of(part.get("text")) or compact(payload.get("output", ""))
+            yield from _filled(said._replace(role="tool", name=name, text=output, ref=f"{ref}/{number}"))
+        else:
+            words.append(_part(base, part, payload, odd))
+    yield from _filled(said._replace(role=_ROLES[role], text="\n".join(filter(None, words)), ref=ref))
+
+
+def _part(base: sqlite3.Connection, part: Row, payload: dict[str, Any], odd: Oddities) -> str:
+    kind = part.get("type")
+    if kind == "tool_call":
+        return str(Call(part.get("tool_name") or payload.get("name"), payload.get("arguments")))
+    if kind == "attachment":
+        return "[attachment]"
+    if kind == "text":
+        pieces = [_piece(base, dict_of(piece)) for piece in list_of(payload.get("text_ref"))]
+        return text_of(part.get("text")) or "\n".join(filter(None, pieces))
+    if kind != "reasoning":
+        odd.add("a part of the unknown type", compact(kind))
+    return ""
+
+
+def _piece(base: sqlite3.Connection, piece: dict[str, Any]) -> str:
+    """A piece of a text: words, or a file that was put in."""
+    if isinstance(fragment := piece.get("fragment"), int):
+        return _fragment(base.execute("select source from fragments where id = ?", (fragment,)).fetchone())
+    return text_of(piece.get("literal"))

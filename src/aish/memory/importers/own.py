@@ -1,0 +1,38 @@
+"""Our own lines: one turn in each, as other programs write them for us."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from aish.memory.importers.fields import Oddities, compact, label, moment, text_of
+from aish.memory.importers.files import each_file, open_file, records
+from aish.values.said import Heard, Said
+from aish.values.turns import Role
+
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+
+
+def read(path: Path) -> Iterator[Heard]:
+    """The turns of lines `{"channel"?, "conversation", "time", "role", "name"?, "text", "ref"?, "title"?}`."""
+    yield from each_file(path, ("*.jsonl",), _one)
+
+
+def _one(path: Path) -> Iterator[Heard]:
+    odd = Oddities()
+    with open_file(path) as file:
+        for _, record in records(file, odd):
+            if said := _said(record, odd):
+                yield said
+    yield from odd.told(path.name)
+
+
+def _said(record: dict[str, Any], odd: Oddities) -> Said | None:
+    role, text, conversation = record.get("role"), text_of(record.get("text")), label(record.get("conversation"))
+    if not isinstance(role, str) or role not in _ROLES:
+        odd.add("a line of the unknown role", compact(role))
+    elif not text or not conversation:
+        odd.add(f"a line without {'text' if conversation else 'a conversation'}")
+    else:
+        rest = [label(record.get(name)) for name in ("name", "ref", "channel", "title")]
+        return Said(conversation, moment(record.get("time")), _ROLES[role], text, *rest)
+    return None

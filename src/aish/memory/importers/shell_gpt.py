@@ -1,0 +1,58 @@
+"""Chats of shell-gpt: a file for each, a JSON list of messages, the first of which says what part the model plays."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from aish.memory.importers.blocks import flat
+from aish.memory.importers.fields import Call, Oddities, Refs, compact, dict_of, label, list_of
+from aish.memory.importers.files import MOST, each_file, modified
+from aish.memory.importers.json_walk import UNREADABLE, Cut, JsonWalk
+from aish.values.said import Heard, Said, Skipped
+from aish.values.turns import Role
+
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
+_PART = "You are "  # in front of the name of the part, in the first line
+
+
+def read(path: Path) -> Iterator[Heard]:
+    """The turns of a chat, or of all in the directory of chats. Messages have no times: the file's stands for them."""
+    yield from each_file(path, ("*",), _one)
+
+
+def _one(path: Path) -> Iterator[Heard]:
+    odd, refs, part = Oddities(), Refs(), ""
+    time, conversation = modified(path), label(path.name)
+    with path.open("rb") as file:
+        walk = JsonWalk(file.read, MOST)
+        try:
+            for _ in walk.elements():
+                message = walk.value()
+                if message is UNREADABLE:
+                    odd.add("a message that is too long or damaged")
+                elif dict_of(message).get("role") == "system":
+                    part = _part(message.get("content"))
+                elif said := _said(dict_of(message), odd):
+                    role, text, name = said
+                    name = name or (part if role == "assistant" else "")
+                    yield Said(conversation, time, role, text, name, refs.name(role, text), title=conversation)
+        except Cut:
+            yield Skipped(path.name, f"is no list of messages, or breaks off at byte {walk.place:,}")
+    yield from odd.told(path.name)
+
+
+def _part(text: object) -> str:
+    first = text.partition("\n")[0] if isinstance(text, str) else ""
+    return label(first.removeprefix(_PART)) if first.startswith(_PART) else ""
+
+
+def _said(message: dict[str, Any], odd: Oddities) -> tuple[Role, str, str] | None:
+    role = message.get("role")
+    if not isinstance(role, str) or role not in _ROLES:
+        odd.add("a message of the unknown role", compact(role))
+        return None
+    calls = [dict_of(dict_of(call).get("function")) for call in list_of(message.get("tool_calls"))]
+    calls += [dict_of(message["function_call"])] if message.get("function_call") else []
+    lines = [flat(message.get("content"), odd), *(str(Call(call.get("name"), call.get("arguments"))) for call in calls)]
+    text = "\n".join(filter(None, lines))
+    return (_ROLES[role], text, label(message.get("name"))) if text else None

@@ -1,0 +1,140 @@
+"""Histories of bash, zsh and fish: every command is something the user said, and a day is a conversation."""
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from aish.memory.importers.fields import Oddities, Refs, label, moment, text_of
+from aish.memory.importers.files import MOST, Line, day_of, each_file, lines
+from aish.values.said import Heard, Said
+
+NAMES = ("*_history", "*.history", ".histfile", "*.zhistory")
+_ZSH = ("zsh", "zhistory", "histfile")
+_ESCAPED = {b"\\n": b"\n", b"\\\\": b"\\"}
+_META = 0x83  # zsh writes some bytes as this one and the byte with another bit
+
+
+class Typed(NamedTuple):
+    """A command, and when it was typed if that was kept."""
+
+    command: bytes
+    time: datetime | None = None
+
+
+def read(path: Path) -> Iterator[Heard]:
+    """The commands of a history file, of whichever shell."""
+    yield from each_file(path, NAMES, _one)
+
+
+def _one(path: Path) -> Iterator[Heard]:
+    odd, refs = Oddities(), Refs()
+    name = label(path.name.lstrip("."))
+    with path.open("rb") as file:
+        for command, time in _commands(lines(file, odd), any(sign in name for sign in _ZSH)):
+            if text := text_of(command.decode("utf-8", "replace")):
+                conversation = f"{name} {day_of(time)}".rstrip()
+                ref = refs.name(time.isoformat() if time else "", text)
+                yield Said(conversation, time, "user", text, ref=ref, title=conversation)
+    yield from odd.told(path.name)
+
+
+def _commands(text: Iterator[Line], is_zsh: bool) -> Iterator[Typed]:
+    """The commands of a file; its first line tells what shell has written it, unless zsh was told to keep no times."""
+    first = next((line for line in text if line.data.strip()), None)
+    if first is None:
+        return
+    rest = _chained(first, text)
+    if first.data.startswith(b"- cmd:"):
+        yield from _fish(rest)
+    elif is_zsh or _zsh_line().match(first.data):
+        yield from _zsh(rest)
+    else:
+        yield from _bash(rest)
+
+
+def _chained(first: Line, rest: Iterable[Line]) -> Iterator[bytes]:
+    yield first.data
+    for line in rest:
+        yield line.data
+
+
+def _bash(text: Iterator[bytes]) -> Iterator[Typed]:
+    """A command in each line; between lines with times, a command may have several."""
+    time, timed = None, False
+    command: list[bytes] = []
+    size = 0
+    for line in text:
+        if stamp := _bash_time().fullmatch(line):
+            yield from _typed(command, time)
+            command, size = [], 0
+            time, timed = moment(int(stamp[1])), True
+        elif not timed:
+            yield Typed(line)
+        elif (size := size + len(line) + 100) < MOST:
+            command.append(line)
+    yield from _typed(command, time)
+
+
+def _typed(command: list[bytes], time: datetime | None) -> Iterator[Typed]:
+    if command:
+        yield Typed(b"\n".join(command), time)
+
+
+def _zsh(text: Iterator[bytes]) -> Iterator[Typed]:
+    """A command in each line, with its time; a line that ends in a backslash goes on in the next."""
+    time: datetime | None = None
+    command: list[bytes] = []
+    size = 0
+    for line in text:
+        if not command:
+            stamp = _zsh_line().match(line)
+            time, line, size = (moment(int(stamp[1])), line[stamp.end() :], 0) if stamp else (None, line, 0)
+        goes_on = line.endswith(b"\\")
+        if (size := size + len(line) + 100) < MOST or not command:
+            command.append(line[:-1] if goes_on else line)
+        if not goes_on:
+            yield Typed(_plain(b"\n".join(command)), time)
+            command = []
+    if command:
+        yield Typed(_plain(b"\n".join(command)), time)
+
+
+def _plain(data: bytes) -> bytes:
+    return _zsh_meta().sub(lambda found: bytes([found[1][0] ^ 32]), data) if _META in data else data
+
+
+def _fish(text: Iterator[bytes]) -> Iterator[Typed]:
+    """Blocks that look like YAML: the command in one line, its time in another."""
+    command, time = b"", None
+    for line in text:
+        if line.startswith(b"- cmd:"):
+            if command:
+                yield Typed(command, time)
+            command, time = _fish_escape().sub(lambda found: _ESCAPED[found[0]], line[6:].strip()), None
+        elif (when := line.strip()).startswith(b"when:") and when[5:].strip().isdigit():
+            time = moment(int(when[5:].strip()[:20]))
+    if command:
+        yield Typed(command, time)
+
+
+@functools.cache
+def _bash_time() -> re.Pattern[bytes]:
+    return re.compile(rb"#(\d{9,11})")
+
+
+@functools.cache
+def _zsh_line() -> re.Pattern[bytes]:
+    return re.compile(rb": {0,9}(\d{1,12}):\d{1,12};")
+
+
+@functools.cache
+def _zsh_meta() -> re.Pattern[bytes]:
+    return re.compile(rb"\x83(.)", re.DOTALL)
+
+
+@functools.cache
+def _fish_escape() -> re.Pattern[bytes]:
+    return re.compile(rb"\\n|\\\\")

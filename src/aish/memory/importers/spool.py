@@ -1,0 +1,90 @@
+"""Turns that wait until their conversation is read to its end, on disk when there are many."""
+
+import sqlite3
+from array import array
+from collections.abc import Iterator
+from datetime import datetime
+from types import TracebackType
+from typing import NamedTuple, Self, cast
+
+from aish.values.errors import StoreTrouble
+from aish.values.said import Said
+from aish.values.turns import Role
+
+_MEMORY = 4096  # KiB that SQLite keeps; a longer conversation goes to a file that is gone when it is closed
+
+
+class Waiting(NamedTuple):
+    """A turn without the conversation it belongs to, which a file may name after all of its turns."""
+
+    role: Role
+    text: str
+    time: datetime | None = None
+    name: str = ""
+    ref: str = ""
+
+
+class Spool:
+    """The turns of one conversation, in the order they came, and which one each of them answers."""
+
+    def __init__(self) -> None:
+        # An empty name means a nameless file. Whoever reads from us may do so from changing threads.
+        self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+        self._base.execute(f"pragma cache_size = -{_MEMORY}")
+        self._base.execute("pragma journal_mode = off")
+        self._base.execute(
+            "create table turns (place integer primary key, id text unique, parent text,"
+            " role text, text text, time text, name text, ref text)"
+        )
+
+    def __enter__(self) -> Self:
+        self._base.execute("begin")
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._base.close()
+
+    def clear(self) -> None:
+        self._run("delete from turns")
+
+    def add(self, turn: Waiting | None, id: str | None = None, parent: str | None = None) -> None:
+        """Keep a turn. One that is hidden is None, and still leads to its parent."""
+        role, text, time, name, ref = turn or ("", "", None, "", "")
+        row = (id, parent, role, text, time and time.isoformat(), name, ref)
+        self._run("insert or ignore into turns values (null, ?, ?, ?, ?, ?, ?, ?)", row)
+
+    def all(self, base: Said) -> Iterator[Said]:
+        """Every turn, in the order they came; what they have in common is in `base`."""
+        for row in self._run("select role, text, time, name, ref from turns where role <> '' order by place"):
+            yield _said(base, row)
+
+    def path(self, leaf: str, base: Said) -> Iterator[Said]:
+        """The turns that lead to `leaf`, from the first; to the last that came if there is no such leaf."""
+        (most,) = self._run("select coalesce(max(place), 0) from turns").fetchone()
+        row = self._run("select place, parent from turns where id = ?", (leaf,)).fetchone()
+        row = row or self._run("select place, parent from turns where place = ?", (most,)).fetchone()
+        places, seen = array("q"), bytearray(most + 1)
+        while row and not seen[row[0]]:  # broken files have rings
+            places.append(row[0])
+            seen[row[0]] = True
+            row = self._run("select place, parent from turns where id = ?", (row[1],)).fetchone()
+        for place in reversed(places):
+            row = self._run("select role, text, time, name, ref from turns where place = ?", (place,)).fetchone()
+            if row[0]:
+                yield _said(base, row)
+
+    def _run(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
+        try:
+            return self._base.execute(statement, values)
+        except sqlite3.Error as error:
+            raise StoreTrouble(
+                f"no room for a long conversation in the directory for temporary files: {error}"
+            ) from error
+
+
+def _said(base: Said, row: tuple[str, str, str | None, str, str]) -> Said:
+    role, text, time, name, ref = row
+    when = datetime.fromisoformat(time) if time else base.time
+    return base._replace(role=cast(Role, role), text=text, time=when, name=name, ref=ref)

@@ -1,0 +1,157 @@
+"""Taking in what other tools have kept: each conversation becomes a journal like any other, and twice is once.
+
+A journal of an import has the source in its first line. Its name ends in a hash of the source's own id, by which it
+is found again; a turn is known by the source's id of it, or else by its time, speaker and words.
+"""
+
+import fcntl
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aish.memory.journal import Entry, Journal
+from aish.memory.masks import Masks
+from aish.storage.files import make_directory
+from aish.values.errors import StoreTrouble
+from aish.values.items import stamp
+from aish.values.said import Heard, Said, Skipped
+from aish.values.text import for_keeping
+from aish.values.turns import Turn
+
+_MOST_TURNS, _MOST_CHARS = 5_000, 8_000_000  # that wait before they are written
+_DAWN = datetime(1970, 1, 1, tzinfo=UTC)
+_REMEMBERED = 64  # conversations whose turns are not read again while they come in
+
+
+@dataclass(slots=True)
+class Imported:
+    """What an import came to."""
+
+    turns: int = 0
+    known: int = 0  # turns that were here already
+    conversations: set[str] = field(default_factory=set)  # those that got turns
+    masked: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)  # what could not be read, by reason
+    where: dict[str, str] = field(default_factory=dict)  # the first place of each
+
+
+class Importer:
+    """Writes what it hears into journals. Memory is bounded, whatever comes."""
+
+    def __init__(self, sessions: Path, source: str, masks: Masks, *, dry_run: bool = False) -> None:
+        self._sessions, self._source, self._masks, self._dry_run = sessions, source, masks, dry_run
+        self._names: dict[str, str] = {}  # of journals, by the hash they end in
+        self._waiting: dict[str, list[Said]] = {}
+        self._turns = self._chars = 0
+        self._there: dict[str, Counter[bytes]] = {}  # the turns of conversations that are coming in, by name
+        self.result = Imported()
+
+    def take(self, heard: Iterable[Heard], told: Callable[[Imported], object] = lambda result: None) -> Imported:
+        """Take in all of one file; `told` learns how far it is after each write. Raises `StoreTrouble`."""
+        with self._alone():
+            self._names = {path.stem.rpartition("-")[2]: path.stem for path in self._sessions.glob("*-*.jsonl")}
+            self._there.clear()  # what one file has twice is said twice; what two files have is one
+            self._hear(heard, told)
+            self._write()
+        told(self.result)
+        return self.result
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Wait for other imports: two at once would both see that a turn is not there yet."""
+        if self._dry_run:
+            yield
+            return
+        try:
+            make_directory(self._sessions)
+            fd = os.open(self._sessions / "import.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreTrouble(f"cannot write in {self._sessions}: {error.strerror or error}") from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(fd)
+
+    def _hear(self, heard: Iterable[Heard], told: Callable[[Imported], object]) -> None:
+        for one in heard:
+            if isinstance(one, Skipped):
+                self.result.skipped[one.why] += 1
+                self.result.where.setdefault(one.why, one.where)
+                continue
+            self._waiting.setdefault(one.conversation, []).append(one)
+            self._turns += 1
+            self._chars += len(one.text)
+            if self._turns >= _MOST_TURNS or self._chars >= _MOST_CHARS:
+                self._write()
+                told(self.result)
+
+    def _write(self) -> None:
+        for conversation, said in self._waiting.items():
+            self._keep(conversation, said)
+        self._waiting, self._turns, self._chars = {}, 0, 0
+
+    def _keep(self, conversation: str, said: list[Said]) -> None:
+        key = hashlib.sha256(f"{self._source}\0{conversation}".encode("utf-8", "replace")).hexdigest()[:12]
+        times = [one.time for one in said if one.time]
+        first = min(times, default=_DAWN)
+        name = self._names.setdefault(key, f"{first.astimezone(UTC):%Y%m%d-%H%M%S}-{key}")
+        journal = Journal(self._sessions, name, self._meta(said[0], first), self._masks)
+        there = self._turns_of(journal)
+        new = list(self._new(said, there, first))
+        self.result.known += len(said) - len(new)
+        if not new:
+            return
+        self.result.turns += len(new)
+        self.result.conversations.add(name)
+        if not self._dry_run:
+            journal.extend(new)
+
+    def _meta(self, said: Said, first: datetime) -> dict[str, Any]:
+        meta = {"started": first.isoformat(timespec="seconds"), "source": self._source, "trust": "import"}
+        meta |= {"conversation": said.conversation, "channel": said.channel, "title": said.title}
+        return {key: self._masks.text(for_keeping(value)) for key, value in meta.items() if value}
+
+    def _new(
+        self, said: list[Said], there: Counter[bytes], time: datetime
+    ) -> Iterator[tuple[Turn, datetime, dict[str, Any]]]:
+        """Those of the turns that are not there yet, as a journal takes them."""
+        for one in said:
+            time = one.time or time  # who does not tell speaks right after the one before
+            masked = self._masks.mask(for_keeping(one.text))
+            self.result.masked.update(masked.kinds)
+            name, ref = (self._masks.text(label) if label else "" for label in (one.name, one.ref))
+            key = _key(ref, time if one.time else None, one.role, masked.text)
+            if there[key] > 0:
+                there[key] -= not ref  # the same words may be said again, but an id is one turn
+                continue
+            there[key] += bool(ref)
+            meta: dict[str, Any] = {field: value for field, value in (("name", name), ("ref", ref)) if value}
+            if one.time is None:
+                meta["undated"] = True
+            yield Turn(role=one.role, content=masked.text), time, meta
+
+    def _turns_of(self, journal: Journal) -> Counter[bytes]:
+        """How often each turn is in a journal, and was not heard yet in this import."""
+        if journal.id not in self._there:
+            if len(self._there) >= _REMEMBERED:
+                self._there.pop(next(iter(self._there)))
+            self._there[journal.id] = Counter(map(_key_of, journal.entries()))
+        return self._there[journal.id]
+
+
+def _key_of(entry: Entry) -> bytes:
+    ref = entry.meta.get("ref")
+    time = None if entry.meta.get("undated") else entry.time
+    return _key(ref if isinstance(ref, str) else "", time, entry.turn.role, entry.turn.content)
+
+
+def _key(ref: str, time: datetime | None, role: str, text: str) -> bytes:
+    whole = f"ref\0{ref}" if ref else f"{stamp(time) if time else ''}\0{role}\0{text}"
+    return hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=8).digest()

@@ -1,0 +1,86 @@
+"""Hits: turns that were found, where they stand, and why.
+
+Pure: plain values.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Literal, NamedTuple, Protocol
+
+from aish.values.items import stamp
+from aish.values.turns import Role
+
+
+class Hit(NamedTuple):
+    """A turn that was found. `source` is the program it was imported from, empty for our own."""
+
+    conversation: str
+    turn: int
+    time: datetime
+    role: Role
+    text: str
+    name: str = ""
+    channel: str = ""
+    source: str = ""
+    ref: str = ""
+    score: float = 0.0
+    why: str = ""
+
+    @property
+    def speaker(self) -> str:
+        """Who said it, in a word."""
+        return self.name or {"user": "you", "assistant": "aish", "tool": "tool"}[self.role]
+
+    def record(self) -> dict[str, Any]:
+        """The hit as programs get it."""
+        fields = self._asdict() | {"time": stamp(self.time), "ref": self.ref or f"{self.conversation}/{self.turn}"}
+        return {name: value for name, value in fields.items() if name not in ("channel", "source") or value}
+
+
+class Found(NamedTuple):
+    """What a search came to."""
+
+    hits: tuple[Hit, ...] = ()
+    notes: tuple[str, ...] = ()  # what was not understood, or not looked at, in words
+    asked: tuple[tuple[str, str], ...] = ()  # how the question was understood: names and values in words
+    considered: int = 0  # turns that were weighed
+    milliseconds: float = 0.0
+
+
+class Scope(NamedTuple):
+    """What may be found; empty and None mean anything."""
+
+    channel: str = ""
+    role: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+EVERYWHERE = Scope()
+Unit = Literal["turn", "exchange", "thread", "day"]
+UNITS: tuple[Unit, ...] = ("turn", "exchange", "thread", "day")
+
+
+class Finder(Protocol):
+    """Finds what was said in all conversations."""
+
+    def search(self, query: str, limit: int = 20, scope: Scope = EVERYWHERE) -> Found:
+        """The turns that fit a question best. Never an error, whatever is asked."""
+
+    def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:
+        """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days."""
+
+    def thread(self, conversation: str, around: int | None = None, count: int = 5) -> list[Hit]:
+        """The turns of a conversation, or those around one of them. Raises `StoreTrouble` if it cannot be read."""
+
+    def days(self, since: datetime) -> list[tuple[str, int, str]]:
+        """Each day that has turns since then: how many, and the words that it was about."""
+
+    def moment(self, text: str, *, end: bool = False) -> datetime | None:
+        """The moment that words mean, or with `end` the one after what they mean."""
+
+    def times(self, text: str) -> list[tuple[datetime | None, datetime | None]]:
+        """The parts of the past that a text speaks of."""
+
+    def catch_up(self, *, wait: bool = False, stop: Callable[[], bool] = lambda: False) -> str:
+        """Bring the index up to date unless told to `stop`, and say what stands in the way; `wait` shows how far."""

@@ -1,0 +1,87 @@
+"""`aish import`: take in what other tools have kept. Twice is once."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from aish.conversation.program import Program
+from aish.memory.importers import FORMATS, read, sniff
+from aish.memory.importing import Imported, Importer
+from aish.values.errors import BadUsage
+from aish.values.text import for_terminal, json_text, one_line
+from aish.views.exits import NOTHING, OK
+from aish.views.screen import Screen
+
+
+def run(program: Program, arguments: Sequence[str]) -> int:
+    """Import files, and put them into the index."""
+    parser = argparse.ArgumentParser(
+        prog="aish import",
+        description="Take in conversations of other tools. What was imported before is not imported again.",
+    )
+    parser.add_argument("--format", choices=list(FORMATS), help="what the files are; by default it is found out")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be imported")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="files, or directories of them")
+    options = parser.parse_args(arguments)
+    screen = Screen(program.settings.view.color)
+    results: dict[str, Imported] = {}
+    paths = [program.cwd / path for path in options.files]
+    for path, format in [(path, options.format or _format(path)) for path in paths]:  # before anything is written
+        importer = Importer(program.places.sessions, format, program.masks, dry_run=options.dry_run)
+        with closing(read(format, path)) as heard:
+            results[str(path)] = importer.take(heard, _Told(path))
+    trouble = "" if options.dry_run else program.finder.catch_up(wait=True)
+    if trouble:
+        screen.note(trouble, warning=True)
+    if options.json:
+        print(json_text([{"file": path, **_record(result)} for path, result in results.items()]))
+    else:
+        for path, result in results.items():
+            _say(screen, path, result, dry_run=options.dry_run)
+    return OK if any(result.turns or result.known for result in results.values()) else NOTHING
+
+
+def _format(path: Path) -> str:
+    found = sniff(path)
+    if not found:
+        raise BadUsage(f"what is {path}? Name its format with --format: {', '.join(FORMATS)}")
+    return found
+
+
+class _Told:
+    """How far an import is, on a terminal; how long it will take nobody knows before its end."""
+
+    def __init__(self, path: Path) -> None:
+        self._name = for_terminal(one_line(path.name, 40))
+        self._there = sys.stderr.isatty()
+
+    def __call__(self, result: Imported) -> None:
+        if self._there:
+            sys.stderr.write(f"\rimporting {self._name}: {result.turns + result.known:,} turns\x1b[K")
+            sys.stderr.flush()
+
+
+def _record(result: Imported) -> dict[str, object]:
+    return {
+        "turns": result.turns,
+        "conversations": len(result.conversations),
+        "known": result.known,
+        "masked": dict(result.masked),
+        "skipped": [{"why": why, "count": count, "first": result.where[why]} for why, count in result.skipped.items()],
+    }
+
+
+def _say(screen: Screen, path: str, result: Imported, *, dry_run: bool) -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
+    verb = "would be imported" if dry_run else "imported"
+    known = f"; {result.known:,} were here already" if result.known else ""
+    screen.say(f"{path}: {result.turns:,} turns of {len(result.conversations):,} conversations {verb}{known}")
+    if result.masked:
+        kinds = ", ".join(f"{count} × {kind}" for kind, count in result.masked.items())
+        screen.note(f"secrets were masked: {kinds}")
+    for why, count in result.skipped.items():
+        screen.note(f"left out, {count:,} ×: {why} (first: {result.where[why]})", warning=True)

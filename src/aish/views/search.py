@@ -1,0 +1,155 @@
+"""`aish search`, `aish recent` and `aish thread`: finding what was said, for scripts and for people."""
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from aish.commands.recall import as_threads, read_time, show_thread
+from aish.conversation.program import Program
+from aish.values.errors import BadUsage
+from aish.values.hits import UNITS, Found, Scope
+from aish.values.text import json_text
+from aish.views.exits import NOTHING, OK
+from aish.views.screen import Screen
+
+_MOST = 1_000  # hits that one search gives
+
+
+def run_search(program: Program, arguments: Sequence[str]) -> int:
+    """Search all conversations."""
+    parser = argparse.ArgumentParser(
+        prog="aish search",
+        description="Find what was said: by words, meaning, time and speaker. Quoted phrases, -word, role:, in:, "
+        "since: and until: are understood.",
+    )
+    parser.add_argument("--jsonl", action="store_true", help='lines {"query", …} in, {"query", "ms", "hits"} out')
+    _add_scope(parser, 10)
+    parser.add_argument("query", nargs="*", help="what to look for; without it, standard input is read")
+    end = [*arguments, "--"].index("--")
+    words, rest = arguments[:end], arguments[end + 1 :]  # intermixed parsing does not understand `--`
+    left_out = [word for word in words if re.fullmatch(r"-[^\W\d_]\w+", word)]  # no option of ours is like that
+    options = parser.parse_intermixed_args([word for word in words if word not in left_out])
+    options.query += [*left_out, *rest]
+    if not options.query and not options.jsonl and sys.stdin.isatty():
+        raise BadUsage("what should be found? aish search WORDS")
+    screen = Screen(program.settings.view.color)
+    finder = program.finder
+    _catch_up(program, screen)
+    scope = _scope(program, options)
+    if options.jsonl:
+        for number, asked in _json_lines():
+            here, limit = _asked_scope(program, number, asked, scope), _limit(asked.get("limit", options.limit), number)
+            print(json_text(_answer(asked["query"], finder.search(asked["query"], limit, here))), flush=True)
+        return OK
+    query = " ".join(options.query) if options.query else sys.stdin.buffer.read().decode("utf-8", "replace")
+    found = finder.search(query, options.limit, scope)
+    if options.json:
+        print(json_text(_answer(query, found)))
+    else:
+        for note in found.notes:
+            screen.note(note, warning=True)
+        screen.say(as_threads(program, found.hits, screen.width))
+    return OK if found.hits else NOTHING
+
+
+def run_recent(program: Program, arguments: Sequence[str]) -> int:
+    """Show the newest turns."""
+    parser = argparse.ArgumentParser(prog="aish recent", description="The newest turns of all conversations.")
+    parser.add_argument("--by", default="turn", choices=UNITS, help="what --limit counts (turn)")
+    _add_scope(parser, 20)
+    options = parser.parse_args(arguments)
+    screen = Screen(program.settings.view.color)
+    _catch_up(program, screen)  # the newest turns need not be in the conversations that began last
+    hits = program.finder.recent(options.limit, _scope(program, options), options.by)
+    if options.json:
+        print(json_text([hit.record() for hit in hits]))
+    else:
+        screen.say(as_threads(program, hits, screen.width, why=False) if hits else "nothing was said yet")
+    return OK if hits else NOTHING
+
+
+def run_thread(program: Program, arguments: Sequence[str]) -> int:
+    """Show one conversation."""
+    parser = argparse.ArgumentParser(prog="aish thread", description="One conversation, or a part of it.")
+    parser.add_argument("id", help="a number of :sessions, a name, the beginning of an id, or ID/TURN")
+    parser.add_argument("--around", type=int, default=5, metavar="N", help="turns before and after TURN (5)")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    options = parser.parse_args(arguments)
+    reply = show_thread(program, options.id, options.around)
+    if options.json:
+        print(json_text(reply.data))
+    else:
+        Screen(program.settings.view.color).say(reply.text)
+    return OK
+
+
+def _catch_up(program: Program, screen: Screen) -> None:
+    trouble = program.finder.catch_up(wait=True)
+    if trouble:
+        screen.note(trouble, warning=True)
+
+
+def _add_scope(parser: argparse.ArgumentParser, limit: int) -> None:
+    parser.add_argument("--limit", type=_count, default=limit, metavar="N", help=f"how many at most ({limit})")
+    parser.add_argument("--channel", default="", metavar="C", help="only of this project or channel")
+    parser.add_argument("--role", default="", choices=("user", "assistant", "tool"), help="only what they said")
+    parser.add_argument("--since", default="", metavar="T", help="a date, or words such as “last week”")
+    parser.add_argument("--until", default="", metavar="T", help="likewise")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _count(text: str) -> int:
+    if not re.fullmatch(r"\d{1,4}", text) or not 1 <= int(text) <= _MOST:
+        raise argparse.ArgumentTypeError(f"expected a number from 1 to {_MOST}, got {text!r}")
+    return int(text)
+
+
+def _scope(program: Program, options: argparse.Namespace) -> Scope:
+    since = read_time(program, options.since) if options.since else None
+    until = read_time(program, options.until, end=True) if options.until else None
+    return Scope(options.channel, options.role, since, until)
+
+
+def _json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        if line.strip():
+            try:
+                asked = json.loads(line)
+            except (ValueError, RecursionError):
+                asked = None
+            if not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
+                raise BadUsage(f'line {number} is not {{"query": …}}')
+            yield number, asked
+
+
+def _asked_scope(program: Program, number: int, asked: dict[str, Any], default: Scope) -> Scope:
+    """The scope of one line; what it does not say is as the options say."""
+    times: dict[str, datetime | None] = {}
+    for name in ("since", "until"):
+        text = asked.get(name)
+        if text is not None and not isinstance(text, str):
+            raise BadUsage(f"line {number}: {name} must be a text")
+        times[name] = read_time(program, text, end=name == "until") if text else getattr(default, name)
+    texts = {}
+    for name in ("channel", "role"):
+        text = asked.get(name, getattr(default, name))
+        if not isinstance(text, str):
+            raise BadUsage(f"line {number}: {name} must be a text")
+        texts[name] = text
+    return Scope(texts["channel"], texts["role"], times["since"], times["until"])
+
+
+def _limit(value: Any, number: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= _MOST:
+        raise BadUsage(f"line {number}: limit must be a number from 1 to {_MOST}")
+    return value
+
+
+def _answer(query: str, found: Found) -> dict[str, Any]:
+    answer: dict[str, Any] = {"query": query, "ms": round(found.milliseconds, 2)}
+    answer["hits"] = [hit.record() for hit in found.hits]
+    return answer | ({"notes": list(found.notes)} if found.notes else {})

@@ -1,0 +1,322 @@
+"""The finder: what was said is found from that moment on, once, and the same with any index or none."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aish.memory.finding.finder import ConversationFinder
+from aish.memory.finding.index import Indexer, drop
+from aish.memory.finding.query import Query
+from aish.memory.finding.question import bounds
+from aish.memory.journal import Journal
+from aish.values.hits import Hit, Scope
+from aish.values.turns import Turn
+
+NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
+TALK = (
+    "where do herons nest in winter",
+    "in reed beds by the lake, and in old willows",
+    "and when do the otters come down the river",
+    "after the thaw, with the first floods",
+    "remind me to buy oats for the badger",
+    "the garden gate needs a new hinge",
+)
+
+
+class Library:
+    """Conversations and their index, and finders of it."""
+
+    def __init__(self, top: Path) -> None:
+        self.sessions, self.directory = top / "sessions", top / "index"
+
+    def say(self, name: str, *texts: str, at: datetime = NOW) -> None:
+        turns: list[tuple[Turn, datetime, dict[str, Any]]] = [
+            (Turn("user" if place % 2 == 0 else "assistant", text), at + timedelta(seconds=place), {})
+            for place, text in enumerate(texts)
+        ]
+        Journal(self.sessions, name, {"cwd": f"/home/me/{name[:1]}"}).extend(turns)
+
+    def finder(self) -> ConversationFinder:
+        return ConversationFinder(self.sessions, self.directory, now=lambda: NOW)
+
+    def index(self) -> None:
+        assert Indexer(self.sessions, self.directory).catch_up()
+
+    def fill(self) -> None:
+        for day in range(7):  # fewer turns than make a finder index them by itself
+            self.say(f"{'abcd'[day % 4]}{day}", *TALK[day % 3 :], *TALK[: day % 5], at=NOW - timedelta(days=day))
+
+
+@pytest.fixture
+def library() -> Iterator[Library]:
+    """In memory, where there is such a place: what is synced does not matter here, and takes most of the time."""
+    with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
+        yield Library(Path(directory))
+
+
+def with_word(finder: ConversationFinder, word: str) -> list[tuple[str, int]]:
+    """The hits of a search that really have the word."""
+    hits = finder.search(word, 100).hits
+    return [(hit.conversation, hit.turn) for hit in hits if word in hit.text]
+
+
+def places(hits: list[Hit]) -> list[tuple[str, int]]:
+    return [(hit.conversation, hit.turn) for hit in hits]
+
+
+@pytest.mark.proves("N1")
+@pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
+def test_a_turn_is_found_the_moment_it_is_written(library: Library, indexed: bool) -> None:
+    """In a conversation that goes on and in a new one, by who has just looked, without waiting or indexing."""
+    library.say("a1", "a heron")
+    if indexed:
+        library.index()
+    finder = library.finder()
+    for number in range(2, 12):
+        assert with_word(finder, f"otter{number}") == []
+        library.say("a1", f"otter{number} and friends")
+        library.say(f"b{number}", f"badger{number} alone")
+        assert with_word(finder, f"otter{number}") == [("a1", number)]
+        assert with_word(finder, f"badger{number}") == [(f"b{number}", 1)]
+        assert places(finder.recent(1)) == [("a1", number)] or places(finder.recent(1)) == [(f"b{number}", 1)]
+        assert places(finder.thread("a1"))[-1] == ("a1", number)
+
+
+@pytest.mark.proves("N1", "N9")
+def test_a_turn_is_found_once_before_while_and_after_it_is_indexed(library: Library) -> None:
+    """By a finder that stays open all the time, and looks right after each change."""
+    library.say("a1", "a heron")
+    library.index()
+    finder = library.finder()
+    for number in range(2, 7):
+        library.say("a1", f"otter{number}")
+        library.say(f"b{number}", f"otter{number}")
+        os.utime(library.sessions, (1, 1))  # long ago, or the finder would look at all of it for that alone
+        before = with_word(finder, f"otter{number}"), len(finder.recent(100)), len(finder.thread("a1"))
+        library.index()
+        after = with_word(finder, f"otter{number}"), len(finder.recent(100)), len(finder.thread("a1"))
+        assert sorted(before[0]) == sorted(after[0]) == [("a1", number), (f"b{number}", 1)]
+        assert before[1:] == after[1:] == (2 * number - 1, number)
+
+
+@pytest.mark.proves("X6")
+def test_a_deleted_index_costs_nothing_but_time(library: Library) -> None:
+    """The same answers in the same order: without an index, with a new one, and with one that grew turn by turn."""
+    for name, text in (("a1", TALK[0]), ("b2", TALK[2]), ("a1", TALK[1])):
+        library.say(name, text)
+        library.index()
+    library.fill()
+    library.index()
+    asked = ("heron nest", "otters river", "garden gate hinge", "what did I want to buy", '"old willows"')
+
+    def answers() -> list[list[tuple[str, int]]]:
+        finder = library.finder()
+        found = [places(list(finder.search(text, 10).hits)) for text in asked]
+        return [*found, places(finder.recent(100)), places(finder.thread("a1"))]
+
+    grown = answers()
+    shutil.rmtree(library.directory)
+    library.index()
+    assert answers() == grown
+    assert all(grown)
+
+
+@pytest.mark.proves("N2")
+def test_the_newest_turns_come_first_wherever_they_are(library: Library) -> None:
+    """Of all conversations, in the index and beyond; as many as are wanted, and since when it is wanted."""
+    library.fill()
+    library.index()
+    library.say("z9", "a marmot", "two of them", at=NOW + timedelta(hours=1))
+    finder = library.finder()
+    hits = finder.recent(1000)
+    times = [hit.time for hit in hits]
+    assert times == sorted(times, reverse=True)
+    assert len(hits) == len(set(places(hits))) == sum(known(library).values())
+    assert finder.recent(5) == hits[:5]
+    since = NOW - timedelta(days=2)
+    assert finder.recent(1000, Scope(since=since)) == [hit for hit in hits if hit.time >= since]
+    until = NOW - timedelta(days=1)
+    assert (
+        finder.recent(3, Scope(until=until, role="user"))
+        == [hit for hit in hits if hit.time < until and hit.role == "user"][:3]
+    )
+
+
+def known(library: Library) -> dict[str, int]:
+    """How many turns each journal has, as it says itself."""
+    names = [path.stem for path in library.sessions.glob("*.jsonl")]
+    return {name: sum(1 for _ in Journal(library.sessions, name).entries()) for name in names}
+
+
+@pytest.mark.proves("N2")
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    minutes=st.lists(st.lists(st.integers(0, 6), min_size=1, max_size=6), min_size=1, max_size=4),
+    indexed=st.integers(1, 4),
+)
+def test_turns_out_of_order_come_in_the_order_of_their_times(
+    library: Library, minutes: list[list[int]], indexed: int
+) -> None:
+    """A clock that was set back, an import piece by piece, many turns at one moment: the order is of the times."""
+    shutil.rmtree(library.sessions, ignore_errors=True)
+    drop(library.directory)
+    for number, some in enumerate(minutes):
+        journal = Journal(library.sessions, f"j{number}")
+        journal.extend((Turn("user", f"at {minute}"), NOW + timedelta(minutes=minute), {}) for minute in some)
+        if number + 1 == indexed:
+            library.index()
+    finder = library.finder()
+    order = sorted(
+        (-minute, -turn, f"j{number}")
+        for number, some in enumerate(minutes)
+        for turn, minute in enumerate(some, start=1)
+    )
+    assert places(finder.recent(100)) == [(name, -turn) for _, turn, name in order]
+    late = [(name, -turn) for minute, turn, name in order if minute <= -3]
+    assert places(finder.recent(100, Scope(since=NOW + timedelta(minutes=3)))) == late
+
+
+@pytest.mark.proves("N2")
+def test_a_reader_loses_no_conversation_that_grows_meanwhile(library: Library) -> None:
+    """It has looked at the index, and the index is further before it reads on."""
+    library.fill()
+    library.index()
+    finder = library.finder()
+    whole = places(finder.recent(1000))
+    newest = finder._newest(bounds(Query(), Scope()))
+    for name in ("a0", "b1", "c2"):
+        library.say(name, "and one more")
+    library.index()
+    assert places(list(newest)) == whole
+
+
+@pytest.mark.proves("N14")
+def test_a_journal_that_cannot_be_read_is_told_with_what_is_found(library: Library) -> None:
+    """It is not taken for empty. A directory in its place stands for one with other rights, which root would read."""
+    library.say("a1", "a heron")
+    (library.sessions / "b2.jsonl").mkdir()
+    finder = library.finder()
+    found = finder.search("heron")
+    assert places(list(found.hits)) == [("a1", 1)]
+    assert found.notes == (f"cannot read {library.sessions / 'b2.jsonl'}: Is a directory",)
+    for number in range(60):
+        library.say("c3", f"otter {number}")
+    assert "b2.jsonl: Is a directory; what was said there is not found" in finder.catch_up(wait=True)
+    assert len(with_word(finder, "otter")) == 60
+
+
+@pytest.mark.proves("N14")
+def test_conversations_that_cannot_be_listed_are_told(library: Library) -> None:
+    """And they are found again when they can be."""
+    library.say("a1", "a heron")
+    library.index()
+    finder = library.finder()
+    assert with_word(finder, "heron")
+    away = library.sessions.with_name("away")
+    library.sessions.rename(away)
+    library.sessions.write_text("a file in its place", encoding="utf-8")
+    assert finder.search("heron").notes == (f"cannot read {library.sessions}: Not a directory",)
+    library.sessions.unlink()
+    away.rename(library.sessions)
+    assert with_word(finder, "heron") == [("a1", 1)]
+
+
+def test_where_nobody_said_anything_nothing_is_found_and_nothing_is_made(library: Library) -> None:
+    """A search is not a reason to make files."""
+    finder = library.finder()
+    assert (finder.search("heron").hits, finder.recent(), finder.thread("a"), finder.days(NOW)) == ((), [], [], [])
+    assert finder.catch_up() == ""
+    assert list(library.sessions.parent.iterdir()) == []
+
+
+def test_an_index_that_cannot_be_used_is_no_trouble(library: Library) -> None:
+    """What can be read is searched; the next catching up makes a new one."""
+    library.fill()
+    library.index()
+    (library.directory / "catalogue.db").write_bytes(b"rubbish" * 999)
+    assert with_word(library.finder(), "willows")
+    shutil.rmtree(library.directory)
+    library.directory.write_text("a file in its place", encoding="utf-8")
+    finder = library.finder()
+    assert with_word(finder, "willows")
+    assert len(finder.recent(1000)) == sum(known(library).values())
+
+
+@pytest.mark.parametrize("part", ["catalogue.db", "words", "blocks", "time.column", "all"])
+def test_an_index_deleted_under_a_reader_is_no_trouble(library: Library, part: str) -> None:
+    """It goes on with what it has open, or with the journals; a new index in its place is taken up."""
+    library.fill()
+    library.index()
+    finder = library.finder()
+    before = places(finder.recent(1000)), sorted(with_word(finder, "willows"))
+    path = library.directory / part if part != "all" else library.directory
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    assert (places(finder.recent(1000)), sorted(with_word(finder, "willows"))) == before
+    library.index()
+    library.say("a1", "more willows", at=NOW - timedelta(days=30))
+    assert (places(finder.recent(1000))[:-1], len(with_word(finder, "willows"))) == (before[0], len(before[1]) + 1)
+
+
+def test_what_was_deleted_or_edited_is_not_found_by_who_has_looked_before(library: Library) -> None:
+    """Before the index follows, and after."""
+    library.say("a1", "a heron", "an otter")
+    library.say("b2", "a heron")
+    library.index()
+    finder = library.finder()
+    assert len(with_word(finder, "heron")) == 2
+    (library.sessions / "b2.jsonl").unlink()
+    text = (library.sessions / "a1.jsonl").read_text(encoding="utf-8").replace(',"crc":', ',"old":')
+    (library.sessions / "a1.jsonl").write_text(text.replace("otter", "heron"), encoding="utf-8")
+    for _ in range(2):
+        assert sorted(with_word(finder, "heron")) == [("a1", 1), ("a1", 2)]
+        assert with_word(finder, "otter") == []
+        assert places(finder.recent()) == [("a1", 2), ("a1", 1)]
+        library.index()
+
+
+def test_long_turns_are_found_when_the_index_has_caught_up(library: Library) -> None:
+    """More than is read at once: it is said what was not looked at, however often one asks, and then indexed."""
+    library.say("a1", *[f"otter{number} {'reeds ' * 170_000}" for number in range(6)])
+    library.directory.write_text("a file in its place, so that nothing is indexed meanwhile", encoding="utf-8")
+    finder = library.finder()
+    for _ in range(2):
+        found = finder.search("otter0")
+        assert "2.0 MB were not looked at" in found.notes[-1]
+    library.directory.unlink()
+    assert finder.catch_up(wait=True) == ""
+    assert with_word(finder, "otter0") == [("a1", 1)]
+    assert finder.search("otter0").notes == ()
+
+
+def test_two_turns_of_one_number_are_two(library: Library) -> None:
+    """A journal that was edited by hand, before and after it is indexed."""
+    library.say("a1", "a heron")
+    with (library.sessions / "a1.jsonl").open("a", encoding="utf-8") as file:
+        for word in ("first", "second"):
+            file.write(f'{{"n":2,"ts":"2026-05-20T12:00:00Z","role":"user","content":"the {word} otter"}}\n')
+    for _ in range(2):
+        assert with_word(library.finder(), "otter") == [("a1", 2), ("a1", 2)]
+        library.index()
+
+
+@pytest.mark.proves("N13")
+def test_a_conversation_is_opened_by_its_name_alone(library: Library) -> None:
+    """Whole or around a turn, from the index, from its journal, or from both."""
+    library.say("a1", *[f"turn {number}" for number in range(1, 31)])
+    library.say("a2", "turn 7 of another")
+    for step in range(2):
+        library.index()
+        finder = library.finder()
+        assert [hit.turn for hit in finder.thread("a1")] == list(range(1, 31 + step))
+        assert [hit.turn for hit in finder.thread("a1", around=7, count=2)] == [5, 6, 7, 8, 9]
+        assert [hit.turn for hit in finder.thread("a1", around=30, count=2)] == list(range(28, 31 + step))[:5]
+        assert finder.thread("a") == finder.thread("turn") == finder.thread("../sessions/a1") == []
+        library.say("a1", "turn 31") if not step else None

@@ -1,0 +1,228 @@
+"""Session files of programs that work with a model in a terminal: Claude Code and Codex."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aish.memory.importers import read
+from aish.values.errors import StoreTrouble
+from aish.values.said import Said, Skipped
+
+
+def said(format: str, path: Path) -> list[Said]:
+    return [heard for heard in read(format, path) if isinstance(heard, Said)]
+
+
+def skipped(format: str, path: Path) -> list[str]:
+    return [heard.why for heard in read(format, path) if isinstance(heard, Skipped)]
+
+
+def put(path: Path, *records: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def line(uuid: str, role: str, content: Any, **more: Any) -> dict[str, Any]:
+    """A line of Claude Code."""
+    head = {"parentUuid": None, "isSidechain": False, "userType": "external", "cwd": "/home/ada/code/loom"}
+    message = {"role": role, "content": content}
+    stamp = {"uuid": uuid, "timestamp": "2026-05-04T08:00:00.123Z", "sessionId": "s1", "version": "2.1.0"}
+    return head | stamp | {"type": role, "message": message} | more
+
+
+def test_turns_of_claude_code_carry_session_project_and_title(tmp_path: Path) -> None:
+    """The title is told in lines of its own, perhaps the last; one that the user gave counts more."""
+    path = put(
+        tmp_path / "s1.jsonl",
+        {"type": "summary", "summary": "Something about another session", "leafUuid": "x"},
+        {"type": "file-history-snapshot", "messageId": "m", "snapshot": {}},
+        line("u1", "user", "Why does the loom jam?"),
+        line("a1", "assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "A thread."}]),
+        {"type": "custom-title", "customTitle": "Jams", "sessionId": "s1"},
+        {"type": "ai-title", "aiTitle": "Loom trouble", "sessionId": "s1"},
+    )
+
+    time = datetime(2026, 5, 4, 8, 0, 0, 123000, UTC)
+    assert said("claude-code", path) == [
+        Said("s1", time, "user", "Why does the loom jam?", "", "u1", "loom", "Jams"),
+        Said("s1", time, "assistant", "A thread.", "", "a1", "loom", "Jams"),
+    ]
+    assert skipped("claude-code", path) == []
+
+
+def test_what_a_tool_printed_is_no_word_of_the_user(tmp_path: Path) -> None:
+    """The file has it in a line of type `user`; trusting it as the user's would open the door to web pages."""
+    call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls -l", "description": "List"}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "total 0"}]}
+    image = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
+    path = put(
+        tmp_path / "s1.jsonl",
+        line("a1", "assistant", [{"type": "text", "text": "Let me look."}, call]),
+        line("u1", "user", [result, {"type": "text", "text": "stop"}], toolUseResult={"stdout": "total 0"}),
+        line("u2", "user", [image]),
+    )
+
+    assert [(turn.role, turn.name, turn.text, turn.ref) for turn in said("claude-code", path)] == [
+        ("assistant", "", "Let me look.\n[Bash] ls -l", "a1"),
+        ("tool", "Bash", "total 0", "u1"),
+        ("user", "", "stop", "u1/1"),
+        ("user", "", "[image]", "u2"),
+    ]
+
+
+def test_what_the_program_puts_into_the_mouth_of_the_user_is_left_out(tmp_path: Path) -> None:
+    """Reminders, summaries and outputs of commands would be found again and again."""
+    path = put(
+        tmp_path / "s1.jsonl",
+        line("u1", "user", "Caveat: the messages below", isMeta=True),
+        line("u2", "user", "This session is continued from", isCompactSummary=True),
+        line("u3", "user", "<local-command-stdout>ok</local-command-stdout>"),
+        line("u4", "user", "<command-message>x</command-message><command-name>/fix</command-name>"),
+        line("u5", "user", "<command-name>/fix</command-name>\n<command-args>the loom</command-args>"),
+        line("u6", "user", "<bash-input>make</bash-input>"),
+        line("u7", "user", "Go on<system-reminder>be nice</system-reminder>"),
+        line("u8", "user", "<p> is a tag"),
+    )
+
+    assert [turn.text for turn in said("claude-code", path)] == [
+        "/fix",
+        "/fix the loom",
+        "! make",
+        "Go on",
+        "<p> is a tag",
+    ]
+
+
+def test_a_sidechain_is_a_conversation_of_its_own_and_its_task_is_the_words_of_a_model(tmp_path: Path) -> None:
+    """Nobody typed that task, whatever the file calls it."""
+    put(
+        tmp_path / "-home-ada-code-loom" / "s1" / "agent-7.jsonl",
+        line("u1", "user", "Find all looms", isSidechain=True, agentId="7"),
+        line("a1", "assistant", [{"type": "text", "text": "Two."}], isSidechain=True, agentId="7"),
+    )
+
+    assert [(turn.conversation, turn.role, turn.name) for turn in said("claude-code", tmp_path)] == [
+        ("s1/7", "assistant", "sidechain"),
+        ("s1/7", "assistant", "sidechain"),
+    ]
+
+
+def test_unknown_lines_and_blocks_of_claude_code_are_told_once(tmp_path: Path) -> None:
+    """A newer version has new ones; what is known of it is read all the same."""
+    path = put(
+        tmp_path / "s1.jsonl",
+        *[{"type": "teleport", "sessionId": "s1"}] * 3,
+        line("a1", "assistant", [{"type": "smell"}, {"type": "text", "text": "Hm."}]),
+        line("a2", "assistant", "no session", sessionId=None),
+        {"sessionId": "s1", "type": {"odd": 1}},
+    )
+
+    assert [turn.text for turn in said("claude-code", path)] == ["Hm."]
+    assert skipped("claude-code", path) == [
+        "a line of the unknown type 'teleport': left out 3 times",
+        "a block of the unknown type 'smell': left out once",
+        "a turn without a session: left out once",
+        "a line of the unknown type '{\"odd\": 1}': left out once",
+    ]
+
+
+def item(payload: Any, kind: str = "response_item") -> dict[str, Any]:
+    """A line of Codex."""
+    return {"timestamp": "2026-06-01T12:00:00.000Z", "type": kind, "payload": payload}
+
+
+def message(role: str, text: str) -> dict[str, Any]:
+    kind = "output_text" if role == "assistant" else "input_text"
+    return item({"type": "message", "role": role, "content": [{"type": kind, "text": text}]})
+
+
+META = {"id": "0199", "timestamp": "2026-06-01T11:59:00Z", "cwd": "/home/ada/code/mill", "originator": "codex_cli"}
+
+
+def test_turns_of_codex_are_its_response_items(tmp_path: Path) -> None:
+    """Events say the same once more, and what the program adds is not the user's."""
+    arguments = json.dumps({"command": ["bash", "-lc", "ls"], "workdir": "/"})
+    path = put(
+        tmp_path / "rollout-2026-06-01T11-59-00-0199.jsonl",
+        item(META, "session_meta"),
+        message("developer", "You are in a sandbox"),
+        message("user", "<environment_context>\n<cwd>/x</cwd>\n</environment_context>"),
+        message("user", "# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>be good</INSTRUCTIONS>"),
+        message("user", "List the files"),
+        item({"type": "user_message", "message": "List the files"}, "event_msg"),
+        item({"model": "gpt-5"}, "turn_context"),
+        item({"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"}),
+        item({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": "c1"}),
+        item({"type": "function_call_output", "call_id": "c1", "output": '{"output":"a.txt","metadata":{}}'}),
+        item({"type": "custom_tool_call", "name": "apply_patch", "input": "*** Begin Patch", "call_id": "c2"}),
+        item({"type": "custom_tool_call_output", "call_id": "c2", "output": [{"type": "input_text", "text": "ok"}]}),
+        item({"type": "web_search_call", "action": {"type": "search", "query": "mills"}}),
+        message("assistant", "One file."),
+        item({"type": "agent_message", "message": "One file."}, "event_msg"),
+    )
+
+    turns = said("codex", path)
+
+    assert [(turn.role, turn.name, turn.text) for turn in turns] == [
+        ("user", "", "List the files"),
+        ("assistant", "", "[shell] bash -lc ls"),
+        ("tool", "shell", "a.txt"),
+        ("assistant", "", "[apply_patch] *** Begin Patch"),
+        ("tool", "apply_patch", "ok"),
+        ("assistant", "", '[web_search] {"type": "search", "query": "mills"}'),
+        ("assistant", "", "One file."),
+    ]
+    assert {(turn.conversation, turn.channel) for turn in turns} == {("0199", "mill")}
+    assert turns[0].time == datetime(2026, 6, 1, 12, tzinfo=UTC)
+    assert len({turn.ref for turn in turns}) == len(turns)
+    assert skipped("codex", path) == []
+
+
+def test_a_fork_of_codex_keeps_its_own_id(tmp_path: Path) -> None:
+    """Behind its own head it has the head of the session that it comes from."""
+    path = put(
+        tmp_path / "rollout-x.jsonl",
+        item(META | {"id": "fork"}, "session_meta"),
+        item(META | {"id": "origin"}, "session_meta"),
+        message("user", "Go on"),
+    )
+
+    assert [turn.conversation for turn in said("codex", path)] == ["fork"]
+
+
+def test_the_older_form_of_codex_has_bare_items_and_one_time(tmp_path: Path) -> None:
+    """Its lines have no time of their own, so that of the session stands for them."""
+    path = put(
+        tmp_path / "2025" / "rollout-2025-05-07-old.jsonl",
+        {"id": "old", "timestamp": "2025-05-07T17:24:21.123Z", "instructions": None, "git": {}},
+        {"record_type": "state"},
+        message("user", "Hello")["payload"],
+        message("assistant", "Hi")["payload"],
+    )
+
+    turns = said("codex", tmp_path)
+
+    assert [(turn.conversation, turn.role, turn.text) for turn in turns] == [
+        ("old", "user", "Hello"),
+        ("old", "assistant", "Hi"),
+    ]
+    assert turns[0].time == datetime(2025, 5, 7, 17, 24, 21, 123000, UTC)
+    assert skipped("codex", path) == []
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python can unpack it")
+def test_a_packed_session_says_how_to_unpack_it(tmp_path: Path) -> None:
+    """Codex packs what is older than a week; among other sessions one that cannot be read is skipped."""
+    packed = tmp_path / "rollout-old.jsonl.zst"
+    packed.write_bytes(b"\x28\xb5\x2f\xfd\x00")
+    put(tmp_path / "rollout-new.jsonl", item(META, "session_meta"), message("user", "Hello"))
+
+    assert [turn.text for turn in said("codex", tmp_path)] == ["Hello"]
+    assert "unzstd --keep rollout-old.jsonl.zst" in skipped("codex", tmp_path)[0]
+    with pytest.raises(StoreTrouble, match="unzstd"):
+        said("codex", packed)

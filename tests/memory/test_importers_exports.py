@@ -1,0 +1,309 @@
+"""Exports of ChatGPT and of claude.ai, as they come out of the services."""
+
+import json
+import zipfile
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from aish.memory.importers import read
+from aish.memory.importers.files import MOST
+from aish.values.errors import StoreTrouble
+from aish.values.said import Said, Skipped
+
+
+def said(format: str, path: Path) -> list[Said]:
+    return [heard for heard in read(format, path) if isinstance(heard, Said)]
+
+
+def skipped(format: str, path: Path) -> list[str]:
+    return [heard.why for heard in read(format, path) if isinstance(heard, Skipped)]
+
+
+def node(id: str, parent: str | None, role: str = "user", *parts: Any, **more: Any) -> dict[str, Any]:
+    """A node of ChatGPT's tree of messages, with the fields that its exports have."""
+    message = {
+        "id": id,
+        "author": {"role": role, "name": more.pop("author", None), "metadata": {}},
+        "create_time": more.pop("at", 1_780_000_000.25),
+        "update_time": None,
+        "content": {"content_type": more.pop("kind", "text"), "parts": list(parts)} | more.pop("content", {}),
+        "status": "finished_successfully",
+        "end_turn": None,
+        "weight": 1.0,
+        "metadata": {},
+        "recipient": "all",
+        "channel": None,
+    }
+    return {"id": id, "message": {**message, **more}, "parent": parent, "children": []}
+
+
+def chat(*nodes: dict[str, Any], leaf: str, id: str = "c1", title: str | None = "Bread") -> dict[str, Any]:
+    """A conversation of ChatGPT; the id and the leaf stand behind the messages, as they do in its files."""
+    root: dict[str, Any] = {"id": "root", "message": None, "parent": None, "children": []}
+    mapping = {"root": root} | {each["id"]: each for each in nodes}
+    start = {"title": title, "create_time": 1_779_999_999.0, "update_time": 1_780_000_001.0, "mapping": mapping}
+    return start | {
+        "moderation_results": [],
+        "current_node": leaf,
+        "conversation_id": id,
+        "is_archived": False,
+        "id": id,
+    }
+
+
+def put(path: Path, value: Any) -> Path:
+    path.write_text(json.dumps(value), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def bread() -> dict[str, Any]:
+    return chat(
+        node("n0", "root", "system", "", weight=0.0),
+        node("n1", "n0", "user", "How long does sourdough rise?"),
+        node("n2", "n1", "assistant", "Four hours."),
+        node("n3", "n1", "assistant", "Overnight, in the fridge."),
+        node("n4", "n3", "user", "Thanks"),
+        leaf="n4",
+    )
+
+
+def test_only_the_branch_that_the_user_sees_is_taken(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """An answer that was asked for again stays in the export, but was replaced in the conversation."""
+    turns = said("chatgpt", put(tmp_path / "conversations.json", [bread]))
+
+    assert [(turn.role, turn.text) for turn in turns] == [
+        ("user", "How long does sourdough rise?"),
+        ("assistant", "Overnight, in the fridge."),
+        ("user", "Thanks"),
+    ]
+    assert {(turn.conversation, turn.title) for turn in turns} == {("c1", "Bread")}
+    assert [turn.ref for turn in turns] == ["n1", "n3", "n4"]
+    assert turns[0].time == datetime.fromtimestamp(1_780_000_000.25, UTC)
+
+
+def test_what_chatgpt_hides_is_not_taken(tmp_path: Path) -> None:
+    """Above all the profile of the user, which stands in every conversation as if the user had said it."""
+    hidden = {"is_visually_hidden_from_conversation": True}
+    nodes = [
+        node("a", "root", "user", kind="user_editable_context", content={"user_profile": "I am Ada"}),
+        node("b", "a", "user", "My name is Ada", metadata=hidden),
+        node("c", "b", "system", "You are helpful", metadata={"is_user_system_message": True}),
+        node("d", "c", "assistant", kind="thoughts", content={"thoughts": [{"summary": "hm", "content": "hm"}]}),
+        node("e", "d", "assistant", kind="reasoning_recap", content={"content": "Thought for 3 s"}),
+        node("f", "e", "assistant", "", weight=1.0),
+        node("g", "f", "assistant", "Hello Ada"),
+    ]
+    path = put(tmp_path / "conversations.json", [chat(*nodes, leaf="g")])
+
+    assert [turn.text for turn in said("chatgpt", path)] == ["Hello Ada"]
+    assert skipped("chatgpt", path) == []
+
+
+def test_pictures_sounds_code_and_tools_are_said_in_words(tmp_path: Path) -> None:
+    """A turn that only shows something has to be there, or the answer to it makes no sense."""
+    picture = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_1", "width": 8}
+    sound = {"content_type": "audio_transcription", "text": "what is this", "direction": "in"}
+    nodes = [
+        node("a", "root", "user", picture, "What is it?", kind="multimodal_text"),
+        node("b", "a", "user", sound, {"content_type": "audio_asset_pointer"}, kind="multimodal_text"),
+        node("c", "b", "assistant", kind="code", content={"text": "1 + 1", "language": "python"}, recipient="python"),
+        node("d", "c", "tool", kind="execution_output", content={"text": "2"}, author="python"),
+        node("e", "d", "assistant", {"content_type": "hologram"}, "Two.", kind="multimodal_text"),
+    ]
+    path = put(tmp_path / "conversations.json", [chat(*nodes, leaf="e")])
+
+    assert [(turn.role, turn.name, turn.text) for turn in said("chatgpt", path)] == [
+        ("user", "", "[image]\nWhat is it?"),
+        ("user", "", "what is this\n[audio]"),
+        ("assistant", "", "[python] 1 + 1"),
+        ("tool", "python", "2"),
+        ("assistant", "", "Two."),
+    ]
+    assert skipped("chatgpt", path) == ["a part of the unknown type 'hologram': left out once"]
+
+
+def test_an_unknown_kind_is_told_once_with_a_count(tmp_path: Path) -> None:
+    """Another version of the service must not fill the screen."""
+    nodes = [node(f"n{n}", f"n{n - 1}" if n else "root", "oracle", "?") for n in range(50)]
+    path = put(tmp_path / "conversations.json", [chat(*nodes, node("z", "n49", "user", "hi"), leaf="z")])
+
+    assert skipped("chatgpt", path) == ["a message of the unknown role 'oracle': left out 50 times"]
+
+
+def test_a_conversation_without_a_usable_leaf_ends_in_its_last_message(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """Exports have been seen with a leaf that is not there."""
+    for leaf in (None, "gone", 7, ["n4"]):
+        path = put(tmp_path / "conversations.json", [bread | {"current_node": leaf}])
+        assert [turn.ref for turn in said("chatgpt", path)] == ["n1", "n3", "n4"]
+
+
+def test_messages_that_answer_each_other_in_a_ring_come_once(tmp_path: Path) -> None:
+    """Or the walk to the root would never end."""
+    ring = chat(node("a", "b", "user", "hen"), node("b", "a", "user", "egg"), leaf="b")
+
+    assert [turn.text for turn in said("chatgpt", put(tmp_path / "conversations.json", [ring]))] == ["hen", "egg"]
+
+
+def test_the_zip_with_split_files_is_read_in_their_order(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """Large exports come as conversations-000.json and so on, beside files that are no conversations."""
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("conversations-001.json", json.dumps([bread | {"conversation_id": "second"}]))
+        file.writestr("conversations-000.json", json.dumps([bread | {"conversation_id": "first"}]))
+        file.writestr("shared_conversations.json", json.dumps([bread | {"conversation_id": "shared"}]))
+        file.writestr("../../conversations.json", json.dumps([bread | {"conversation_id": "outside"}]))
+
+    turns = said("chatgpt", archive)
+
+    assert list(dict.fromkeys(turn.conversation for turn in turns)) == ["outside", "first", "second"]
+    assert list(tmp_path.parent.glob("conversations*")) == list(tmp_path.glob("conversations*")) == []
+
+
+def test_a_directory_is_read_like_the_zip_it_came_in(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """Many unpack an export before they look for what to do with it."""
+    put(tmp_path / "conversations-000.json", [bread | {"conversation_id": "first"}])
+    put(tmp_path / "conversations-001.json", {"conversations": [bread | {"conversation_id": "second"}]})
+    put(tmp_path / "user.json", {"id": "u"})
+
+    turns = said("chatgpt", tmp_path)
+
+    assert list(dict.fromkeys(turn.conversation for turn in turns)) == ["first", "second"]
+
+
+def test_a_single_conversation_is_read_without_a_list_around_it(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """Browser extensions export one conversation so."""
+    assert len(said("chatgpt", put(tmp_path / "bread.json", bread))) == 3
+
+
+def letter(uuid: str, sender: str, *blocks: Any, **more: Any) -> dict[str, Any]:
+    """A message of claude.ai."""
+    stamp = "2026-08-01T10:00:00.500000Z"
+    base = {"uuid": uuid, "text": "", "content": list(blocks), "sender": sender, "created_at": stamp}
+    return base | {"updated_at": stamp, "attachments": [], "files": []} | more
+
+
+def block(text: str) -> dict[str, Any]:
+    return {"start_timestamp": "2026-08-01T10:00:00Z", "type": "text", "text": text, "citations": []}
+
+
+def talk(*messages: Any, uuid: str = "t1") -> dict[str, Any]:
+    head = {"uuid": uuid, "name": "Garden", "summary": "", "created_at": "2026-08-01T09:00:00Z"}
+    return head | {"account": {"uuid": "me"}, "chat_messages": list(messages)}
+
+
+def test_messages_of_claude_are_read_by_their_blocks(tmp_path: Path) -> None:
+    """Thoughts are not said, and what a tool answers is not the words of the model."""
+    call = {"type": "tool_use", "name": "web_search", "input": {"query": "slugs"}}
+    result = {"type": "tool_result", "name": "web_search", "content": [{"type": "text", "text": "beer traps"}]}
+    path = put(
+        tmp_path / "conversations.json",
+        [
+            talk(
+                letter("m1", "human", block("Slugs?")),
+                letter("m2", "assistant", {"type": "thinking", "thinking": "hm"}, call, result, block("Use beer.")),
+            )
+        ],
+    )
+
+    turns = said("claude", path)
+
+    assert [(turn.role, turn.text, turn.ref) for turn in turns] == [
+        ("user", "Slugs?", "m1"),
+        ("assistant", '[web_search] {"query": "slugs"}', "m2"),
+        ("tool", "beer traps", "m2/1"),
+        ("assistant", "Use beer.", "m2/2"),
+    ]
+    assert {(turn.conversation, turn.title) for turn in turns} == {("t1", "Garden")}
+    assert turns[0].time == datetime(2026, 8, 1, 10, 0, 0, 500000, UTC)
+    assert skipped("claude", path) == []
+
+
+def test_older_messages_and_pasted_texts_of_claude_are_taken(tmp_path: Path) -> None:
+    """Before there were blocks there was `text`; and a long text that is pasted becomes an attachment."""
+    pasted = [{"file_name": "paste.txt", "file_size": 9, "extracted_content": "the whole poem"}]
+    older = letter("m1", "human", text="Hello")
+    newer = letter("m2", "human", block("Read this"), attachments=pasted, files=[{"file_name": "cat.png"}])
+    path = put(tmp_path / "conversations.json", [talk(older, newer)])
+
+    assert [turn.text for turn in said("claude", path)] == [
+        "Hello",
+        "Read this",
+        "[paste.txt]\nthe whole poem\n[cat.png]",
+    ]
+
+
+def test_the_id_of_a_conversation_may_stand_behind_its_messages(tmp_path: Path) -> None:
+    """A tool that sorts the fields puts it there."""
+    path = tmp_path / "conversations.json"
+    path.write_text(json.dumps([talk(letter("m1", "human", block("hi")))], sort_keys=True), encoding="utf-8")
+
+    assert [turn.conversation for turn in said("claude", path)] == ["t1"]
+
+
+def test_a_file_that_breaks_off_gives_all_that_was_before(tmp_path: Path) -> None:
+    """Downloads break off; the first half of a conversation is better than none of it."""
+    whole = json.dumps([talk(letter("m1", "human", block("one")), letter("m2", "human", block("two")))])
+    path = tmp_path / "conversations.json"
+    path.write_text(whole[: whole.index("two")], encoding="utf-8")
+
+    assert [turn.text for turn in said("claude", path)] == ["one"]
+    assert "breaks off or is damaged at byte" in skipped("claude", path)[0]
+
+
+def test_a_message_that_is_no_json_inside_does_not_end_the_file(tmp_path: Path) -> None:
+    """One bad message in gigabytes must not cost the rest."""
+    path = tmp_path / "conversations.json"
+    whole = json.dumps([talk(letter("m1", "human", block("bad")), letter("m2", "human", block("good")))])
+    path.write_text(whole.replace('"bad"', "b%d"), encoding="utf-8")
+
+    assert [turn.text for turn in said("claude", path)] == ["good"]
+    assert skipped("claude", path) == ["a message that is too long or damaged: left out once"]
+
+
+def test_a_message_too_long_for_memory_is_left_out_and_said(tmp_path: Path) -> None:
+    """Nothing of it is held, wherever it stands, and what follows is read."""
+    path = tmp_path / "conversations.json"
+    long = "x\\n" * (MOST // 2)
+    whole = json.dumps([talk(letter("m1", "human", block("LONG")), letter("m2", "human", block("short")))])
+    path.write_text(whole.replace("LONG", long), encoding="utf-8")
+
+    assert [turn.text for turn in said("claude", path)] == ["short"]
+    assert skipped("claude", path) == ["a message that is too long or damaged: left out once"]
+
+
+def test_a_damaged_zip_is_trouble_that_says_what_to_do(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """Its directory is at its end, so half a zip has nothing that could be read."""
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("conversations.json", json.dumps([bread]))
+    archive.write_bytes(archive.read_bytes()[:-40])
+
+    with pytest.raises(StoreTrouble, match="get it once more"):
+        said("chatgpt", archive)
+
+
+def test_a_damaged_zip_among_others_is_skipped(tmp_path: Path) -> None:
+    """claude.ai gives several, each with a link of its own."""
+    with zipfile.ZipFile(tmp_path / "conversations-001.zip", "w") as file:
+        file.writestr("conversations.json", json.dumps([talk(letter("m1", "human", block("hi")))]))
+    (tmp_path / "conversations-000.zip").write_bytes(b"PK\x03\x04 and no more")
+
+    assert [turn.text for turn in said("claude", tmp_path)] == ["hi"]
+    assert "get it once more" in skipped("claude", tmp_path)[0]
+
+
+def test_a_damaged_member_of_a_zip_is_skipped(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """The others are still good."""
+    archive = tmp_path / "export.zip"
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr("conversations-000.json", json.dumps([bread]))
+        file.writestr("conversations-001.json", json.dumps([bread | {"conversation_id": "whole"}]))
+    data = archive.read_bytes()
+    archive.write_bytes(data.replace(b"Overnight", b"Undernite", 1))  # a wrong sum, in the first of them
+
+    assert "whole" in {turn.conversation for turn in said("chatgpt", archive)}
+    assert any("cannot be unpacked" in why for why in skipped("chatgpt", archive))

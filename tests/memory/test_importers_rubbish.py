@@ -1,0 +1,420 @@
+"""What no tool has written: damaged, odd and hostile files. Turns or reasons come out, never a crash."""
+
+import io
+import json
+import sqlite3
+import tracemalloc
+import zipfile
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aish.memory.importers import FORMATS, read, sniff
+from aish.memory.importers.block_yaml import block_lists
+from aish.memory.importers.fields import Oddities, Refs, label, last_part, moment, text_of
+from aish.memory.importers.files import MOST, lines
+from aish.memory.importers.json_walk import UNREADABLE, Cut, JsonWalk
+from aish.values.errors import BadUsage, StoreTrouble
+from aish.values.said import Said, Skipped
+
+# One good record of every format, in the file that its tool would use.
+CHATGPT: Any = [
+    {
+        "title": "t",
+        "mapping": {
+            "a": {
+                "parent": None,
+                "message": {
+                    "id": "a",
+                    "author": {"role": "user", "name": None},
+                    "create_time": 1.7e9,
+                    "content": {"content_type": "text", "parts": ["hi", {"content_type": "image_asset_pointer"}]},
+                    "metadata": {},
+                    "recipient": "all",
+                },
+            }
+        },
+        "current_node": "a",
+        "conversation_id": "c",
+    }
+]
+BLOCKS: Any = [
+    {"type": "text", "text": "hi"},
+    {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": ["ls"]}},
+    {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "out"}]},
+]
+CLAUDE: Any = [
+    {
+        "uuid": "c",
+        "name": "n",
+        "created_at": "2026-01-01T00:00:00Z",
+        "project": {"name": "p"},
+        "chat_messages": [
+            {"uuid": "m", "sender": "human", "content": BLOCKS, "attachments": [{"file_name": "f"}], "files": [{}]}
+        ],
+    }
+]
+LINE: Any = {"type": "user", "sessionId": "s", "uuid": "u", "timestamp": "2026-01-01", "cwd": "/a", "isSidechain": True}
+LINE |= {"message": {"role": "user", "content": BLOCKS}}
+ITEM: Any = {"type": "response_item", "timestamp": "2026-01-01", "payload": {"type": "message", "role": "user"}}
+ITEM["payload"] |= {"content": [{"type": "input_text", "text": "hi"}], "call_id": "c", "output": {"content": "x"}}
+OWN: Any = {"conversation": "c", "role": "user", "text": "hi", "time": 1.7e9, "name": "n", "ref": "r"}
+CHAT: Any = [{"role": "user", "content": "hi", "tool_calls": [{"function": {"name": "n", "arguments": "{}"}}]}]
+GOOD: dict[str, tuple[str, Any]] = {
+    "chatgpt": ("conversations.json", CHATGPT),
+    "claude": ("conversations.json", CLAUDE),
+    "claude-code": ("s.jsonl", LINE),
+    "codex": ("rollout-1.jsonl", ITEM),
+    "jsonl": ("a.jsonl", OWN),
+    "shell-gpt": ("chat", CHAT),
+}
+NOTHING: tuple[object, ...] = (None, True, 0, -5, 1e99, float("nan"), "", "soon", "nan", [], 10**400)
+TEXTS = {
+    "aichat": "model: m\nmessages:\n- role: user\n  content:\n  - type: text\n    text: |-\n      hi\n- role: x\n",
+    "shell-history": ": 1700000000:0;ls\\\nmore\n#1700000000\n- cmd: a\n  when: 5\n",
+}
+
+
+def heard(format: str, path: Path) -> list[Said | Skipped]:
+    """All that comes out; the two exceptions that are allowed count as nothing."""
+    try:
+        found = list(read(format, path))
+    except (BadUsage, StoreTrouble):
+        return []
+    for each in found:
+        assert isinstance(each, Said | Skipped)
+        if isinstance(each, Said):
+            assert each.text.strip() and each.conversation
+            assert each.time is None or each.time.tzinfo is UTC
+            "".join(filter(None, (each.text, each.name, each.ref, each.channel, each.title))).encode()
+    return found
+
+
+def strange() -> st.SearchStrategy[Any]:
+    leaves = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just("\ud800\x00")
+    return st.recursive(
+        leaves | st.sampled_from([1e99, -1, 10**400, "9999-12-31T23:59:59-12:00", "1e99", ""]),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+        max_leaves=4,
+    )
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where values stand inside of a value."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from places(each, (*path, key))
+
+
+def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
+    if not path:
+        return new
+    copy = dict(value) if isinstance(value, dict) else list(value)
+    copy[path[0]] = changed(copy[path[0]], path[1:], new)
+    return copy
+
+
+@pytest.mark.parametrize("format", GOOD)
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_value_in_any_place_is_borne(format: str, data: st.DataObject) -> None:
+    """Fields of another type than one knows are what the next version of a tool has."""
+    name, good = GOOD[format]
+    place = data.draw(st.sampled_from(list(places(good))))
+    bad = changed(good, place, data.draw(strange()))
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / name
+        path.write_text(f"{json.dumps(bad)}\n{json.dumps(good)}\n", encoding="utf-8")
+        heard(format, path)
+
+
+@pytest.mark.parametrize("format", [*GOOD, *TEXTS])
+def test_a_file_cut_anywhere_is_borne(format: str, tmp_path: Path) -> None:
+    """And a byte that is wrong in the same place."""
+    name, good = GOOD.get(format, ("x.yaml" if format == "aichat" else "x_history", None))
+    whole = (TEXTS.get(format) or json.dumps(good)).encode()
+    assert any(isinstance(each, Said) for each in heard(format, write(tmp_path / name, whole)))
+    for place in range(0, len(whole), 7):
+        heard(format, write(tmp_path / name, whole[:place]))
+        heard(format, write(tmp_path / name, whole[:place] + b"\xff" + whole[place + 1 :]))
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@settings(max_examples=25, deadline=None)
+@given(
+    st.binary(max_size=200), st.sampled_from([b"", b"[", b"{", b"- ", b"# CHAT: ", b"PK\x03\x04", b"SQLite format 3\0"])
+)
+def test_any_bytes_are_borne(format: str, data: bytes, start: bytes) -> None:
+    """Under each name by which a tool would know its file."""
+    for name in ("conversations.json", "a.jsonl", "logs.db", "x.yaml", "messages.md", ".zsh_history"):
+        with TemporaryDirectory() as directory:
+            heard(format, write(Path(directory) / name, start + data))
+
+
+def test_a_log_with_other_columns_and_types_is_borne(tmp_path: Path) -> None:
+    """SQLite lets every value be of every type."""
+    path = tmp_path / "logs.db"
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("create table conversations (id, name)")
+        base.execute("create table responses (id, prompt, response, conversation_id, datetime_utc)")
+        rows = [(b"\xff", 1, 2.5, None, b"x"), (None, "a", "b", "c", "d"), (7, "q", b"\xff", 1e300, 10**18)]
+        base.executemany("insert into responses values (?, ?, ?, ?, ?)", rows)
+        base.execute("create table threads (id)")
+        base.commit()
+
+    assert [each.text for each in heard("llm", path) if isinstance(each, Said)] == ["q"]
+
+
+@pytest.mark.parametrize("format", GOOD)
+def test_a_file_is_known_by_what_is_in_it(format: str, tmp_path: Path) -> None:
+    """So that nobody has to say what it is; also inside of a zip and below a directory."""
+    name, good = GOOD[format]
+    path = write(tmp_path / name, b"\xef\xbb\xbf" + json.dumps(good).encode())
+    assert sniff(path) == sniff(tmp_path) == format
+    if name == "conversations.json":
+        with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
+            archive.write(path, "data/conversations.json")
+        assert sniff(tmp_path / "export.zip") == format
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("messages.md", b"# CHAT: hi [2026-01-01T00:00:00Z]\nhi\n", "aichat"),
+        ("a.yaml", b"model: m\ntop_p: 1\nmessages:\n- role: user\n", "aichat"),
+        ("h", b": 1700000000:0;ls\n", "shell-history"),
+        ("h", b"- cmd: ls\n  when: 1\n", "shell-history"),
+        ("h", b"#1700000000\nls\n", "shell-history"),
+        (".bash_history", b"ls\n", "shell-history"),
+        (
+            "rollout.jsonl",
+            b'{"timestamp":"t","type":"session_meta","payload":{"instructions":"' + b"x" * 99_999,
+            "codex",
+        ),
+        ("s.jsonl", b'{"parentUuid":null,"sessionId":"s","type":"user","message":"' + b"x" * 99_999, "claude-code"),
+        ("a.json", b'[{"mapping": {"a": {"message": {"metadata": {"chat_messages": []}}}}}]', "chatgpt"),
+        ("letter.txt", b"Dear Ada,\n", ""),
+        ("a.json", b'{"a": 1}', ""),
+        ("empty", b"", ""),
+        (".zsh_history", b"", ""),
+    ],
+)
+def test_the_beginning_of_a_file_tells_its_format(name: str, data: bytes, format: str, tmp_path: Path) -> None:
+    """Where it is not sure, nothing is said; a long first line is no reason not to be sure."""
+    assert sniff(write(tmp_path / name, data)) == format
+
+
+def test_the_wrong_format_is_refused_with_the_right_one(tmp_path: Path) -> None:
+    """Both exports are called conversations.json, so they will be mixed up."""
+    path = write(tmp_path / "conversations.json", json.dumps(CLAUDE).encode())
+
+    with pytest.raises(BadUsage, match="looks like claude; try --format claude"):
+        list(read("chatgpt", path))
+    with pytest.raises(BadUsage, match="there is nothing of the format codex"):
+        list(read("codex", write(tmp_path / "letter", b"Dear Ada,\n")))
+    with pytest.raises(BadUsage, match="known are jsonl, chatgpt"):
+        list(read("icq", path))
+    assert list(read("codex", write(tmp_path / "empty", b""))) == []
+
+
+def test_what_cannot_be_read_is_trouble_and_among_others_is_skipped(tmp_path: Path) -> None:
+    """A name that leads nowhere, and a directory in the place of a file."""
+    for name in ("none.jsonl", "x" * 300, "a\0b"):
+        with pytest.raises(StoreTrouble, match="cannot read"):
+            list(read("jsonl", tmp_path / name))
+        with pytest.raises(StoreTrouble, match="cannot read"):
+            sniff(tmp_path / name)
+    (tmp_path / "loop.jsonl").symlink_to(tmp_path / "loop.jsonl")
+    (tmp_path / "folder.jsonl").mkdir()
+    write(tmp_path / "good.jsonl", json.dumps(OWN).encode())
+
+    assert [type(each) for each in heard("jsonl", tmp_path)] == [Said]
+
+
+def test_a_log_that_is_no_database_is_trouble(tmp_path: Path) -> None:
+    """SQLite finds out only when it reads."""
+    with pytest.raises((StoreTrouble, BadUsage)):
+        list(read("llm", write(tmp_path / "logs.db", b"SQLite format 3\0" + b"\0" * 5000)))
+
+
+def walk(text: bytes, most: int = 1000, step: int = 3) -> JsonWalk:
+    """A walk over text that comes in small pieces, so that everything is cut somewhere."""
+    file = io.BytesIO(text)
+    return JsonWalk(lambda size: file.read(step), most)
+
+
+@settings(max_examples=150, deadline=None)
+@given(strange(), st.integers(1, 9))
+def test_a_walk_finds_what_json_says(value: Any, step: int) -> None:
+    """However the text comes in, and whatever is taken or passed."""
+    text = json.dumps([value, {"a": value, "b": [value]}, value], indent=1).encode()
+    steps, found = walk(b"\xef\xbb\xbf" + text, 10_000, step), []
+
+    for number, _ in enumerate(steps.elements()):
+        if number == 1:
+            for name in steps.members():
+                assert name in "ab"
+                found += [steps.value()] if name == "b" else []
+        elif number == 2:
+            found.append(steps.value())
+
+    assert repr(found) == repr([[json.loads(json.dumps(value))], json.loads(json.dumps(value))])
+    assert steps.peek() == b""
+
+
+@pytest.mark.parametrize(
+    "long",
+    ['"' + 'x\\\\\\"]}' * 40 + '"', "[" * 60 + "]" * 60, '[1, "' + "{" * 200 + '", {}]', '["a' + " " * 200 + '"]'],
+)
+def test_a_value_that_is_too_long_is_passed_as_a_whole(long: str) -> None:
+    """Brackets inside of its strings do not count, and it is not held."""
+    steps = walk(f'[{long}, "next"]'.encode(), 100)
+
+    assert [steps.value() for _ in steps.elements()] == [UNREADABLE, "next"]
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"[", b'["a', b'["a\\', b"[1 2]", b'[{"a" 1}]', b"[{1:2", b"{]", b"[}", b'[tru"', b"[" * 500]
+)
+def test_a_text_that_is_no_json_cuts_the_walk(text: bytes) -> None:
+    """The reader learns it by one exception, wherever it happens."""
+    steps = walk(text)
+    with pytest.raises(Cut):
+        for _ in steps.elements():
+            for _ in steps.members() if steps.peek() == b"{" else ():
+                pass
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text(st.sampled_from("ab :-#'\"\\|>\n\té{}[],&*!"), min_size=1, max_size=12), min_size=1, max_size=4)
+)
+def test_texts_in_the_three_forms_of_yaml_come_back(texts: list[str]) -> None:
+    """Literal where its lines allow, and quoted in two ways."""
+    text = "messages:\n"
+    for each in texts:
+        single = each.replace("'", "''") if "\n" not in each else "x"
+        body = "".join(f"\n    {line}" for line in each.split("\n"))
+        text += f"- double: {json.dumps(each)}\n  single: '{single}'\n  literal: |2-{body}\n".replace("|2-", "|2+")
+    items = list(block_lists(text.split("\n")[:-1], ("messages",), 10_000, Oddities()))
+
+    assert [item["double"] for item in items] == texts
+    assert [item["single"] for item in items] == [each if "\n" not in each else "x" for each in texts]
+    assert [item["literal"] for item in items] == texts
+
+
+@pytest.mark.parametrize(
+    ("value", "time"),
+    [
+        (1_700_000_000, datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        ("1700000000", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        (1_700_000_000_500, datetime(2023, 11, 14, 22, 13, 20, 500000, tzinfo=UTC)),
+        (1_700_000_000_500_000, datetime(2023, 11, 14, 22, 13, 20, 500000, tzinfo=UTC)),
+        ("2023-11-14T23:13:20+01:00", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        ("2023-11-14 22:13:20", datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)),
+        *((nothing, None) for nothing in NOTHING),
+        ("0001-01-01T00:00:00+14:00", None),
+    ],
+)
+def test_a_time_is_a_moment_in_utc_or_nothing(value: object, time: datetime | None) -> None:
+    """Seconds, milliseconds, microseconds and ISO texts are all in use."""
+    assert moment(value) == time
+
+
+def test_names_are_short_and_texts_are_clean() -> None:
+    """They are shown in a terminal and stored as UTF-8."""
+    assert last_part("/home/ada/code/") == last_part("C:\\code\\ada\\code") == "code"
+    assert last_part("/") == last_part(None) == label(True) == label({}) == ""
+    assert label("a\n b\x1b") == "a b␛"
+    assert (len(label("x" * 999)), label(12)) == (200, "12")
+    assert text_of(" a\r\nb\x00\ud800\n") == "a\nb␀�"
+
+
+def test_repeats_and_oddities_take_bounded_room() -> None:
+    """A file of rubbish has as many kinds as lines."""
+    odd, refs = Oddities(), Refs()
+    for number in range(1000):
+        odd.add("a line of the unknown type", str(number))
+    told = list(odd.told("file"))
+
+    assert len(told) == 21
+    assert told[-1] == Skipped("file", "other oddities: left out 980 times")
+    assert refs.name("a") != refs.name("a") != refs.name("b")
+
+
+def test_a_line_without_end_is_passed(tmp_path: Path) -> None:
+    """It is the length of a turn that is bounded, and not only that of a file."""
+    odd = Oddities()
+    file = io.BytesIO(b"a\n" + b"x" * (MOST + 5) + b"\nb\n")
+
+    assert [line.data for line in lines(file, odd)] == [b"a", b"b"]
+    assert [each.why for each in odd.told("f")] == ["a line that is too long: left out once"]
+
+
+def weighed(format: str, path: Path) -> tuple[int, int]:
+    """How many turns come out, and how many bytes they took at most."""
+    tracemalloc.start()
+    count = sum(isinstance(each, Said) for each in read(format, path))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return count, peak
+
+
+def test_a_long_log_is_read_a_few_rows_at_a_time(tmp_path: Path) -> None:
+    """A list of all of its rows would be the whole file."""
+    path = tmp_path / "logs.db"
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("create table conversations (id, name)")
+        base.execute("create table responses (id, prompt, response, conversation_id, datetime_utc)")
+        rows = ((str(number), "q", "x" * 5000, "c", None) for number in range(2000))
+        base.executemany("insert into responses values (?, ?, ?, ?, ?)", rows)
+        base.commit()
+
+    count, peak = weighed("llm", path)
+
+    assert count == 4000
+    assert peak < 3_000_000 < path.stat().st_size / 3
+
+
+def test_a_long_message_in_yaml_is_not_held() -> None:
+    """The next one is read all the same."""
+    odd = Oddities()
+    tracemalloc.start()
+    long = chain(["messages:", "- role: user"], (f"  {'x' * 1000}" for _ in range(3000)), ["- good"])
+    items = list(block_lists(long, ("messages",), 100_000, odd))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert items == ["good"]
+    assert [each.why for each in odd.told("f")] == ["a message that is too long: left out once"]
+    assert peak < 1_000_000
+
+
+def test_a_long_conversation_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
+    """The tree of ChatGPT can be followed only from its end, so its turns have to wait somewhere."""
+    path = tmp_path / "conversations.json"
+    with path.open("w", encoding="utf-8") as file:
+        file.write('[{"mapping":{')
+        for number in range(5000):
+            turn = {"author": {"role": "user"}, "content": {"parts": [f"{number} " + "x" * 2000]}}
+            file.write(f'{"," if number else ""}"{number}":{json.dumps({"parent": str(number - 1), "message": turn})}')
+        file.write('},"current_node":"4999","id":"c"}]')
+
+    count, peak = weighed("chatgpt", path)
+
+    assert count == 5000
+    assert peak < 3_000_000 < path.stat().st_size / 3

@@ -1,0 +1,238 @@
+"""Taking in what other tools have kept: twice is once, whoever does it, however often and however it ends."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aish.memory.importing import Imported, Importer
+from aish.memory.journal import Journal
+from aish.memory.masks import Masks
+from aish.memory.redact import redact
+from aish.memory.seal import seal
+from aish.values.errors import StoreTrouble
+from aish.values.said import Heard, Said, Skipped
+
+THEN = datetime(2025, 3, 1, 8, tzinfo=UTC)
+
+
+def masks(sessions: Path) -> Masks:
+    return Masks(sessions.parent / "salt", lambda: SimpleNamespace(redact=redact, seal=seal))
+
+
+def take(sessions: Path, heard: Iterable[Heard], *, source: str = "tool", dry_run: bool = False) -> Imported:
+    return Importer(sessions, source, masks(sessions), dry_run=dry_run).take(heard)
+
+
+def kept(sessions: Path) -> dict[str, list[str]]:
+    """What the journals say, by name."""
+    names = sorted(path.stem for path in sessions.glob("*.jsonl"))
+    return {name: [entry.turn.content for entry in Journal(sessions, name).entries()] for name in names}
+
+
+def said(text: str, *, talk: str = "one", minute: int | None = 0, ref: str = "", role: str = "user") -> Said:
+    time = None if minute is None else THEN + timedelta(minutes=minute)
+    return Said(
+        talk, time, "assistant" if role == "assistant" else "user", text, ref=ref, title="Birds", channel="notes"
+    )
+
+
+def test_a_conversation_becomes_a_journal_that_tells_where_it_is_from(tmp_path: Path) -> None:
+    """Named after its time like any other, and trusted like what others say."""
+    sessions = tmp_path / "sessions"
+    take(sessions, [said("do herons sing"), said("they do not", minute=1, role="assistant")])
+    [name] = kept(sessions)
+    assert name.startswith("20250301-080000-")
+    meta = Journal(sessions, name).meta()
+    assert (meta["source"], meta["trust"], meta["conversation"]) == ("tool", "import", "one")
+    assert (meta["title"], meta["channel"]) == ("Birds", "notes")
+    entries = list(Journal(sessions, name).entries())
+    assert [(entry.number, entry.turn.role, entry.turn.content) for entry in entries] == [
+        (1, "user", "do herons sing"),
+        (2, "assistant", "they do not"),
+    ]
+    assert [entry.time for entry in entries] == [THEN, THEN + timedelta(minutes=1)]
+
+
+turns = st.builds(
+    said,
+    st.sampled_from(["a heron", "an otter", "a badger"]),
+    talk=st.sampled_from(["one", "two", "three"]),
+    minute=st.one_of(st.none(), st.integers(0, 3)),
+)
+
+
+@pytest.mark.proves("N9")
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(heard=st.lists(turns, max_size=14), grown=st.lists(turns, max_size=6))
+def test_importing_again_adds_what_is_new_and_nothing_else(
+    tmp_path: Path, heard: list[Said], grown: list[Said]
+) -> None:
+    """Turns without ids too: what was said three times is there three times, however often it is imported."""
+    sessions = tmp_path / os.urandom(6).hex() / "sessions"
+    first = take(sessions, heard)
+    once = kept(sessions)
+    again = take(sessions, heard)
+    assert kept(sessions) == once
+    assert (first.turns, first.known, again.turns, again.known) == (len(heard), 0, 0, len(heard))
+    later = take(sessions, [*heard, *grown])
+    assert (later.turns, later.known) == (len(grown), len(heard))
+    wanted = Counter((one.conversation, one.text) for one in [*heard, *grown])
+    talks = {name: Journal(sessions, name).meta()["conversation"] for name in kept(sessions)}
+    assert Counter((talks[name], text) for name, texts in kept(sessions).items() for text in texts) == wanted
+
+
+@pytest.mark.proves("N9")
+def test_a_turn_with_an_id_is_one_turn_whatever_it_says(tmp_path: Path) -> None:
+    """Twice in one file, in two files, or with other words in a later export."""
+    sessions = tmp_path / "sessions"
+    take(sessions, [said("a heron", ref="x"), said("a heron", ref="x"), said("a heron", ref="y")])
+    take(sessions, [said("a heron, reworded", ref="x")])
+    assert list(kept(sessions).values()) == [["a heron", "a heron"]]
+    take(sessions, [said("a heron", ref="x")], source="another")
+    assert sorted(map(len, kept(sessions).values())) == [1, 2]  # another tool's ids are its own
+
+
+@pytest.mark.proves("N9")
+def test_more_than_is_written_at_once_is_imported_once(tmp_path: Path) -> None:
+    """A long conversation is written in pieces, which know each other."""
+    sessions = tmp_path / "sessions"
+    heard = [said("again and again", minute=None) for _ in range(5_100)]
+    seen: list[int] = []
+    Importer(sessions, "tool", masks(sessions)).take(heard, lambda result: seen.append(result.turns))
+    assert seen == [5_000, 5_100]
+    assert take(sessions, heard).known == 5_100
+    assert [len(texts) for texts in kept(sessions).values()] == [5_100]
+
+
+CROWD = """
+import os, signal, sys
+from pathlib import Path
+from test_importing import masks, said
+from aish.memory.importing import Importer
+
+def heard(die):
+    for number in range(int(sys.argv[2])):
+        if number == die:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield said(f"turn {number}", talk=f"talk {number % 7}", ref=f"r{number}" if number % 2 else "", minute=number)
+
+sessions = Path(sys.argv[1])
+sys.stdin.readline()
+Importer(sessions, "tool", masks(sessions)).take(heard(int(sys.argv[3])))
+"""
+
+
+def crowd(sessions: Path, count: int, deaths: list[int]) -> list[int]:
+    """Importers of the same file at the same time, some of which are killed when they have heard so much."""
+    path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    members = [
+        subprocess.Popen(
+            [sys.executable, "-c", CROWD, str(sessions), str(count), str(death)],
+            env={**os.environ, "PYTHONPATH": path},
+            stdin=subprocess.PIPE,
+        )
+        for death in deaths
+    ]
+    for member in members:
+        assert member.stdin
+        member.stdin.write(b"go\n")
+        member.stdin.flush()
+    for member in members:
+        member.communicate(timeout=60)
+    return [member.returncode for member in members]
+
+
+@pytest.mark.proves("N9")
+def test_two_imports_at_once_are_one_import(tmp_path: Path) -> None:
+    """Also when a third is killed in the middle: what it left is gone on with."""
+    sessions = tmp_path / "sessions"
+    assert crowd(sessions, 5_100, [5_050, -1, -1]) == [-signal.SIGKILL, 0, 0]
+    texts = [text for texts in kept(sessions).values() for text in texts]
+    assert len(kept(sessions)) == 7
+    assert len(texts) == len(set(texts)) == 5_100
+
+
+@pytest.mark.proves("N9")
+def test_a_dry_run_says_what_would_be_imported_and_writes_nothing(tmp_path: Path) -> None:
+    """Not even a directory."""
+    sessions = tmp_path / "sessions"
+    heard: list[Heard] = [said("a heron"), said("an otter", talk="two"), Skipped("line 3", "it is cut")]
+    result = take(sessions, heard, dry_run=True)
+    assert (result.turns, len(result.conversations), dict(result.skipped)) == (2, 2, {"it is cut": 1})
+    assert not sessions.exists()
+    take(sessions, heard)
+    before = {path.name: path.read_bytes() for path in sessions.iterdir()}
+    assert take(sessions, [*heard, said("a badger")], dry_run=True).turns == 1
+    assert {path.name: path.read_bytes() for path in sessions.iterdir()} == before
+
+
+def test_secrets_are_masked_before_they_are_written_and_known_when_they_come_again(tmp_path: Path) -> None:
+    """In what was said and in titles; the result tells which kinds."""
+    sessions = tmp_path / "sessions"
+    key = "ghp_" + "A1b2C3d4E5f6" * 3
+    heard = [said(f"my token is {key}")._replace(title=f"about {key}")]
+    assert dict(take(sessions, heard).masked) == {"github-token": 1}
+    assert take(sessions, heard).known == 1
+    assert key.encode() not in b"".join(path.read_bytes() for path in sessions.iterdir())
+
+
+def test_who_does_not_tell_the_time_speaks_right_after_the_one_before(tmp_path: Path) -> None:
+    """And is marked, so that nobody takes it for the truth."""
+    sessions = tmp_path / "sessions"
+    take(sessions, [said("first", minute=5), said("second", minute=None), said("third", minute=7)])
+    [name] = kept(sessions)
+    entries = list(Journal(sessions, name).entries())
+    assert [(entry.time - THEN).seconds // 60 for entry in entries] == [5, 5, 7]
+    assert [entry.meta.get("undated", False) for entry in entries] == [False, True, False]
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(text=st.text(st.characters(exclude_categories=()), max_size=40), talk=st.text(max_size=10))
+def test_any_text_and_any_id_are_imported_once(tmp_path: Path, text: str, talk: str) -> None:
+    """Half characters, control bytes and nothing at all."""
+    sessions = tmp_path / os.urandom(6).hex() / "sessions"
+    assert (
+        take(sessions, [said(text, talk=talk, ref=text)]).turns,
+        take(sessions, [said(text, talk=talk, ref=text)]).known,
+    ) == (1, 1)
+
+
+@pytest.mark.proves("N14")
+def test_a_journal_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """Not taken for one that is not there."""
+    sessions = tmp_path / "sessions"
+    take(sessions, [said("a heron")])
+    [name] = kept(sessions)
+    (sessions / f"{name}.jsonl").unlink()
+    (sessions / f"{name}.jsonl").mkdir()
+    with pytest.raises(StoreTrouble, match=f"cannot read .*{name}"):
+        take(sessions, [said("a heron"), said("an otter")])
+    sessions_file = tmp_path / "file"
+    sessions_file.write_text("a file in its place", encoding="utf-8")
+    with pytest.raises(StoreTrouble, match=f"cannot write in {sessions_file}"):
+        take(sessions_file, [said("a heron")])
+
+
+def test_a_conversation_that_was_deleted_is_imported_again_and_one_that_was_edited_is_not(tmp_path: Path) -> None:
+    """The journal tells what is there, not a list beside it."""
+    sessions = tmp_path / "sessions"
+    heard = [said("a heron", ref="x"), said("an otter", talk="two", ref="y")]
+    take(sessions, heard)
+    first, second = (sessions / f"{name}.jsonl" for name in sorted(kept(sessions)))
+    first.unlink()
+    lines = [json.loads(line) for line in second.read_text(encoding="utf-8").splitlines()]
+    lines[1]["content"] = "in my own words"
+    second.write_text("".join(json.dumps({**line, "crc": None}) + "\n" for line in lines), encoding="utf-8")
+    assert (take(sessions, heard).turns, len(kept(sessions))) == (1, 2)
+    assert ["in my own words"] in kept(sessions).values()

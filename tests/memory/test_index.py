@@ -1,0 +1,736 @@
+"""The index: whatever happens to it or to the journals, it says what a new one would say."""
+
+import fcntl
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+
+from aish.memory.finding.catalogue import Catalogue
+from aish.memory.finding.columns import NONE, Columns
+from aish.memory.finding.index import Indexer
+from aish.memory.finding.ranking import BLOCK
+from aish.memory.finding.snapshot import Snapshot
+from aish.memory.finding.terms import terms
+from aish.memory.finding.vectors import Embedder, Floats
+from aish.memory.finding.words import Words
+from aish.memory.journal import Journal
+from aish.storage.lines import LineFile
+from aish.values.errors import StoreTrouble
+from aish.values.turns import Turn
+
+START = datetime(2026, 5, 4, 9, tzinfo=UTC)
+TOOLS = Path(__file__).parents[2] / "tools"
+sys.path.insert(0, str(TOOLS))  # as it is when one of them is run
+ANIMALS = ("heron", "otter", "badger", "lynx", "marmot")
+
+
+class Bag:
+    """An embedder whose vectors tell which words a text has."""
+
+    size = 64
+
+    def __init__(self, name: str = "toy") -> None:
+        self.name = name
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        found = np.zeros((len(texts), self.size), np.float32)
+        for place, text in enumerate(texts):
+            for word in text.split():
+                found[place, zlib.crc32(word.encode()) % self.size] += 1
+        found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-9)
+        return found
+
+
+class Shelf:
+    """Journals in one directory and their index in another."""
+
+    def __init__(self, top: Path, embedder: Embedder | None = None) -> None:
+        self.sessions, self.directory, self.embedder = top / "sessions", top / "index", embedder
+
+    def path(self, name: str) -> Path:
+        return self.sessions / f"{name}.jsonl"
+
+    def say(self, name: str, *texts: str, after: int = 0) -> None:
+        """Add turns to a journal in one write."""
+        turns: list[tuple[Turn, datetime, dict[str, Any]]] = [
+            (Turn("user" if place % 2 == 0 else "assistant", text), START + timedelta(minutes=after + place), {})
+            for place, text in enumerate(texts)
+        ]
+        Journal(self.sessions, name, {"cwd": f"/work/{name[:1]}"}).extend(turns)
+
+    def catch_up(self) -> None:
+        assert Indexer(self.sessions, self.directory, self.embedder).catch_up()
+
+    def open(self) -> Snapshot:
+        return Snapshot(self.sessions, self.directory, self.embedder)
+
+    def with_word(self, word: str) -> list[tuple[str, int]]:
+        """The turns that the index finds by a word: where, and which."""
+        snapshot = self.open()
+        rows, _ = snapshot.words.find(terms(word), 10_000)
+        hits = [hit for row in snapshot.alive(rows, frozenset()) if (hit := snapshot.hit(row))]
+        snapshot.close()
+        return sorted((hit.conversation, hit.turn) for hit in hits)
+
+    def rebuilt(self) -> "Shelf":
+        """The same journals with a new index."""
+        new = Shelf(self.sessions.parent, self.embedder)
+        new.directory = new.directory.with_name("new")
+        shutil.rmtree(new.directory, ignore_errors=True)
+        new.catch_up()
+        return new
+
+
+def told(shelf: Shelf, words: Iterable[str] = ANIMALS) -> dict[str, object]:
+    """All that an index says, in the names of the journals instead of numbers of its own."""
+    snapshot = shelf.open()
+    columns = snapshot.columns
+    alive = snapshot.alive(range(snapshot.rows), frozenset())
+
+    def name(row: int) -> tuple[str, int] | None:
+        known = snapshot.by_id.get(int(columns["journal"][row])) if row != NONE else None
+        return (known.name, int(columns["number"][row])) if known else None
+
+    def found(index: Words, term: str) -> list[tuple[str, int] | None]:
+        return sorted(map(name, index.find([term], 100_000)[0]), key=str)
+
+    def turn(row: int) -> tuple[object, ...]:
+        plain = [int(columns[column][row]) for column in ("time", "offset", "length", "role", "traits")]
+        beside = [name(int(columns[column][row])) for column in ("before", "after", "block")]
+        labels = (
+            snapshot.channels.get(int(columns["channel"][row])),
+            snapshot.speakers.get(int(columns["speaker"][row])),
+        )
+        near = float(snapshot.vectors.likeness(asked, np.array([row]))[0]) if snapshot.vectors else 0.0
+        return *plain, *beside, *labels, near
+
+    asked = shelf.embedder.embed(["heron otter"])[0] if shelf.embedder else np.zeros(0, np.float32)
+    said = {
+        "turns": {name(row): turn(row) for row in alive},
+        "count": len(alive),
+        "words": {term: found(snapshot.words, term) for word in words for term in terms(word)},
+        "blocks": {term: found(snapshot.blocks, term) for word in words for term in terms(word)},
+        "documents": (snapshot.words.size, snapshot.blocks.size),
+        "journals": sorted((k.name, k.turns, k.first, k.last, k.jumps) for k in snapshot.journals.values() if k.turns),
+    }
+    snapshot.close()
+    return said
+
+
+@pytest.fixture
+def top() -> Iterator[Path]:
+    """In memory, where there is such a place: what is synced does not matter here, and takes most of the time."""
+    with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
+        yield Path(directory)
+
+
+@pytest.fixture
+def shelf(top: Path) -> Shelf:
+    return Shelf(top, Bag())
+
+
+def check(shelf: Shelf) -> None:
+    """The index says what a new one says."""
+    assert told(shelf) == told(shelf.rebuilt())
+
+
+def test_a_second_run_reads_only_what_was_added(shelf: Shelf, top: Path) -> None:
+    """The rows of old turns stay where they are."""
+    shelf.say("a", "a heron", "an otter")
+    shelf.say("b", "a badger")
+    shelf.catch_up()
+    before = {name: shelf.open().columns["offset"].tolist() for name in "ab"}
+    shelf.say("a", "a lynx")
+    shelf.catch_up()
+    assert shelf.open().columns["offset"].tolist()[:3] == before["a"][:3]
+    assert shelf.open().rows == 4
+    check(shelf)
+
+
+def test_a_run_with_nothing_new_writes_nothing(shelf: Shelf) -> None:
+    """Or each search would cost a commit."""
+    shelf.say("a", "a heron")
+    shelf.catch_up()
+    commits = shelf.open().catalogue.commits
+    shelf.catch_up()
+    assert shelf.open().catalogue.commits == commits
+
+
+@pytest.mark.parametrize("steps", [[1, 1, BLOCK - 3, 1, 1, 1], [BLOCK, BLOCK, 1], [5, 2 * BLOCK, 3]])
+def test_a_block_that_grows_takes_the_place_of_what_it_was(shelf: Shelf, top: Path, steps: list[int]) -> None:
+    """Twice there it would weigh twice, and its words would look twice as common."""
+    for number, count in enumerate(steps):
+        shelf.say("a", *[f"{ANIMALS[(number + place) % 5]} at the lake" for place in range(count)], after=number)
+        shelf.say("b", "a marmot", after=number)
+        shelf.catch_up()
+    assert shelf.open().blocks.size == -(-sum(steps) // BLOCK) + -(-len(steps) // BLOCK)
+    check(shelf)
+
+
+def gone(shelf: Shelf) -> None:
+    shelf.path("a").unlink()
+
+
+def edited_to_the_same_size(shelf: Shelf) -> None:
+    """In place, by an editor that keeps the file, and without the checksum, which editors do not know."""
+    text = shelf.path("a").read_text(encoding="utf-8")
+    shelf.path("a").write_text(text.replace("heron", "otter").replace(',"crc":', ',"old":'), encoding="utf-8")
+
+
+def edited_to_be_longer(shelf: Shelf) -> None:
+    lines = shelf.path("a").read_text(encoding="utf-8").splitlines()
+    lines.insert(1, json.dumps({"n": 9, "ts": "2026-05-04T08:00:00Z", "role": "user", "content": "a lynx came first"}))
+    shelf.path("a").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def purged(shelf: Shelf) -> None:
+    def change(line: bytes) -> bytes:
+        return b'{"n":1,"ts":"2026-05-04T09:00:00Z","role":"user","content":"[purged]"}\n' if b"heron" in line else line
+
+    assert LineFile(shelf.path("a")).rewrite(change)
+
+
+def cut(shelf: Shelf) -> None:
+    os.truncate(shelf.path("a"), shelf.path("a").read_bytes().index(b"otter") - 40)
+
+
+def emptied(shelf: Shelf) -> None:
+    os.truncate(shelf.path("a"), 0)
+
+
+def copied_over(shelf: Shelf) -> None:
+    shutil.copyfile(shelf.path("b"), shelf.path("a"))
+
+
+def replaced_by_one_that_is_longer(shelf: Shelf) -> None:
+    shelf.path("a").unlink()
+    shelf.say("a", *[f"a marmot {place}" for place in range(40)])
+
+
+CHANGES = [
+    *(gone, edited_to_the_same_size, edited_to_be_longer, purged, cut, emptied, copied_over),
+    replaced_by_one_that_is_longer,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for change in CHANGES])
+@pytest.mark.proves("X6", "N9")
+def test_the_index_follows_what_becomes_of_a_journal(shelf: Shelf, top: Path, change: Callable[[Shelf], None]) -> None:
+    """What was said there is found no more, what is said there now is found once, and all else stays."""
+    shelf.say("a", "a heron at the lake", "an otter in the river", "a badger")
+    shelf.say("b", "a heron", "a lynx")
+    shelf.catch_up()
+    change(shelf)
+    shelf.catch_up()
+    check(shelf)
+    shelf.say("a", "one more otter", after=90)
+    shelf.catch_up()
+    assert ("a", max(number for name, number in shelf.with_word("otter") if name == "a")) in shelf.with_word("more")
+
+
+def test_a_journal_that_was_away_is_found_again_when_it_is_back(shelf: Shelf, top: Path) -> None:
+    """It comes back with the inode, size and time that it had."""
+    shelf.say("a", "a heron")
+    shelf.say("b", "an otter")
+    shelf.catch_up()
+    shelf.path("a").rename(top / "away")
+    shelf.catch_up()
+    assert shelf.with_word("heron") == []
+    (top / "away").rename(shelf.path("a"))
+    shelf.catch_up()
+    assert shelf.with_word("heron") == [("a", 1)]
+    check(shelf)
+
+
+def test_a_line_that_is_being_written_is_taken_when_it_is_whole(shelf: Shelf, top: Path) -> None:
+    """Half of it is in nobody's index; a whole one without newline, as editors leave it, is."""
+    shelf.say("a", "a heron")
+    line = b'{"n":2,"ts":"2026-05-04T10:00:00Z","role":"user","content":"an otter"}'
+    whole = shelf.path("a").read_bytes()
+    for part, found in ((line[:30], []), (line, [("a", 2)]), (line + b"\n", [("a", 2)])):
+        with shelf.path("a").open("r+b") as file:
+            file.write(whole + part)
+        shelf.catch_up()
+        assert shelf.with_word("otter") == found
+    shelf.say("a", "a badger", after=80)
+    shelf.catch_up()
+    assert (shelf.with_word("otter"), shelf.with_word("badger")) == ([("a", 2)], [("a", 3)])
+
+
+def test_a_torn_line_is_set_aside_by_the_next_writer_and_the_index_follows(shelf: Shelf, top: Path) -> None:
+    """The file gets shorter and longer at once."""
+    shelf.say("a", "a heron", "an otter")
+    with shelf.path("a").open("ab") as file:
+        file.write(b'{"n":3,"ts":"2026-05-04T10:00:00Z","role":"user","content":"a bad')
+    shelf.catch_up()
+    shelf.say("a", "a lynx", after=30)
+    shelf.catch_up()
+    assert shelf.with_word("lynx") == [("a", 3)]
+    check(shelf)
+
+
+def shorter_column(directory: Path) -> None:
+    os.truncate(directory / "time.column", 8)
+
+
+def missing_column(directory: Path) -> None:
+    (directory / "block.column").unlink()
+
+
+def zeros_at_the_end(directory: Path) -> None:
+    size = (directory / "length.column").stat().st_size
+    os.truncate(directory / "length.column", size - 4)
+    os.truncate(directory / "length.column", size)
+
+
+def shorter_vectors(directory: Path) -> None:
+    os.truncate(max(directory.glob("toy.*"), key=lambda path: path.stat().st_size), 10)
+
+
+def no_vectors(directory: Path) -> None:
+    min(directory.glob("toy.*"), key=lambda path: path.name).unlink()
+
+
+def no_words(directory: Path) -> None:
+    shutil.rmtree(directory / "words")
+
+
+def no_blocks(directory: Path) -> None:
+    shutil.rmtree(directory / "blocks")
+
+
+def a_part_of_the_words_lost(directory: Path) -> None:
+    next((directory / "words").glob("*.term")).unlink()
+
+
+def a_part_of_the_words_cut(directory: Path) -> None:
+    os.truncate(next((directory / "blocks").glob("*.idx")), 3)
+
+
+def words_of_another_day(directory: Path) -> None:
+    """As a backup might bring them back: whole, but without the turns since."""
+    shutil.rmtree(directory / "words")
+    shutil.copytree(directory / "blocks", directory / "words")
+
+
+def garbage_for_a_catalogue(directory: Path) -> None:
+    (directory / "catalogue.db").write_bytes(b"not a catalogue" * 1000)
+
+
+def an_empty_catalogue(directory: Path) -> None:
+    (directory / "catalogue.db").write_bytes(b"")
+
+
+def no_catalogue(directory: Path) -> None:
+    (directory / "catalogue.db").unlink()
+
+
+def another_format(directory: Path) -> None:
+    note(directory, "format", "999")
+
+
+def odd_facts(directory: Path) -> None:
+    note(directory, "rows", "many")
+
+
+def note(directory: Path, name: str, value: str) -> None:
+    catalogue = Catalogue(directory / "catalogue.db", writable=True)
+    with catalogue.change():
+        catalogue.note(name, value)
+    catalogue.close()
+
+
+REMAINS = [
+    *(shorter_column, missing_column, zeros_at_the_end, shorter_vectors, no_vectors, no_words, no_blocks),
+    *(a_part_of_the_words_lost, a_part_of_the_words_cut, words_of_another_day, garbage_for_a_catalogue),
+    *(an_empty_catalogue, no_catalogue, another_format, odd_facts),
+]
+
+
+@pytest.mark.parametrize("damage", REMAINS, ids=[damage.__name__ for damage in REMAINS])
+@pytest.mark.proves("X6")
+def test_remains_of_an_index_are_told_from_an_index(shelf: Shelf, top: Path, damage: Callable[[Path], None]) -> None:
+    """A power cut, a backup or a cleaner may leave any part of it; it is made anew then, from the journals."""
+    shelf.say("a", "a heron", "an otter", "a badger")
+    shelf.say("b", *["a lynx in the hills"] * 30)
+    shelf.catch_up()
+    damage(shelf.directory)
+    shelf.catch_up()
+    check(shelf)
+
+
+@pytest.mark.parametrize("embedder", [None, Bag("other")], ids=["no embedder", "another embedder"])
+def test_an_index_with_other_vectors_is_made_anew(shelf: Shelf, top: Path, embedder: Embedder | None) -> None:
+    """Vectors of two kinds cannot be compared."""
+    shelf.say("a", "a heron", "an otter")
+    shelf.catch_up()
+    shelf.embedder = embedder
+    shelf.catch_up()
+    check(shelf)
+
+
+def test_what_the_words_have_beyond_the_catalogue_does_not_exist(shelf: Shelf, top: Path) -> None:
+    """As a kill leaves it between the two commits; the next run takes the same rows for other turns."""
+    shelf.say("a", "a heron")
+    shelf.catch_up()
+    kept = (shelf.directory / "catalogue.db").read_bytes()
+    shelf.say("a", "an otter", "a badger")
+    shelf.catch_up()
+    (shelf.directory / "catalogue.db").write_bytes(kept)
+    note(shelf.directory, "busy", "1")
+    shelf.say("b", "a lynx", "a marmot")
+    shelf.catch_up()
+    check(shelf)
+
+
+FAULTS = """
+import os, resource, signal, sys
+from pathlib import Path
+from test_index import Bag, Shelf, prepare
+from aish.memory.finding import catalogue, columns, vectors, words
+from aish.values.errors import StoreTrouble
+
+WRITES = {
+    columns.Columns: ["_put"], vectors.Vectors: ["_put"], words.WordWriter: ["add", "commit", "close", "_drop"],
+    catalogue.Catalogue: ["note", "put", "label"],
+}
+
+def kill_at(left):
+    def deadly(write):
+        def step(*arguments, **named):
+            nonlocal left
+            left -= 1
+            if not left:
+                os.kill(os.getpid(), signal.SIGKILL)
+            return write(*arguments, **named)
+        return step
+    for kind, names in WRITES.items():
+        for name in names:
+            setattr(kind, name, deadly(getattr(kind, name)))
+
+def limit(size):
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
+
+def run(top, fault, place):
+    shelf = Shelf(top, Bag())
+    prepare(shelf)
+    fault(place)
+    try:
+        shelf.catch_up()
+        return "whole"
+    except StoreTrouble as error:
+        return str(error)
+
+fault = {"kill": kill_at, "full": limit}[sys.argv[2]]
+for place in map(int, sys.argv[3:]):
+    child = os.fork()
+    if not child:
+        print(place, run(Path(sys.argv[1]) / str(place), fault, place), flush=True)
+        os._exit(0)
+    if os.waitpid(child, 0)[1] == signal.SIGKILL:
+        print(place, "killed", flush=True)
+"""
+
+
+def prepare(shelf: Shelf) -> None:
+    """An index that is behind with something of each kind: more turns, a new journal, one that is gone."""
+    shelf.say("a", "a heron", "an otter")
+    shelf.say("b", *["a badger"] * 30)
+    shelf.say("d", "a marmot that will be gone")
+    shelf.catch_up()
+    shelf.say("a", "a lynx", after=20)
+    shelf.say("b", *[f"an otter and number {number}" for number in range(100)], after=50)
+    shelf.say("c", "a new heron")
+    shelf.path("d").unlink()
+
+
+def fail(top: Path, fault: str, places: Iterable[int]) -> dict[int, str]:
+    """Put a fault at each place into an indexer of its own, and say what came of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", FAULTS, str(top), fault, *map(str, places)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {int(line.split(" ")[0]): line.partition(" ")[2] for line in done.stdout.splitlines()}
+
+
+@pytest.mark.proves("N9", "X6")
+def test_an_indexer_killed_at_any_step_leaves_nothing_twice_and_nothing_out(top: Path) -> None:
+    """Before a write to any of its files; some of all places."""
+    came = fail(top, "kill", [2, *range(108, 146, 9)])
+    assert set(came.values()) == {"killed"}, came
+    for place in came:
+        shelf = Shelf(top / str(place), Bag())
+        shelf.say("c", "and a badger", after=5)
+        shelf.catch_up()
+        assert told(shelf) == told(shelf.rebuilt()), place
+
+
+@pytest.mark.proves("N14")
+def test_a_full_disk_is_told_and_costs_nothing_once_there_is_room(top: Path) -> None:
+    """Each size fails at another file of the index."""
+    for place, said in fail(top, "full", [0, 500, 30_000]).items():
+        shelf = Shelf(top / str(place), Bag())
+        assert said.startswith(f"cannot write the index in {shelf.directory}: "), (place, said)
+        shelf.catch_up()
+        assert told(shelf) == told(shelf.rebuilt()), place
+
+
+@pytest.mark.proves("N9")
+def test_a_journal_that_is_back_after_a_kill_is_found(shelf: Shelf, top: Path) -> None:
+    """Its rows were let go of, but that it is gone was not written down yet."""
+    shelf.say("a", "a heron")
+    shelf.say("b", "an otter")
+    shelf.catch_up()
+    shelf.path("a").rename(top / "away")
+    columns = Columns(shelf.directory)
+    with pytest.raises(KeyboardInterrupt):
+        Indexer(shelf.sessions, shelf.directory, shelf.embedder).catch_up(_interrupt)
+    (top / "away").rename(shelf.path("a"))
+    columns.show(2)
+    assert NONE in columns["journal"].tolist()
+    shelf.catch_up()
+    assert shelf.with_word("heron") == [("a", 1)]
+    check(shelf)
+
+
+def _interrupt(done: int, total: int) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_run_that_is_stopped_keeps_what_it_has_and_the_next_goes_on(shelf: Shelf, top: Path) -> None:
+    """Who waits for the prompt does not wait for the index."""
+    for name in "abcd":
+        shelf.say(name, "a heron", "an otter")
+    asked = []
+
+    def stop() -> bool:
+        asked.append(1)
+        return len(asked) > 2
+
+    Indexer(shelf.sessions, shelf.directory, shelf.embedder).catch_up(stop=stop)
+    assert shelf.with_word("heron") == [("c", 1), ("d", 1)]  # the newest first
+    shelf.catch_up()
+    check(shelf)
+
+
+def test_progress_ends_at_the_whole(shelf: Shelf) -> None:
+    """And never goes back."""
+    shelf.say("a", "a heron")
+    shelf.say("b", "an otter")
+    steps: list[tuple[int, int]] = []
+    Indexer(shelf.sessions, shelf.directory).catch_up(lambda done, total: steps.append((done, total)))
+    size = sum(path.stat().st_size for path in shelf.sessions.iterdir())
+    assert steps == sorted(steps)
+    assert steps[-1] == (size, size)
+
+
+def test_who_finds_the_index_in_other_hands_lets_it_be(shelf: Shelf) -> None:
+    """One writes at a time, and nobody waits."""
+    shelf.say("a", "a heron")
+    shelf.directory.mkdir()
+    with (shelf.directory / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert not Indexer(shelf.sessions, shelf.directory).catch_up()
+    shelf.catch_up()
+
+
+@pytest.mark.proves("N14")
+def test_an_index_that_cannot_be_written_is_told(shelf: Shelf) -> None:
+    """With the directory it is about, and why."""
+    shelf.say("a", "a heron")
+    shelf.directory.write_text("a file in its place", encoding="utf-8")
+    with pytest.raises(StoreTrouble, match=f"cannot write the index in {shelf.directory}: "):
+        shelf.catch_up()
+
+
+@pytest.mark.proves("N14")
+def test_a_journal_that_cannot_be_read_is_told_and_the_others_are_found(shelf: Shelf) -> None:
+    """A directory in its place stands for one with other rights, which root would read."""
+    shelf.say("a", "a heron")
+    shelf.path("b").mkdir()
+    with pytest.raises(StoreTrouble, match=r"cannot read .*b\.jsonl: Is a directory; what was said there is not found"):
+        shelf.catch_up()
+    assert shelf.with_word("heron") == [("a", 1)]
+
+
+@pytest.mark.proves("N14")
+def test_a_directory_that_cannot_be_read_is_not_an_empty_one(shelf: Shelf, top: Path) -> None:
+    """Or all would be taken for gone, and let go of."""
+    shelf.say("a", "a heron")
+    shelf.catch_up()
+    shelf.sessions.rename(top / "away")
+    shelf.sessions.write_text("a file in its place", encoding="utf-8")
+    with pytest.raises(StoreTrouble, match=r"cannot read .*sessions: Not a directory"):
+        shelf.catch_up()
+    shelf.sessions.unlink()
+    (top / "away").rename(shelf.sessions)
+    commits = shelf.open().catalogue.commits
+    shelf.catch_up()
+    assert shelf.open().catalogue.commits == commits
+    assert shelf.with_word("heron") == [("a", 1)]
+
+
+ODD: tuple[dict[str, Any], ...] = (
+    {"n": -(10**12)},
+    {"n": 10**18},
+    {"n": 0},
+    {"n": 1},
+    {"ts": "soon"},
+    {"ts": "0001-01-01T00:00:00Z"},
+    {"ts": "9999-12-31T23:59:59.999Z"},
+    {"content": "half \ud800 an otter"},
+    {"name": "half \udc00 a name"},
+    {"name": 7},
+    {"content": ["an otter"]},
+    {"tool_calls": [{"name": "otter", "arguments": "{"}]},
+    {"content": ""},
+    {"content": "otter " * 200_000},
+)
+
+
+def test_no_line_keeps_the_others_out(shelf: Shelf) -> None:
+    """Journals may be edited by hand; anything in a line is at most not found."""
+    shelf.say("a", "a heron")
+    with shelf.path("a").open("a", encoding="utf-8") as file:
+        for odd in ODD:
+            record = {"n": 2, "ts": "2026-05-04T10:00:00Z", "role": "user", "content": "an otter", **odd}
+            file.write(json.dumps(record) + "\nrubbish\n\n[]\n")
+    shelf.say("b", "a badger")
+    shelf.catch_up()
+    assert shelf.with_word("heron") + shelf.with_word("badger") == [("a", 1), ("b", 1)]
+    assert len(shelf.with_word("otter")) == len(ODD) - 1  # one says nothing
+    assert told(shelf)["count"] == len(ODD) + 1
+
+
+def test_a_name_of_odd_bytes_keeps_no_other_out(shelf: Shelf) -> None:
+    """Not by us, and not a name that can be shown."""
+    shelf.say("a", "a heron")
+    os.link(shelf.path("a"), os.fsencode(shelf.sessions) + b"/b\xff.jsonl")
+    shelf.catch_up()
+    assert shelf.with_word("heron") == [("a", 1)]
+
+
+def test_many_small_journals_are_one_index(top: Path) -> None:
+    """A conversation of one question is the usual one."""
+    shelf = Shelf(top)
+    for number in range(400):
+        shelf.sessions.mkdir(exist_ok=True)
+        line = {"n": 1, "ts": "2026-05-04T10:00:00Z", "role": "user", "content": f"the {ANIMALS[number % 5]}"}
+        shelf.path(f"j{number:03}").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    shelf.catch_up()
+    assert len(shelf.with_word("heron")) == 80
+    check(shelf)
+
+
+def test_a_journal_longer_than_a_batch_is_whole(top: Path) -> None:
+    """Blocks and neighbours go on over the commits in between."""
+    shelf = Shelf(top)
+    shelf.sessions.mkdir()
+    with shelf.path("a").open("w", encoding="utf-8") as file:
+        for number in range(1, 10_031):
+            text = f"{ANIMALS[number % 5]} {number}"
+            file.write(f'{{"n":{number},"ts":"2026-05-04T10:00:00Z","role":"user","content":"{text}"}}\n')
+    shelf.catch_up()
+    snapshot = shelf.open()
+    assert snapshot.catalogue.commits == 2
+    assert (snapshot.rows, snapshot.words.size, snapshot.blocks.size) == (10_030, 10_030, -(-10_030 // BLOCK))
+    assert snapshot.columns["before"].tolist() == list(range(-1, 10_029))
+    assert snapshot.columns["after"].tolist() == [*range(1, 10_030), NONE]
+    assert snapshot.columns["block"].tolist() == [row - row % BLOCK for row in range(10_030)]
+    snapshot.close()
+
+
+class Changes(RuleBasedStateMachine):
+    """Anything that becomes of journals, in any order, with the index brought up to date at any moment."""
+
+    names = st.sampled_from(["a", "b", "c"])
+    texts = st.lists(st.sampled_from(ANIMALS).map(lambda animal: f"{animal} again"), min_size=1, max_size=BLOCK + 2)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.top = Path(os.environ["SHELF_TOP"]) / os.urandom(6).hex()
+        self.shelf = Shelf(self.top, Bag())
+        self.shelf.say("z", "a heron that stays")
+
+    @rule(name=names, texts=texts, minutes=st.integers(0, 100))
+    def said(self, name: str, texts: list[str], minutes: int) -> None:
+        self.shelf.say(name, *texts, after=minutes)
+
+    @rule(name=names)
+    def deleted(self, name: str) -> None:
+        self.shelf.path(name).unlink(missing_ok=True)
+
+    @rule(name=names, old=st.sampled_from(ANIMALS), new=st.sampled_from(ANIMALS))
+    def edited(self, name: str, old: str, new: str) -> None:
+        if self.shelf.path(name).exists():
+            text = self.shelf.path(name).read_text(encoding="utf-8").replace(',"crc":', ',"old":')
+            self.shelf.path(name).write_text(text.replace(old, new), encoding="utf-8")
+
+    @rule(name=names, size=st.integers(0, 2_000))
+    def cut(self, name: str, size: int) -> None:
+        if self.shelf.path(name).exists() and self.shelf.path(name).stat().st_size > size:
+            os.truncate(self.shelf.path(name), size)
+
+    @rule()
+    def caught_up(self) -> None:
+        self.shelf.catch_up()
+        check(self.shelf)
+
+    def teardown(self) -> None:
+        self.caught_up()
+        shutil.rmtree(self.top)
+
+
+@pytest.mark.proves("X6", "N9")
+def test_after_any_changes_the_index_says_what_a_new_one_says(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns, words, blocks, neighbours and meanings alike."""
+    monkeypatch.setenv("SHELF_TOP", str(top))
+    run_state_machine_as_test(
+        Changes,
+        settings=settings(
+            max_examples=5, stateful_step_count=8, deadline=None, suppress_health_check=list(HealthCheck)
+        ),
+    )
+
+
+@pytest.mark.proves("N1", "N2", "N9")
+def test_shells_importers_indexers_and_readers_who_are_killed_lose_nothing_and_double_nothing() -> None:
+    """A short run of what `make faults` does at length."""
+    command = [sys.executable, str(TOOLS / "faults.py"), "index-kill", "--rounds", "10", "--seconds", "0.1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert re.fullmatch(r"index-kill +1 rounds +\d+ acknowledged +0 problems\n", done.stdout), done.stdout + done.stderr
+
+
+def test_the_fault_tool_sees_what_is_lost_and_what_is_double(top: Path) -> None:
+    """Or the test above proves nothing."""
+    fault_index = import_module("fault_index")
+    home, acks = top / "home", top / "acks"
+    shelf = Shelf(home)
+    shelf.say("a", "w1x1 was said here", "w1x2 was said here")
+    fault_index.acknowledge(acks, ["w1x1", "w1x2"])
+    assert list(fault_index.judge(home, acks)) == []
+    fault_index.acknowledge(acks, ["w1x3"])
+    shutil.copyfile(shelf.path("a"), shelf.path("b"))
+    found = set(fault_index.judge(home, acks))
+    for when in ("at once", "indexed"):
+        assert {f"{when}: w1x3 is found 0 times", f"{when}: w1x1 is 2 times among the newest"} <= found

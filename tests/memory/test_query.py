@@ -1,0 +1,241 @@
+"""A search is taken apart into words, phrases, exclusions, speakers, a place and times, and is never wrong."""
+
+import time
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aish.memory.finding.query import Query, read_query
+
+NOW = datetime(2026, 11, 18, 15, 20, tzinfo=ZoneInfo("Europe/Berlin"))  # a Wednesday
+
+
+def day(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=NOW.tzinfo)
+
+
+@pytest.mark.proves("N8")
+def test_a_query_with_everything_in_it_is_taken_apart() -> None:
+    """Only what is left is searched for by words and meaning."""
+    query = read_query('docker "port  forwarding" -compose role:me in:ops since:2026-05 until:May what failed?', NOW)
+
+    assert query == Query(
+        words="docker what failed?",
+        phrases=("port forwarding",),
+        without=("compose",),
+        roles=frozenset({"user"}),
+        channel="ops",
+        since=day("2026-05-01"),
+        until=day("2026-06-01"),
+    )
+
+
+@pytest.mark.proves("N8")
+def test_times_in_plain_language_are_found_and_are_no_words() -> None:
+    """A time that may be the topic stays a word too; both tell where they stand in the text as it was given."""
+    text = "role:me what did May say last Tuesday about the 2023 budget"
+    query = read_query(text, NOW)
+
+    assert query.words == "what did May say about the 2023 budget"
+    assert [(text[span.begin : span.end], span.sure) for span in query.times] == [
+        ("May", False),
+        ("last Tuesday", True),
+        ("2023", False),
+    ]
+    assert (query.since, query.until) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text", ['"two words"', "“two words”", "„two words“", "„two words”", "«two words»", '" two\twords "']
+)
+def test_a_phrase_may_stand_in_the_quotes_of_any_keyboard(text: str) -> None:
+    """Word processors and telephones change quotes while one types."""
+    query = read_query(f"a {text} b", NOW)
+
+    assert (query.words, query.phrases) == ("a b", ("two words",))
+
+
+def test_times_and_operators_inside_a_phrase_are_words_of_it() -> None:
+    """Who quotes means what stands there."""
+    query = read_query('"since yesterday in:ops -this"', NOW)
+
+    assert query == Query(phrases=("since yesterday in:ops -this",))
+
+
+@pytest.mark.parametrize("text", ['a 5" pipe', "say “hello", '"', "it's", '""', "„a", "don't \"stop"])
+def test_an_unclosed_quote_is_a_character_like_any_other(text: str) -> None:
+    """Nothing after it is lost."""
+    query = read_query(text, NOW)
+
+    assert query.phrases == ()
+    assert query.words == text.replace('""', "")
+
+
+@pytest.mark.parametrize(
+    ("text", "without"),
+    [
+        ("network -docker", ("docker",)),
+        ("network -Docker -docker, -ssh", ("Docker", "docker", "ssh")),
+        ('-"docker compose"', ("docker compose",)),
+        ("-größe -不要 -錯", ("größe", "不要", "錯")),
+        ("-foo -foo", ("foo",)),
+    ],
+)
+def test_a_dash_before_a_word_leaves_it_out(text: str, without: tuple[str, ...]) -> None:
+    """Also as the only thing that is asked."""
+    assert read_query(text, NOW).without == without
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(
+            "ls -v",
+            "ls -la",
+            "kill -9",
+            "minus -5",
+            "git --force",
+            "git commit -am x",
+            "tar -xzf a.tgz",
+            "find . -name x",
+        ),
+        *("well-known", "a - b", "-", "--", "-no-verify", "-foo.py", "-a/b", "-dfoo=1", "rm -rf /", "---word"),
+    ],
+)
+def test_the_options_of_a_command_are_words(text: str) -> None:
+    """People ask about commands."""
+    assert read_query(text, NOW) == Query(words=text)
+
+
+@pytest.mark.parametrize(
+    ("text", "roles"),
+    [
+        ("role:user", {"user"}),
+        ("ROLE:Me", {"user"}),
+        ("role:you", {"assistant"}),
+        ("role:ai role:tool", {"assistant", "tool"}),
+        ("role:assistant,tool", {"assistant", "tool"}),
+    ],
+)
+def test_a_role_may_be_said_from_the_side_of_the_user(text: str, roles: set[str]) -> None:
+    """I am the user, and you are the assistant."""
+    assert read_query(f"a {text} b", NOW) == Query(words="a b", roles=frozenset(roles))
+
+
+def test_a_channel_may_have_blanks_in_quotes() -> None:
+    """The last one counts, since there is one place to be in."""
+    assert read_query('x In:"my project"', NOW) == Query(words="x", channel="my project")
+    assert read_query("in:a in:#b x", NOW) == Query(words="x", channel="b")
+
+
+@pytest.mark.parametrize(
+    ("text", "since", "until"),
+    [
+        ("since:yesterday", "2026-11-17", ""),
+        ("until:yesterday", "", "2026-11-18"),
+        ("after:yesterday", "2026-11-18", ""),
+        ("before:yesterday", "", "2026-11-17"),
+        ('Since:"last tuesday"', "2026-11-17", ""),
+        ("since:last tuesday", "2026-11-17", ""),
+        ("since:2 weeks ago", "2026-11-04", ""),
+        ("since:May 2024 until:Jun 2024", "2024-05-01", "2024-07-01"),
+        ("since:2024 since:2025 until:May until:June", "2025-01-01", "2026-06-01"),
+        ("since:3d", "2026-11-15T15:20", ""),
+        ("before:14:30", "", "2026-11-18T14:30"),
+    ],
+)
+def test_bounds_are_read_with_and_without_quotes(text: str, since: str, until: str) -> None:
+    """Of two bounds the narrower one counts, and the words after a bound stay words."""
+    query = read_query(f"{text} report", NOW)
+
+    assert query == Query(words="report", since=day(since) if since else None, until=day(until) if until else None)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("until:gestarn", "until:gestarn is no time that I know; try until:2026-05-08, until:yesterday or until:3d"),
+        ("since:2026-02-30", "since:2026-02-30 is no time"),
+        ("role:boss", "role:boss is nobody here; try role:user, role:assistant or role:tool"),
+    ],
+)
+def test_what_was_meant_as_an_operator_but_is_not_understood_is_told(text: str, says: str) -> None:
+    """It is not searched for, since nobody ever wrote it, and the rest of the question still counts."""
+    query = read_query(f"{text} report", NOW)
+
+    assert query.words == "report"
+    (trouble,) = query.trouble
+    assert trouble.startswith(says)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "  ", "since:", "role: in:", "pip install x", "http://in:80", "(in:x)", "登in:x", "😀", "a*b? [x] ^$"]
+)
+def test_what_is_no_operator_stays_words(text: str) -> None:
+    """Also nothing at all, and signs that mean something elsewhere."""
+    assert read_query(text, NOW) == Query(words=text.strip())
+
+
+def test_what_no_index_takes_is_not_in_a_query() -> None:
+    """Control characters and halves of characters would fail later, far from who typed them."""
+    query = read_query('a\x00b \ud83d c "d\x07e" -foo\x1bbar in:x\udc00', NOW)
+
+    assert query == Query(words="a b c bar", phrases=("d e",), without=("foo",), channel="x")
+
+
+PARTS = st.sampled_from(
+    [
+        *'role: in: since: until: " “ ” „ « » - -- word -word yesterday May 2 weeks ago user me , ( ) * 昨天'.split(),
+        "\0",
+        "\ud800",
+    ]
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.one_of(
+        st.text(st.characters(), max_size=80), st.lists(PARTS, max_size=14).map("".join), st.lists(PARTS).map(" ".join)
+    )
+)
+def test_any_text_is_a_query(text: str) -> None:
+    """Never an error; all that comes out can be written as UTF-8, and all times are in the text."""
+    query = read_query(text, NOW)
+
+    for part in (query.words, query.channel, *query.phrases, *query.without, *query.trouble):
+        part.encode("utf-8")
+        assert "\x00" not in part
+    assert query.words == " ".join(query.words.split())
+    assert all(0 <= span.begin < span.end <= len(text) for span in query.times)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.from_regex(r"[b-df-hj-np-tv-z]{4,9}", fullmatch=True), min_size=1, max_size=8))
+def test_plain_words_are_left_as_they_are(words: list[str]) -> None:
+    """Most questions have no operator and no time."""
+    assert read_query(" ".join(words), NOW) == Query(words=" ".join(words))
+
+
+def test_the_rest_of_a_long_text_is_words_and_takes_no_longer() -> None:
+    """Somebody pastes a log into the search. The seconds are for slow machines; it takes some milliseconds."""
+    texts = ["“" * 100_000, '"a' * 50_000, "since:x a b c " * 7_000, "-" * 100_000, "\x00 " * 50_000, 'in:"a' * 20_000]
+    began = time.process_time()
+    for text in texts:
+        read_query(text, NOW)
+    query = read_query("yesterday " + "word " * 20_000 + "-left role:me", NOW)
+
+    assert time.process_time() - began < 0.5
+    assert query.words.endswith("word -left role:me")
+    assert (len(query.times), query.without, query.roles) == (1, (), frozenset())
+
+
+def test_a_quote_in_a_whole_sentence_tells_what_it_is_about_and_need_not_be_there() -> None:
+    """Who asks `who told me that "the show must go on" is overrated` remembers the gist; a few words are a command."""
+    few, sentence = 'show "must go on"', 'who told me that "must go on" is overrated?'
+
+    assert read_query(few, NOW).phrases == ("must go on",)
+    assert read_query(sentence, NOW).phrases == ()
+    assert read_query(sentence, NOW).words == "who told me that is overrated? must go on"

@@ -1,0 +1,260 @@
+"""The commands that find what was said: what they show, what they say when there is nothing, and why a hit is one."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from world import World, at
+
+from aish.conversation.session import Session
+from aish.memory.finding.finder import ConversationFinder
+from aish.values.errors import AishError, BadUsage, NotFound
+from aish.values.replies import Reply
+from aish.values.turns import Turn
+
+pytestmark = pytest.mark.anyio
+
+EVIL = ("\x1b]0;owned\x07", "\x1b[2J", "\u202e", "\x9b")
+
+
+class Searcher:
+    """Says things at times of its choosing, and types commands. Only words count: scores are the same anywhere."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.clock = at("2026-05-13T12:00:00")
+        self.program = world.program({"model": "script", "models": {"script": {"kind": "scripted"}}})
+        self.program.now = lambda: self.clock
+        places = world.places
+        self.program.open_finder = lambda: ConversationFinder(
+            places.sessions, places.turn_index, now=lambda: self.clock
+        )
+        self.shell = world.shell(self.program)
+
+    def said(self, when: str, *texts: str) -> Session:
+        """A conversation: what the user said, and the answer, in turn."""
+        session, time = self.program.session(), at(when)
+        session.now = lambda: time
+        for number, text in enumerate(texts):
+            turn = Turn("assistant" if number % 2 else "user", text)
+            session.journal.add(turn, time + timedelta(minutes=number))
+        return session
+
+    async def type(self, line: str) -> Reply:
+        return await self.world.type(self.shell, line)
+
+
+@pytest.fixture
+def searcher(world: World) -> Searcher:
+    return Searcher(world)
+
+
+# :recall
+
+
+async def test_a_hit_stands_in_its_conversation_with_the_lines_around_it_and_a_reason(searcher: Searcher) -> None:
+    """Enough to see whether it is the right one without opening it."""
+    searcher.said(
+        "2026-05-12T09:00:00",
+        "Good morning.",
+        "Hello.",
+        "Where is the spare fuse?",
+        "In the drawer.",
+        "Thanks.",
+        "Fine.",
+    )
+
+    reply = await searcher.type(":recall fuse")
+
+    head, *lines = reply.text.splitlines()
+    assert "(1 day)" in head
+    shown = [line.strip() for line in lines]
+    place = shown.index("@1 you: Where is the spare fuse?")
+    assert shown[place + 1].startswith("because: has the words (fuse)")
+    assert any(line.endswith("aish: Hello.") for line in shown[:place])
+    assert any(line.endswith("aish: In the drawer.") for line in shown[place:])
+    assert reply.data[0]["text"] == "Where is the spare fuse?"
+
+
+async def test_what_was_not_understood_is_said_and_the_rest_is_searched(searcher: Searcher) -> None:
+    """A time that does not exist must not silently mean any time."""
+    searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
+
+    reply = await searcher.type(":recall fuse since:2026-02-31 role:pilot")
+
+    first, second, *_ = reply.text.splitlines()
+    assert first.startswith("since:2026-02-31 is no time that I know; try ")
+    assert second.startswith("role:pilot is nobody here; try ")
+    assert reply.data[0]["text"] == "The fuse is blown."
+
+
+async def test_nothing_is_said_to_be_nothing(searcher: Searcher) -> None:
+    """Also where there is no conversation at all."""
+    assert await searcher.type(":recall fuse") == Reply("nothing like that was said", data=[], found=False)
+
+    searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
+    searcher.shell = searcher.world.shell(Searcher(searcher.world).program)
+    for words in ("zebra", "🙂", "斑马", '"a fuse"', "fuse -blown", "fuse in:attic", "fuse role:tool"):
+        assert (await searcher.type(f":recall {words}")).found is False, words
+    with pytest.raises(BadUsage, match=r"what should be found\? :recall WORDS"):
+        await searcher.type(":recall   ")
+
+
+async def test_what_was_found_cannot_command_the_terminal(searcher: Searcher) -> None:
+    """Neither by escape sequences nor by signs that turn a line around."""
+    searcher.said("2026-05-12T09:00:00", f"fuse {''.join(EVIL)} gone")
+
+    shown = [await searcher.type(line) for line in (":recall fuse", ":thread @1", ":recent", ":why", ":timeline")]
+
+    assert [sign for reply in shown for sign in EVIL if sign in reply.text] == []
+
+
+# :thread and :resume
+
+
+@pytest.mark.proves("N6")
+@pytest.mark.parametrize("indexed", [True, False], ids=["in the index", "new"])
+async def test_a_conversation_opens_by_hit_by_id_and_by_turn(searcher: Searcher, indexed: bool) -> None:
+    """Around a hit a few turns are shown, of an id all of them."""
+    session = searcher.said("2026-05-12T09:00:00", *(f"step {number} of the climb" for number in range(1, 61)))
+    if indexed:
+        assert searcher.program.finder.catch_up(wait=True) == ""
+    await searcher.type(':recall "step 15 of"')
+
+    around = await searcher.type(":thread @1")
+    whole = await searcher.type(f":thread {session.journal.id}")
+    by_turn = await searcher.type(f":thread {session.journal.id[:-3]}/60")
+
+    assert [hit["turn"] for hit in around.data] == list(range(10, 21))
+    assert [hit["turn"] for hit in whole.data] == list(range(1, 61))
+    assert [hit["turn"] for hit in by_turn.data] == list(range(55, 61))
+    assert next(line for line in by_turn.text.splitlines() if line.startswith("▸")).split()[1] == "60"
+
+
+@pytest.mark.parametrize(
+    ("line", "trouble", "words"),
+    [
+        (":thread", BadUsage, "which conversation"),
+        (":thread @1", NotFound, "there is no hit @1; :recall WORDS numbers them"),
+        (":thread @", NotFound, "there is no hit @"),
+        (":thread @99999999999999999999", NotFound, "there is no hit"),
+        (":thread nobody", NotFound, "no conversation 'nobody'"),
+        (":thread ../../etc/passwd", BadUsage, "which conversation"),
+        (":thread {id}/x", BadUsage, "which conversation"),
+        (":thread {id}/999999999999", NotFound, "has no turn 999999999999"),
+        (":resume @7", NotFound, "there is no hit @7"),
+    ],
+)
+async def test_a_conversation_that_is_not_there_is_said_to_be_missing(
+    searcher: Searcher, line: str, trouble: type[AishError], words: str
+) -> None:
+    """In words that say what could be typed instead."""
+    session = searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
+
+    with pytest.raises(trouble, match=words):
+        await searcher.type(line.replace("{id}", session.journal.id))
+
+
+# :recent and :timeline
+
+
+async def test_the_newest_turns_come_first_and_a_time_narrows_them(searcher: Searcher) -> None:
+    """Whichever conversation they belong to."""
+    searcher.said("2026-05-11T12:00:00", "monday one", "monday two")
+    searcher.said("2026-05-12T12:00:00", "tuesday one", "tuesday two")
+    searcher.said("2026-05-13T10:00:00", "wednesday one")
+
+    async def newest(words: str) -> list[str]:
+        return [hit["text"] for hit in (await searcher.type(f":recent {words}")).data]
+
+    assert await newest("") == ["wednesday one", "tuesday two", "tuesday one", "monday two", "monday one"]
+    assert await newest("2") == ["wednesday one", "tuesday two"]
+    assert await newest("yesterday") == ["tuesday two", "tuesday one"]
+    assert await newest("this week") == await newest("")
+    assert (await searcher.type(":recent last month")).found is False
+
+
+@pytest.mark.parametrize("words", ["0", "1001", "99999999999999999999", "blue", "-1", "32 May"])
+async def test_a_time_or_number_that_is_none_is_refused(searcher: Searcher, words: str) -> None:
+    """It would otherwise look as if nothing had been said."""
+    searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
+
+    with pytest.raises(BadUsage):
+        await searcher.type(f":recent {words}")
+
+
+async def test_a_timeline_has_a_bar_for_each_day_and_what_it_was_about(searcher: Searcher) -> None:
+    """The fuller the day, the longer the bar; days without turns are left out, and older ones too."""
+    searcher.said("2025-05-11T12:00:00", "long ago")
+    searcher.said("2026-05-11T12:00:00", "the violin needs strings", "yes", "violin strings of gut", "good")
+    searcher.said("2026-05-12T12:00:00", "the gearbox leaks", "oil?")
+
+    reply = await searcher.type(":timeline")
+
+    monday, tuesday = reply.text.splitlines()
+    assert monday.startswith("2026-05-11 Mon") and tuesday.startswith("2026-05-12 Tue")
+    assert monday.count("█") == 2 * tuesday.count("█") > 0
+    assert "violin" in monday and "gearbox" in tuesday
+    assert [(day["day"], day["turns"]) for day in reply.data] == [("2026-05-11 Mon", 4), ("2026-05-12 Tue", 2)]
+    assert len((await searcher.type(":timeline 60")).data) == 3
+
+
+@pytest.mark.parametrize("words", ["0", "521", "soon", "-3", "9999999999"])
+async def test_a_timeline_of_no_weeks_is_refused(searcher: Searcher, words: str) -> None:
+    """And where nothing was said, that is said."""
+    assert (await searcher.type(":timeline")).text == "nothing was said in that time"
+
+    with pytest.raises(BadUsage, match="a number of weeks from 1 to 520"):
+        await searcher.type(f":timeline {words}")
+
+
+# :why
+
+
+@pytest.mark.proves("X1")
+async def test_why_tells_how_a_search_was_understood_and_what_spoke_for_each_hit(searcher: Searcher) -> None:
+    """Terms with their weights, bounds in full, how much was weighed, and every hit with its score and reasons."""
+    searcher.said("2026-05-11T12:00:00", "the violin needs strings", "then buy gut strings")
+    searcher.said("2026-05-12T12:00:00", "the piano is in tune", "fine")
+    found = await searcher.type(f":recall violin strings last Monday in:{searcher.world.directory.name} role:me -drum")
+
+    reply = await searcher.type(":why")
+
+    told = dict(line.split(maxsplit=1) for line in reply.text.partition("@1 ")[0].splitlines() if line.strip())
+    assert "violin" in told["words"] and "string" in told["words"]
+    assert told["time"] == "2026-05-11 00:00 to 2026-05-12 00:00"
+    assert told["without"] == "drum"
+    assert told["role"] == "user"
+    assert told["in"] == searcher.world.directory.name
+    assert told["meaning"] == "not compared: there is no embedder"
+    assert told["weighed"].split()[1] == "turns"
+    hits = [line for line in reply.text.splitlines() if line.lstrip().startswith("@")]
+    assert len(hits) == len(found.data) == len(reply.data["hits"])
+    assert hits[0].split()[0] == "@1" and float(hits[0].split()[1]) == pytest.approx(found.data[0]["score"], abs=0.01)
+    assert found.data[0]["why"] in " ".join(reply.text.split())
+
+
+@pytest.mark.proves("X1")
+async def test_why_before_any_search_says_how_to_search(searcher: Searcher) -> None:
+    """There is nothing to explain yet."""
+    with pytest.raises(NotFound, match="nothing was searched for yet in this shell; :recall WORDS searches"):
+        await searcher.type(":why")
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    words=st.text(min_size=1, max_size=80)
+    | st.lists(st.sampled_from(["fuse", '"', "-fuse", "role:", "in:x", "since:", "until:32 May", "*", "(", "the", "~"]))
+    .filter(bool)
+    .map(" ".join)
+)
+async def test_no_question_is_an_error(searcher: Searcher, words: str) -> None:
+    """Quotes, operators and characters of any kind are words where they are nothing else."""
+    if not list(searcher.world.journals()):
+        searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
+
+    found = searcher.program.finder.search(words, 5)
+
+    assert {hit.text for hit in found.hits} <= {"The fuse is blown."}
+    assert all(hit.why for hit in found.hits)

@@ -1,0 +1,185 @@
+"""The index as something to break: two shells that talk, an importer, an indexer and readers, and what must hold after.
+
+Run as `fault_index.py ROLE HOME ACKS` it is one of them, until it is killed. Turns have names that are words of their
+own, so that a search tells which are found; a name is in ACKS once the turn was acknowledged.
+"""
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from itertools import count, takewhile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
+
+from aish.memory.finding.finder import ConversationFinder
+from aish.memory.finding.index import Indexer
+from aish.memory.importing import Importer
+from aish.memory.journal import Journal, new_id
+from aish.memory.masks import Masks
+from aish.values.errors import StoreTrouble
+from aish.values.hits import Hit
+from aish.values.said import Said
+from aish.values.turns import Turn
+
+ROLES = ("shell", "shell", "import", "index", "index", "read", "read")
+ROUNDS_A_HOME = 25  # as it grows, judging it takes longer
+ALL = 1 << 20  # more than any home has
+PAUSE = 0.01  # seconds between two turns of a shell, or there would be more than anybody judges
+SOME = 50
+NO_MASKS = Masks(Path(os.devnull), lambda: SimpleNamespace())  # no turn of ours looks like a secret
+
+
+def finder(home: Path) -> ConversationFinder:
+    return ConversationFinder(home / "sessions", home / "index", now=lambda: datetime.now(UTC))
+
+
+def steps() -> Iterator[int]:
+    """Numbers without end, but for whoever has lost the program that would kill it."""
+    parent = os.getppid()
+    yield from takewhile(lambda _: os.getppid() == parent, count())
+
+
+def shell(home: Path, acks: Path) -> None:
+    """Talk in a new conversation now and then, and in an old one otherwise."""
+    journal = Journal(home / "sessions", new_id(datetime.now(UTC)))
+    for number in steps():
+        if number % 7 == 6:
+            journal = Journal(home / "sessions", new_id(datetime.now(UTC)))
+        name = f"w{os.getpid()}x{number}"
+        journal.add(Turn("user", f"{name} was said here"), datetime.now(UTC))
+        acknowledge(acks, [name])
+        time.sleep(random.uniform(0, PAUSE))
+
+
+def bring(home: Path, acks: Path) -> None:
+    """Import the same growing file again and again; each of its turns is to be there once."""
+    importer = Importer(home / "sessions", "llm", NO_MASKS)
+    for step in steps():
+        names = [f"i{number}" for number in range(20 * step + 20)]
+        importer.take(
+            [
+                Said(f"talk{number // 9}", None, "user", f"{name} was imported", ref=name)
+                for number, name in enumerate(names)
+            ]
+        )
+        acknowledge(acks, names)
+        time.sleep(random.uniform(0, 20 * PAUSE))
+
+
+def index(home: Path, acks: Path) -> None:
+    for _ in steps():
+        Indexer(home / "sessions", home / "index").catch_up()
+
+
+def read(home: Path, acks: Path) -> None:
+    """Search while all changes. What was acknowledged before is found now, and nothing is found twice."""
+    found = finder(home)
+    for _ in steps():
+        known = acknowledged(acks)
+        name = random.choice(known[-30:]) if known else "nothing"
+        result = found.search(name, 50)
+        hits = [hit for hit in result.hits if name in hit.text.split()]
+        recent = found.recent(40)
+        if known and len(hits) != 1 and not result.notes:  # which tell that there is too much that is new
+            complain(acks, f"{name} was found {len(hits)} times by a reader")
+        if twice := [name for name, times in Counter(map(place, recent)).items() if times > 1]:
+            complain(acks, f"{twice[0]} was twice among the newest")
+
+
+ROLE = {"shell": shell, "import": bring, "index": index, "read": read}
+
+
+def place(hit: Hit) -> tuple[str, int]:
+    return hit.conversation, hit.turn
+
+
+def acknowledge(acks: Path, names: list[str]) -> None:
+    _append(acks, "".join(f"{name}\n" for name in names))
+
+
+def complain(acks: Path, problem: str) -> None:
+    _append(acks.with_name("complaints"), problem + "\n")
+
+
+def _append(path: Path, text: str) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def acknowledged(acks: Path) -> list[str]:
+    """What was acknowledged; a last line without an end was not."""
+    written = acks.read_text(encoding="utf-8") if acks.exists() else ""
+    return list(dict.fromkeys(written.split("\n")[:-1]))
+
+
+def kill(rounds: int, seconds: float) -> tuple[str, int, list[str]]:
+    """All of them at once, and all are killed at some moment; the home lives on."""
+    total, problems = 0, []
+    for first in range(0, rounds, ROUNDS_A_HOME):
+        with TemporaryDirectory() as work:
+            home, acks = Path(work) / "home", Path(work) / "acks"
+            for number in range(first, min(first + ROUNDS_A_HOME, rounds)):
+                crowd(home, acks, seconds)
+                problems += [f"round {number}: {problem}" for problem in judge(home, acks)]
+            total += len(acknowledged(acks))
+    return f"{rounds} rounds", total, problems
+
+
+def crowd(home: Path, acks: Path, seconds: float) -> None:
+    """Start one of each, and kill them one by one in any order."""
+    program = [sys.executable, str(Path(__file__))]
+    crowd = [subprocess.Popen([*program, role, str(home), str(acks)], stdout=subprocess.PIPE) for role in ROLES]
+    for member in crowd:
+        assert member.stdout
+        member.stdout.readline()
+    random.shuffle(crowd)
+    for member in crowd:
+        time.sleep(random.uniform(0, seconds))
+        member.kill()
+    for member in crowd:
+        member.communicate()
+
+
+def judge(home: Path, acks: Path) -> Iterator[str]:
+    """Look as the next program would, before and after the index is brought up to date; and at a new one."""
+    complaints = acks.with_name("complaints")
+    if complaints.exists():
+        yield from complaints.read_text(encoding="utf-8").splitlines()
+        complaints.unlink()
+    known = acknowledged(acks)
+    if not finder(home).search("anything").notes:  # they tell when there is too much that is new
+        yield from (f"at once: {problem}" for problem in missing(home, known))
+    try:
+        Indexer(home / "sessions", home / "index").catch_up()
+    except StoreTrouble as error:
+        yield f"the index cannot be brought up to date: {error}"
+    yield from (f"indexed: {problem}" for problem in missing(home, known))
+
+
+def missing(home: Path, known: list[str]) -> Iterator[str]:
+    """What is not found exactly once: of all by `recent`, of some by a search."""
+    found = finder(home)
+    recent = found.recent(ALL)
+    counts = Counter(hit.text.split()[0] for hit in recent)
+    yield from (f"{name} is {counts[name]} times among the newest" for name in known if counts[name] != 1)
+    yield from (f"{name} is there twice" for name, times in Counter(map(place, recent)).items() if times > 1)
+    if [hit.time for hit in recent] != sorted((hit.time for hit in recent), reverse=True):
+        yield "the newest are not in their order"
+    for name in random.sample(known, min(len(known), SOME)):
+        hits = [place(hit) for hit in found.search(name, 50).hits if name in hit.text.split()]
+        if len(hits) != 1:
+            yield f"{name} is found {len(hits)} times"
+
+
+if __name__ == "__main__":
+    print("ready", flush=True)
+    ROLE[sys.argv[1]](Path(sys.argv[2]), Path(sys.argv[3]))
