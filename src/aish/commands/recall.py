@@ -116,7 +116,8 @@ def show_thread(program: Program, wanted: str, around: int) -> Reply:
     lines = [for_terminal(head)]
     for hit in hits:
         mark = "▸" if number and hit.turn == int(number) else " "
-        lines.append(f"{mark} {hit.turn:>4} {local(hit.time)}  {for_terminal(hit.speaker)}: {for_terminal(hit.text)}")
+        text = hit.text.replace("\n", "\n       ")  # no line of it is to be taken for a turn or a word of ours
+        lines.append(f"{mark} {hit.turn:>4} {local(hit.time)}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
     return Reply("\n".join(lines), data=[hit.record() for hit in hits])
 
 
@@ -130,8 +131,9 @@ def as_threads(program: Program, hits: Sequence[Hit], width: int, *, why: bool =
     now, blocks = program.now(), []
     for conversation, found in by_conversation.items():
         first = found[0][1]
-        source = f" · from {first.source}" if first.source else ""
-        lines = [f"{local(first.time)} ({age(first.time, now)}) · {first.channel}{source} · {conversation}"]
+        source = f"from {first.source}" if first.source else ""
+        when = f"{local(first.time)} ({age(first.time, now)})"
+        lines = [" · ".join(filter(None, (when, first.channel, source, conversation)))]
         shown: set[int] = set()
         places = {hit.turn: (place, hit) for place, hit in found}
         for turn in sorted(places):

@@ -29,7 +29,8 @@ class Hit(NamedTuple):
     @property
     def speaker(self) -> str:
         """Who said it, in a word."""
-        return self.name or {"user": "you", "assistant": "aish", "tool": "tool"}[self.role]
+        model = "assistant" if self.source else "aish"  # what another program answered, we did not
+        return self.name or {"user": "you", "assistant": model, "tool": "tool"}[self.role]
 
     def record(self) -> dict[str, Any]:
         """The hit as programs get it."""
