@@ -390,8 +390,8 @@ def test_the_verb_says_what_it_did_in_words_and_codes(world: World) -> None:
     gone = world.aish("import", str(world.directory / "gone"))
 
     assert (dry.code, done.code, wrong.code, gone.code) == (0, 0, 2, 4)
-    assert dry.out == f"{path}: 2 turns of 1 conversations would be imported\n"
-    assert done.out == f"{path}: 2 turns of 1 conversations imported\n"
+    assert dry.out == f"{path}: 2 turns of 1 conversation would be imported\n"
+    assert done.out == f"{path}: 2 turns of 1 conversation imported\n"
     assert (wrong.out, gone.out) == ("", "")
     assert "secrets were masked: 1 × github-token" in done.err
     assert "a line that is no JSON object, or is cut off: left out once" in done.err

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from aish.commands.items import counted
 from aish.conversation.program import Program
 from aish.memory.importers import FORMATS, read, sniff
 from aish.memory.importing import Imported, Importer
@@ -79,7 +80,8 @@ def _say(screen: Screen, path: str, result: Imported, *, dry_run: bool) -> None:
         sys.stderr.write("\r\x1b[K")
     verb = "would be imported" if dry_run else "imported"
     known = f"; {result.known:,} were here already" if result.known else ""
-    screen.say(f"{path}: {result.turns:,} turns of {len(result.conversations):,} conversations {verb}{known}")
+    turns, talks = counted(result.turns, "turn"), counted(len(result.conversations), "conversation")
+    screen.say(f"{path}: {turns} of {talks} {verb}{known}")
     if result.masked:
         kinds = ", ".join(f"{count} × {kind}" for kind, count in result.masked.items())
         screen.note(f"secrets were masked: {kinds}")

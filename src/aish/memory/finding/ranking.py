@@ -19,7 +19,6 @@ Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
 SHORTLIST = 60  # turns whose terms are looked at
-BEST = 10  # that have the words best: a block full of common ones must not push out the only turn with the rare one
 AROUND = (-2, -1, 1)  # the turns beside one that share its subject: what it answers, and the answer to it
 BLOCK = 24  # turns of a conversation in a row that are a document of their own besides: about one sitting
 _DAY = 86_400.0
@@ -110,10 +109,7 @@ def rarity(turns: int, having: int) -> float:
 def shortlist(found: Found, question: Question, size: int = SHORTLIST) -> Places:
     """Places of the candidates whose terms, and those of the turns `AROUND` them, `rank` wants to see."""
     scores = signals(found, question) @ _weights(0)
-    short = np.argsort(-scores, kind="stable")[:size]
-    best = np.argsort(-found.words, kind="stable")[:BEST]
-    best = best[found.words[best] > 0]
-    return np.concatenate([short, best[~np.isin(best, short)]])
+    return np.argsort(-scores, kind="stable")[:size]
 
 
 def rank(found: Found, question: Question, short: Places, bags: Mapping[int, Collection[str]]) -> Ranked:

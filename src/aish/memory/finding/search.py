@@ -24,6 +24,7 @@ from aish.values.hits import Found, Hit, Scope
 
 _MOST = 400  # candidates by words, and as many by meaning
 _BLOCKS = 100
+_RARE = 10  # turns that have a word
 _SOUGHT = 40  # terms that are looked up; of a page that was pasted the rarest will do
 _BESIDE = (-2, -1, 1, 2)  # turns before and after a hit
 _A_MONTH = 30 * 86_400.0  # seconds that “before October” reaches back
@@ -79,6 +80,7 @@ class _Search:
         now = self.within.until.timestamp() if self.within.until else now
         question = Question(self.asked.weights, now, self._spans(now), wants(self.query.words))
         short = shortlist(candidates, question, max(limit, 100))
+        short = np.concatenate([short, np.setdiff1d(self._rare(rows), short)])
         bags = self._bags(candidates, short, rows)
         ranked = rank(candidates, question, short, bags)
         had = [bags.get(key, set()) for key in candidates.key[ranked.order].tolist()]
@@ -171,6 +173,12 @@ class _Search:
             traits=columns["traits"][at].astype(np.int64),
         )
         return Candidates(*(np.concatenate(pair) for pair in zip(found, new, strict=True)))
+
+    def _rare(self, rows: Rows) -> Rows:
+        """Places of the turns with an asked word that hardly any has: blocks full of common ones must not hide them."""
+        few = [term for term in self.asked.weights if 0 < self._frequency(term) <= _RARE]
+        found = self.snapshot.words.find(few, _RARE)[0] if self.snapshot and few else []
+        return np.flatnonzero(np.isin(rows, found))
 
     def _clarity(self) -> float:
         """How much the meaning of the question counts: the mean of many words is a blur."""
