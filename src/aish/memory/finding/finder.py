@@ -31,6 +31,7 @@ _FEW = 50  # turns that are searched directly rather than put into the index fir
 _SAMPLE = 20  # turns of a day that tell what it was about
 _TOPIC = 4  # words that do
 _TOLD = 3  # troubles that are told in full
+_MOMENT = 0.1  # seconds
 _UNUSABLE = (OSError, ValueError, sqlite3.Error)
 
 
@@ -143,6 +144,8 @@ class ConversationFinder:
 
     def catch_up(self, *, wait: bool = False, stop: Callable[[], bool] = lambda: False) -> str:
         """Bring the index up to date unless told to `stop`, and say what stands in the way; `wait` shows how far."""
+        while self._indexing and self._indexing.is_alive() and not stop():
+            self._indexing.join(_MOMENT)  # it is at it already, and has the lock
         self._look()
         if not self._pending.bytes and self._turns.size <= _FEW and not self._pending.stale:
             return ""
