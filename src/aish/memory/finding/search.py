@@ -22,7 +22,7 @@ from aish.memory.finding.words import Filter
 from aish.values.channels import is_channel
 from aish.values.hits import Found, Hit, Scope
 
-_MOST = 400  # candidates by words, and as many by meaning
+_MOST = 200  # candidates by words, and as many by meaning
 _BLOCKS = 100
 _RARE = 10  # turns that have a word
 _SOUGHT = 40  # terms that are looked up; of a page that was pasted the rarest will do
