@@ -10,30 +10,15 @@ import sys
 import termios
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 from aish.action.terminal import Pushes, Terminal, raw
 from aish.values.errors import StoreTrouble
 
-pytestmark = pytest.mark.proves("P2")
+pytestmark = [pytest.mark.proves("P2"), pytest.mark.usefixtures("in_time")]
 ENV = {"PATH": os.environ["PATH"], "TERM": "xterm"}
 HANGS = "echo ready; while :; do sleep 60; done"
-
-
-@pytest.fixture(autouse=True)
-def _in_time() -> Iterator[None]:
-    """What hangs, fails."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        pytest.fail("this hangs")  # no OSError, which somebody might catch
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 10)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

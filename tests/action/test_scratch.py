@@ -3,30 +3,15 @@
 import os
 import pty
 import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
 from aish.action.scratch import Scratched, run_scratch
 from aish.values.errors import StoreTrouble
 
-pytestmark = pytest.mark.proves("P4")
-
-
-@pytest.fixture(autouse=True)
-def _in_time() -> Iterator[None]:
-    """What hangs, fails."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        pytest.fail("this hangs")  # no OSError, which somebody might catch
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 10)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
+pytestmark = [pytest.mark.proves("P4"), pytest.mark.usefixtures("in_time")]
 
 
 @pytest.fixture

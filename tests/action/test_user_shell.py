@@ -7,7 +7,6 @@ import shutil
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
 
 import pytest
 
@@ -15,7 +14,7 @@ from aish.action.shell import UserShell
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
-pytestmark = pytest.mark.proves("P2")
+pytestmark = [pytest.mark.proves("P2"), pytest.mark.usefixtures("in_time")]
 CTRL_C, CTRL_D, CTRL_Z, ENTER = b"\x03", b"\x04", b"\x1a", b"\r"
 WAITS = "bash -c 'echo ready; exec sleep 60'"
 Move = tuple[bytes, bytes | Callable[[], object]]
@@ -56,20 +55,6 @@ class Person:
         self.shell.close()
         os.close(self.typing)
         os.close(self.keys)
-
-
-@pytest.fixture(autouse=True)
-def _in_time() -> Iterator[None]:
-    """What hangs, fails."""
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        pytest.fail("this hangs")  # no OSError, which somebody might catch
-
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 10)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ async def purge(shell: Shell, words: str) -> Reply:
     what = ", ".join(named[:5]) or one_line(rest, 60)
     if not options.get("yes") and not await agreed(shell, f"erase {what} for good, everywhere?"):
         return Reply("nothing was changed", data={"places": 0, "files": 0}, found=False)
-    shell.program.drop_index()  # a purge cannot look into it, and who writes it anew meanwhile may still see the words
+    shell.program.finder.drop()  # a purge cannot look into it, and who writes it anew meanwhile may still see the words
     erased = memory.purge(phrases, (places.data, places.sessions, places.state, places.indexes), [places.salt])
-    shell.program.drop_index()
+    shell.program.finder.drop()
     shell.session.erase(phrases)
     where = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}"
     text = f"{where if erased.places else 'it stood nowhere'}; it is not learned again"

@@ -33,10 +33,10 @@ _PART = (
 async def bring_past(session: Session, typed: str, backend: Backend) -> AsyncGenerator[Notice]:
     """Put into the prompt of this turn what the question is about, if it is about what was said before."""
     session.recalled = ""
-    kind = asks_about_past(typed)
-    if not kind or not session.remembers or session.needs_care or session.looks_itself(backend):
+    if not session.remembers or session.needs_care or session.looks_itself(backend):
         return
-    if kind == "this" and not session.evicted and not session.summary:
+    kind = asks_about_past(typed)
+    if not kind or (kind == "this" and not session.evicted and not session.summary):
         return  # all of it is in the prompt
     hits = await _looked(session, kind, typed)
     if not hits:

@@ -16,8 +16,7 @@ from aish.model.estimate import Estimates
 from aish.places import Places
 from aish.settings.layers import Loaded
 from aish.settings.options import EMBEDDED, Preset, Settings
-from aish.storage.files import empty_directory
-from aish.values.errors import NotFound, StoreTrouble
+from aish.values.errors import NotFound
 from aish.values.hits import Finder
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
@@ -72,16 +71,6 @@ class Program:
             assert self.open_finder
             self._finder = self.open_finder()
         return self._finder
-
-    def drop_index(self) -> None:
-        """Delete the index of conversations; it is made again when something is looked for."""
-        index, trouble = self.places.turn_index, None
-        for _ in range(3):  # an indexer of another shell may be adding to it right now
-            try:
-                return empty_directory(index, keep="lock")  # by the lock that indexer keeps others away
-            except OSError as error:
-                trouble = error
-        raise StoreTrouble(f"cannot delete {index}, which may hold what was said: {trouble}; delete it yourself")
 
     def presets(self) -> dict[str, Preset]:
         """Every preset by name; `embedded` is always there."""

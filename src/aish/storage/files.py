@@ -1,7 +1,9 @@
 """Directories that are private and durable, and files that are replaced whole or not at all."""
 
+import errno
 import os
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from aish.values.errors import StoreTrouble
@@ -14,15 +16,6 @@ def make_directory(path: Path) -> None:
     make_directory(path.parent)
     path.mkdir(mode=0o700, exist_ok=True)
     sync_directory(path.parent)
-
-
-def empty_directory(path: Path, keep: str) -> None:
-    """Delete all that is in a directory but for the file `keep`. Raises `OSError`."""
-    import shutil  # takes longer to load than the rest of this module, and most runs delete nothing
-
-    for child in list(path.iterdir()) if path.is_dir() else ():
-        if child.name != keep:
-            shutil.rmtree(child) if child.is_dir() and not child.is_symlink() else child.unlink(missing_ok=True)
 
 
 sync_data = getattr(os, "fdatasync", os.fsync)
@@ -60,3 +53,15 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
             sync_directory(path.parent)
     except OSError as error:
         raise StoreTrouble(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def write_at(path: Path, pieces: Iterable[tuple[int, bytes]]) -> None:
+    """Put pieces at their offsets in a file, and make them durable. Raises `OSError`."""
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        for offset, data in pieces:
+            if os.pwrite(fd, data, offset) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        sync_data(fd)
+    finally:
+        os.close(fd)

@@ -77,6 +77,9 @@ class Finder(Protocol):
     def days(self, since: datetime) -> list[tuple[str, int, str]]:
         """Each day that has turns since then: how many, and the words that it was about."""
 
+    def drop(self) -> None:
+        """Delete what was derived to find things; it is made again. Raises `StoreTrouble`."""
+
     def moment(self, text: str, *, end: bool = False) -> datetime | None:
         """The moment that words mean, or with `end` the one after what they mean."""
 

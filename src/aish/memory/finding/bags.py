@@ -1,6 +1,5 @@
 """The bag of each turn: which terms it has, as numbers, so that a search need not read what it only weighs."""
 
-import errno
 import os
 import weakref
 import zlib
@@ -10,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from aish.storage.files import sync_data
+from aish.storage.files import write_at
 
 Numbers = NDArray[np.uint32]
 _SIZE = 4  # bytes of a number
@@ -42,13 +41,7 @@ class Bags:
     def write(self, start: int, bags: Sequence[Numbers]) -> None:
         """Put bags after the first `start` numbers, over whatever was left there. Raises `OSError`."""
         data = np.concatenate(bags).tobytes() if bags else b""
-        fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if os.pwrite(fd, data, start * _SIZE) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            sync_data(fd)  # before the catalogue counts on it
-        finally:
-            os.close(fd)
+        write_at(self._path, [(start * _SIZE, data)])
 
     def which(self, terms: Sequence[str], places: Mapping[int, tuple[int, int]]) -> dict[int, set[str]]:
         """Which of the terms each row has, by where its bag begins and how large it is."""

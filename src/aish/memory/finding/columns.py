@@ -4,18 +4,15 @@ Rows are only added. A reader counts on no more rows than the catalogue names, s
 them is written over by the next one. Files are never cut, because that would end whoever has them mapped.
 """
 
-import errno
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aish.storage.files import make_directory, sync_data
+from aish.storage.files import make_directory, write_at
 
-Array = NDArray[np.int64]
 NONE = -1  # no turn before, no turn after, or a row that does not count any more
 COLUMNS = {
     "time": "<i8",  # milliseconds since 1970
@@ -64,29 +61,16 @@ class Columns:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._mapped[name]
 
-    def at(self, row: int) -> dict[str, int]:
-        """Everything about one row."""
-        return {name: int(column[row]) for name, column in self._mapped.items()}
-
     def write(self, start: int, values: Mapping[str, Sequence[int]]) -> None:
         """Put rows at `start`, over whatever was left there. Raises `OSError`."""
         make_directory(self._directory)
         for name, kind in COLUMNS.items():
             data = np.asarray(values[name], dtype=kind)
-            self._put(name, [(start * data.itemsize, data.tobytes())])
+            write_at(self.path(name), [(start * data.itemsize, data.tobytes())])
 
     def mend(self, name: str, rows: Sequence[int], values: Sequence[int]) -> None:
         """Change one column in a few rows; readers may see it before or after."""
-        size = np.dtype(COLUMNS[name]).itemsize
         data = np.asarray(values, dtype=COLUMNS[name])
-        self._put(name, [(row * size, one.tobytes()) for row, one in zip(rows, data, strict=True)])
-
-    def _put(self, name: str, pieces: Iterable[tuple[int, bytes]]) -> None:
-        fd = os.open(self.path(name), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            for offset, data in pieces:
-                if os.pwrite(fd, data, offset) != len(data):
-                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            sync_data(fd)  # before the catalogue counts on it
-        finally:
-            os.close(fd)
+        pieces = [(row * data.itemsize, one.tobytes()) for row, one in zip(rows, data, strict=True)]
+        if pieces:
+            write_at(self.path(name), pieces)

@@ -14,7 +14,7 @@ from pathlib import Path
 from aish.memory.finding.batch import Progress
 from aish.memory.finding.columns import numbered
 from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turn, unknown_journal
-from aish.memory.finding.index import Indexer
+from aish.memory.finding.index import Indexer, drop
 from aish.memory.finding.pending import Fresh, Pending
 from aish.memory.finding.query import Query, read_query
 from aish.memory.finding.question import Bounds, bounds
@@ -157,6 +157,17 @@ class ConversationFinder:
             trouble = str(error)
         self._look(anew=True)
         return trouble
+
+    def drop(self) -> None:
+        """Delete the index; it is made again when something is looked for. Raises `StoreTrouble`."""
+        trouble = None
+        for _ in range(3):  # an indexer of another shell may be adding to it right now
+            try:
+                return drop(self._directory)
+            except OSError as error:
+                trouble = error
+        index = self._directory
+        raise StoreTrouble(f"cannot delete {index}, which may hold what was said: {trouble}; delete it yourself")
 
     def _keep_up(self) -> None:
         """Let the index follow in the background when much is new; a search goes on with what is there."""

@@ -10,8 +10,8 @@ import numpy as np
 from aish.memory.finding.backlog import LONGEST
 from aish.memory.finding.columns import numbered
 from aish.memory.finding.question import Bounds
+from aish.memory.finding.ranking import BLOCK, traits
 from aish.memory.finding.ranking import Found as Candidates
-from aish.memory.finding.ranking import traits
 from aish.memory.finding.terms import terms
 from aish.memory.finding.vectors import Embedder, Floats
 from aish.values.channels import is_channel
@@ -72,7 +72,7 @@ class FreshTurns:
         together: dict[int, Counter[str]] = {}
         for turn in turns:
             together.setdefault(turn.journal, Counter()).update(turn.counts)
-        blocks = {journal: _bm25(counts, weights, 12 * _USUAL) for journal, counts in together.items()}
+        blocks = {journal: _bm25(counts, weights, BLOCK * _USUAL) for journal, counts in together.items()}
         near = [
             float(turn.vector @ vector) if turn.vector is not None and vector is not None else 0.0 for turn in turns
         ]

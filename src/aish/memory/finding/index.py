@@ -4,6 +4,7 @@
 <index>/*.column       time, place, speaker … of each turn
 <index>/words/         the words of each turn (tantivy)
 <index>/blocks/        the words of a few turns in a row, which have a topic where a single turn may not name it
+<index>/bags           which words each turn has, as numbers
 <index>/*.pairs, *.signs  the vectors, if there is an embedder
 
 One process writes at a time and holds `lock`; readers never wait. What is not in it yet is read from the journals.
@@ -11,6 +12,7 @@ One process writes at a time and holds `lock`; readers never wait. What is not i
 
 import fcntl
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +24,7 @@ from aish.memory.finding.catalogue import Catalogue
 from aish.memory.finding.columns import Columns
 from aish.memory.finding.vectors import Embedder, Vectors
 from aish.memory.finding.words import Words
-from aish.storage.files import empty_directory, make_directory
+from aish.storage.files import make_directory
 from aish.values.errors import StoreTrouble
 
 FORMAT = 4
@@ -79,7 +81,6 @@ class Indexer:
         catalogue = Catalogue(self._directory / "catalogue.db", writable=True)
         with catalogue.change():
             catalogue.note("format", FORMAT)
-            catalogue.note("generation", os.urandom(8).hex())
             catalogue.note("embedder", self._embedder.name if self._embedder else "")
         return catalogue
 
@@ -103,5 +104,7 @@ class Indexer:
 
 
 def drop(directory: Path) -> None:
-    """Delete an index. Who has it open goes on with what was in it."""
-    empty_directory(directory, keep="lock")  # or a second indexer would join one that is still at it
+    """Delete an index. Who has it open goes on with what was in it. Raises `OSError`."""
+    for path in list(directory.iterdir()) if directory.is_dir() else ():
+        if path.name != "lock":  # or a second indexer would join one that is still at it
+            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)

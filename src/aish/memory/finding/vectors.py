@@ -4,8 +4,6 @@ A million turns are too many to multiply in the time of a search. Their signs ar
 and only the nearest are weighed. Half a byte is as good as a whole one for that, and is half as much to keep at hand.
 """
 
-import errno
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from aish.storage.files import make_directory, sync_data
+from aish.storage.files import make_directory, write_at
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -58,17 +56,8 @@ class Vectors:
         most = np.abs(vectors).max(axis=1, keepdims=True)
         scaled = np.rint(vectors * (7 / np.maximum(most, 1e-9)) + _ZERO).astype(np.uint8)
         first, second = np.hsplit(scaled, 2)
-        self._put("pairs", start * (self._size // 2), (first | second << 4).tobytes())
-        self._put("signs", start * (self._size // 8), np.packbits(vectors > 0, axis=1).tobytes())
-
-    def _put(self, kind: str, offset: int, data: bytes) -> None:
-        fd = os.open(self.path(kind), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        try:
-            if os.pwrite(fd, data, offset) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            sync_data(fd)  # before the catalogue counts on it
-        finally:
-            os.close(fd)
+        write_at(self.path("pairs"), [(start * (self._size // 2), (first | second << 4).tobytes())])
+        write_at(self.path("signs"), [(start * (self._size // 8), np.packbits(vectors > 0, axis=1).tobytes())])
 
     def likeness(self, asked: Floats, rows: Rows) -> Floats:
         """How near each of these rows is to what is asked: the cosine, and 0 for rows that have no vector."""

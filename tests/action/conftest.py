@@ -1,0 +1,21 @@
+"""For tests with programs that may hang."""
+
+import signal
+from collections.abc import Iterator
+from types import FrameType
+
+import pytest
+
+
+@pytest.fixture
+def in_time() -> Iterator[None]:
+    """What hangs, fails."""
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        pytest.fail("this hangs")  # no OSError, which somebody might catch
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 10)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
