@@ -403,11 +403,12 @@ FAULTS = """
 import os, resource, signal, sys
 from pathlib import Path
 from test_index import Bag, Shelf, prepare
-from aish.memory.finding import catalogue, columns, vectors, words
+from aish.memory.finding import catalogue, words
 from aish.values.errors import StoreTrouble
 
 WRITES = {
-    columns.Columns: ["_put"], vectors.Vectors: ["_put"], words.WordWriter: ["add", "commit", "close", "_drop"],
+    os: ["pwrite"],
+    words.WordWriter: ["add", "commit", "close", "_drop"],
     catalogue.Catalogue: ["note", "put", "label"],
 }
 
@@ -476,7 +477,7 @@ def fail(top: Path, fault: str, places: Iterable[int]) -> dict[int, str]:
 @pytest.mark.proves("N9", "X6")
 def test_an_indexer_killed_at_any_step_leaves_nothing_twice_and_nothing_out(top: Path) -> None:
     """Before a write to any of its files; some of all places."""
-    came = fail(top, "kill", [2, *range(108, 146, 9)])
+    came = fail(top, "kill", [2, *range(108, 149, 8)])
     assert set(came.values()) == {"killed"}, came
     for place in came:
         shelf = Shelf(top / str(place), Bag())
