@@ -2,12 +2,13 @@
 
 A recall set is {"turns": [{channel, conversation, time, role, name, text, ref}], "questions": [{channel, query, until?,
 evidence: [ref], category}]}. All turns are imported into an empty home, and every question is asked in its channel, and
-once more in all channels at once.
+once more in all channels at once. With `--crowd TURNS` so many turns of a made-up crowd are in that home too.
 """
 
 import argparse
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -15,6 +16,10 @@ from collections import defaultdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from aish.places import find_places
+from bench.crowd import crowd
+from bench.finding import OUT, finder
 
 AISH = [sys.executable, "-m", "aish"]
 DEPTHS = (5, 10, 20)
@@ -43,9 +48,12 @@ def figures(question: dict[str, Any], answer: dict[str, Any]) -> Row:
     return [*(len(wanted & set(refs[:depth])) / len(wanted) for depth in DEPTHS), 1 / first if first else 0.0]
 
 
-def report(path: Path) -> None:
+def report(path: Path, others: int) -> None:
     data = json.loads(path.read_text(encoding="utf-8"))
-    with TemporaryDirectory() as home:
+    OUT.mkdir(exist_ok=True)
+    with TemporaryDirectory(dir=OUT) as home:
+        if others:
+            join(others, Path(home))
         feed = Path(home) / "turns.jsonl"
         feed.write_text("".join(json.dumps(turn) + "\n" for turn in data["turns"]), encoding="utf-8")
         run = [*AISH, "import", "--format", "jsonl", str(feed)]
@@ -55,6 +63,14 @@ def report(path: Path) -> None:
                 found = answers(home, data["questions"], meaning=meaning, channel=channel)
                 title = f"{path.stem}, {'with meanings' if meaning else 'by words alone'}"
                 show(f"{title}, {'in its channel' if channel else 'in all channels'}", data["questions"], found)
+
+
+def join(others: int, home: Path) -> None:
+    """Bring a crowd and its index into a home. Its journals are linked, so that the index knows them again."""
+    there, here = crowd(OUT / f"crowd-{others}", others), find_places({"AISH_HOME": str(home)})
+    finder(there).catch_up(wait=True)
+    shutil.copytree(there.sessions, here.sessions, copy_function=os.link)
+    shutil.copytree(there.turn_index, here.turn_index)
 
 
 def show(title: str, questions: list[dict[str, Any]], found: list[dict[str, Any]]) -> None:
@@ -72,8 +88,10 @@ def show(title: str, questions: list[dict[str, Any]], found: list[dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path)
-    for path in parser.parse_args().sets:
-        report(path)
+    parser.add_argument("--crowd", type=int, default=0, help="so many turns of others in the same memory")
+    args = parser.parse_args()
+    for path in args.sets:
+        report(path, args.crowd)
 
 
 if __name__ == "__main__":

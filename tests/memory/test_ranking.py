@@ -17,14 +17,17 @@ from aish.memory.finding.ranking import (
     NAMED,
     SIGNALS,
     Found,
+    Having,
     Numbers,
     Question,
     Ranked,
     closeness,
+    coverage,
     matches,
     rank,
     rarity,
     shortlist,
+    signals,
     traits,
     wants,
     why,
@@ -77,7 +80,12 @@ def ranked(
     wants: int = 0,
 ) -> Ranked:
     question, found = Question(weights or {}, NOW, spans, wants), columns(rows)
-    return rank(found, question, shortlist(found, question), {row.key: set(row.bag.split()) for row in rows})
+    table, sorted_rows = signals(found, question), sorted(rows, key=lambda row: row.key)
+    has = [[term in row.bag.split() for term in question.weights] for row in sorted_rows]
+    terms = np.array(has, np.bool_).reshape(len(rows), len(question.weights))
+    having = Having(np.array([row.key for row in sorted_rows], np.int64), terms)
+    short = shortlist(table)
+    return rank(table, short, coverage(found.key[short], question.weights, having))
 
 
 def apart(*rows: Row) -> list[Row]:
@@ -217,7 +225,7 @@ def test_the_parts_of_a_hit_add_up_to_its_score() -> None:
 def test_the_shortlist_is_short_and_has_the_best() -> None:
     """Terms are fetched for few turns only."""
     rows = [Row(conversation=number, words=float(number)) for number in range(1, 500)]
-    short = shortlist(columns(rows), Question({}, NOW), 10)
+    short = shortlist(signals(columns(rows), Question({}, NOW)), 10)
     assert short.tolist() == list(range(498, 488, -1))
 
 

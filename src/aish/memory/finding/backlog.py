@@ -54,8 +54,8 @@ def look(sessions: Path) -> dict[str, Seen]:
     return found
 
 
-def seen(file: Path | os.DirEntry[str]) -> Seen:
-    stat = file.stat()
+def seen(file: Path | str | os.DirEntry[str]) -> Seen:
+    stat = file.stat() if isinstance(file, os.DirEntry) else os.stat(file)  # noqa: PTH116  # may be text
     return Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 

@@ -3,7 +3,7 @@
 import os
 import weakref
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -43,16 +43,16 @@ class Bags:
         data = np.concatenate(bags).tobytes() if bags else b""
         write_at(self._path, [(start * _SIZE, data)])
 
-    def which(self, terms: Sequence[str], places: Mapping[int, tuple[int, int]]) -> dict[int, set[str]]:
-        """Which of the terms each row has, by where its bag begins and how large it is."""
-        if not terms or not places:
-            return {}
-        asked = {zlib.crc32(term.encode()): term for term in terms}
-        parts = [os.pread(self._fd, size * _SIZE, start * _SIZE) for start, size in places.values()]
-        all_of_them = np.frombuffer(b"".join(parts), np.uint32)
-        rows = np.repeat(np.arange(len(parts)), [len(part) // _SIZE for part in parts])
-        hits = np.flatnonzero(np.isin(all_of_them, np.fromiter(asked, np.uint32)))
-        names, found = list(places), dict[int, set[str]]()
-        for place, number in zip(rows[hits].tolist(), all_of_them[hits].tolist(), strict=True):
-            found.setdefault(names[place], set()).add(asked[number])
-        return found
+    def which(self, terms: Sequence[str], places: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
+        """Which of the terms each bag has, by where it begins and how large it is: a row for each, a column a term."""
+        parts = [os.pread(self._fd, size * _SIZE, start * _SIZE) for start, size in places]
+        has = np.zeros((len(parts), len(terms)), np.bool_)
+        if has.size:
+            asked = np.array([zlib.crc32(term.encode()) for term in terms], np.uint32)
+            numbers = np.frombuffer(b"".join(parts), np.uint32)
+            rows = np.repeat(np.arange(len(parts)), [len(part) // _SIZE for part in parts])
+            order = np.argsort(asked)
+            columns = order[np.minimum(np.searchsorted(asked, numbers, sorter=order), len(asked) - 1)]
+            same = asked[columns] == numbers
+            has[rows[same], columns[same]] = True
+        return has

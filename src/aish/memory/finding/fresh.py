@@ -2,7 +2,7 @@
 
 import functools
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from aish.memory.finding.backlog import LONGEST
 from aish.memory.finding.columns import numbered
 from aish.memory.finding.question import Bounds
-from aish.memory.finding.ranking import BLOCK, traits
+from aish.memory.finding.ranking import BLOCK, Having, traits
 from aish.memory.finding.ranking import Found as Candidates
 from aish.memory.finding.terms import terms
 from aish.memory.finding.vectors import Embedder, Floats
@@ -63,8 +63,11 @@ class FreshTurns:
     def hit(self, place: int) -> Hit:
         return self._turns[place].hit
 
-    def bags(self, asked: Mapping[str, float]) -> dict[int, set[str]]:
-        return {_key(turn): asked.keys() & turn.counts.keys() for turn in self._turns}
+    def having(self, asked: Collection[str]) -> Having:
+        """Which of the asked terms each of them has."""
+        turns = sorted(self._turns, key=_key)
+        has = [[term in turn.counts for term in asked] for turn in turns]
+        return Having(np.array([*map(_key, turns)], np.int64), np.array(has, np.bool_).reshape(len(turns), len(asked)))
 
     def candidates(self, weights: Mapping[str, float], vector: Floats | None, speakers: frozenset[int]) -> Candidates:
         """The columns that ranking wants."""

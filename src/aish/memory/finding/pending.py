@@ -107,7 +107,7 @@ class Pending:
 
     def _changed(self) -> dict[str, Seen]:
         """Those of the late conversations that are not what they were."""
-        found = {name: _seen(self._sessions / f"{name}.jsonl") for name in self._late}
+        found = {name: _seen(f"{self._sessions}/{name}.jsonl") for name in self._late}
         changed = {name: now for name, now in found.items() if now and now != self._late[name]}
         self._late |= changed
         return changed
@@ -143,7 +143,7 @@ class Pending:
         return Journal(self._sessions, journal).meta()
 
 
-def _seen(path: Path) -> Seen | None:
+def _seen(path: Path | str) -> Seen | None:  # text, because making a path takes longer than the look
     try:
         return seen(path)
     except OSError:

@@ -3,13 +3,13 @@
 Pure: columns of numbers in, an order out. The weights were fitted once by `bench/fit.py` on dialogues of two kinds and
 may not be negative, so a signal only ever speaks for a turn; docs/decisions/0014-ranking.md tells how they were found.
 
-It goes in two steps, because the terms of a turn have to be fetched: `shortlist` picks candidates by what the index
-gives for all of them, `rank` orders these by their terms and those of the turns around them.
+It goes in two steps, because the terms of a turn have to be fetched: `shortlist` picks candidates by their `signals`,
+which the index gives for all of them, `rank` orders these by their terms too, and those of the turns around them.
 """
 
 import functools
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -93,6 +93,21 @@ class Found(NamedTuple):
     traits: Places
 
 
+class Having(NamedTuple):
+    """Which of the asked terms turns have: a row for each turn, a column for each term."""
+
+    key: Places  # of the turns, in rising order
+    terms: npt.NDArray[np.bool_]
+
+    def of(self, keys: Places) -> npt.NDArray[np.bool_]:
+        """The rows of these turns; one that is not known has nothing."""
+        if not len(self.key):
+            return np.zeros((len(keys), self.terms.shape[1]), np.bool_)
+        at = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
+        found: npt.NDArray[np.bool_] = self.terms[at] & (self.key[at] == keys)[:, None]
+        return found
+
+
 class Ranked(NamedTuple):
     """Places among the candidates, the best first, with scores and what each of `SIGNALS` gave to them."""
 
@@ -106,16 +121,15 @@ def rarity(turns: int, having: int) -> float:
     return float(np.log1p((turns - having + 0.5) / (having + 0.5)))
 
 
-def shortlist(found: Found, question: Question, size: int = SHORTLIST) -> Places:
-    """Places of the candidates whose terms, and those of the turns `AROUND` them, `rank` wants to see."""
-    scores = signals(found, question) @ _weights(0)
-    return np.argsort(-scores, kind="stable")[:size]
+def shortlist(table: Numbers, size: int = SHORTLIST) -> Places:
+    """Places of the candidates, by their `signals`, whose terms and those of the turns `AROUND` them are wanted."""
+    return np.argsort(-(table @ _weights(0)), kind="stable")[:size]
 
 
-def rank(found: Found, question: Question, short: Places, bags: Mapping[int, Collection[str]]) -> Ranked:
-    """Order a shortlist; `bags` has the terms of turns by their key, as far as they are known."""
-    table = signals(found, question)[short]
-    table[:, _COVERAGE] = coverage(found.key[short], question.weights, bags)
+def rank(table: Numbers, short: Places, covered: Numbers) -> Ranked:
+    """Order a shortlist by the `signals` of all candidates and the `coverage` of its own."""
+    table = table[short]
+    table[:, _COVERAGE] = covered
     parts = table * _weights(1)
     scores = parts.sum(axis=1)
     order = np.argsort(-scores, kind="stable")
@@ -191,16 +205,14 @@ def _best(block: Places, scores: Numbers) -> Numbers:
     return best[group]
 
 
-def coverage(keys: Places, weights: Mapping[str, float], bags: Mapping[int, Collection[str]]) -> Numbers:
+def coverage(keys: Places, weights: Mapping[str, float], having: Having) -> Numbers:
     """How much of the question each turn has, and how much it has together with the turns around it."""
-    asked, whole = weights.keys(), sum(weights.values()) or 1.0
-    has = {key: asked & bag for key, bag in bags.items()}
-    shares = []
-    for key in keys.tolist():
-        mine = has.get(key, set())
-        near = mine.union(*(has.get(key + step, ()) for step in AROUND))
-        shares.append([sum(weights[term] for term in each) / whole for each in (mine, near)])
-    return np.array(shares, dtype=np.float64).reshape(-1, 2)
+    weigh = np.fromiter(weights.values(), np.float64) / (sum(weights.values()) or 1.0)
+    mine = having.of(keys)
+    near = mine.copy()
+    for step in AROUND:
+        near |= having.of(keys + step)
+    return np.stack([mine @ weigh, near @ weigh], axis=1)
 
 
 def traits(text: str) -> int:

@@ -13,7 +13,19 @@ from aish.memory.finding.columns import NONE
 from aish.memory.finding.fresh import FreshTurns
 from aish.memory.finding.query import Query
 from aish.memory.finding.question import Bounds, bounds, understand
-from aish.memory.finding.ranking import AROUND, Question, Ranked, matches, rank, shortlist, wants, why
+from aish.memory.finding.ranking import (
+    AROUND,
+    Having,
+    Question,
+    Ranked,
+    coverage,
+    matches,
+    rank,
+    shortlist,
+    signals,
+    wants,
+    why,
+)
 from aish.memory.finding.ranking import Found as Candidates
 from aish.memory.finding.snapshot import Snapshot
 from aish.memory.finding.terms import query_terms
@@ -79,12 +91,12 @@ class _Search:
             return Found(asked=self._told())
         now = self.within.until.timestamp() if self.within.until else now
         question = Question(self.asked.weights, now, self._spans(now), wants(self.query.words))
-        short = shortlist(candidates, question, max(limit, 100))
+        table = signals(candidates, question)
+        short = shortlist(table, max(limit, 100))
         short = np.concatenate([short, np.setdiff1d(self._rare(rows), short)])
-        bags = self._bags(candidates, short, rows)
-        ranked = rank(candidates, question, short, bags)
-        had = [bags.get(key, set()) for key in candidates.key[ranked.order].tolist()]
-        hits = tuple(self._hits(ranked, had, rows, limit))
+        having = self._having(candidates.key, short, rows)
+        ranked = rank(table, short, coverage(candidates.key[short], question.weights, having))
+        hits = tuple(self._hits(ranked, having.of(candidates.key[ranked.order]), rows, limit))
         return Found(hits, asked=self._told(), considered=len(candidates.key))
 
     def _indexed(self) -> tuple[Rows, dict[int, float], dict[int, float]]:
@@ -106,13 +118,12 @@ class _Search:
             free = only == Filter()
             allowed = None if free else lambda rows: self._fits(slice(rows))
             near, _ = snapshot.vectors.nearest(self.vector, _MOST, allowed)
-            lone = [row for row in near.tolist() if row not in words]
-            barred = snapshot.which(without, lone) if without else {}
-            found += [row for row in lone if not barred.get(row)]
+            lone = np.setdiff1d(near, found)
+            barred = snapshot.which(without, lone).any(axis=1)
+            found += lone[~barred].tolist()
         rows = snapshot.alive(found, self.stale)
+        beside = np.setdiff1d(np.concatenate([snapshot.beside(rows, step) for step in _BESIDE]), [*rows, NONE])
         self.eligible = set(rows.tolist())
-        near_by = {row for step in _BESIDE for row in snapshot.beside(rows, step).tolist()}
-        beside = np.array(sorted(near_by - self.eligible - {NONE}), np.int64)
         if not phrases and not without:  # what stands beside a hit may be one: an answer need not repeat the words
             self.eligible.update(beside[self._fits(beside)].tolist())
         return np.concatenate([rows, beside]), words, blocks
@@ -184,19 +195,19 @@ class _Search:
         """How much the meaning of the question counts: the mean of many words is a blur."""
         return min(1.0, _CLEAR / max(len(self.asked.text.split()), 1)) ** 2
 
-    def _bags(self, candidates: Candidates, short: Rows, rows: Rows) -> dict[int, set[str]]:
-        """Which of the asked terms the shortlisted turns and those around them have, by their keys."""
-        bags: dict[int, set[str]] = dict(self.fresh.bags(self.asked.weights))
-        indexed = short[short < len(rows)]
+    def _having(self, keys: Rows, short: Rows, rows: Rows) -> Having:
+        """Which of the asked terms the shortlisted turns and those around them have."""
+        new, indexed = self.fresh.having(self.asked.weights), short[short < len(rows)]
         if self.snapshot is None or not len(indexed):
-            return bags
-        around: dict[int, int] = {}  # rows by key
-        for step in (*AROUND, 0):
-            there = self.snapshot.beside(rows[indexed], step)
-            keys = candidates.key[indexed] + step
-            around |= zip(keys[there != NONE].tolist(), there[there != NONE].tolist(), strict=True)
-        has = self.snapshot.which(list(self.asked.weights), around.values())
-        return bags | {key: has.get(row, set()) for key, row in around.items()}
+            return new
+        steps = (0, *AROUND)
+        there = np.concatenate([self.snapshot.beside(rows[indexed], step) for step in steps])
+        mine = np.concatenate([keys[indexed] + step for step in steps])
+        mine, first = np.unique(mine[there != NONE], return_index=True)
+        has = self.snapshot.which(list(self.asked.weights), there[there != NONE][first])
+        both = np.concatenate([mine, new.key])
+        order = np.argsort(both, kind="stable")
+        return Having(both[order], np.concatenate([has, new.terms])[order])
 
     def _spans(self, now: float) -> list[tuple[float, float]]:
         spans = []
@@ -206,7 +217,7 @@ class _Search:
                 spans.append((span.first.timestamp() if span.first else last - _A_MONTH, last))
         return spans
 
-    def _hits(self, ranked: Ranked, had: list[set[str]], rows: Rows, limit: int) -> Iterator[Hit]:
+    def _hits(self, ranked: Ranked, had: NDArray[np.bool_], rows: Rows, limit: int) -> Iterator[Hit]:
         given = 0
         for place, score, parts, mine in zip(ranked.order, ranked.scores, ranked.parts, had, strict=True):
             if given == limit:
@@ -228,9 +239,9 @@ class _Search:
         flat = " ".join(text.casefold().split())
         return all(" ".join(phrase.casefold().split()) in flat for phrase in self.query.phrases)
 
-    def _reasons(self, parts: NDArray[np.float64], had: set[str]) -> list[str]:
-        """Why a turn is shown; `had` are the asked terms that it has."""
-        weights = {term: weight for term, weight in self.asked.weights.items() if term in had}
+    def _reasons(self, parts: NDArray[np.float64], had: NDArray[np.bool_]) -> list[str]:
+        """Why a turn is shown; `had` tells which of the asked terms it has."""
+        weights = {term: weight for (term, weight), has in zip(self.asked.weights.items(), had, strict=True) if has}
         spoken = (self.spoken.get(term, term) for term in sorted(weights, key=lambda term: -weights[term]))
         best = list(dict.fromkeys(spoken))[:4]  # one word may be several terms
         says = [f"says “{phrase}”" for phrase in self.query.phrases]

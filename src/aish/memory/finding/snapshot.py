@@ -1,10 +1,11 @@
 """The index as a reader sees it: one state of it, kept until the next look."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aish.memory.finding.backlog import searchable
 from aish.memory.finding.bags import Bags
@@ -78,11 +79,10 @@ class Snapshot:
         alive: Rows = at[(journal != NONE) & ~np.isin(journal, list(stale))]
         return alive
 
-    def which(self, terms: Sequence[str], rows: Iterable[int]) -> dict[int, set[str]]:
-        """Which of the terms each of these rows has."""
-        at = np.fromiter(rows, np.int64)
-        starts, sizes = self.columns["bag"][at].tolist(), self.columns["bag_size"][at].tolist()
-        return self._bags.which(terms, dict(zip(at.tolist(), zip(starts, sizes, strict=True), strict=True)))
+    def which(self, terms: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
+        """Which of the terms each of these rows has, a column for each term."""
+        places = zip(self.columns["bag"][rows].tolist(), self.columns["bag_size"][rows].tolist(), strict=True)
+        return self._bags.which(terms, places)
 
     def beside(self, rows: Rows, step: int) -> Rows:
         """The row so many turns after each of these, or before it, and `NONE` where there is none."""
@@ -103,7 +103,7 @@ class Snapshot:
 
     def _entry(self, known: Known, offset: int, length: int) -> Entry | None:
         try:
-            fd = os.open(self._sessions / f"{known.name}.jsonl", os.O_RDONLY | os.O_CLOEXEC)
+            fd = os.open(f"{self._sessions}/{known.name}.jsonl", os.O_RDONLY | os.O_CLOEXEC)
         except OSError:
             return None
         try:
