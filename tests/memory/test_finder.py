@@ -320,3 +320,15 @@ def test_a_conversation_is_opened_by_its_name_alone(library: Library) -> None:
         assert [hit.turn for hit in finder.thread("a1", around=30, count=2)] == list(range(28, 31 + step))[:5]
         assert finder.thread("a") == finder.thread("turn") == finder.thread("../sessions/a1") == []
         library.say("a1", "turn 31") if not step else None
+
+
+@pytest.mark.parametrize("indexed", [False, True], ids=["new", "indexed"])
+def test_a_conversation_is_found_by_its_title_and_says_it(library: Library, indexed: bool) -> None:
+    """Other programs name conversations by words that nobody may have said in them."""
+    Journal(library.sessions, "a", {"title": "Marmots of the Alps"}).add(Turn("user", "where are they?"), NOW)
+    library.say("b", "where is the otter?")
+    if indexed:
+        library.index()
+    best = library.finder().search("marmots").hits[0]
+    assert (best.conversation, best.turn, best.title) == ("a", 1, "Marmots of the Alps")
+    assert best.text == "where are they?"

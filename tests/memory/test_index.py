@@ -376,12 +376,48 @@ def test_remains_of_an_index_are_told_from_an_index(shelf: Shelf, top: Path, dam
 
 
 @pytest.mark.parametrize("embedder", [None, Bag("other")], ids=["no embedder", "another embedder"])
-def test_an_index_with_other_vectors_is_made_anew(shelf: Shelf, top: Path, embedder: Embedder | None) -> None:
-    """Vectors of two kinds cannot be compared."""
+@pytest.mark.proves("X6")
+def test_who_compares_no_meanings_or_others_leaves_the_index_as_it_is(top: Path, embedder: Embedder | None) -> None:
+    """Two shells with other settings would make the index of each other anew for ever; what is missing is added."""
+    first, second = Shelf(top, Bag()), Shelf(top, embedder)
+    first.say("a", "a heron", "an otter")
+    first.catch_up()
+    made = (first.directory / "catalogue.db").stat().st_ino
+    second.say("a", "a badger")
+    second.say("b", "a lynx")
+    second.catch_up()
+    check(second)
+    assert first.open().meant == 2
+    first.catch_up()
+    check(first)
+    assert first.open().meant == 4
+    assert (first.directory / "catalogue.db").stat().st_ino == made
+
+
+def test_vectors_that_are_damaged_are_made_anew_and_the_words_stay(top: Path) -> None:
+    """The words of years take minutes; a search goes on by them meanwhile."""
+    shelf = Shelf(top, Bag())
     shelf.say("a", "a heron", "an otter")
     shelf.catch_up()
-    shelf.embedder = embedder
+    made = (shelf.directory / "catalogue.db").stat().st_ino
+    shorter_vectors(shelf.directory)
+    assert shelf.with_word("otter") == [("a", 2)]
+    assert shelf.open().meant == 0
     shelf.catch_up()
+    check(shelf)
+    assert shelf.open().meant == 2
+    assert (shelf.directory / "catalogue.db").stat().st_ino == made
+
+
+def test_the_first_turn_is_found_by_the_title_of_its_conversation_too(top: Path) -> None:
+    """Other programs name conversations by words that nobody may have said in them."""
+    shelf = Shelf(top, Bag())
+    Journal(shelf.sessions, "a", {"title": "Marmots of the Alps"}).add(Turn("user", "where are they?"), START)
+    shelf.catch_up()
+    shelf.say("a", "in the hills")
+    shelf.catch_up()
+    assert shelf.with_word("marmot") == [("a", 1)]
+    assert told(shelf, ["marmot"])["blocks"] == {"marmot": [("a", 1)]}
     check(shelf)
 
 

@@ -22,6 +22,7 @@ class Hit(NamedTuple):
     name: str = ""
     channel: str = ""
     source: str = ""
+    title: str = ""  # of the conversation, where its source has given one
     ref: str = ""
     score: float = 0.0
     why: str = ""
@@ -35,7 +36,7 @@ class Hit(NamedTuple):
     def record(self) -> dict[str, Any]:
         """The hit as programs get it."""
         fields = self._asdict() | {"time": stamp(self.time), "ref": self.ref or f"{self.conversation}/{self.turn}"}
-        return {name: value for name, value in fields.items() if name not in ("channel", "source") or value}
+        return {name: value for name, value in fields.items() if name not in ("channel", "source", "title") or value}
 
 
 class Found(NamedTuple):

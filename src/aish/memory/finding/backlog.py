@@ -84,6 +84,11 @@ def tail_of(path: Path, size: int) -> int:
         return 0
 
 
+def titled(text: str, number: int, title: str) -> str:
+    """What a turn is found by: the first one also by the title of its conversation."""
+    return f"{title}\n{text}" if title and number <= 1 else text
+
+
 def searchable(entry: Entry) -> str:
     """What can be found of a turn; nothing if it was never part of the conversation, or repeats what was found."""
     if entry.meta.get("meta") == MARK or entry.meta.get("recalled") is True:

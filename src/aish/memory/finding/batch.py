@@ -4,13 +4,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from aish.memory.finding.backlog import LONGEST, Seen, Work, behind, look, searchable, tail_of
+from aish.memory.finding.backlog import LONGEST, Seen, Work, behind, look, searchable, tail_of, titled
 from aish.memory.finding.bags import Bags, Numbers, numbers_of
 from aish.memory.finding.catalogue import Catalogue, Known
 from aish.memory.finding.columns import COLUMNS, NONE, Columns, numbered
+from aish.memory.finding.meanings import Meanings
 from aish.memory.finding.ranking import BLOCK, traits
 from aish.memory.finding.terms import terms
-from aish.memory.finding.vectors import Embedder, Vectors
+from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.words import WordWriter
 from aish.memory.journal import Entry, Journal, entries_from, entry_of
 from aish.values.channels import channel_of
@@ -49,10 +50,10 @@ class Batch:
         progress: Progress | None,
         stop: Callable[[], bool],
     ) -> None:
-        self._sessions, self._catalogue, self._embedder = sessions, catalogue, embedder
+        self._sessions, self._catalogue = sessions, catalogue
         self._directory, self._progress, self._stop = directory, progress, stop
         self._columns = Columns(directory)
-        self._vectors = Vectors(directory, embedder) if embedder else None
+        self._meanings = Meanings(sessions, directory, catalogue, embedder) if embedder else None
         self._rows = self._start = catalogue.rows
         self._columns.show(self._rows)
         self._bags, self._bags_waiting = Bags(directory), list[Numbers]()
@@ -66,8 +67,15 @@ class Batch:
 
     def run(self) -> None:
         work = behind(self._sessions, look(self._sessions), self._catalogue.journals())
-        if not work:
-            return
+        if work:
+            self._take_all(work)
+        if self._meanings:
+            self._meanings.fill(self._columns, self._stop, self._progress)
+        if self._troubles:
+            more = f", nor {len(self._troubles) - 1} others" if len(self._troubles) > 1 else ""
+            raise StoreTrouble(f"{self._troubles[0]}{more}; what was said there is not found")
+
+    def _take_all(self, work: list[Work]) -> None:
         total, done = sum(one.seen.size - one.start for one in work if one.seen), 0
         unclean = self._catalogue.fact("busy") == "1"
         self._note_busy(True)
@@ -91,9 +99,6 @@ class Batch:
         self._words.close()
         self._blocks.close()
         self._note_busy(False)
-        if self._troubles:
-            more = f", nor {len(self._troubles) - 1} others" if len(self._troubles) > 1 else ""
-            raise StoreTrouble(f"{self._troubles[0]}{more}; what was said there is not found")
 
     def _note_busy(self, busy: bool) -> None:
         with self._catalogue.change():
@@ -151,7 +156,8 @@ class Batch:
         role = ROLES.index(entry.turn.role)
         name = entry.meta.get("name")
         speaker = self._label("speaker", name) if isinstance(name, str) and name else 0
-        found = terms(text[:LONGEST])
+        text = titled(text, entry.number, known.title)[:LONGEST]
+        found = terms(text)
         bag = numbers_of(found)
         values = {
             "time": time,
@@ -167,7 +173,7 @@ class Batch:
             "bag": self._bagged,
             "bag_size": len(bag),
             "role": role,
-            "traits": traits(text[:LONGEST]),
+            "traits": traits(text),
         }
         for column, value in values.items():
             self._values[column].append(value)
@@ -181,7 +187,7 @@ class Batch:
         block.terms += found
         block.turns += 1
         block.grown = True
-        self._texts.append(text[:LONGEST])
+        self._texts.append(text)
         self._rows += 1
         first = known.first if known.turns else time
         return known._replace(
@@ -211,7 +217,8 @@ class Batch:
                 for row in reversed(rows):
                     file.seek(int(self._columns["offset"][row]))
                     entry = entry_of(file.read(int(self._columns["length"][row])))
-                    block.terms += terms(searchable(entry)[:LONGEST]) if entry else []
+                    said = titled(searchable(entry), entry.number, known.title) if entry else ""
+                    block.terms += terms(said[:LONGEST])
         except OSError as error:
             raise StoreTrouble(f"cannot read {path}: {error.strerror or error}") from error
         return block
@@ -250,8 +257,8 @@ class Batch:
             self._columns.write(self._start, self._values)
             self._bags.write(self._bags_start, self._bags_waiting)
             self._columns.mend("after", list(self._after), list(self._after.values()))
-            if self._vectors and self._embedder:
-                self._vectors.write(self._start, self._embedder.embed(self._texts))
+            if self._meanings and self._meanings.rows == self._start:
+                self._meanings.add(self._texts)
         self._words.commit()
         self._blocks.commit()
         with self._catalogue.change():
@@ -259,6 +266,8 @@ class Batch:
             for known in self._changed.values():
                 self._catalogue.put(known._replace(seen=commit))
             self._catalogue.note("rows", self._rows)
+            if self._meanings:
+                self._meanings.note()
             self._catalogue.note("commits", commit)
         self._start = self._rows
         self._values = {name: [] for name in COLUMNS}

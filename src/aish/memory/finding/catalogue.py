@@ -119,6 +119,13 @@ class Catalogue:
     def commits(self) -> int:
         return int(self.fact("commits") or 0)
 
+    def vectors(self, embedder: str) -> int:
+        """How many rows have vectors of this embedder."""
+        return min(int(self.fact(f"vectors of {embedder}") or 0), self.rows)
+
+    def note_vectors(self, embedder: str, rows: int) -> None:
+        self.note(f"vectors of {embedder}", rows)
+
     def journals(self, since: int = -1) -> dict[str, Known]:
         """Every journal by name, or those that changed after a commit."""
         return {row[1]: Known._make(row) for row in self._db.execute("select * from journals where seen > ?", (since,))}

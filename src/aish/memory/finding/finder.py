@@ -60,7 +60,7 @@ class ConversationFinder:
         self._pending = Pending(sessions)
         self._fresh: dict[Hit, FreshTurn] = {}
         self._turns = FreshTurns()
-        self._meta: dict[str, tuple[str, str]] = {}  # channel and source of journals that are in no index
+        self._meta: dict[str, tuple[str, str, str]] = {}  # channel, source and title of journals that are in no index
 
     @property
     def embedder(self) -> Embedder | None:
@@ -147,7 +147,7 @@ class ConversationFinder:
         while self._indexing and self._indexing.is_alive() and not stop():
             self._indexing.join(_MOMENT)  # it is at it already, and has the lock
         self._look()
-        if not self._pending.bytes and self._turns.size <= _FEW and not self._pending.stale:
+        if not self._is_behind and not self._pending.stale:
             return ""
         try:
             progress = self._progress() if self._progress and wait else None
@@ -171,11 +171,16 @@ class ConversationFinder:
 
     def _keep_up(self) -> None:
         """Let the index follow in the background when much is new; a search goes on with what is there."""
-        busy = self._indexing and self._indexing.is_alive()
-        if busy or (not self._pending.bytes and self._turns.size <= _FEW):
+        if not self._is_behind or (self._indexing and self._indexing.is_alive()):
             return
         self._indexing = threading.Thread(target=self._index_quietly, daemon=True)
         self._indexing.start()
+
+    @property
+    def _is_behind(self) -> bool:
+        """Is there more to do for the index than is worth a search?"""
+        snapshot = self._snapshot
+        return bool(self._pending.bytes or self._turns.size > _FEW or (snapshot and snapshot.meant < snapshot.rows))
 
     def _index_quietly(self) -> None:
         try:
@@ -227,7 +232,7 @@ class ConversationFinder:
         if fresh.journal not in self._meta:
             meta = self._pending.meta(fresh.journal)
             channel = str(meta.get("channel") or channel_of(str(meta.get("cwd", ""))))
-            self._meta[fresh.journal] = channel, str(meta.get("source", ""))
+            self._meta[fresh.journal] = channel, str(meta.get("source", "")), str(meta.get("title", ""))
         return hit_of(fresh.journal, fresh.entry, *self._meta[fresh.journal])
 
     def _newest(self, within: Bounds) -> Iterator[Hit]:

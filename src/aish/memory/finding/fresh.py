@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aish.memory.finding.backlog import LONGEST
+from aish.memory.finding.backlog import LONGEST, titled
 from aish.memory.finding.columns import numbered
 from aish.memory.finding.question import Bounds
 from aish.memory.finding.ranking import BLOCK, Having, traits
@@ -94,7 +94,7 @@ class FreshTurns:
 
 def read_turn(hit: Hit, journal: int, embedder: Embedder | None) -> FreshTurn:
     """A turn with what is asked of it."""
-    text = hit.text[:LONGEST]
+    text = titled(hit.text, hit.turn, hit.title)[:LONGEST]
     vector = embedder.embed([text])[0] if embedder else None
     return FreshTurn(hit, journal, Counter(terms(text)), vector, traits(text))
 

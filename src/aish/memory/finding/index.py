@@ -5,7 +5,7 @@
 <index>/words/         the words of each turn (tantivy)
 <index>/blocks/        the words of a few turns in a row, which have a topic where a single turn may not name it
 <index>/bags           which words each turn has, as numbers
-<index>/*.pairs, *.signs  the vectors, if there is an embedder
+<index>/*.pairs, *.signs-*  the vectors of each embedder that was used
 
 One process writes at a time and holds `lock`; readers never wait. What is not in it yet is read from the journals.
 """
@@ -22,12 +22,12 @@ from aish.memory.finding.bags import Bags
 from aish.memory.finding.batch import Batch, Progress, bagged
 from aish.memory.finding.catalogue import Catalogue
 from aish.memory.finding.columns import Columns
-from aish.memory.finding.vectors import Embedder, Vectors
+from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.words import Words
 from aish.storage.files import make_directory
 from aish.values.errors import StoreTrouble
 
-FORMAT = 4
+FORMAT = 5
 
 
 class Indexer:
@@ -81,20 +81,15 @@ class Indexer:
         catalogue = Catalogue(self._directory / "catalogue.db", writable=True)
         with catalogue.change():
             catalogue.note("format", FORMAT)
-            catalogue.note("embedder", self._embedder.name if self._embedder else "")
         return catalogue
 
     def _is_whole(self, catalogue: Catalogue) -> bool:
         if catalogue.fact("format") != str(FORMAT):
             return False
-        if catalogue.fact("embedder") != (self._embedder.name if self._embedder else ""):
-            return False
         rows, columns = catalogue.rows, Columns(self._directory)
         try:
             columns.show(rows)
             Bags(self._directory).show(bagged(columns, rows))
-            if self._embedder:
-                Vectors(self._directory, self._embedder).show(rows)
             words, _ = Words(self._directory / "words"), Words(self._directory / "blocks")
         except (OSError, ValueError):
             return False

@@ -31,8 +31,8 @@ class Snapshot:
             self._inode = (directory / "catalogue.db").stat().st_ino
             self.words, self.blocks = Words(directory / "words"), Words(directory / "blocks")
             self.columns, self._bags = Columns(directory), Bags(directory)
-            same = embedder is not None and self.catalogue.fact("embedder") == embedder.name
-            self.vectors = Vectors(directory, embedder) if same and embedder else None
+            self.vectors = Vectors(directory, embedder) if embedder else None
+            self.meant = 0  # rows that have vectors
             self.journals: dict[str, Known] = {}
             self.by_id: dict[int, Known] = {}
             self._commits = self.rows = -1
@@ -56,13 +56,17 @@ class Snapshot:
         with self.catalogue.reading():
             commits, self.rows = self.catalogue.commits, self.catalogue.rows
             changed = self.catalogue.journals(self._commits)
+            self.meant = self.catalogue.vectors(self._embedder.name) if self._embedder else self.rows
             self.channels, self.speakers = self.catalogue.labels("channel"), self.catalogue.labels("speaker")
         self.blocks.refresh()
         self.words.refresh()  # after the count was read: it has at least as much
         self.columns.show(self.rows)
         self._bags.show(bagged(self.columns, self.rows))
-        if self.vectors:
-            self.vectors.show(self.rows)
+        try:
+            if self.vectors:
+                self.vectors.show(self.meant)
+        except (OSError, ValueError):
+            self.meant = 0  # words are found without them, and the next indexer makes them anew
         self.journals |= changed
         self.by_id |= {known.id: known for known in changed.values()}
         self._commits = commits
@@ -99,7 +103,7 @@ class Snapshot:
         entry = self._entry(known, int(self.columns["offset"][row]), int(self.columns["length"][row]))
         if entry is None or numbered(entry.number) != self.columns["number"][row]:
             return None
-        return hit_of(known.name, entry, self.channels.get(known.channel, ""), known.source)
+        return hit_of(known.name, entry, self.channels.get(known.channel, ""), known.source, known.title)
 
     def _entry(self, known: Known, offset: int, length: int) -> Entry | None:
         try:
@@ -127,7 +131,7 @@ class Snapshot:
         return [int(row) for row in rows[np.argsort(numbers, kind="stable")]]
 
 
-def hit_of(conversation: str, entry: Entry, channel: str, source: str) -> Hit:
+def hit_of(conversation: str, entry: Entry, channel: str, source: str, title: str) -> Hit:
     """A turn as it is shown to who looks for it."""
     name, ref = entry.meta.get("name"), entry.meta.get("ref")
     return Hit(
@@ -139,5 +143,6 @@ def hit_of(conversation: str, entry: Entry, channel: str, source: str) -> Hit:
         name=name if isinstance(name, str) else "",
         channel=channel,
         source=source,
+        title=title,
         ref=ref if isinstance(ref, str) else "",
     )

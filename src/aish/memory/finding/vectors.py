@@ -38,7 +38,7 @@ class Vectors:
         self._directory, self._name, self._size = directory, embedder.name, embedder.size
         self._rows = 0
         self._pairs: NDArray[np.uint8] = np.empty((0, self._size // 2), np.uint8)
-        self._signs: NDArray[np.uint8] = np.empty((0, self._size // 8), np.uint8)
+        self._signs: list[NDArray[np.uint64]] = []  # of 64 numbers each, because what lies in a row is compared faster
 
     def path(self, kind: str) -> Path:
         return self._directory / f"{self._name}.{kind}"
@@ -47,7 +47,8 @@ class Vectors:
         """Map the first rows. Raises `OSError` or `ValueError` if there are fewer."""
         if rows != self._rows:
             self._pairs = np.asarray(np.memmap(self.path("pairs"), np.uint8, "r", shape=(rows, self._size // 2)))
-            self._signs = np.asarray(np.memmap(self.path("signs"), np.uint8, "r", shape=(rows, self._size // 8)))
+            files = [self.path(f"signs-{part}") for part in range(self._size // 64)]
+            self._signs = [np.asarray(np.memmap(file, np.uint64, "r", shape=(rows,))) for file in files]
             self._rows = rows
 
     def write(self, start: int, vectors: Floats) -> None:
@@ -57,7 +58,8 @@ class Vectors:
         scaled = np.rint(vectors * (7 / np.maximum(most, 1e-9)) + _ZERO).astype(np.uint8)
         first, second = np.hsplit(scaled, 2)
         write_at(self.path("pairs"), [(start * (self._size // 2), (first | second << 4).tobytes())])
-        write_at(self.path("signs"), [(start * (self._size // 8), np.packbits(vectors > 0, axis=1).tobytes())])
+        for part, signs in enumerate(np.packbits(vectors > 0, axis=1).view(np.uint64).T):
+            write_at(self.path(f"signs-{part}"), [(start * 8, signs.tobytes())])
 
     def likeness(self, asked: Floats, rows: Rows) -> Floats:
         """How near each of these rows is to what is asked: the cosine, and 0 for rows that have no vector."""
@@ -88,17 +90,15 @@ class Vectors:
         return rows[best], scores[best]
 
 
-def _distance(signs: NDArray[np.uint8], asked: NDArray[np.uint8]) -> NDArray[Any]:
+def _distance(signs: Sequence[NDArray[np.uint64]], asked: NDArray[np.uint8]) -> NDArray[Any]:
     """In how many signs each row differs, a part of the rows at a time, so that what is reckoned with stays at hand."""
-    words, wanted = np.ascontiguousarray(signs).view(np.uint64), asked.view(np.uint64)
+    wanted = asked.view(np.uint64)
     # 256 of 256 would be 0 in a byte, and is too rare to matter: a first look may take one row too many.
-    distance = np.empty(len(words), np.uint8 if len(wanted) <= 4 else np.uint16)
-    for start in range(0, len(words), _PART):
-        part = words[start : start + _PART]
-        found = np.bitwise_count(part[:, 0] ^ wanted[0]).astype(distance.dtype, copy=False)
-        for place in range(1, len(wanted)):
-            found += np.bitwise_count(part[:, place] ^ wanted[place])
-        distance[start : start + _PART] = found
+    distance = np.zeros(len(signs[0]), np.uint8 if len(wanted) <= 4 else np.uint16)
+    for start in range(0, len(distance), _PART):
+        found = distance[start : start + _PART]
+        for words, want in zip(signs, wanted, strict=True):
+            np.add(found, np.bitwise_count(words[start : start + _PART] ^ want), out=found)
     return distance
 
 
