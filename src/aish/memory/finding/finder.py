@@ -13,7 +13,7 @@ from pathlib import Path
 
 from aish.memory.finding.batch import Progress
 from aish.memory.finding.columns import numbered
-from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turn, unknown_journal
+from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turns, unknown_journal
 from aish.memory.finding.index import Indexer, drop
 from aish.memory.finding.pending import Fresh, Pending
 from aish.memory.finding.query import Query, read_query
@@ -219,14 +219,14 @@ class ConversationFinder:
     def _take_fresh(self, snapshot: Snapshot | None) -> None:
         """Read what is not in the index, each turn once."""
         unknown: dict[str, int] = {}
-        turns: dict[Hit, FreshTurn] = {}
+        hits: dict[Hit, int] = {}
         for fresh in self._pending.turns:
             known = snapshot.journals.get(fresh.journal) if snapshot else None
             journal = known.id if known else unknown_journal(unknown.setdefault(fresh.journal, len(unknown)))
-            hit = self._hit_of(fresh)
-            old = self._fresh.get(hit)
-            turns[hit] = old._replace(journal=journal) if old else read_turn(hit, journal, self.embedder)
-        self._fresh, self._turns = turns, FreshTurns(list(turns.values()))
+            hits[self._hit_of(fresh)] = journal
+        new = read_turns({hit: journal for hit, journal in hits.items() if hit not in self._fresh}, self.embedder)
+        self._fresh = {hit: new.get(hit) or self._fresh[hit]._replace(journal=hits[hit]) for hit in hits}
+        self._turns = FreshTurns(list(self._fresh.values()))
 
     def _hit_of(self, fresh: Fresh) -> Hit:
         if fresh.journal not in self._meta:

@@ -92,11 +92,14 @@ class FreshTurns:
         )
 
 
-def read_turn(hit: Hit, journal: int, embedder: Embedder | None) -> FreshTurn:
-    """A turn with what is asked of it."""
-    text = titled(hit.text, hit.turn, hit.title)[:LONGEST]
-    vector = embedder.embed([text])[0] if embedder else None
-    return FreshTurn(hit, journal, Counter(terms(text)), vector, traits(text))
+def read_turns(hits: Mapping[Hit, int], embedder: Embedder | None) -> dict[Hit, FreshTurn]:
+    """Turns with what is asked of them, given the numbers of their journals."""
+    texts = [titled(hit.text, hit.turn, hit.title)[:LONGEST] for hit in hits]
+    vectors = embedder.embed(texts) if embedder and texts else [None] * len(texts)
+    return {
+        hit: FreshTurn(hit, journal, Counter(terms(text)), vector, traits(text))
+        for (hit, journal), text, vector in zip(hits.items(), texts, vectors, strict=True)
+    }
 
 
 def unknown_journal(number: int) -> int:
