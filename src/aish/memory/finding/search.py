@@ -93,7 +93,7 @@ class _Search:
         question = Question(self.asked.weights, now, self._spans(now), wants(self.query.words))
         table = signals(candidates, question)
         short = shortlist(table, max(limit, 100))
-        short = np.concatenate([short, np.setdiff1d(self._rare(rows), short)])
+        short = np.concatenate([short, np.setdiff1d(self._rare(rows), short, assume_unique=True)])
         having = self._having(candidates.key, short, rows)
         ranked = rank(table, short, coverage(candidates.key[short], question.weights, having))
         hits = tuple(self._hits(ranked, having.of(candidates.key[ranked.order]), rows, limit))
@@ -118,12 +118,13 @@ class _Search:
             free = only == Filter()
             allowed = None if free else lambda rows: self._fits(slice(rows))
             near, _ = snapshot.vectors.nearest(self.vector, _MOST, allowed)
-            lone = np.setdiff1d(near, found)
+            lone = np.setdiff1d(near, found, assume_unique=True)
             barred = snapshot.which(without, lone).any(axis=1)
             found += lone[~barred].tolist()
         rows = snapshot.alive(found, self.stale)
-        beside = np.setdiff1d(np.concatenate([snapshot.beside(rows, step) for step in _BESIDE]), [*rows, NONE])
         self.eligible = set(rows.tolist())
+        near_by = {row for step in _BESIDE for row in snapshot.beside(rows, step).tolist()}
+        beside = np.array(sorted(near_by - self.eligible - {NONE}), np.int64)
         if not phrases and not without:  # what stands beside a hit may be one: an answer need not repeat the words
             self.eligible.update(beside[self._fits(beside)].tolist())
         return np.concatenate([rows, beside]), words, blocks
