@@ -22,7 +22,6 @@ from aish.model.weights import SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights, fi
 from aish.places import Places, find_places
 from aish.settings.layers import Loaded
 from aish.settings.options import Preset, PriceTag
-from aish.values.errors import StoreTrouble
 from aish.values.hits import Finder
 
 FREE = Price(input=0.0, output=0.0)
@@ -76,13 +75,7 @@ def _embedder(places: Places) -> Any:
 
 
 def _memory(program: Program) -> tuple[Memory, str]:
-    options, places = program.settings.memory, program.places
-    try:
-        path = places.data / Path(options.path).expanduser() if options.path else places.memory
-    except RuntimeError:  # the home of a user who does not exist
-        raise StoreTrouble(f"memory.path cannot be used: there is no home for {options.path}") from None
-    if "\0" in options.path:
-        raise StoreTrouble("memory.path cannot be used: no path can have a NUL in it")
+    options, places, path = program.settings.memory, program.places, program.memory_file
     index = places.indexes / f"ledger-{zlib.crc32(str(path).encode()):08x}"
     return open_memory(
         path,

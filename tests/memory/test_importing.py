@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from aish.memory.importing import Imported, Importer
 from aish.memory.journal import Journal
 from aish.memory.masks import Masks
+from aish.memory.purge import Eraser
 from aish.memory.redact import redact
 from aish.memory.seal import seal
 from aish.values.errors import StoreTrouble
@@ -236,3 +237,37 @@ def test_a_conversation_that_was_deleted_is_imported_again_and_one_that_was_edit
     second.write_text("".join(json.dumps({**line, "crc": None}) + "\n" for line in lines), encoding="utf-8")
     assert (take(sessions, heard).turns, len(kept(sessions))) == (1, 2)
     assert ["in my own words"] in kept(sessions).values()
+
+
+@pytest.mark.proves("M61", "N9")
+def test_a_turn_without_an_id_is_known_after_a_purge_whatever_was_said_twice(tmp_path: Path) -> None:
+    """The journal has the mark without the full stop that was purged with the words, and a seal knows no full stop."""
+    sessions = tmp_path / "sessions"
+    heard = [said("The kiln is hot. Wait!"), said("The kiln is hot. Wait!"), said("the kiln is hot? No", minute=1)]
+    take(sessions, heard)
+    eraser = Eraser(["The kiln is hot."], lambda _: "")
+    assert [eraser.clean_file(path) for path in sessions.glob("*.jsonl")] == [True]
+    once = kept(sessions)
+    assert list(once.values()) == [["[purged] Wait!", "[purged] Wait!", "the kiln is hot? No"]]
+
+    keys = masks(sessions)
+    again = Importer(sessions, "tool", keys, lambda: {keys.seal("the kiln is hot")}).take(heard)
+
+    assert (again.turns, again.known, kept(sessions)) == (0, 3, once)
+
+
+@pytest.mark.proves("M61")
+def test_a_purge_while_an_import_is_at_work_holds_for_the_rest_of_it(tmp_path: Path) -> None:
+    """An import can take minutes; what comes after the purge comes in without the words."""
+    sessions = tmp_path / "sessions"
+    keys, seals = masks(sessions), set[str]()
+
+    def heard() -> Iterable[Heard]:
+        yield from (said("a heron", minute=number) for number in range(5_000))
+        seals.add(keys.seal("a heron"))
+        yield said("a heron", minute=5_000)
+
+    result = Importer(sessions, "tool", keys, lambda: seals).take(heard())
+
+    assert (result.turns, result.purged) == (5_001, 1)
+    assert [texts[-1] for texts in kept(sessions).values()] == ["[purged]"]

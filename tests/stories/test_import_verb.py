@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 from world import AISH, World, script_of
 
-from aish.memory.importers import FORMATS
+from aish.memory.importers import FORMATS, read
 from aish.values.errors import AishError, BadUsage, StoreTrouble
+from aish.values.said import Said
 from aish.views.importing import run as run_import
+from aish.views.memory import run as run_memory
 from aish.views.search import run_search, run_thread
 
 TOKEN = "gh" + "p_" + "Zq3Lw8Rt5Yp2" * 3
@@ -397,3 +399,70 @@ def test_the_verb_says_what_it_did_in_words_and_codes(world: World) -> None:
     assert "a line that is no JSON object, or is cut off: left out once" in done.err
     assert "\x1b" not in done.err + done.out
     assert TOKEN not in done.err + done.out
+
+
+# What was purged
+
+
+def whole(world: World) -> dict[str, bytes]:
+    """Every file and directory of the home."""
+    paths = world.home.rglob("*") if world.home.exists() else ()
+    return {str(path.relative_to(world.home)): path.read_bytes() if path.is_file() else b"" for path in paths}
+
+
+@pytest.mark.proves("M61", "N9")
+@pytest.mark.parametrize("format", MAKERS)
+def test_a_purge_binds_the_importer(desk: Desk, format: str) -> None:
+    """The same file again brings nothing back; and where the conversation is gone, it comes in without the words."""
+    world, there = desk.world, desk.world.directory / "there"
+    path = MAKERS[format](there)
+    desk.take("--format", format, path)
+    assert run_memory(world.program(), ["purge", "--yes", "Blue  BOWL"]) == 0
+    kept = {journal: journal.read_bytes() for journal in world.journals()}
+
+    again = desk.take("--format", format, path)
+
+    assert (again["turns"], again["known"], again["purged"]) == (0, 2, 0)
+    assert {journal: journal.read_bytes() for journal in world.journals()} == kept
+
+    for journal in kept:
+        journal.unlink()
+    dry = desk.take("--dry-run", "--format", format, path)
+    anew = desk.take("--format", format, path)
+
+    assert (anew["turns"], anew["known"], anew["purged"]) == (2, 0, 1)
+    assert dry == anew
+    assert desk.take("--format", format, path)["known"] == 2
+    assert desk.search("glaze")[0]["text"] == "How do I glaze a [purged]?"
+    assert not [name for name, data in whole(world).items() if b"blue bowl" in data.lower()]
+
+
+@pytest.mark.proves("M61")
+def test_what_was_purged_before_the_first_import_never_comes_in(desk: Desk) -> None:
+    """Nor in a title, a name or a channel, nor typed tighter than it was purged; the user learns how many turns."""
+    world = desk.world
+    run_memory(world.program(), ["set", "kiln code", "=", "Falcon Ridge"])
+    run_memory(world.program(), ["purge", "--yes", "1"])
+    record = {"conversation": "kiln code=falcon ridge", "role": "user", "title": "the kiln code = Falcon Ridge"}
+    record |= {"channel": "kiln code = falcon ridge", "name": "kiln code = falcon ridge", "time": TIMES[0]}
+    texts = ("KILN code=falcon\nridge, please", "it is kiln code = Falcon Ridge.", "no code at all")
+    path = put(world.directory / "a.jsonl", lines(*(record | {"text": text} for text in texts)))
+
+    told = world.aish("import", str(path))
+
+    assert "what was purged before was taken out of 2 turns" in told.err
+    (journal,) = world.journals()
+    assert desk.thread(journal.stem) == [("user", "[purged], please"), ("user", "it is [purged]."), ("user", texts[2])]
+    assert not [name for name, data in whole(world).items() if b"falcon" in data.lower()]
+
+
+def test_what_is_kept_of_a_turn_without_an_id_does_not_tell_who_guesses_its_words(desk: Desk) -> None:
+    """A mask is worth little beside a plain hash of what it masks: every PIN could be tried."""
+    home = desk.world.directory
+    path = history(home / "there", "login --pin 4711")
+    desk.take(path)
+    (theirs,) = (one.ref for one in read("shell-history", path) if isinstance(one, Said) and "4711" in one.text)
+
+    assert theirs
+    assert not [name for name, data in whole(desk.world).items() if theirs.rpartition(":")[2].encode() in data]
+    assert desk.take(path)["known"] == 2

@@ -17,8 +17,8 @@ async def purge(shell: Shell, words: str) -> Reply:
     """Erase for good, from every file of ours.
 
     From memory, from every conversation, from what you typed, and from everything made of them. Only the id and a
-    salted hash stay, so that it is not learned again. There is no undo. WORDS are erased wherever they stand, and items
-    that have them in their text are erased whole.
+    salted hash stay, so that it is not learned or imported again. There is no undo. WORDS are erased wherever they
+    stand, and items that have them in their text are erased whole.
     """
     options, rest = read_options(words)
     memory, places = shell.memory, shell.program.places

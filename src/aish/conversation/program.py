@@ -16,7 +16,7 @@ from aish.model.estimate import Estimates
 from aish.places import Places
 from aish.settings.layers import Loaded
 from aish.settings.options import EMBEDDED, Preset, Settings
-from aish.values.errors import NotFound
+from aish.values.errors import NotFound, StoreTrouble
 from aish.values.hits import Finder
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
@@ -63,6 +63,17 @@ class Program:
             assert self.open_memory
             self._memory, self.memory_trouble = self.open_memory()
         return self._memory
+
+    @property
+    def memory_file(self) -> Path:
+        """Where the ledger is, or will be. Raises `StoreTrouble`."""
+        path = self.settings.memory.path
+        if "\0" in path:
+            raise StoreTrouble("memory.path cannot be used: no path can have a NUL in it")
+        try:
+            return self.places.data / Path(path).expanduser() if path else self.places.memory
+        except RuntimeError:  # the home of a user who does not exist
+            raise StoreTrouble(f"memory.path cannot be used: there is no home for {path}") from None
 
     @property
     def finder(self) -> Finder:

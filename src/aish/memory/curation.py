@@ -3,6 +3,7 @@
 Everything that remembers goes through here: commands, scripts, tools of the model, the summariser.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -192,7 +193,8 @@ class Memory:
         lines = [ledger.rewrite(eraser.clean_item) for ledger in (self.waiting, self.ledger)]
         files += sum(map(eraser.clean_file, torn_files(ours)))
         known = self.ledger.state().purged
-        missing = [one for one in dict.fromkeys(map(seal, phrases)) if one not in known]
+        tight = [re.sub(r"\s*=\s*", "=", phrase) for phrase in phrases]  # as it was typed, perhaps
+        missing = [one for one in dict.fromkeys(map(seal, phrases + tight)) if one not in known]
         if missing:  # what was no item must not become one
             self.ledger.apply(lambda: [{"kind": FORGET, "target": 0, "purged": one} for one in missing])
         return Erased(eraser.places, files + sum(count > 0 for count in lines), busy)

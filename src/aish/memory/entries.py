@@ -18,7 +18,7 @@ MAX_CONTENT = 4000  # characters; what is longer belongs into a file
 LARGEST_ID = 1 << 53  # what every JSON reader can hold
 _SUM_SIZE = len(b',"crc":"00000000"}')
 _new = tuple.__new__
-_PUNCTUATION = " .,;:!?…。，；：！？"
+PUNCTUATION = " .,;:!?…。，；：！？"
 
 
 def read_item(record: dict[str, Any]) -> Item | str:
@@ -104,7 +104,7 @@ def checked(kind: str, content: str) -> str:
 def folded(text: str) -> str:
     """The text as duplicates are compared: letters, case, blanks and a last full stop made equal."""
     flat = " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
-    return flat.rstrip(_PUNCTUATION) or flat
+    return flat.rstrip(PUNCTUATION) or flat
 
 
 def fold_number(text: str) -> int:

@@ -1,26 +1,32 @@
 """Taking in what other tools have kept: each conversation becomes a journal like any other, and twice is once.
 
 A journal of an import has the source in its first line. Its name ends in a hash of the source's own id, by which it
-is found again; a turn is known by the source's id of it, or else by its time, speaker and words.
+is found again; a turn is known by the source's id of it, or else by its time, speaker and words. What was purged is
+taken out of everything that comes in, as it was taken out of the journals.
 """
 
 import fcntl
 import hashlib
 import os
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from aish.memory.entries import PUNCTUATION
 from aish.memory.journal import Entry, Journal
 from aish.memory.masks import Masks
+from aish.memory.purge import GONE
+from aish.memory.purged import Purged
+from aish.memory.seal import digest
 from aish.storage.files import make_directory
 from aish.values.errors import StoreTrouble
 from aish.values.items import stamp
-from aish.values.said import Heard, Said, Skipped
+from aish.values.said import MADE_REF, Heard, Said, Skipped
 from aish.values.text import for_keeping
 from aish.values.turns import Turn
 
@@ -37,6 +43,7 @@ class Imported:
     known: int = 0  # turns that were here already
     conversations: set[str] = field(default_factory=set)  # those that got turns
     masked: Counter[str] = field(default_factory=Counter)
+    purged: int = 0  # turns that came in without something that was purged
     skipped: Counter[str] = field(default_factory=Counter)  # what could not be read, by reason
     where: dict[str, str] = field(default_factory=dict)  # the first place of each
 
@@ -44,8 +51,18 @@ class Imported:
 class Importer:
     """Writes what it hears into journals. Memory is bounded, whatever comes."""
 
-    def __init__(self, sessions: Path, source: str, masks: Masks, *, dry_run: bool = False) -> None:
+    def __init__(
+        self,
+        sessions: Path,
+        source: str,
+        masks: Masks,
+        seals: Callable[[], Collection[str]] = frozenset,
+        *,
+        dry_run: bool = False,
+    ) -> None:
         self._sessions, self._source, self._masks, self._dry_run = sessions, source, masks, dry_run
+        self._seals = seals  # of what was purged, also while we are at work
+        self._purged: Purged | None = None
         self._names: dict[str, str] = {}  # of journals, by the hash they end in
         self._waiting: dict[str, list[Said]] = {}
         self._turns = self._chars = 0
@@ -93,6 +110,8 @@ class Importer:
                 told(self.result)
 
     def _write(self) -> None:
+        seals = self._seals()
+        self._purged = Purged(seals, self._masks.salt) if seals else None
         for conversation, said in self._waiting.items():
             self._keep(conversation, said)
         self._waiting, self._turns, self._chars = {}, 0, 0
@@ -116,7 +135,7 @@ class Importer:
     def _meta(self, said: Said, first: datetime) -> dict[str, Any]:
         meta = {"started": first.isoformat(timespec="seconds"), "source": self._source, "trust": "import"}
         meta |= {"conversation": said.conversation, "channel": said.channel, "title": said.title}
-        return {key: self._masks.text(for_keeping(value)) for key, value in meta.items() if value}
+        return {key: self._clean(self._masks.text(for_keeping(value))) for key, value in meta.items() if value}
 
     def _new(
         self, said: list[Said], there: Counter[bytes], time: datetime
@@ -126,16 +145,28 @@ class Importer:
             time = one.time or time  # who does not tell speaks right after the one before
             masked = self._masks.mask(for_keeping(one.text))
             self.result.masked.update(masked.kinds)
-            name, ref = (self._masks.text(label) if label else "" for label in (one.name, one.ref))
-            key = _key(ref, time if one.time else None, one.role, masked.text)
-            if there[key] > 0:
-                there[key] -= not ref  # the same words may be said again, but an id is one turn
+            name, ref = self._label(one.name), self._label(one.ref)
+            text = self._clean(masked.text)
+            forms = dict.fromkeys([masked.text, text])  # a purge may have left what its seal would not
+            keys = [_key(ref, time if one.time else None, one.role, form) for form in forms]
+            if known := next((key for key in keys if there[key] > 0), None):
+                there[known] -= not ref  # the same words may be said again, but an id is one turn
                 continue
-            there[key] += bool(ref)
+            there[keys[-1]] += bool(ref)
+            self.result.purged += len(forms) > 1
             meta: dict[str, Any] = {field: value for field, value in (("name", name), ("ref", ref)) if value}
             if one.time is None:
                 meta["undated"] = True
-            yield Turn(role=one.role, content=masked.text), time, meta
+            yield Turn(role=one.role, content=text), time, meta
+
+    def _label(self, label: str) -> str:
+        """A name or an id as it may be kept. One that was made of the words would tell who guesses them right."""
+        if label.startswith(MADE_REF):
+            return digest(label, self._masks.salt)
+        return self._clean(self._masks.text(label)) if label else ""
+
+    def _clean(self, text: str) -> str:
+        return self._purged.clean(text) if self._purged else text
 
     def _turns_of(self, journal: Journal) -> Counter[bytes]:
         """How often each turn is in a journal, and was not heard yet in this import."""
@@ -153,5 +184,7 @@ def _key_of(entry: Entry) -> bytes:
 
 
 def _key(ref: str, time: datetime | None, role: str, text: str) -> bytes:
+    if GONE in text:  # a seal is of words without their last full stop, so it may be there once and once not
+        text = re.sub(rf"(?<={re.escape(GONE)})[{PUNCTUATION}]+", "", text)
     whole = f"ref\0{ref}" if ref else f"{stamp(time) if time else ''}\0{role}\0{text}"
     return hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=8).digest()

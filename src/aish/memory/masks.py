@@ -43,6 +43,15 @@ class Masks:
         self._redactor: Redactor | None = None
         self._salt, self._lasting = b"", False
 
+    @property
+    def salt(self) -> bytes:
+        """The salt, which stays the same. Raises `StoreTrouble`."""
+        self._ready()
+        if not self._lasting:
+            self._redactor = None  # perhaps it can be kept the next time
+            raise StoreTrouble(f"cannot read or write {self._salt_path}, which seals of what was purged are made with")
+        return self._salt
+
     def mask(self, text: str) -> Masked:
         """The text with its secrets masked."""
         if not suspicious(text):
@@ -59,11 +68,8 @@ class Masks:
 
         Raises `StoreTrouble` where the salt cannot be kept: nobody would know the seal again.
         """
-        redactor = self._ready()
-        if not self._lasting:
-            self._redactor = None  # perhaps it can be kept the next time
-            raise StoreTrouble(f"cannot read or write {self._salt_path}, which seals of what was purged are made with")
-        return redactor.seal(text, self._salt)
+        salt = self.salt
+        return self._ready().seal(text, salt)
 
     def _ready(self) -> Redactor:
         if self._redactor is None:

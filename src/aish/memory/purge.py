@@ -27,10 +27,10 @@ _NAMES = _FIXED.union(  # what our files call their fields; without them a line 
 )
 _CODES = {"user", "model", "file", "import", "summarize", "superseded", "pruned", "memory_add"}  # words of the program
 _CODED = {"source", "origin", "meta", "reason", "name", "trust"}  # fields that may have one
-_SHORT = 8
+SHORT = 8
 _BLANK = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)"  # the last: how typed lines are kept
-_LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # where blanks end words
-_BEFORE = rf"(?:(?<!{_LETTER})|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{{4}}))"  # an escape ends in a letter, but is none
+LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # where blanks end words
+_BEFORE = rf"(?:(?<!{LETTER})|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{{4}}))"  # an escape ends in a letter, but is none
 
 
 class Erased(NamedTuple):
@@ -55,9 +55,9 @@ def _form(phrase: str) -> str:
     for place, word in enumerate(words[1:], start=1):  # who typed `key=value` has an item `key = value`
         text += _BLANK + ("*" if "=" in raw[place - 1 : place + 1] else "+") + word
     flat = phrase.strip()
-    if len(words) == 1 and len(flat) < _SHORT:  # or `cat` would go from `concatenate`
-        before = _BEFORE if re.match(_LETTER, flat[0]) else ""
-        return before + text + (f"(?!{_LETTER})" if re.match(_LETTER, flat[-1]) else "")
+    if len(words) == 1 and len(flat) < SHORT:  # or `cat` would go from `concatenate`
+        before = _BEFORE if re.match(LETTER, flat[0]) else ""
+        return before + text + (f"(?!{LETTER})" if re.match(LETTER, flat[-1]) else "")
     return text
 
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from aish.values.turns import Role
 
+MADE_REF = "said:"  # in front of a `ref` that was made of the words, where the source has no ids
+
 
 class Said(NamedTuple):
     """One turn in the files of another tool.

@@ -10,6 +10,7 @@ from aish.commands.items import counted
 from aish.conversation.program import Program
 from aish.memory.importers import FORMATS, read, sniff
 from aish.memory.importing import Imported, Importer
+from aish.memory.ledger import Ledger
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text, one_line
 from aish.views.exits import NOTHING, OK
@@ -30,8 +31,12 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     screen = Screen(program.settings.view.color)
     results: dict[str, Imported] = {}
     paths = [program.cwd / path for path in options.files]
+    masks = program.masks
+    ledger = Ledger(program.memory_file, now=program.now)  # only to read it, whoever else holds it
     for path, format in [(path, options.format or _format(path)) for path in paths]:  # before anything is written
-        importer = Importer(program.places.sessions, format, program.masks, dry_run=options.dry_run)
+        importer = Importer(
+            program.places.sessions, format, masks, lambda: ledger.state().purged, dry_run=options.dry_run
+        )
         with closing(read(format, path)) as heard:
             results[str(path)] = importer.take(heard, _Told(path))
     trouble = "" if options.dry_run else program.finder.catch_up(wait=True)
@@ -71,6 +76,7 @@ def _record(result: Imported) -> dict[str, object]:
         "conversations": len(result.conversations),
         "known": result.known,
         "masked": dict(result.masked),
+        "purged": result.purged,
         "skipped": [{"why": why, "count": count, "first": result.where[why]} for why, count in result.skipped.items()],
     }
 
@@ -85,5 +91,7 @@ def _say(screen: Screen, path: str, result: Imported, *, dry_run: bool) -> None:
     if result.masked:
         kinds = ", ".join(f"{count} × {kind}" for kind, count in result.masked.items())
         screen.note(f"secrets were masked: {kinds}")
+    if result.purged:
+        screen.note(f"what was purged before was taken out of {counted(result.purged, 'turn')}")
     for why, count in result.skipped.items():
         screen.note(f"left out, {count:,} ×: {why} (first: {result.where[why]})", warning=True)

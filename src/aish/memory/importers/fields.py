@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from aish.values.said import Skipped
+from aish.values.said import MADE_REF, Skipped
 from aish.values.text import for_keeping, one_line
 
 _MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # no count of seconds is as large before the year 5138
@@ -118,7 +118,8 @@ class Refs:
         if len(self._seen) >= _REPEATS:
             self._seen.clear()  # memory is bounded; repeats this far apart count as one
         self._seen[digest] += 1
-        return digest if self._seen[digest] == 1 else f"{digest}-{self._seen[digest]}"
+        again = f"-{self._seen[digest]}" if self._seen[digest] > 1 else ""
+        return f"{MADE_REF}{digest}{again}"
 
 
 class Oddities:
