@@ -466,3 +466,25 @@ def test_what_is_kept_of_a_turn_without_an_id_does_not_tell_who_guesses_its_word
     assert theirs
     assert not [name for name, data in whole(desk.world).items() if theirs.rpartition(":")[2].encode() in data]
     assert desk.take(path)["known"] == 2
+
+
+@pytest.mark.proves("N26")
+@pytest.mark.parametrize("used", [False, True], ids=["first", "used"])
+def test_a_dry_run_leaves_the_home_as_it_is(world: World, used: bool) -> None:
+    """To the byte: no salt for a secret in it, no index, no directory; also where much is remembered and purged."""
+    if used:
+        items = "".join(json.dumps({"kind": "fact", "content": f"pot {n} is grey"}) + "\n" for n in range(1200))
+        for arguments, given in ((("import", "--trust", "-"), items), (("purge", "--yes", "-"), "a yellow cup\n")):
+            assert world.aish("memory", *arguments, given=given).code == 0
+        assert world.aish("import", str(history(world.directory / "here"))).code == 0
+        for cache in world.places.indexes.glob("ledger-*"):
+            cache.unlink()
+    before = whole(world)
+    path = own(world.directory / "there", f"a yellow cup; my key is {TOKEN}, and what is it good for?")
+
+    ran = world.aish("import", "--dry-run", str(path), AISH_SET_MEMORY__EXCLUSIVE="true")
+
+    assert (ran.code, ran.out) == (0, f"{path}: 2 turns of 1 conversation would be imported\n")
+    assert "secrets were masked: 1 × github-token" in ran.err
+    assert ("what was purged before was taken out of 1 turn" in ran.err) == used
+    assert whole(world) == before

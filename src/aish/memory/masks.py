@@ -37,17 +37,21 @@ def count_kinds(kinds: Sequence[str]) -> str:
 class Masks:
     """Masks secrets. The patterns and the salt are loaded when a text first looks as if it could hold one."""
 
-    def __init__(self, salt: Path, load: Callable[[], Redactor]) -> None:
-        self._salt_path = salt
+    def __init__(self, salt: Path, load: Callable[[], Redactor], *, make_salt: bool = True) -> None:
+        self._salt_path, self._make_salt = salt, make_salt
         self._load = load
         self._redactor: Redactor | None = None
         self._salt, self._lasting = b"", False
 
+    def reading(self) -> "Masks":
+        """The same for one who writes nothing: a salt that is not there yet is made up, and not kept."""
+        return Masks(self._salt_path, self._load, make_salt=False)
+
     @property
     def salt(self) -> bytes:
-        """The salt, which stays the same. Raises `StoreTrouble`."""
+        """The salt, which stays the same; for one who writes nothing it may be made up. Raises `StoreTrouble`."""
         self._ready()
-        if not self._lasting:
+        if not self._lasting and self._make_salt:
             self._redactor = None  # perhaps it can be kept the next time
             raise StoreTrouble(f"cannot read or write {self._salt_path}, which seals of what was purged are made with")
         return self._salt
@@ -73,7 +77,7 @@ class Masks:
 
     def _ready(self) -> Redactor:
         if self._redactor is None:
-            salt = load_salt(self._salt_path)
+            salt = load_salt(self._salt_path, make=self._make_salt)
             self._salt, self._lasting = salt or os.urandom(32), salt is not None
             self._redactor = self._load()
         return self._redactor

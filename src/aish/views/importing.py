@@ -31,7 +31,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     screen = Screen(program.settings.view.color)
     results: dict[str, Imported] = {}
     paths = [program.cwd / path for path in options.files]
-    masks = program.masks
+    masks = program.masks.reading() if options.dry_run else program.masks
     ledger = Ledger(program.memory_file, now=program.now)  # only to read it, whoever else holds it
     for path, format in [(path, options.format or _format(path)) for path in paths]:  # before anything is written
         importer = Importer(
