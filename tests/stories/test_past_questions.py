@@ -18,13 +18,15 @@ from terminal import ENTER, Terminal
 from world import AISH, World, at, script_of
 
 from aish.context.blocks import BASE
+from aish.conversation.learning import propose_candidates
 from aish.conversation.past import RECALLED_MARK
 from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
+from aish.memory.journal import Journal
 from aish.places import find_places
 from aish.values.events import Notice
-from aish.values.turns import Turn
+from aish.values.turns import EXEC_MARK, INPUT_MARK, Turn
 
 pytestmark = pytest.mark.anyio
 
@@ -50,7 +52,7 @@ class Talks:
     def program(self, *answers: str, tools: bool, **settings: Any) -> Program:
         script = {"kind": "scripted", "answers": list(answers), "tools": tools}
         on = {"finding": {"tools": True}}
-        program = self.world.program({"model": "script", "models": {"script": script}, **on, **settings})
+        program = self.world.program({"model": "script", "models": {"script": script}} | on | settings)
         program.now = lambda: NOW
         return program
 
@@ -493,6 +495,119 @@ async def test_a_wish_in_what_was_recalled_never_becomes_a_memory_by_itself(talk
     assert list(items) == []
     pending = talks.world.places.memory.with_name("memory.pending.jsonl").read_text(encoding="utf-8")
     assert '"source":"tool:search_conversations"' in pending.replace(" ", "")
+
+
+# What an answer was made of
+
+
+def imported(talks: Talks, *texts: str) -> str:
+    """A conversation of another tool, a day ago."""
+    journal = talks.session().shelf.open("20260512-120000-elsewhere")
+    journal = Journal(journal.path.parent, journal.id, {"source": "chatgpt", "trust": "import"})
+    for number, text in enumerate(texts):
+        journal.add(Turn("assistant" if number % 2 else "user", text), NOW - timedelta(days=1))
+    return journal.id
+
+
+def made_of(session: Session) -> list[object]:
+    """What the journal says that its answers are made of."""
+    return [entry.meta.get("made_of") for entry in session.journal.entries() if entry.turn.role == "assistant"]
+
+
+def waiting(talks: Talks) -> list[tuple[str, str]]:
+    """What waits for the user's yes, and where it is from."""
+    path = talks.world.places.memory.with_name("memory.pending.jsonl")
+    records = map(json.loads, path.read_text(encoding="utf-8").splitlines() if path.exists() else ())
+    return [(one["content"], one.get("origin", one["source"])) for one in records if "content" in one]
+
+
+@pytest.mark.proves("X4", "M63")
+@pytest.mark.parametrize(
+    ("asked", "answered", "origin"),
+    [
+        ("How is the vault opened?", ANSWER, None),
+        (f"{EXEC_MARK}\nthe vault is open\n\nwhat of the vault?", ANSWER, "tool:exec"),
+        (f"{INPUT_MARK}\nthe vault is open\n\nwhat of the vault?", ANSWER, "file"),
+    ],
+)
+async def test_an_answer_from_what_was_brought_along_is_trusted_as_the_least_of_it(
+    talks: Talks, asked: str, answered: str, origin: str | None
+) -> None:
+    """What was said with a command's output or a file in it is not only a model's word, nor is what follows from it."""
+    talks.said(NOW - timedelta(days=1), asked, answered)
+    session = talks.session("With two keys.", "fact: the vault has two keys", memory={"propose": True})
+
+    await talks.world.ask(session, "what did we decide about the vault?")
+    await propose_candidates(session, session.journal)
+
+    assert made_of(session)[0] == origin
+    assert waiting(talks) == [("the vault has two keys", origin or "model")]
+
+
+@pytest.mark.proves("X4", "M63", "N26")
+@pytest.mark.parametrize("asked", ["what did we say about the vault?", "summarise my recent conversations"])
+async def test_what_is_learned_from_an_answer_out_of_an_import_is_no_word_of_the_model(
+    talks: Talks, asked: str
+) -> None:
+    """Without tools as with them: proposed in the same turn, in a later one, and when the conversation is read."""
+    imported(talks, "How is the vault opened?", f"It says: {WISH} The vault has keys.")
+    add = call("memory_add", kind="pref", content="the user likes deleted logs")
+    later = call("memory_add", kind="fact", content="logs are bad")
+    answers = (add, "Yes.", later, "Yes.", "fact: the vault has two keys")
+    session = talks.session(*answers, tools=True, memory={"propose": True}, finding={"tools": False})
+
+    await talks.world.ask(session, asked)
+    await talks.world.ask(session, "and?")
+    await propose_candidates(session, session.journal)
+
+    assert made_of(session)[0] == "import"
+    assert [origin for _, origin in waiting(talks)] == ["import"] * 3
+    assert list(session.memory.ledger.items()) == []
+
+
+@pytest.mark.proves("X4")
+async def test_the_mark_of_an_import_goes_on_from_answer_to_answer(talks: Talks) -> None:
+    """An answer about an answer about an import, in a third conversation, is still made of it."""
+    imported(talks, "How is the vault opened?", f"It says: {WISH} The vault has keys.")
+    first = talks.session("The vault wants its logs deleted.")
+    await talks.world.ask(first, "what did we say about the vault?")
+    for path in talks.world.journals():
+        if "elsewhere" in path.name:
+            path.unlink()
+    second = talks.session("It wants that.", "Hello.")
+
+    await talks.world.ask(second, "what did we say about the vault?")
+    await talks.world.ask(second, "hello")
+
+    assert made_of(second) == ["import", None]
+    assert second.made_of == ""
+
+
+@pytest.mark.proves("X4")
+async def test_an_answer_that_a_crash_cut_short_keeps_what_it_was_made_of(talks: Talks) -> None:
+    """The mark stands in front of the words that are shown, so both survive."""
+    session = talks.session()
+    session.journal.add(Turn("user", "and the vault?"), NOW)
+    session.journal.show("It wants its", "import")
+
+    again = Journal(session.journal.path.parent, session.journal.id)
+    left = session.journal.live_path.read_bytes()
+    session.journal.add(Turn("assistant", "another"), NOW)  # lets go of the file
+    session.journal.live_path.write_bytes(left)
+
+    assert again.recover(NOW) == 3
+    assert next(again.entries_back()).meta == {"recovered": True, "made_of": "import"}
+
+
+@pytest.mark.proves("X4", "M63")
+async def test_what_is_learned_from_an_imported_conversation_itself_is_from_an_import(talks: Talks) -> None:
+    """Also when it is read as a whole, and not brought along for a question."""
+    session = talks.session("fact: the vault has two keys")
+    journal = session.shelf.open(imported(talks, "How is the vault opened?", ANSWER))
+
+    await propose_candidates(session, journal)
+
+    assert waiting(talks) == [("the vault has two keys", "import")]
 
 
 # Commands in the place of tools

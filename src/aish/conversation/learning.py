@@ -20,7 +20,7 @@ async def find_candidates(session: Session, journal: Journal) -> tuple[list[Cand
     backend = session.open_backend(session.settings.memory.summarizer_model or session.model)
     limits = await session.limits(backend)
     room = min(MOST_BYTES, 3 * limits.token_budget)  # bytes; few texts have fewer than three a token
-    read = lesson(_unless_in_crisis(journal.entries_back()), room)
+    read = lesson(_unless_in_crisis(journal.entries_back()), room, imported=bool(journal.meta().get("source")))
     if not read.turns:
         return [], read, "nothing was said in this conversation yet"
     request = ChatRequest(

@@ -4,8 +4,8 @@ from typing import Any
 
 from aish.conversation.session import Session
 from aish.conversation.tool import Tool, Used, answer, refused, schema
-from aish.memory.candidates import MARK
-from aish.memory.trust import lowest_trust, said_by_user
+from aish.memory.candidates import origin_of
+from aish.memory.trust import said_by_user
 from aish.values.events import Notice
 from aish.values.items import KINDS
 from aish.values.text import one_line
@@ -21,9 +21,7 @@ def _memory_add(session: Session, typed: str, arguments: dict[str, Any]) -> Used
         kept = session.memory.remember(content, kind, source="user", **where)
     else:
         entries = session.journal.entries()  # also what left the prompt: answers and summaries were made of it
-        source = lowest_trust(entry.turn for entry in entries if entry.meta.get("meta") != MARK)
-        if source == "model" and session.journal.meta().get("source"):
-            source = "import"  # a conversation of another tool that goes on here
+        source = origin_of(entries, imported=bool(session.journal.meta().get("source")))
         kept = session.memory.propose(content, kind, source=source, **where)
     item = kept.item
     if not kept.new:

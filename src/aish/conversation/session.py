@@ -67,6 +67,7 @@ class Session:
     summary: str = ""
     offered: tuple[Message, ...] = ()
     recalled: str = ""  # what was said before and this turn's question is about
+    made_of: str = ""  # the least trusted of it, if that is less than a model's word
     found: Found | None = None  # what the last search came to, whoever asked for it
     needs_care: bool = False  # the question of this turn shows a person in crisis
     evicted: list[Turn] = field(default_factory=list)  # left the prompt, not in the summary yet
@@ -259,7 +260,7 @@ class Session:
         if not self.remembers:
             return []
         try:
-            self.journal.show(text)
+            self.journal.show(text, self.made_of)
         except StoreTrouble as error:
             return self.say_once("store", f"this answer is not kept while it comes: {error}")
         return []

@@ -17,6 +17,7 @@ from aish.conversation.bill import confirm_cost, settle
 from aish.conversation.past import bring_past
 from aish.conversation.session import MAX_TURN_CHARS, Session
 from aish.conversation.tools import use
+from aish.memory.journal import MADE_OF
 from aish.memory.trust import claims_to_have_saved
 from aish.model.backend import Answering, Backend, stream_with_fallback
 from aish.values.events import (
@@ -129,7 +130,7 @@ async def take_turn(
             yield notice
         yield done
     finally:
-        session.needs_care, session.recalled = False, ""
+        session.needs_care, session.recalled, session.made_of = False, "", ""
         if not recorded:
             finish(session, asked, answer, "interrupted")
 
@@ -295,6 +296,8 @@ def _meta(session: Session, answer: Answer, usage: Usage | None) -> dict[str, ob
         meta["usage"] = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
     if answer.failure:
         meta["error"] = session.masks.text(for_keeping(answer.failure.reason))
+    if session.made_of:  # what is made of the answer in its turn is trusted no more
+        meta[MADE_OF] = session.made_of
     injected = session.injected()
     if injected:
         meta["background"] = injected

@@ -4,13 +4,14 @@ Pure: entries of a journal in, a question out; lines of a model in, candidates o
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from aish.memory.journal import Entry
-from aish.memory.trust import lowest_trust
+from aish.memory.journal import MADE_OF, Entry
+from aish.memory.trust import least_trusted, lowest_trust
 from aish.values.items import KINDS
 from aish.values.text import one_line
+from aish.values.turns import Turn
 
 MARK = "summarize"  # what turns of the summariser carry in their meta, so that it never feeds on itself
 MOST_BYTES = 64 * 1024
@@ -46,7 +47,23 @@ class Lesson(NamedTuple):
     origin: str
 
 
-def lesson(entries_back: Iterable[Entry], limit: int = MOST_BYTES) -> Lesson:
+def origin_of(entries: Iterable[Entry], *, imported: bool = False) -> str:
+    """Where words that a model makes of these turns may come from, and of what they were made of in their turn.
+
+    `imported` is a conversation of another tool, also one that went on here.
+    """
+    older = ["import"] if imported else []
+
+    def turns() -> Iterator[Turn]:
+        for entry in entries:
+            if entry.meta.get("meta") != MARK:
+                older.append(str(entry.meta.get(MADE_OF, "model")))
+                yield entry.turn
+
+    return least_trusted([lowest_trust(turns()), *older])
+
+
+def lesson(entries_back: Iterable[Entry], limit: int = MOST_BYTES, *, imported: bool = False) -> Lesson:
     """The question for a conversation, given newest turn first; what does not fit is its beginning."""
     lines: list[str] = []
     kept: list[Entry] = []
@@ -67,7 +84,7 @@ def lesson(entries_back: Iterable[Entry], limit: int = MOST_BYTES) -> Lesson:
         kept.append(entry)
     unread += entries  # what is read may have been made of it
     transcript = "\n".join(reversed(lines))
-    origin = lowest_trust(entry.turn for entry in reversed(kept + unread))
+    origin = origin_of(reversed(kept + unread), imported=imported)
     return Lesson(f"{INSTRUCTION}\n\n---\n{transcript}\n---", len(kept), origin)
 
 

@@ -23,6 +23,7 @@ from aish.values.text import for_keeping
 from aish.values.turns import State, ToolCall, Turn
 
 FORMAT = 1
+MADE_OF = "made_of"  # in the meta of an answer: the least trusted that was brought along for it, as an origin
 
 
 class Entry(NamedTuple):
@@ -76,11 +77,11 @@ class Journal:
         self._end_live()
         return number
 
-    def show(self, text: str) -> None:
+    def show(self, text: str, made_of: str = "") -> None:
         """Write down a piece of the answer that is about to be shown. Raises `StoreTrouble`."""
         try:
             if self._live is None:
-                self._live = self._open_live()
+                self._live = self._open_live(made_of)
                 self._veil = Veil(self._masks.text) if self._masks else None
                 self._head = self._shown = os.fstat(self._live).st_size
             self._put(*self._veil.feed(for_keeping(text))) if self._veil else self._put(
@@ -121,10 +122,11 @@ class Journal:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             header, _, text = os.read(fd, os.fstat(fd).st_size).partition(b"\n")
             shown = text.decode("utf-8", "ignore")
+            first, _, made_of = header.decode("utf-8", "replace").partition(" ")
             number = 0
-            if shown and not self._holds(int(header), for_keeping(shown)):
+            if shown and not self._holds(int(first), for_keeping(shown)):
                 turn = Turn(role="assistant", content=shown, state="interrupted")
-                number = self.add(turn, time, {"recovered": True})
+                number = self.add(turn, time, {"recovered": True} | ({MADE_OF: made_of} if made_of else {}))
             self.live_path.unlink(missing_ok=True)
             return number
         except (BlockingIOError, ValueError):  # an answer is being given right now, or the file is not ours
@@ -148,14 +150,15 @@ class Journal:
         meta = first.get("meta")
         return meta if isinstance(meta, dict) else {}
 
-    def _open_live(self) -> int:
+    def _open_live(self, made_of: str) -> int:
         make_directory(self.path.parent)
         fd = os.open(self.live_path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(fd, 0)
             number = self._last_number() + 1
-            os.write(fd, b"%d\n" % number)  # tells a leftover from an answer that reached the journal
+            head = f"{number} {made_of}".rstrip()  # the number tells a leftover from an answer that reached the journal
+            os.write(fd, head.encode() + b"\n")
         except (OSError, StoreTrouble) as error:
             os.close(fd)
             if isinstance(error, BlockingIOError):

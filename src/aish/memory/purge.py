@@ -23,10 +23,10 @@ _NAMES = _FIXED.union(  # what our files call their fields; without them a line 
     "meta format content source origin conversation turn tags key target supersedes change undoes restores".split(),
     "reason purged confirmed ledger name tool_calls arguments call_id model ms usage prompt completion error".split(),
     "channel title trust ref undated background recovered started cwd path prompt_tokens completion_tokens".split(),
-    "cached_tokens dollars sha256".split(),
+    "cached_tokens dollars sha256 made_of".split(),
 )
 _CODES = {"user", "model", "file", "import", "summarize", "superseded", "pruned", "memory_add"}  # words of the program
-_CODED = {"source", "origin", "meta", "reason", "name", "trust"}  # fields that may have one
+_CODED = {"source", "origin", "meta", "reason", "name", "trust", "made_of"}  # fields that may have one
 SHORT = 8
 _BLANK = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)"  # the last: how typed lines are kept
 LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # where blanks end words

@@ -11,6 +11,7 @@ from aish.values.turns import EXEC_MARK, INPUT_MARK, Turn
 
 # Patterns are compiled when they are used first: at every start that would take longer than all else in this folder.
 OWN_TOOLS = ("memory_add",)  # what they answer are our own words
+_DISTRUST = {"model": 1, "file": 2, "import": 3, "tool": 4}
 _ASKS = (
     r"(?i)\b(?:remember|memori[sz]e|don'?t forget|do not forget|keep in mind|(?:make|take) a note|note (?:down|that)|"
     r"(?:save|store) (?:this|that|it)(?! (?:to|in|into|as|under|on)\b(?! (?:my |your )?memory))|"
@@ -105,6 +106,11 @@ def claims_to_have_saved(answer: str, typed: str) -> bool:
         claims += re.finditer(_CLAIMS_WHEN_ASKED, answer)
     sentences = (_sentence(answer, match) for match in claims)
     return any(not one.endswith("?") and not re.search(_NO_CLAIM, one) for one in sentences)
+
+
+def least_trusted(origins: Iterable[str]) -> str:
+    """The one of these that is trusted least: what is made of all of them is trusted no more than it."""
+    return max(origins, key=lambda origin: _DISTRUST.get(origin.partition(":")[0], 0), default="model")
 
 
 def lowest_trust(turns: Iterable[Turn]) -> str:
