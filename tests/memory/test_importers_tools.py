@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from aish.memory.importers import read
+from aish.memory.importers import FORMATS, read
 from aish.values.said import Said, Skipped
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
@@ -319,6 +319,46 @@ def test_sessions_of_aichat_are_read_from_yaml(tmp_path: Path) -> None:
     ]
     assert {(turn.conversation, turn.time, turn.title) for turn in turns} == {("session mill", NOON, "mill")}
     assert skipped("aichat", path) == []
+
+
+@pytest.mark.proves("N26")
+@pytest.mark.parametrize("name", ["messages.md", "mill.yaml"])
+def test_what_aichat_has_not_written_to_its_end_is_left_out_until_it_has(tmp_path: Path, name: str) -> None:
+    """A question would else be known by its first words for ever, or be there twice. Nothing that is given is cut."""
+    text = MESSAGES if name == "messages.md" else SESSION
+    whole = said("aichat", put(tmp_path / name, text))
+    known = {(turn.conversation, turn.ref, turn.text) for turn in whole}
+
+    for size in range(len(text)):
+        path = put(tmp_path / name, text[:size])
+        turns = [heard for heard in FORMATS["aichat"](path) if isinstance(heard, Said)]
+        at_line = name == "mill.yaml" and text[:size].endswith("\n")  # there a message looks whole
+        assert at_line or {(turn.conversation, turn.ref, turn.text) for turn in turns} <= known
+    assert skipped("aichat", put(tmp_path / "messages.md", MESSAGES[:-20])) == [
+        "a question with its answer that is cut off or too long: left out once"
+    ]
+    assert skipped("aichat", put(tmp_path / "mill.yaml", SESSION[:-30])) == [
+        "a last message that is cut off: left out once"
+    ]
+
+
+def test_what_aichat_was_asked_twice_in_a_second_is_there_twice(tmp_path: Path) -> None:
+    """By two programs, as in a script."""
+    one = "# CHAT: {0} [2026-04-01T14:00:00+02:00]\n{0}\n--------\nyes\n--------\n\n"
+    turns = said("aichat", put(tmp_path / "messages.md", one.format("a?") + one.format("b?")))
+
+    assert [turn.text for turn in turns] == ["a?", "yes", "b?", "yes"]
+    assert len({(turn.conversation, turn.ref) for turn in turns}) == 4
+
+
+def test_what_a_model_says_to_aichat_before_it_calls_a_tool_is_kept(tmp_path: Path) -> None:
+    """It stands with the calls, in both kinds of files."""
+    session = SESSION.replace("    text: ''\n", "    text: I look.\n")
+    messages = MESSAGES.replace("<tool_calls>\n", "<tool_calls>\nI look.\nInto it.\n")
+
+    assert ("assistant", "I look.") in spoken(said("aichat", put(tmp_path / "mill.yaml", session)))
+    turns = spoken(said("aichat", put(tmp_path / "messages.md", messages)))
+    assert turns[2:5] == [("user", "List it"), ("assistant", "I look.\nInto it."), ("assistant", '[ls] {"path": "."}')]
 
 
 def test_yaml_of_another_form_is_skipped_item_by_item(tmp_path: Path) -> None:

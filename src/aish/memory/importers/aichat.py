@@ -29,16 +29,27 @@ def _one(path: Path) -> Iterator[Heard]:
     with path.open("rb") as file:
         text = (line.data.decode("utf-8", "replace") for line in lines(file, odd))
         if path.suffix in (".yaml", ".yml"):
-            yield from _session(path, text, odd)
+            yield from _session(path, text, odd, cut=_is_cut(path))
         else:
             yield from _questions(text, odd)
     yield from odd.told(path.name)
 
 
-def _session(path: Path, text: Iterable[str], odd: Oddities) -> Iterator[Said]:
+def _is_cut(path: Path) -> bool:
+    """Does a file end in the middle of a line, as while it is written? Its last message may be longer than it looks."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(size - 1, 0))
+        return bool(size) and file.read(1) != b"\n"
+
+
+def _session(path: Path, text: Iterable[str], odd: Oddities, *, cut: bool) -> Iterator[Said]:
     """The messages of a session, which have no times: that of the file stands for them."""
     refs, name, time = Refs(), label(path.stem), modified(path)
-    for item in block_lists(text, _LISTS, MOST, odd):
+    items = block_lists(text, _LISTS, MOST, odd)
+    for item in _but_last(items, odd) if cut else items:
         message = dict_of(item)
         role, content = message.get("role"), message.get("content")
         if role == "system":
@@ -46,16 +57,26 @@ def _session(path: Path, text: Iterable[str], odd: Oddities) -> Iterator[Said]:
         if not isinstance(role, str) or role not in _ROLES:
             odd.add("a message of the unknown role", compact(role))
             continue
-        calls = list_of(dict_of(content).get("tool_results"))
-        texts = _calls(calls) if calls else [(_ROLES[role], "", flat(content, odd))]
+        calls = dict_of(content)
+        texts = _calls(calls) if list_of(calls.get("tool_results")) else [(_ROLES[role], "", flat(content, odd))]
         for voice, tool, said in texts:
             if said:
                 yield Said(f"session {name}", time, voice, said, tool, refs.name(voice, said), title=name)
 
 
-def _calls(results: list[Any]) -> Iterator[tuple[Role, str, str]]:
-    """Calls of tools with their answers, which aichat keeps together."""
-    for result in map(dict_of, results):
+def _but_last(items: Iterable[Any], odd: Oddities) -> Iterator[Any]:
+    last = []
+    for item in items:
+        yield from last
+        last = [item]
+    if last:
+        odd.add("a last message that is cut off")
+
+
+def _calls(calls: dict[str, Any]) -> Iterator[tuple[Role, str, str]]:
+    """What the model said, and the calls of tools with their answers, which aichat keeps together."""
+    yield "assistant", "", text_of(calls.get("text"))
+    for result in map(dict_of, list_of(calls.get("tool_results"))):
         call = dict_of(result.get("call"))
         yield "assistant", "", str(Call(call.get("name"), call.get("arguments")))
         yield "tool", label(call.get("name")), compact(result.get("output"))
@@ -65,33 +86,43 @@ def _questions(text: Iterable[str], odd: Oddities) -> Iterator[Said]:
     """Each question with its answer is a conversation of its own."""
     head: re.Match[str] | None = None
     body: list[str] = []
-    size = 0
+    size, refs = 0, Refs()
     for line in text:
         if begins := _head().fullmatch(line):
-            yield from _exchange(head, body, odd)
+            yield from _exchange(head, body, refs, odd)
             head, body, size = begins, [], 0
         elif size < MOST:
             body.append(line)
             size += len(line) + 100  # an empty line takes room, too
-    yield from _exchange(head, body, odd)
+        else:
+            body[-1] = "…"  # so that it does not look whole
+    yield from _exchange(head, body, refs, odd)
 
 
-def _exchange(head: re.Match[str] | None, body: list[str], odd: Oddities) -> Iterator[Said]:
+def _exchange(head: re.Match[str] | None, body: list[str], refs: Refs, odd: Oddities) -> Iterator[Said]:
+    """The turns of one question. Two programs may ask in the same second, so the words tell them apart."""
+    ended = bool(body) and not body[-1]
+    while body and not body[-1].strip():
+        body.pop()
     if head is None:
-        if any(line.strip() for line in body):
+        if body:
             odd.add("text in front of the first question")
         return
     rule = body.index(_RULE) if _RULE in body else len(body)
-    asked, answered = "\n".join(body[:rule]), "\n".join(body[rule + 1 :]).rstrip().removesuffix(_RULE)
+    if not ended or rule >= len(body) - 1 or body[-1] != _RULE:  # an end of its own, or the rest would never come in
+        odd.add("a question with its answer that is cut off or too long")
+        return
+    asked, answered = "\n".join(body[:rule]), "\n".join(body[rule + 1 : -1])
     turns: list[tuple[Role, str, str]] = [("user", "", asked)]
     if answered.startswith(_TOOLS[0]):
         used, _, answered = answered.removeprefix(_TOOLS[0]).partition(_TOOLS[1])
-        turns += _calls(list_of(parsed(used.strip().rpartition("\n")[2])))
+        words, _, results = used.strip().rpartition("\n")
+        turns += _calls({"text": words, "tool_results": parsed(results)})
     turns.append(("assistant", label(head["role"] or ""), answered))
     base = Said(f"messages {head['time']}", moment(head["time"]), "user", "", title=label(head["title"]))
-    for number, (role, name, said) in enumerate(turns):
+    for role, name, said in turns:
         if words := text_of(said):
-            yield base._replace(role=role, name=name, text=words, ref=str(number))
+            yield base._replace(role=role, name=name, text=words, ref=refs.name(head["time"], role, words))
 
 
 @functools.cache
