@@ -126,6 +126,46 @@ def test_pictures_sounds_code_and_tools_are_said_in_words(tmp_path: Path) -> Non
     assert skipped("chatgpt", path) == ["a part of the unknown type 'hologram': left out once"]
 
 
+@pytest.mark.proves("N26")
+def test_what_the_pages_of_chatgpt_draw_into_a_text_is_taken_out(tmp_path: Path) -> None:
+    """Sources and cards stand between characters that nobody sees; names and links have words."""
+    name = '\ue200entity\ue202["company","Mill & Co","bakers"]\ue201'
+    cite = "\ue200cite\ue202turn0search0\ue202turn1news2\ue201"
+    link = "\ue200url\ue202their page\ue202https://mill.example\ue201"
+    pictures = '\ue200image_group\ue202{"query":["bread"]}\ue201'
+    nodes = [
+        node("a", "root", "user", "Who bakes?"),
+        node("b", "a", "assistant", f"Ask {name} {cite}. See {link}.\n\n{pictures}"),
+        node("c", "b", "assistant", cite),
+    ]
+    path = put(tmp_path / "conversations.json", [chat(*nodes, leaf="c")])
+
+    assert [turn.text for turn in said("chatgpt", path)] == ["Who bakes?", "Ask Mill & Co. See their page."]
+
+
+@pytest.mark.proves("N26")
+def test_what_tools_of_chatgpt_gave_is_there_whatever_its_form(tmp_path: Path) -> None:
+    """Output of connectors, pages that were looked at, pages that were searched; and the names of attached files."""
+    files = [{"name": "flour.pdf", "mime_type": "application/pdf"}, {"name": "a.png", "mime_type": "image/png"}]
+    state = {"title": "Mills", "url": "https://mill.example"}
+    nodes = [
+        node("a", "root", "user", "Read this", metadata={"attachments": files}),
+        node("b", "a", "tool", kind="citable_code_output", content={"output_str": "a mail"}, author="api_tool"),
+        node("c", "b", "tool", kind="computer_output", content={"state": state}, author="computer.do"),
+        node("d", "c", "tool", kind="sonic_webpage", content={"title": "Rye", "snippet": "rises"}, author="web.run"),
+        node("e", "d", "tool", kind="system_error", content={"name": "Timeout", "text": "too slow"}, author="web"),
+    ]
+    path = put(tmp_path / "conversations.json", [chat(*nodes, leaf="e")])
+
+    assert [(turn.role, turn.name, turn.text) for turn in said("chatgpt", path)] == [
+        ("user", "", "Read this\n[flour.pdf]"),
+        ("tool", "api_tool", "a mail"),
+        ("tool", "computer.do", "Mills\nhttps://mill.example"),
+        ("tool", "web.run", "Rye\nrises"),
+        ("tool", "web", "too slow"),
+    ]
+
+
 def test_an_unknown_kind_is_told_once_with_a_count(tmp_path: Path) -> None:
     """Another version of the service must not fill the screen."""
     nodes = [node(f"n{n}", f"n{n - 1}" if n else "root", "oracle", "?") for n in range(50)]
@@ -219,6 +259,20 @@ def test_messages_of_claude_are_read_by_their_blocks(tmp_path: Path) -> None:
     ]
     assert {(turn.conversation, turn.title) for turn in turns} == {("t1", "Garden")}
     assert turns[0].time == datetime(2026, 8, 1, 10, 0, 0, 500000, UTC)
+    assert skipped("claude", path) == []
+
+
+@pytest.mark.proves("N26")
+def test_what_a_search_of_claude_has_found_is_there(tmp_path: Path) -> None:
+    """Its results are of a kind of their own, and so are files that a tool made."""
+    page = {"type": "knowledge", "title": "Slugs", "url": "https://slug.example", "text": "They like beer."}
+    files = [{"type": "local_resource", "name": "plan.md", "file_path": "/mnt/plan.md"}, {"type": "image_gallery"}]
+    result = {"type": "tool_result", "name": "web_search", "content": [page, *files]}
+    path = put(tmp_path / "conversations.json", [talk(letter("m1", "assistant", result))])
+
+    assert [(turn.role, turn.text) for turn in said("claude", path)] == [
+        ("tool", "Slugs\nhttps://slug.example\nThey like beer.\n[plan.md]\n[images]")
+    ]
     assert skipped("claude", path) == []
 
 

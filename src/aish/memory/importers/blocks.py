@@ -11,7 +11,10 @@ from aish.values.turns import Role
 
 _TEXTS = ("text", "input_text", "output_text", "refusal")
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
+_FILES = ("local_resource", "resource_link")
 _MARKS = {
+    "image_gallery": "[images]",
+    "container_upload": "[file]",
     "image": "[image]",
     "input_image": "[image]",
     "image_url": "[image]",
@@ -62,6 +65,10 @@ def _line(block: object, odd: Oddities) -> str:
         return text_of(block.get("text"))
     if kind in _CALLS:
         return str(Call(block.get("name"), block.get("input")))
+    if kind == "knowledge":  # what a search has found
+        return "\n".join(filter(None, (text_of(block.get(name)) for name in ("title", "url", "text"))))
+    if kind in _FILES:
+        return f"[{label(block.get('name')) or 'file'}]"
     if isinstance(kind, str) and kind in _MARKS:
         return _MARKS[kind]
     if kind not in _SILENT:

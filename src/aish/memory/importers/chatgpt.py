@@ -1,11 +1,12 @@
 """Exports of ChatGPT: each conversation is a tree of messages, and `current_node` the end of the branch one sees."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from aish.memory.importers.exports import Head, Shape, read_export
-from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, list_of, moment, text_of
+from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, list_of, moment, parsed, text_of
 from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
 from aish.memory.importers.spool import Spool, Waiting
 from aish.values.said import Heard, Said
@@ -15,8 +16,11 @@ _HEAD = ("id", "conversation_id", "title", "create_time", "current_node")
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
 # What the model thinks, what the user told it once for all chats, and what the pages draw.
 _SILENT = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "super_widget")
-_TEXT_FIELDS = ("text", "result", "content")
+_TEXT_FIELDS = ("text", "result", "content", "output_str")
 _MARKS = ("image", "audio", "video", "file")
+# What the pages draw inside a text: sources, cards, names and links, between characters that nobody types.
+_DRAWN = r"([ \t]{0,9})\ue200(\w{1,40})\ue202([^\ue201]*)\ue201"
+_PRIVATE = r"[\ue200-\ue206]"
 
 
 def read(path: Path) -> Iterator[Heard]:
@@ -61,7 +65,7 @@ def _turn(message: dict[str, Any], odd: Oddities) -> Waiting | None:
     if not isinstance(role, str) or role not in _ROLES:
         odd.add("a message of the unknown role", compact(role))
         return None
-    text = _text(content, odd)
+    text = "\n".join(filter(None, [_plain(_text(content, odd)), *_attached(metadata)]))
     recipient = label(message.get("recipient"))
     if text and role == "assistant" and recipient not in ("", "all"):
         text = str(Call(recipient, text))
@@ -75,7 +79,33 @@ def _text(content: dict[str, Any], odd: Oddities) -> str:
     said = [_part(part, odd) for part in list_of(content.get("parts"))]
     if not said:
         said = [text_of(content.get(name)) for name in _TEXT_FIELDS]
+    if not any(said):  # a page that was only looked at
+        page = dict_of(content.get("state")) or content
+        said = [text_of(page.get(name)) for name in ("title", "url", "snippet")]
     return "\n".join(filter(None, said))
+
+
+def _plain(text: str) -> str:
+    """The text as one reads it on the page."""
+    if "\ue200" not in text and "\ue203" not in text:
+        return text
+    return re.sub(_PRIVATE, "", re.sub(_DRAWN, _words, text)).strip()
+
+
+def _words(mark: re.Match[str]) -> str:
+    """The words that a mark stands for: of an entity its name, of a link its text, of all else none."""
+    blank, kind, value = mark.groups()
+    if kind == "entity":
+        names = list_of(parsed(value))[1:2]
+        return blank + "".join(map(compact, names))
+    return blank + value.partition("\ue202")[0] if kind == "url" else ""
+
+
+def _attached(metadata: dict[str, Any]) -> Iterator[str]:
+    """The names of files that came along; pictures stand among the parts."""
+    for file in map(dict_of, list_of(metadata.get("attachments"))):
+        if (name := label(file.get("name"))) and not compact(file.get("mime_type")).startswith("image/"):
+            yield f"[{name}]"
 
 
 def _part(part: object, odd: Oddities) -> str:

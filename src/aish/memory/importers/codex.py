@@ -1,5 +1,6 @@
 """Sessions of Codex: rollout files, each line with its time and a payload; older ones have the bare payload."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -29,10 +30,21 @@ _INJECTED = (
     "# AGENTS.md instructions",
     "<turn_aborted>",
     "<skill>",
-    "<user_shell_command>",
     "<subagent_notification>",
     "<permissions instructions>",
+    "<codex_internal_context",
+    "<goal_context>",
+    "<recommended_plugins>",
+    "<hook_prompt",
+    "<external_",
+    "Warning: apply_patch was requested via ",
+    "Warning: The maximum number of unified exec processes you can keep open is",
+    "Warning: Your account was flagged for potentially high-risk cyber activity",
 )
+_AGENTS = {"subagent", "internal"}  # sources of sessions that nobody typed anything in
+_TYPED = r"(?s)<user_shell_command>\s*<command>\s*(.*?)\s*</command>"
+_WRAP = 10_000  # characters in which a typed command must stand
+_PICTURE = r"<image(?: name=[^\n]*)?>|</image>"  # stand around a picture, each in a block of its own
 
 
 class Session(NamedTuple):
@@ -41,6 +53,8 @@ class Session(NamedTuple):
     conversation: str = ""
     channel: str = ""
     time: datetime | None = None
+    agent: bool = False  # another agent, and not the user, gave its tasks
+    first: int = 0  # lines with a lower ordinal are of the session that it comes from
 
 
 def read(path: Path) -> Iterator[Heard]:
@@ -58,7 +72,7 @@ def _one(path: Path) -> Iterator[Heard]:
             if kind == "session_meta":
                 if not headed:  # a fork repeats the heads of those it comes from
                     session, headed = _session(item, session), True
-            elif kind not in _NO_TURNS:
+            elif kind not in _NO_TURNS and not _is_inherited(record, session):
                 yield from _turn(item, kind, session, moment(record.get("timestamp")), str(number), tools, odd)
     yield from odd.told(path.name)
 
@@ -78,7 +92,14 @@ def _item(record: dict[str, Any]) -> tuple[dict[str, Any], str]:
 
 def _session(head: dict[str, Any], session: Session) -> Session:
     id, cwd = label(head.get("id")) or session.conversation, last_part(head.get("cwd"))
-    return Session(id, cwd, moment(head.get("timestamp")))
+    agent = bool(_AGENTS & dict_of(head.get("source")).keys()) or head.get("thread_source") == "subagent"
+    first = head.get("subagent_history_start_ordinal")
+    return Session(id, cwd, moment(head.get("timestamp")), agent, first if isinstance(first, int) else 0)
+
+
+def _is_inherited(record: dict[str, Any], session: Session) -> bool:
+    ordinal = record.get("ordinal")
+    return isinstance(ordinal, int) and ordinal < session.first
 
 
 def _turn(
@@ -94,17 +115,16 @@ def _turn(
     name, text = "", ""
     if kind == "message":
         if item.get("role") == "user":
-            role = "user"
-        if item.get("role") in ("user", "assistant"):
+            role, name = ("assistant", "subagent") if session.agent else ("user", "")
+            text = "\n".join(filter(None, (_typed(flat(block, odd)) for block in _blocks(item.get("content")))))
+        elif item.get("role") == "assistant":
             text = flat(item.get("content"), odd)
-        if role == "user" and text.startswith(_INJECTED):
-            return
     elif kind == "agent_message":
         name, text = label(item.get("author")), flat(item.get("content"), odd)
     elif kind in _CALLS:
         text = _call(item, kind, tools)
     elif kind in _ANSWERS:
-        role, name = "tool", tools.pop(label(item.get("call_id")), "")
+        role, name = "tool", tools.pop(label(item.get("call_id")), "") or label(item.get("name"))
         text = _answer(item.get("output"), odd)
     elif kind == "image_generation_call":
         text = str(Call("image", item.get("revised_prompt")))
@@ -112,6 +132,19 @@ def _turn(
         odd.add("a line of the unknown type", kind)
     if text:
         yield Said(session.conversation, time or session.time, role, text, name, ref, session.channel)
+
+
+def _blocks(content: object) -> list[Any]:
+    return [content] if isinstance(content, str | dict) else list_of(content)
+
+
+def _typed(text: str) -> str:
+    """What the user said in a block: nothing in one of the program, which may stand beside the user's own."""
+    if not text.startswith(("<", "#", "Warning: ")):
+        return text
+    if typed := re.match(_TYPED, text[:_WRAP]):
+        return f"! {typed[1]}"
+    return "" if text.startswith(_INJECTED) or re.fullmatch(_PICTURE, text) else text
 
 
 def _call(item: dict[str, Any], kind: str, tools: dict[str, str]) -> str:
