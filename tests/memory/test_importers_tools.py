@@ -68,6 +68,7 @@ create table tool_calls (id integer primary key, response_id text, name text, ar
 create table tool_results (id integer primary key, response_id text, name text, output text);
 create table fragments (id integer primary key, hash text, content text, source text);
 create table prompt_fragments (response_id text, fragment_id integer, "order" integer);
+create table prompt_attachments (response_id text, attachment_id text, "order" integer);
 """
 NEW = """
 create table messages (hash text primary key, parent_hash text, role text);
@@ -95,6 +96,7 @@ def test_responses_of_older_llm_are_a_question_and_an_answer(tmp_path: Path) -> 
         base.execute("insert into tool_results values (1, 'r2', 'clock', '12:00')")
         base.execute("insert into fragments values (5, 'h', 'a very long file', 'birds.txt')")
         base.execute("insert into prompt_fragments values ('r1', 5, 0)")
+        base.execute("insert into prompt_attachments values ('r2', 'sha', 0)")
         base.commit()
 
     turns = said("llm", path)
@@ -102,13 +104,14 @@ def test_responses_of_older_llm_are_a_question_and_an_answer(tmp_path: Path) -> 
     assert [(turn.role, turn.text, turn.ref) for turn in turns] == [
         ("user", "[birds.txt]\nName one", "r1/prompt"),
         ("assistant", "Percy\n[clock] {}", "r1/response"),
+        ("user", "[attachment]", "r2/prompt"),
         ("tool", "12:00", "r2/tool-1"),
         ("assistant", "It is noon", "r2/response"),
         ("user", "alone", "r3/prompt"),
     ]
     assert turns[0].time == NOON
-    assert [turn.conversation for turn in turns] == ["c1"] * 4 + ["r3"]
-    assert {turn.title for turn in turns[:4]} == {"Pelicans"}
+    assert [turn.conversation for turn in turns] == ["c1"] * 5 + ["r3"]
+    assert {turn.title for turn in turns[:5]} == {"Pelicans"}
 
 
 def test_threads_of_newer_llm_tell_every_message_once(tmp_path: Path) -> None:
@@ -179,7 +182,10 @@ def test_what_llm_has_not_moved_into_its_file_yet_is_read_and_left_there(tmp_pat
 
 
 def test_a_chat_of_shell_gpt_names_the_part_that_the_model_plays(tmp_path: Path) -> None:
-    """The part is in the first message, which is no turn. There are no times but that of the file."""
+    """The part is in the first message, which is no turn. There are no times but that of the file.
+
+    What a tool gave names only the call.
+    """
     call: dict[str, Any] = {
         "id": "1",
         "type": "function",
@@ -199,7 +205,7 @@ def test_a_chat_of_shell_gpt_names_the_part_that_the_model_plays(tmp_path: Path)
     assert [(turn.role, turn.name, turn.text) for turn in turns] == [
         ("user", "", "list files"),
         ("assistant", "ShellGPT", "[run] ls"),
-        ("tool", "", "a.txt"),
+        ("tool", "run", "a.txt"),
         ("assistant", "ShellGPT", "There is a.txt."),
     ]
     assert {(turn.conversation, turn.time) for turn in turns} == {("files", NOON)}
@@ -382,10 +388,12 @@ def test_yaml_of_another_form_is_skipped_item_by_item(tmp_path: Path) -> None:
             b": 1775044800:0;ls\n: 1775044801:3;for a in b\\\ndo c\\\ndone\n",
             ["ls", "for a in b\ndo c\ndone"],
         ),
+        (".zsh_history", b"ls\n\\: > empty\necho a\\ \n", ["ls", ": > empty", "echo a\\"]),
         (".zsh_history", b": 1775044800:0;echo " + b"\xc3\x83\xbf" + b"\n", ["echo ß"]),
         (
             "fish_history",
-            b"- cmd: ls\n  when: 1775044800\n  paths:\n    - a\n- cmd: a \\\\ b\\nc\n  when: 1775044801\n",
+            b"- cmd: ls\n  when: 1775044800\n  added_when: 1775000000\n  paths:\n    - a\n"
+            b"- cmd: a \\\\ b\\nc\n  when: 1775044801\n",
             ["ls", "a \\ b\nc"],
         ),
     ],

@@ -65,7 +65,7 @@ def _session(path: Path, text: Iterable[str], odd: Oddities, *, cut: bool) -> It
 
 
 def _but_last(items: Iterable[Any], odd: Oddities) -> Iterator[Any]:
-    last = []
+    last: list[Any] = []
     for item in items:
         yield from last
         last = [item]

@@ -83,7 +83,7 @@ def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iter
         base_turn = Said(conversation, time, "user", "", title=label(named.get("name")))
         results = _of(base, known, "tool_results", id)
         calls = [str(Call(call.get("name"), call.get("arguments"))) for call in _of(base, known, "tool_calls", id)]
-        asked = [*_fragments(base, known, id), text_of(row.get("prompt"))]
+        asked = [*_fragments(base, known, id), text_of(row.get("prompt")), *_attachments(base, known, id)]
         answered = "\n".join(filter(None, [text_of(row.get("response")), *calls]))
         yield from _filled(base_turn._replace(text="\n".join(filter(None, asked)), ref=f"{id}/prompt"))
         for result in results:
@@ -113,6 +113,14 @@ def _fragments(base: sqlite3.Connection, known: set[str], response: str) -> list
         (response,),
     )
     return [_fragment(row) for row in rows]
+
+
+def _attachments(base: sqlite3.Connection, known: set[str], response: str) -> list[str]:
+    """A mark for each picture or file that went with a prompt, which may be all there was."""
+    if "prompt_attachments" not in known:
+        return []
+    rows = base.execute("select 1 from prompt_attachments where response_id = ?", (response,))
+    return ["[attachment]" for _ in rows]
 
 
 def _fragment(row: Row | None) -> str:

@@ -21,7 +21,7 @@ def read(path: Path) -> Iterator[Heard]:
 
 
 def _one(path: Path) -> Iterator[Heard]:
-    odd, refs, part = Oddities(), Refs(), ""
+    odd, refs, part, tools = Oddities(), Refs(), "", dict[str, str]()
     time, conversation = modified(path), label(path.name)
     with path.open("rb") as file:
         walk = JsonWalk(file.read, MOST)
@@ -32,7 +32,7 @@ def _one(path: Path) -> Iterator[Heard]:
                     odd.add("a message that is too long or damaged")
                 elif dict_of(message).get("role") == "system":
                     part = _part(message.get("content"))
-                elif said := _said(dict_of(message), odd):
+                elif said := _said(dict_of(message), tools, odd):
                     role, text, name = said
                     name = name or (part if role == "assistant" else "")
                     yield Said(conversation, time, role, text, name, refs.name(role, text), title=conversation)
@@ -46,13 +46,19 @@ def _part(text: object) -> str:
     return label(first.removeprefix(_PART)) if first.startswith(_PART) else ""
 
 
-def _said(message: dict[str, Any], odd: Oddities) -> tuple[Role, str, str] | None:
+def _said(message: dict[str, Any], tools: dict[str, str], odd: Oddities) -> tuple[Role, str, str] | None:
+    """The turn in a message. The tools that are called are remembered for the answers, which name only the call."""
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
         odd.add("a message of the unknown role", compact(role))
         return None
-    calls = [dict_of(dict_of(call).get("function")) for call in list_of(message.get("tool_calls"))]
+    made = [dict_of(call) for call in list_of(message.get("tool_calls"))]
+    calls = [dict_of(call.get("function")) for call in made]
+    if len(tools) > 1000:
+        tools.clear()
+    tools |= {label(one.get("id")): label(call.get("name")) for one, call in zip(made, calls, strict=True)}
     calls += [dict_of(message["function_call"])] if message.get("function_call") else []
     lines = [flat(message.get("content"), odd), *(str(Call(call.get("name"), call.get("arguments"))) for call in calls)]
     text = "\n".join(filter(None, lines))
-    return (_ROLES[role], text, label(message.get("name"))) if text else None
+    name = label(message.get("name")) or tools.get(label(message.get("tool_call_id")), "")
+    return (_ROLES[role], text, name) if text else None

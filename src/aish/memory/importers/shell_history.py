@@ -91,7 +91,9 @@ def _zsh(text: Iterator[bytes]) -> Iterator[Typed]:
     for line in text:
         if not command:
             stamp = _zsh_line().match(line)
-            time, line, size = (moment(int(stamp[1])), line[stamp.end() :], 0) if stamp else (None, line, 0)
+            # Without a time, a colon at the start is escaped, or it would look like one.
+            bare = line[1:] if line.startswith(b"\\:") else line
+            time, line, size = (moment(int(stamp[1])), line[stamp.end() :], 0) if stamp else (None, bare, 0)
         goes_on = line.endswith(b"\\")
         if (size := size + len(line) + 100) < MOST or not command:
             command.append(line[:-1] if goes_on else line)
