@@ -173,6 +173,15 @@ def test_a_sidechain_is_a_conversation_of_its_own_and_its_task_is_the_words_of_a
     ]
 
 
+def test_a_session_that_is_told_again_to_be_summed_up_is_there_once(tmp_path: Path) -> None:
+    """Claude Code keeps what it tells the agent that makes room, beside the session."""
+    put(tmp_path / "loom" / "s1.jsonl", line("u1", "user", "Why does the loom jam?"))
+    again = line("x1", "user", "Why does the loom jam?", isSidechain=True, agentId="acompact-7")
+    put(tmp_path / "loom" / "s1" / "subagents" / "agent-acompact-7.jsonl", again)
+
+    assert [turn.ref for turn in said("claude-code", tmp_path)] == ["u1"]
+
+
 def test_unknown_lines_and_blocks_of_claude_code_are_told_once(tmp_path: Path) -> None:
     """A newer version has new ones; what is known of it is read all the same."""
     path = put(
