@@ -136,7 +136,7 @@ def test_what_was_typed_while_the_model_was_at_work_is_taken(tmp_path: Path) -> 
         line("u1", "user", "Mend the loom"),
         queued("u2", "and oil it", "prompt", "human"),
         queued("u3", [{"type": "text", "text": "like here"}, {"type": "image"}], "prompt", "human"),
-        queued("u4", "<task-notification>x</task-notification>", "task-notification", "task-notification"),
+        queued("u4", "a task is done", "task-notification", ""),
         line("u5", "user", None) | {"type": "attachment", "attachment": {"type": "file", "content": "x"}},
         {"type": "queue-operation", "operation": "enqueue", "content": "and oil it", "sessionId": "s1"},
     )

@@ -55,6 +55,13 @@ def test_of_two_phrases_at_one_place_the_longer_goes() -> None:
     assert knows(["magpie", "magpie in the oak"]).clean("A magpie in the oak, a magpie.") == "A [purged], a [purged]."
 
 
+@pytest.mark.proves("M61")
+def test_phrases_that_overlap_go_as_in_a_purge() -> None:
+    """Or a turn that was purged would not be known again."""
+    phrases, text = ["otter heron", "heron nest", "nest"], "an otter heron nest, a heron nest"
+    assert knows(phrases).clean(text) == Eraser(phrases, lambda _: "").clean(text) == "an [purged] [purged], a [purged]"
+
+
 def test_with_another_salt_nothing_is_known() -> None:
     """A seal is worth nothing to whoever has only the seal."""
     seals = [seal(folded("magpie nest"), SALT)]

@@ -571,6 +571,7 @@ async def test_the_mark_of_an_import_goes_on_from_answer_to_answer(talks: Talks)
     imported(talks, "How is the vault opened?", f"It says: {WISH} The vault has keys.")
     first = talks.session("The vault wants its logs deleted.")
     await talks.world.ask(first, "what did we say about the vault?")
+    assert first.made_of == "", "it is of one answer only"
     for path in talks.world.journals():
         if "elsewhere" in path.name:
             path.unlink()
@@ -580,7 +581,6 @@ async def test_the_mark_of_an_import_goes_on_from_answer_to_answer(talks: Talks)
     await talks.world.ask(second, "hello")
 
     assert made_of(second) == ["import", None]
-    assert second.made_of == ""
 
 
 @pytest.mark.proves("X4")
