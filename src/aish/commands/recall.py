@@ -50,8 +50,8 @@ async def thread(shell: Shell, words: str) -> Reply:
 async def recent(shell: Shell, words: str) -> Reply:
     """Show the newest turns of all conversations, 20 unless you say.
 
-    UNIT is turns, exchanges, threads or days: `:recent 3 days`. A time does as well: `:recent yesterday`, `:recent last
-    week`.
+    UNIT is turns, exchanges, threads or days: `:recent 3 days`. Threads are the conversations that were last active, each
+    with its newest 10 turns. A time does as well: `:recent yesterday`, `:recent last week`.
     """
     hits = shell.program.finder.recent(*_how_many(shell.program, words))
     if not hits:

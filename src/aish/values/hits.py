@@ -61,6 +61,7 @@ class Scope(NamedTuple):
 EVERYWHERE = Scope()
 Unit = Literal["turn", "exchange", "thread", "day"]
 UNITS: tuple[Unit, ...] = ("turn", "exchange", "thread", "day")
+THREAD_TURNS = 10  # that are shown of each conversation, where conversations are counted
 
 
 class Finder(Protocol):
@@ -70,7 +71,10 @@ class Finder(Protocol):
         """The turns that fit a question best. Never an error, whatever is asked."""
 
     def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:
-        """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days."""
+        """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days.
+
+        Of a conversation these are its newest `THREAD_TURNS`.
+        """
 
     def thread(self, conversation: str, around: int | None = None, count: int = 5) -> list[Hit]:
         """The turns of a conversation, or those around one of them. Raises `StoreTrouble` if it cannot be read."""

@@ -11,7 +11,7 @@ from typing import Any
 from aish.commands.recall import as_threads, read_time, show_thread
 from aish.conversation.program import Program
 from aish.values.errors import BadUsage
-from aish.values.hits import UNITS, Found, Scope
+from aish.values.hits import THREAD_TURNS, UNITS, Found, Scope
 from aish.values.text import json_text
 from aish.views.exits import NOTHING, OK
 from aish.views.screen import Screen
@@ -59,7 +59,7 @@ def run_search(program: Program, arguments: Sequence[str]) -> int:
 def run_recent(program: Program, arguments: Sequence[str]) -> int:
     """Show the newest turns."""
     parser = argparse.ArgumentParser(prog="aish recent", description="The newest turns of all conversations.")
-    parser.add_argument("--by", default="turn", choices=UNITS, help="what --limit counts (turn)")
+    parser.add_argument("--by", default="turn", choices=UNITS, help=f"what --limit counts (turn); of a thread its newest {THREAD_TURNS} turns")
     _add_scope(parser, 20)
     options = parser.parse_args(arguments)
     screen = Screen(program.settings.view.color)

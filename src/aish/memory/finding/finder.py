@@ -6,24 +6,22 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
-from heapq import merge
-from itertools import islice
+from datetime import date, datetime
+from itertools import chain, islice
 from pathlib import Path
 
 from aish.memory.finding.batch import Progress
-from aish.memory.finding.columns import numbered
 from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turns, unknown_journal
 from aish.memory.finding.index import Indexer, drop
 from aish.memory.finding.pending import Fresh, Pending
 from aish.memory.finding.query import Query, read_query
 from aish.memory.finding.question import Bounds, bounds
-from aish.memory.finding.recent import newest_rows
+from aish.memory.finding.recent import newest, newness
 from aish.memory.finding.search import search
 from aish.memory.finding.snapshot import Snapshot, hit_of
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.when import find_times, read_moment
-from aish.values.channels import channel_of, is_channel
+from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
 from aish.values.hits import EVERYWHERE, Found, Hit, Scope, Unit
 
@@ -96,22 +94,16 @@ class ConversationFinder:
         return found._replace(notes=notes, milliseconds=1000 * (time.perf_counter() - started))
 
     def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:
-        """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days."""
+        """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days.
+
+        Of a conversation these are its newest `THREAD_TURNS`.
+        """
         self._look()
         self._keep_up()
-        if by == "turn":
-            return list(islice(self._newest(bounds(Query(), scope)), limit))
-        hits: list[Hit] = []
-        begun, units = 0, set[str]()
-        for hit in self._newest(bounds(Query(), scope)):
-            units.add(
-                hit.conversation if by == "thread" else f"{hit.time.astimezone():%Y-%m-%d}" if by == "day" else ""
-            )
-            if len(units) > limit or begun == limit:
-                break
-            hits.append(hit)
-            begun += by == "exchange" and hit.role == "user"  # seen from its end, an exchange ends with its question
-        return hits
+        within = bounds(Query(), scope)
+        if by == "day":
+            return list(_of_days(self._newest(within), limit))
+        return sorted(chain.from_iterable(islice(self._pieces(within, by), limit)), key=newness)
 
     def thread(self, conversation: str, around: int | None = None, count: int = 5) -> list[Hit]:
         """The turns of a conversation, or those around one of them. Raises `StoreTrouble` if it cannot be read."""
@@ -237,31 +229,26 @@ class ConversationFinder:
 
     def _newest(self, within: Bounds) -> Iterator[Hit]:
         """Turns within bounds, newest first: of the index and of what is new."""
-        new = self._turns.within(within)
-        fresh = sorted((new.hit(place) for place in range(new.size)), key=_newness)
-        for hit in merge(self._newest_indexed(within), fresh, key=_newness):
-            if within.since and hit.time < within.since:
-                return
-            if (not within.until or hit.time < within.until) and (not within.roles or hit.role in within.roles):
-                yield hit
+        return chain.from_iterable(self._pieces(within, "turn"))
 
-    def _newest_indexed(self, within: Bounds) -> Iterator[Hit]:
-        snapshot = self._snapshot
-        if snapshot is None:
+    def _pieces(self, within: Bounds, by: Unit) -> Iterator[list[Hit]]:
+        """The same by turns, exchanges or conversations, as far as they can be read."""
+        snapshot, new = self._snapshot, self._turns.within(within._replace(roles=frozenset()))
+        fresh = sorted((new.hit(place) for place in range(new.size)), key=newness)
+        for piece in newest(snapshot, fresh, self._pending.stale, within, by):
+            hits = [hit for place in piece if (hit := place.hit or (snapshot and snapshot.hit(place.row)))]
+            if hits:
+                yield hits
+
+
+def _of_days(hits: Iterator[Hit], limit: int) -> Iterator[Hit]:
+    """The turns of the newest so many days on which something was said."""
+    days = set[date]()
+    for hit in hits:
+        days.add(hit.time.astimezone().date())
+        if len(days) > limit:
             return
-        channels = None
-        if within.channel:
-            channels = [id for id, name in snapshot.channels.items() if is_channel(name, within.channel)]
-        until = round(within.until.timestamp() * 1000) if within.until else None
-        for row in newest_rows(snapshot, channels, self._pending.stale, until):
-            hit = snapshot.hit(row)
-            if hit:
-                yield hit
-
-
-def _newness(hit: Hit) -> tuple[int, int, str]:
-    """The order of what is recent, the same whatever is in the index."""
-    return -round(hit.time.timestamp() * 1000), -numbered(hit.turn), hit.conversation
+        yield hit
 
 
 def _topic(words: Counter[str], common: Counter[str]) -> str:
