@@ -29,7 +29,7 @@ async def recall(shell: Shell, words: str) -> Reply:
         raise BadUsage("what should be found? :recall WORDS")
     found = shell.program.finder.search(words, 10)
     shell.session.found = found
-    notes = "".join(f"{note}\n" for note in found.notes)
+    notes = _notes(found.notes)
     if not found.hits:
         return Reply(f"{notes}nothing like that was said", data=[], found=False)
     text = as_threads(shell.program, found.hits, shell.width)
@@ -50,13 +50,15 @@ async def thread(shell: Shell, words: str) -> Reply:
 async def recent(shell: Shell, words: str) -> Reply:
     """Show the newest turns of all conversations, 20 unless you say.
 
-    UNIT is turns, exchanges, threads or days: `:recent 3 days`. Threads are the conversations that were last active, each
-    with its newest 10 turns. A time does as well: `:recent yesterday`, `:recent last week`.
+    UNIT is turns, exchanges, threads or days: `:recent 3 days`. Threads are the conversations that were last active,
+    each with its newest 10 turns. A time does as well: `:recent yesterday`, `:recent last week`.
     """
     hits = shell.program.finder.recent(*_how_many(shell.program, words))
+    notes = _notes(shell.program.finder.missing())
     if not hits:
-        return Reply("nothing was said", data=[], found=False)
-    return Reply(as_threads(shell.program, hits, shell.width, why=False), data=[hit.record() for hit in hits])
+        return Reply(f"{notes}nothing was said", data=[], found=False)
+    text = as_threads(shell.program, hits, shell.width, why=False)
+    return Reply(f"{notes}{text}", data=[hit.record() for hit in hits])
 
 
 @COMMANDS.add("timeline", argument="[WEEKS]")
@@ -67,9 +69,11 @@ async def timeline(shell: Shell, words: str) -> Reply:
     now = shell.program.now()
     since = now - timedelta(weeks=int(words or _WEEKS))
     days = shell.program.finder.days(since)
+    notes = _notes(shell.program.finder.missing())
     if not days:
-        return Reply("nothing was said in that time", data=[], found=False)
-    return Reply(picture(days, shell.width), data=[{"day": day, "turns": n, "about": about} for day, n, about in days])
+        return Reply(f"{notes}nothing was said in that time", data=[], found=False)
+    data = [{"day": day, "turns": n, "about": about} for day, n, about in days]
+    return Reply(f"{notes}{picture(days, shell.width)}", data=data)
 
 
 @COMMANDS.add("why")
@@ -157,6 +161,10 @@ def _with_neighbours(
         if one.turn == turn and why and hit.why:
             lines.append(f"     {one_line(f'because: {hit.why}', max(width - 5, 10))}")
     return lines
+
+
+def _notes(notes: Sequence[str]) -> str:
+    return "".join(f"{note}\n" for note in notes)
 
 
 def picture(days: Sequence[tuple[str, int, str]], width: int) -> str:

@@ -82,6 +82,9 @@ class Finder(Protocol):
     def days(self, since: datetime) -> list[tuple[str, int, str]]:
         """Each day that has turns since then: how many, and the words that it was about."""
 
+    def missing(self) -> tuple[str, ...]:
+        """What was not looked at, or could not be read, when something was looked for last; in words."""
+
     def drop(self) -> None:
         """Delete what was derived to find things; it is made again. Raises `StoreTrouble`."""
 
@@ -92,4 +95,7 @@ class Finder(Protocol):
         """The parts of the past that a text speaks of."""
 
     def catch_up(self, *, wait: bool = False, stop: Callable[[], bool] = lambda: False) -> str:
-        """Bring the index up to date unless told to `stop`, and say what stands in the way; `wait` shows how far."""
+        """Bring the index up to date unless told to `stop`, and say what stands in the way.
+
+        `wait` shows how far it is, and waits for another process that is at it.
+        """

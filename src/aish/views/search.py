@@ -59,12 +59,19 @@ def run_search(program: Program, arguments: Sequence[str]) -> int:
 def run_recent(program: Program, arguments: Sequence[str]) -> int:
     """Show the newest turns."""
     parser = argparse.ArgumentParser(prog="aish recent", description="The newest turns of all conversations.")
-    parser.add_argument("--by", default="turn", choices=UNITS, help=f"what --limit counts (turn); of a thread its newest {THREAD_TURNS} turns")
+    parser.add_argument(
+        "--by",
+        default="turn",
+        choices=UNITS,
+        help=f"what --limit counts (turn); of a thread its newest {THREAD_TURNS} turns",
+    )
     _add_scope(parser, 20)
     options = parser.parse_args(arguments)
     screen = Screen(program.settings.view.color)
     _catch_up(program, screen)  # the newest turns need not be in the conversations that began last
     hits = program.finder.recent(options.limit, _scope(program, options), options.by)
+    for note in program.finder.missing():
+        screen.note(note, warning=True)
     if options.json:
         print(json_text([hit.record() for hit in hits]))
     else:

@@ -10,6 +10,7 @@ from datetime import date, datetime
 from itertools import chain, islice
 from pathlib import Path
 
+from aish.memory.finding.backlog import behind, look
 from aish.memory.finding.batch import Progress
 from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turns, unknown_journal
 from aish.memory.finding.index import Indexer, drop
@@ -19,6 +20,7 @@ from aish.memory.finding.question import Bounds, bounds
 from aish.memory.finding.recent import newest, newness
 from aish.memory.finding.search import search
 from aish.memory.finding.snapshot import Snapshot, hit_of
+from aish.memory.finding.unread import TellingSnapshot
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.when import find_times, read_moment
 from aish.values.channels import channel_of
@@ -30,6 +32,7 @@ _SAMPLE = 20  # turns of a day that tell what it was about
 _TOPIC = 4  # words that do
 _TOLD = 3  # troubles that are told in full
 _MOMENT = 0.1  # seconds
+_PATIENCE = 30.0  # seconds for which another indexer may not get on; a commit takes it a few
 _UNUSABLE = (OSError, ValueError, sqlite3.Error)
 
 
@@ -48,12 +51,14 @@ class ConversationFinder:
         *,
         now: Callable[[], datetime],
         progress: Callable[[], Progress] | None = None,
+        patience: float = _PATIENCE,
     ) -> None:
         self._sessions, self._directory, self._now, self._progress = sessions, directory, now, progress
+        self._patience = patience
         self._load_embedder = embedder
         self._embedder: Embedder | None = None
         self._loaded = False
-        self._snapshot: Snapshot | None = None
+        self._snapshot: TellingSnapshot | None = None
         self._indexing: threading.Thread | None = None
         self._pending = Pending(sessions)
         self._fresh: dict[Hit, FreshTurn] = {}
@@ -90,7 +95,7 @@ class ConversationFinder:
         else:
             stale, now = self._pending.stale, self._now().timestamp()
             found = search(asked, scope, snapshot, self._turns, stale, self.embedder, limit, now)
-        notes = (*asked.trouble, *self._missing())
+        notes = (*asked.trouble, *self.missing())
         return found._replace(notes=notes, milliseconds=1000 * (time.perf_counter() - started))
 
     def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:
@@ -107,7 +112,8 @@ class ConversationFinder:
 
     def thread(self, conversation: str, around: int | None = None, count: int = 5) -> list[Hit]:
         """The turns of a conversation, or those around one of them. Raises `StoreTrouble` if it cannot be read."""
-        snapshot = self._look()
+        self._look()
+        snapshot = self._snapshot
         known = snapshot.journals.get(conversation) if snapshot else None
         rows: list[int] = []
         if self._pending.left_out(conversation):  # the journal itself has it, whatever the index does not
@@ -117,6 +123,8 @@ class ConversationFinder:
             if snapshot and known and known.id not in self._pending.stale:
                 rows = snapshot.rows_of(conversation, around, count)
         hits = [hit for row in rows if snapshot and (hit := snapshot.hit(row))]
+        if snapshot and snapshot.unread and not hits:
+            raise StoreTrouble(snapshot.told())
         new = (hit for hit in fresh if hit.conversation == conversation)
         return hits + [hit for hit in new if around is None or abs(hit.turn - around) <= count]
 
@@ -135,7 +143,10 @@ class ConversationFinder:
         return [(day, counts[day], _topic(words.get(day, Counter()), common)) for day in sorted(counts)]
 
     def catch_up(self, *, wait: bool = False, stop: Callable[[], bool] = lambda: False) -> str:
-        """Bring the index up to date unless told to `stop`, and say what stands in the way; `wait` shows how far."""
+        """Bring the index up to date unless told to `stop`, and say what stands in the way.
+
+        `wait` shows how far it is, and waits for another process that is at it.
+        """
         while self._indexing and self._indexing.is_alive() and not stop():
             self._indexing.join(_MOMENT)  # it is at it already, and has the lock
         self._look()
@@ -143,12 +154,47 @@ class ConversationFinder:
             return ""
         try:
             progress = self._progress() if self._progress and wait else None
-            Indexer(self._sessions, self._directory, self.embedder).catch_up(progress, stop)
-            trouble = ""
+            trouble = self._index(progress, stop, self._patience if wait else 0)
         except StoreTrouble as error:
             trouble = str(error)
         self._look(anew=True)
         return trouble
+
+    def _index(self, progress: Progress | None, stop: Callable[[], bool], patience: float) -> str:
+        """Bring the index up to date, or let another process do so as long as it gets on, and say if it does not."""
+        indexer = Indexer(self._sessions, self._directory, self.embedder)
+        whole, since = 0, time.monotonic()
+        while not indexer.catch_up(progress, stop):
+            if stop() or not patience:
+                return ""
+            if self._open() or not whole:
+                left, since = self._left(), time.monotonic()
+                whole = max(whole, left, 1)
+                if progress:
+                    progress(whole - left, whole)
+            if time.monotonic() - since > patience:
+                return "another aish has the index and does not get on; it was not waited for any longer"
+            time.sleep(_MOMENT)
+        if progress and whole:
+            progress(whole, whole)
+        return ""
+
+    def _left(self) -> int:
+        """How many bytes are in no index yet. Raises `StoreTrouble`."""
+        work = behind(self._sessions, look(self._sessions), self._snapshot.journals if self._snapshot else {})
+        return sum(one.seen.size - one.start for one in work if one.seen)
+
+    def missing(self) -> tuple[str, ...]:
+        """What was not looked at, or could not be read, when something was looked for last."""
+        notes, more = self._pending.troubles[:_TOLD], len(self._pending.troubles) - _TOLD
+        if more > 0:
+            notes.append(f"{more} more could not be read")
+        if self._snapshot and self._snapshot.unread:
+            notes.append(self._snapshot.told())
+        if self._pending.bytes:
+            size = self._pending.bytes / 1e6
+            notes.append(f"the index is behind: {size:.1f} MB were not looked at; aish search brings it up to date")
+        return tuple(notes)
 
     def drop(self) -> None:
         """Delete the index; it is made again when something is looked for. Raises `StoreTrouble`."""
@@ -182,6 +228,8 @@ class ConversationFinder:
 
     def _look(self, *, anew: bool = False) -> Snapshot | None:
         """The index as it is now, if there is one, and what it does not have."""
+        if self._snapshot:
+            self._snapshot.unread.clear()
         changed = self._open()  # what was pending may be in it now
         if self._pending.look(self._snapshot.journals if self._snapshot else {}, anew=anew or changed):
             self._take_fresh(self._snapshot)
@@ -193,20 +241,12 @@ class ConversationFinder:
         try:
             if old and old.is_current:
                 return old.refresh()
-            self._snapshot = Snapshot(self._sessions, self._directory, self.embedder)
+            self._snapshot = TellingSnapshot(self._sessions, self._directory, self.embedder)
         except _UNUSABLE:
             self._snapshot = None
         if old:
             old.close()
         return self._snapshot is not old
-
-    def _missing(self) -> Iterator[str]:
-        yield from self._pending.troubles[:_TOLD]
-        if len(self._pending.troubles) > _TOLD:
-            yield f"{len(self._pending.troubles) - _TOLD} more could not be read"
-        if self._pending.bytes:
-            size = self._pending.bytes / 1e6
-            yield f"the index is behind: {size:.1f} MB were not looked at; aish search brings it up to date"
 
     def _take_fresh(self, snapshot: Snapshot | None) -> None:
         """Read what is not in the index, each turn once."""
