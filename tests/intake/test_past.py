@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.intake.past import asks_about_past
+from aish.intake.past import asks_about_past, shows_past
 
 RECENT = [
     "summarise my recent conversations",
@@ -134,3 +134,39 @@ def test_how_it_is_written_does_not_matter(typed: str) -> None:
 def test_any_text_gets_an_answer(typed: str) -> None:
     """It is asked of every line that goes to a model."""
     assert asks_about_past(typed) in ("recent", "this", "said", "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "aish search kiln",
+        "aish recent --by thread | head -3",
+        "cd work && aish thread 12/3",
+        "AISH_HOME=/srv/a /usr/local/bin/aish --json search 'two words'",
+        "aish --set finding.meaning=false search kiln",
+        "echo $(aish search kiln)",
+        "python3 -m aish recent",
+        "ls\naish search x;",
+    ],
+)
+def test_a_command_that_shows_what_was_said_is_known(command: str) -> None:
+    """Its output is no news, however it was called."""
+    assert shows_past(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "ls",
+        "grep -rn 'aish search' docs",
+        "cat aish search.txt",
+        "aish doctor",
+        "aish searching",
+        "aish import recent.json",
+        "mkaish search",
+        "aish memory list --all",
+    ],
+)
+def test_other_commands_show_something_new(command: str) -> None:
+    """What only has our name in it is found like any output."""
+    assert not shows_past(command)

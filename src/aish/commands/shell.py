@@ -9,6 +9,7 @@ from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import Confirm
 from aish.intake.commands import Commands
+from aish.intake.past import shows_past
 from aish.memory.curation import Memory
 from aish.values.errors import BadUsage
 from aish.values.outcomes import Outcome
@@ -43,7 +44,8 @@ class Shell:
     def hold(self, command: str, outcome: Outcome) -> None:
         """Keep what a command printed for the next question, without its secrets."""
         ended = f"\n[exit status {outcome.status}]" if outcome.status else ""
-        self.session.history.hold(self.program.masks.text(f"$ {command}\n{outcome.output}{ended}"))
+        output = self.program.masks.text(f"$ {command}\n{outcome.output}{ended}")
+        self.session.history.hold(output, recalled=shows_past(command))
 
     @property
     def memory(self) -> Memory:

@@ -4,12 +4,23 @@ Pure: turns in, turns out.
 """
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from aish.values.errors import BadTurn
 from aish.values.text import clip
 from aish.values.turns import EXEC_MARK, Turn
 
 MOST_HELD = 32_000  # characters of output that wait for the next question, however long that takes
+
+
+class Held(NamedTuple):
+    """Output that waits; what was `recalled` by it stands in another journal already."""
+
+    text: str
+    recalled: bool = False
+
+    def with_text(self, text: str) -> "Held":
+        return self._replace(text=text)
 
 
 class History:
@@ -23,8 +34,8 @@ class History:
 
     def __init__(self, turns: Sequence[Turn] = ()) -> None:
         self._turns: list[Turn] = []
-        self._held: list[str] = []
-        self._carried: list[str] = []  # what the newest question took along
+        self._held: list[Held] = []
+        self._carried: list[Held] = []  # what the newest question took along
         for turn in turns:
             self.add(turn)
 
@@ -35,7 +46,16 @@ class History:
     @property
     def held(self) -> str:
         """The waiting output in the form the next question will carry it."""
-        return "\n".join(f"{EXEC_MARK}\n{output}" for output in self._held)
+        return "\n".join(f"{EXEC_MARK}\n{output.text}" for output in self._held)
+
+    @property
+    def recalled(self) -> list[list[int]]:
+        """From which line of `held` to which other there is only what was said before."""
+        places, line = [], 0
+        for output in self._held:
+            begin, line = line, line + output.text.count("\n") + 2
+            places += [[begin, line]] if output.recalled else []
+        return places
 
     def add(self, turn: Turn) -> Turn:
         """Append `turn`. Raises `BadTurn` with the rule it breaks."""
@@ -43,17 +63,17 @@ class History:
         self._turns.append(turn)
         return turn
 
-    def hold(self, output: str) -> None:
+    def hold(self, output: str, *, recalled: bool = False) -> None:
         """Keep the output of a command for the next question."""
         if output.strip():
-            self._held.append(output)
+            self._held.append(Held(output, recalled))
             self.shorten_held(MOST_HELD)
 
     def shorten_held(self, limit: int) -> None:
         """Let go of the oldest waiting output, so that about `limit` characters are left; the newest is cut."""
-        while len(self._held) > 1 and sum(map(len, self._held)) > limit:
+        while len(self._held) > 1 and sum(len(output.text) for output in self._held) > limit:
             self._held.pop(0)
-        self._held = [clip(output, limit) for output in self._held]
+        self._held = [output.with_text(clip(output.text, limit)) for output in self._held]
 
     def ask(self, text: str) -> Turn:
         """Add the user's question, with the held output in front of it."""
@@ -89,7 +109,7 @@ class History:
         for place, turn in enumerate(self._turns):
             calls = tuple(call._replace(arguments=change(call.arguments)) for call in turn.tool_calls)
             self._turns[place] = turn._replace(content=change(turn.content), tool_calls=calls)
-        self._held = [change(output) for output in self._held]
+        self._held = [output.with_text(change(output.text)) for output in self._held]
 
     def clear(self) -> None:
         """Forget the turns and the held output."""

@@ -87,8 +87,9 @@ async def take_turn(
     session.needs_care = session.settings.safety.crisis_support and shows_crisis(typed)
     for notice in session.remind():
         yield notice
-    held = session.history.held
-    for notice in session.keep(Turn(role="user", content=f"{held}\n\n{question}" if held else question)):
+    held, recalled = session.history.held, session.history.recalled
+    carried = Turn(role="user", content=f"{held}\n\n{question}" if held else question)
+    for notice in session.keep(carried, {"recalled": recalled} if recalled else None):
         yield notice
     chain = session.chain_for(question)
     answer = Answer(session.open_backend(chain[0]))

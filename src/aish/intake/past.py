@@ -47,6 +47,11 @@ _SAID = (
     r"\bqu'avons-nous (?:décidé|dit)\b|\bqué (?:decidimos|dijimos|acordamos)\b|"
     r"我们.{0,16}(?:决定|说|讨论|商量)(?:了|过)"
 )
+# One of our own verbs where a command can begin, after assignments, with options of ours before it.
+_SHOWS = (
+    r"(?:^|[|&;({`!\n])\s*(?:(?:[A-Za-z_]\w*=\S*|command|exec|env|nice|time|sudo)\s+)*(?:\S*/)?"
+    r"(?:python[\d.]*\s+-m\s+)?aish\s+(?:-\S+\s+(?:[\w.]+=\S+\s+)?)*(?:search|recent|thread)(?![\w.=/-])"
+)
 _LONGEST = 400  # characters of a question that is about the past; what is longer brings its own matter
 
 
@@ -60,3 +65,8 @@ def asks_about_past(typed: str) -> Past:
     if re.search(_RECENT, text):
         return "recent"
     return "said" if re.search(_SAID, text) else ""
+
+
+def shows_past(command: str) -> bool:
+    """Does a command print what was said before?"""
+    return "aish" in command and re.search(_SHOWS, command) is not None

@@ -3,7 +3,7 @@
 import os
 import zlib
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from aish.memory.candidates import MARK
 from aish.memory.finding.catalogue import Known
@@ -91,8 +91,20 @@ def titled(text: str, number: int, title: str) -> str:
 
 def searchable(entry: Entry) -> str:
     """What can be found of a turn; nothing if it was never part of the conversation, or repeats what was found."""
-    if entry.meta.get("meta") == MARK or entry.meta.get("recalled") is True:
+    recalled = entry.meta.get("recalled")
+    if entry.meta.get("meta") == MARK or recalled is True:
         return ""
+    content = _said(entry.turn.content, recalled) if isinstance(recalled, list) else entry.turn.content
     calls = [f"{call.name} {call.arguments}" for call in entry.turn.tool_calls]
-    text = "\n".join([entry.turn.content, *calls]).strip()
+    text = "\n".join([content, *calls]).strip()
     return text.encode("utf-8", "replace").decode()  # a line that was written by hand may have half characters
+
+
+def _said(content: str, recalled: list[Any]) -> str:
+    """A turn without the lines that only repeat what was found; a question may have come with a page of them."""
+    lines = content.split("\n")
+    for place in reversed(recalled):
+        match place:
+            case [int(begin), int(end)]:
+                del lines[max(begin, 0) : end]
+    return "\n".join(lines)

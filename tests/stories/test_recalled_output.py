@@ -1,0 +1,65 @@
+"""What our own commands showed of earlier conversations comes back into one, and is not found there a second time."""
+
+import json
+
+import pytest
+from world import World, script_of
+
+from aish.memory.finding.backlog import searchable
+from aish.memory.journal import Entry
+from aish.values.outcomes import Outcome
+from aish.values.turns import Turn
+
+pytestmark = pytest.mark.anyio
+
+PAGE = "2026-05-04 12:00 (2 days) · pots\n  @1 you: the kiln is at nine hundred degrees\n\n     because: words"
+
+
+@pytest.mark.proves("N3")
+@pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
+async def test_a_page_of_hits_is_not_found_but_the_question_that_came_with_it_is(world: World, indexed: bool) -> None:
+    """Otherwise each search would find the searches before it. The model and the journal have all of it."""
+    session = world.session(["It was nine hundred."])
+    program = world.program()
+    shell = world.shell(program, session)
+    shell.hold("ls clay", Outcome(0, "stoneware.txt"))
+    shell.hold("aish search kiln", Outcome(0, PAGE))
+    shell.hold("du -s", Outcome(0, "4711\n\nblocks"))
+    shell.hold("aish recent --limit 1", Outcome(1, "you: the kiln once more"))
+
+    await world.ask(session, "how hot was the oven?\n\nAnd the kiln room?")
+
+    if indexed:
+        assert not session.finder.catch_up(wait=True)
+    question, answer = session.finder.thread(session.journal.id)
+    assert question.text == (
+        "[exec output]\n$ ls clay\nstoneware.txt\n[exec output]\n$ du -s\n4711\n\nblocks\n\n"
+        "how hot was the oven?\n\nAnd the kiln room?"
+    )
+    assert answer.text == "It was nine hundred."
+    assert [hit.turn for hit in session.finder.search('"nine hundred"').hits] == [2]
+    assert [hit.turn for hit in session.finder.search("stoneware").hits][:1] == [1]
+    kept = json.loads(world.journals()[0].read_bytes().splitlines()[1])
+    (asked,) = script_of(session).requests
+    assert kept["content"] == asked.messages[-1]["content"]
+    assert PAGE in kept["content"]
+
+
+async def test_what_waits_for_another_question_is_still_known_for_what_it_is(world: World) -> None:
+    """An answer that failed gives its output back to the next question."""
+    session = world.session(["!down", "ok"])
+    shell = world.shell(world.program(), session)
+    shell.hold("aish thread 3", Outcome(0, PAGE))
+    await world.ask(session, "what is this?")
+    await world.ask(session, "once more")
+    assert [hit.text for hit in session.finder.thread(session.journal.id) if hit.role == "user"] == [
+        "what is this?",
+        "once more",
+    ]
+
+
+@pytest.mark.parametrize("recalled", [[], [[0, 1]], [[1, 99]], [[-5, 1], 7, ["a", 2], [1]], "yes", 3, None, {"a": 1}])
+def test_a_mark_that_was_written_by_hand_is_no_trouble(recalled: object) -> None:
+    """Whatever stands there, the turn is read."""
+    entry = Entry(1, None, Turn("user", "one\ntwo"), {"recalled": recalled})  # type: ignore[arg-type]  # no time needed
+    assert searchable(entry) in ("one\ntwo", "two", "one")
