@@ -45,7 +45,6 @@ def busy(index: Path) -> Iterator[None]:
         os.close(fd)
 
 
-@pytest.mark.proves("N9")
 def test_who_waits_for_another_indexer_sees_how_far_it_is_and_goes_on_after_it(top: Path) -> None:
     """A search right after a huge import elsewhere finds all of it, and not what happened to be done already."""
     say(top / "sessions", "a1", *(f"otter {number}" for number in range(MANY)))
@@ -72,7 +71,7 @@ def test_who_waits_for_another_indexer_sees_how_far_it_is_and_goes_on_after_it(t
     assert len(finder.recent(2 * MANY)) == MANY
 
 
-@pytest.mark.proves("N9")
+@pytest.mark.proves("N14")
 def test_an_indexer_that_does_not_get_on_is_not_waited_for_for_ever(top: Path) -> None:
     """What is there is searched; and who does not want to wait does not."""
     say(top / "sessions", "a1", *(f"otter {number}" for number in range(MANY)))
@@ -86,7 +85,6 @@ def test_an_indexer_that_does_not_get_on_is_not_waited_for_for_ever(top: Path) -
         assert "the index is behind" in found.notes[0]
 
 
-@pytest.mark.proves("P5")
 def test_ctrl_c_leaves_at_once_while_another_process_indexes(world: World) -> None:
     """On a terminal, with the bar on it."""
     say(world.places.sessions, "20260520-120000-aaaa", *(f"otter {number}" for number in range(MANY)))

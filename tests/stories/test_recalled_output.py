@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 PAGE = "2026-05-04 12:00 (2 days) · pots\n  @1 you: the kiln is at nine hundred degrees\n\n     because: words"
 
 
-@pytest.mark.proves("N3")
+@pytest.mark.proves("N9")
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
 async def test_a_page_of_hits_is_not_found_but_the_question_that_came_with_it_is(world: World, indexed: bool) -> None:
     """Otherwise each search would find the searches before it. The model and the journal have all of it."""
