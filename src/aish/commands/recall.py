@@ -4,13 +4,14 @@ import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from aish.commands.page import found_page, matching_part, recent_page
 from aish.commands.shell import COMMANDS, Shell
 from aish.conversation.program import Program
 from aish.values.errors import BadUsage, NotFound
-from aish.values.hits import UNITS, Hit, Scope, Unit
+from aish.values.hits import UNITS, Scope, Unit
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, one_line
-from aish.values.times import age, local
+from aish.values.times import local
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _WEEKS = 8  # that a timeline shows unless asked otherwise
@@ -29,11 +30,8 @@ async def recall(shell: Shell, words: str) -> Reply:
         raise BadUsage("what should be found? :recall WORDS")
     found = shell.program.finder.search(words, 10)
     shell.session.found = found
-    notes = _notes(found.notes)
-    if not found.hits:
-        return Reply(f"{notes}nothing like that was said", data=[], found=False)
-    text = as_threads(shell.program, found.hits, shell.width)
-    return Reply(f"{notes}{text}", data=[hit.record() for hit in found.hits])
+    page = found_page(shell.program, found, shell.width)
+    return page._replace(data=[hit.record() for hit in found.hits]).after(_notes(found.notes))
 
 
 @COMMANDS.add("thread", argument="@NUMBER|ID[/TURN]")
@@ -57,8 +55,7 @@ async def recent(shell: Shell, words: str) -> Reply:
     notes = _notes(shell.program.finder.missing())
     if not hits:
         return Reply(f"{notes}nothing was said", data=[], found=False)
-    text = as_threads(shell.program, hits, shell.width, why=False)
-    return Reply(f"{notes}{text}", data=[hit.record() for hit in hits])
+    return Reply(f"{notes}{recent_page(shell.program, hits, shell.width)}", data=[hit.record() for hit in hits])
 
 
 @COMMANDS.add("timeline", argument="[WEEKS]")
@@ -88,7 +85,8 @@ async def why(shell: Shell, words: str) -> Reply:
     lines = [f"{name:<12} {value}" for name, value in found.asked]
     lines.append(f"{'weighed':<12} {found.considered:,} turns in {found.milliseconds:.0f} ms")
     for place, hit in enumerate(found.hits, start=1):
-        lines.append(f"{f'@{place}':>4} {hit.score:6.2f}  {one_line(hit.text, max(shell.width - 14, 10))}")
+        text, _ = matching_part(shell.program.finder, hit, found, max(shell.width - 14, 10))
+        lines.append(f"{f'@{place}':>4} {hit.score:6.2f}  {text}")
         lines.append(f"{'':14}{hit.why}")
     return Reply(
         for_terminal("\n".join(lines)), data={"asked": dict(found.asked), "hits": [hit.record() for hit in found.hits]}
@@ -123,44 +121,6 @@ def show_thread(program: Program, wanted: str, around: int) -> Reply:
         text = hit.text.replace("\n", "\n       ")  # no line of it is to be taken for a turn or a word of ours
         lines.append(f"{mark} {hit.turn:>4} {local(hit.time)}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
     return Reply("\n".join(lines), data=[hit.record() for hit in hits])
-
-
-def as_threads(program: Program, hits: Sequence[Hit], width: int, *, why: bool = True) -> str:
-    """Hits under their conversations, each with the line before and after it."""
-    if not hits:
-        return "nothing like that was said"
-    by_conversation: dict[str, list[tuple[int, Hit]]] = {}
-    for place, hit in enumerate(hits, start=1):
-        by_conversation.setdefault(hit.conversation, []).append((place, hit))
-    now, blocks = program.now(), []
-    for conversation, found in by_conversation.items():
-        first = found[0][1]
-        source = f"from {first.source}" if first.source else ""
-        when = f"{local(first.time)} ({age(first.time, now)})"
-        lines = [" · ".join(filter(None, (when, first.channel, source, conversation)))]
-        shown: set[int] = set()
-        places = {hit.turn: (place, hit) for place, hit in found}
-        for turn in sorted(places):
-            lines += _with_neighbours(program, places, turn, shown, width, why=why)
-        blocks.append("\n".join(lines))
-    return for_terminal("\n\n".join(blocks))
-
-
-def _with_neighbours(
-    program: Program, places: dict[int, tuple[int, Hit]], turn: int, shown: set[int], width: int, *, why: bool
-) -> list[str]:
-    place, hit = places[turn]
-    lines = []
-    around = program.finder.thread(hit.conversation, turn, 1) if why else [hit]
-    for one in around:
-        if one.turn in shown or (one.turn in places and one.turn != turn):
-            continue
-        shown.add(one.turn)
-        mark = f"@{place}" if one.turn == turn and why else ""
-        lines.append(f"{mark:>4} {one_line(f'{one.speaker}: {one.text}', max(width - 5, 10))}")
-        if one.turn == turn and why and hit.why:
-            lines.append(f"     {one_line(f'because: {hit.why}', max(width - 5, 10))}")
-    return lines
 
 
 def _notes(notes: Sequence[str]) -> str:

@@ -6,8 +6,9 @@ from typing import Any
 
 from aish.conversation.session import Session
 from aish.conversation.tool import Tool, Used, answer, refused, schema
-from aish.values.hits import Hit, Scope
+from aish.values.hits import Found, Hit, Scope
 from aish.values.items import stamp
+from aish.values.snippets import snippet
 from aish.values.text import clip
 from aish.values.turns import EXEC_MARK, INPUT_MARK
 
@@ -36,7 +37,13 @@ def _search(session: Session, typed: str, arguments: dict[str, Any]) -> Used:
     found = session.finder.search(query, limit + len(session.history.turns), scope)
     hits = _elsewhere(session, found.hits)[:limit]
     session.found = found._replace(hits=tuple(hits))
-    return _turns(hits, "best first")
+    return _turns((hit._replace(text=_matching(session, hit.text, found)) for hit in hits), "best first")
+
+
+def _matching(session: Session, text: str, found: Found) -> str:
+    """What of a long turn has the words that were looked for."""
+    marks = session.finder.marks(text, found.sought) if len(text) > _MOST_EACH else []
+    return snippet(text, marks, _MOST_EACH, len)[0] if marks else text
 
 
 def _elsewhere(session: Session, hits: Iterable[Hit]) -> list[Hit]:

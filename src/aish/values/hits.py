@@ -3,7 +3,7 @@
 Pure: plain values.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -47,6 +47,7 @@ class Found(NamedTuple):
     asked: tuple[tuple[str, str], ...] = ()  # how the question was understood: names and values in words
     considered: int = 0  # turns that were weighed
     milliseconds: float = 0.0
+    sought: tuple[str, ...] = ()  # the words that were looked for, as an index has them
 
 
 class Scope(NamedTuple):
@@ -81,6 +82,9 @@ class Finder(Protocol):
 
     def days(self, since: datetime) -> list[tuple[str, int, str]]:
         """Each day that has turns since then: how many, and the words that it was about."""
+
+    def marks(self, text: str, sought: Collection[str]) -> list[tuple[int, int]]:
+        """Which characters of a text are words that a search sought."""
 
     def missing(self) -> tuple[str, ...]:
         """What was not looked at, or could not be read, when something was looked for last; in words."""

@@ -63,8 +63,18 @@ class Screen:
             while some := list(islice(lines, 1000)):
                 sys.stdout.write("\n".join(some) + "\n")
         if reply.text:
-            print(for_terminal(reply.text))
+            print(self._marked(reply))
         sys.stdout.flush()
+
+    def _marked(self, reply: Reply) -> str:
+        """A text with its marks, where somebody looks at it."""
+        if self._color != "always" and not sys.stdout.isatty():
+            return for_terminal(reply.text)
+        shown, at = [], 0
+        for begin, end in reply.marks:
+            shown += [for_terminal(reply.text[at:begin]), self.styled(for_terminal(reply.text[begin:end]), "match")]
+            at = end
+        return "".join([*shown, for_terminal(reply.text[at:])])
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """A line beside the result, on standard error; on a terminal it is broken between words."""

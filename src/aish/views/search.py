@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from aish.commands.recall import as_threads, read_time, show_thread
+from aish.commands.page import found_page, recent_page
+from aish.commands.recall import read_time, show_thread
 from aish.conversation.program import Program
 from aish.values.errors import BadUsage
 from aish.values.hits import THREAD_TURNS, UNITS, Found, Scope
@@ -52,7 +53,7 @@ def run_search(program: Program, arguments: Sequence[str]) -> int:
     else:
         for note in found.notes:
             screen.note(note, warning=True)
-        screen.say(as_threads(program, found.hits, screen.width))
+        screen.say(found_page(program, found, screen.width))
     return OK if found.hits else NOTHING
 
 
@@ -75,7 +76,7 @@ def run_recent(program: Program, arguments: Sequence[str]) -> int:
     if options.json:
         print(json_text([hit.record() for hit in hits]))
     else:
-        screen.say(as_threads(program, hits, screen.width, why=False) if hits else "nothing was said yet")
+        screen.say(recent_page(program, hits, screen.width) if hits else "nothing was said yet")
     return OK if hits else NOTHING
 
 

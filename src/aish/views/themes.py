@@ -24,6 +24,7 @@ _DARK = {
     "dim": "dim",
     "warning": "yellow",
     "error": "red",
+    "match": "bold",  # a word that was looked for
     "fact": "cyan",
     "pref": "green",
     "context": "magenta",
@@ -36,7 +37,13 @@ _LIGHT = _DARK | {
     "warning": "magenta",
     "fact": "blue",
 }
-_PLAIN = dict.fromkeys(_DARK, "") | {"command": "bold", "unknown": "underline", "ask": "reverse", "suggestion": "dim"}
+_PLAIN = dict.fromkeys(_DARK, "") | {
+    "command": "bold",
+    "unknown": "underline",
+    "ask": "reverse",
+    "suggestion": "dim",
+    "match": "bold",
+}
 THEMES: Mapping[str, Theme] = {"dark": _DARK, "light": _LIGHT, PLAIN: _PLAIN}
 
 

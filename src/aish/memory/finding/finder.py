@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import date, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -14,12 +14,14 @@ from aish.memory.finding.backlog import behind, look
 from aish.memory.finding.batch import Progress
 from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turns, unknown_journal
 from aish.memory.finding.index import Indexer, drop
+from aish.memory.finding.marks import find_marks
 from aish.memory.finding.pending import Fresh, Pending
 from aish.memory.finding.query import Query, read_query
 from aish.memory.finding.question import Bounds, bounds
 from aish.memory.finding.recent import newest, newness
 from aish.memory.finding.search import search
 from aish.memory.finding.snapshot import Snapshot, hit_of
+from aish.memory.finding.terms import query_terms
 from aish.memory.finding.unread import TellingSnapshot
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.when import find_times, read_moment
@@ -96,7 +98,12 @@ class ConversationFinder:
             stale, now = self._pending.stale, self._now().timestamp()
             found = search(asked, scope, snapshot, self._turns, stale, self.embedder, limit, now)
         notes = (*asked.trouble, *self.missing())
-        return found._replace(notes=notes, milliseconds=1000 * (time.perf_counter() - started))
+        sought = (*query_terms(" ".join([asked.words, *asked.phrases])), *_respelt(found))
+        return found._replace(notes=notes, sought=sought, milliseconds=1000 * (time.perf_counter() - started))
+
+    def marks(self, text: str, sought: Collection[str]) -> list[tuple[int, int]]:
+        """Which characters of a text are words that a search sought."""
+        return find_marks(text, sought)
 
     def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:
         """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days.
@@ -289,6 +296,11 @@ def _of_days(hits: Iterator[Hit], limit: int) -> Iterator[Hit]:
         if len(days) > limit:
             return
         yield hit
+
+
+def _respelt(found: Found) -> Iterator[str]:
+    """The words that were taken for others that nobody has used."""
+    return (value.rpartition(" ")[2] for name, value in found.asked if name == "spelt")
 
 
 def _topic(words: Counter[str], common: Counter[str]) -> str:

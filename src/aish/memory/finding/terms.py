@@ -159,7 +159,7 @@ def _marks() -> re.Pattern[str]:
     return re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+")
 
 
-_NO_BLANKS = (
+NO_BLANKS = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -168,9 +168,9 @@ _NO_BLANKS = (
 @functools.cache
 def _unspaced() -> re.Pattern[str]:
     """Scripts that write no blanks, and Korean, whose words carry their endings with them."""
-    return re.compile(f"[{_NO_BLANKS}]+")
+    return re.compile(f"[{NO_BLANKS}]+")
 
 
 @functools.cache
 def _runs() -> re.Pattern[str]:
-    return re.compile(f"[{_NO_BLANKS}]+|[^{_NO_BLANKS}]+")
+    return re.compile(f"[{NO_BLANKS}]+|[^{NO_BLANKS}]+")

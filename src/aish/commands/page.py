@@ -1,0 +1,82 @@
+"""A page of turns: under their conversations, a line each, with the part that was looked for."""
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+from aish.conversation.program import Program
+from aish.values.hits import Finder, Found, Hit
+from aish.values.replies import Reply
+from aish.values.snippets import Places, columns, snippet
+from aish.values.text import for_terminal, one_line
+from aish.values.times import age, local
+
+_LEAST = 10  # columns of a text, however narrow the window
+_NAME = 40  # characters of a speaker's name
+_Line = tuple[str, Places]
+
+
+def found_page(program: Program, found: Found, width: int) -> Reply:
+    """What a search found: each hit with the turn before and after it, and why it is one."""
+    if not found.hits:
+        return Reply("nothing like that was said", found=False)
+    places = {(hit.conversation, hit.turn): f"@{place}" for place, hit in enumerate(found.hits, start=1)}
+    lines: list[_Line] = []
+    for first, turns in _by_conversation(found.hits):
+        lines += _head(program, first)
+        shown: set[int] = set()
+        for hit in turns:
+            for turn in program.finder.thread(hit.conversation, hit.turn, 1):
+                at = places.get((turn.conversation, turn.turn), "")
+                if turn.turn in shown or (at and turn.turn != hit.turn):
+                    continue
+                shown.add(turn.turn)
+                lines.append(_line(program.finder, turn, found if at else Found(), at, width))
+                if at and hit.why:
+                    lines.append((f"     {snippet(f'because: {hit.why}', (), max(width - 5, _LEAST))[0]}", []))
+    return _page(lines)
+
+
+def recent_page(program: Program, hits: Sequence[Hit], width: int) -> str:
+    """Turns under their conversations, the conversation of the first one first."""
+    lines: list[_Line] = []
+    for first, turns in _by_conversation(hits):
+        lines += [*_head(program, first), *(_line(program.finder, turn, Found(), "", width) for turn in turns)]
+    return _page(lines).text
+
+
+def matching_part(finder: Finder, hit: Hit, found: Found, room: int) -> _Line:
+    """As much of a turn as fits into one line, around the words that were looked for."""
+    flat = for_terminal(" ".join(hit.text.split()))
+    return snippet(flat, finder.marks(flat, found.sought) if found.sought else (), room)
+
+
+def _by_conversation(hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[Hit]]]:
+    """The first of each conversation, and all of it in its order."""
+    groups: dict[str, dict[int, Hit]] = {}
+    for hit in hits:
+        groups.setdefault(hit.conversation, {})[hit.turn] = hit
+    return ((next(iter(turns.values())), [turns[turn] for turn in sorted(turns)]) for turns in groups.values())
+
+
+def _head(program: Program, first: Hit) -> Iterator[_Line]:
+    """The line over a conversation, and a blank one before it."""
+    source = f"from {first.source}" if first.source else ""
+    when = f"{local(first.time)} ({age(first.time, program.now())})"
+    yield "", []
+    yield " · ".join(filter(None, (when, first.channel, source, first.conversation))), []
+
+
+def _line(finder: Finder, turn: Hit, found: Found, at: str, width: int) -> _Line:
+    start = f"{at:>4} {for_terminal(one_line(turn.speaker, _NAME))}: "
+    text, marks = matching_part(finder, turn, found, max(width - columns(start), _LEAST))
+    return f"{start}{text}", [(begin + len(start), end + len(start)) for begin, end in marks]
+
+
+def _page(lines: Sequence[_Line]) -> Reply:
+    """The lines as one text, but the blank one at the top."""
+    shown = [(for_terminal(text), places) for text, places in lines[1:]]
+    starts = accumulate((len(text) + 1 for text, _ in shown), initial=0)
+    marks = [
+        (start + begin, start + end) for start, (_, places) in zip(starts, shown, strict=False) for begin, end in places
+    ]
+    return Reply("\n".join(text for text, _ in shown), marks=tuple(marks))

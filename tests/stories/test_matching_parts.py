@@ -1,0 +1,88 @@
+"""What is shown of a long turn that was found: the part that has the words, on a page, in a pipe and to a model."""
+
+import json
+
+import pytest
+from terminal import Terminal
+from world import World, at
+
+from aish.conversation.tools import use
+from aish.values.snippets import columns
+from aish.values.turns import ToolCall, Turn
+
+pytestmark = pytest.mark.anyio
+
+LONG = "Much was said before it.\n" * 60 + "At last the heron\tflew\nover the lake. " + "And more after it. " * 60
+
+
+def speak(world: World, text: str = LONG) -> None:
+    session = world.program().session()
+    session.journal.add(Turn("user", text), at("2026-05-04T12:00:00"))
+
+
+@pytest.mark.proves("N6")
+async def test_a_page_shows_the_part_that_was_looked_for(world: World) -> None:
+    """In one line that fits the window, with … on either side; programs get the whole turn."""
+    speak(world)
+    shell = world.shell(world.program())
+    shell.width = 60
+
+    reply = await world.type(shell, ":recall heron lake")
+
+    hit = next(line for line in reply.text.splitlines() if "@1" in line)
+    assert hit.startswith("  @1 you: …") and hit.endswith("…")
+    assert "last the heron flew over the lake." in hit
+    assert len(hit) <= 60
+    assert [reply.text[begin:end] for begin, end in reply.marks] == ["heron", "lake"]
+    assert reply.data[0]["text"] == LONG.strip()
+    why = await world.type(shell, ":why")
+    assert "the heron flew over the lake." in why.text
+
+
+@pytest.mark.proves("N6")
+async def test_words_in_wide_characters_are_marked_after_notes(world: World) -> None:
+    """A note before the page moves the marks along."""
+    speak(world, "窯の" * 60 + "温度は九百度です" + "窯の" * 60 + " herons")
+    shell = world.shell(world.program())
+    shell.width = 40
+
+    reply = await world.type(shell, ":recall 九百度 since:2026-02-31")
+
+    assert [reply.text[begin:end] for begin, end in reply.marks] == ["九百度"]
+    (line,) = (line for line in reply.text.splitlines() if "@1" in line)
+    assert "度は九百度です" in line
+    assert columns(line) <= 40
+
+
+def test_matches_are_bold_for_people_and_plain_in_a_pipe(world: World) -> None:
+    """And JSON has the whole turn, without a mark."""
+    speak(world)
+    with Terminal(world, "search", "heron") as terminal:
+        terminal.wait_for("because")
+        assert terminal.code() == 0
+        assert b"the \x1b[1mheron\x1b[0m flew over" in terminal.raw
+    with Terminal(world, "search", "heron", NO_COLOR="1") as terminal:
+        terminal.wait_for("because")
+        assert terminal.code() == 0
+        assert b"the heron flew over" in terminal.raw
+    plain = world.aish("search", "heron").out
+    assert "the heron flew over" in plain
+    assert "\x1b" not in plain
+    assert "\x1b[1mheron\x1b[0m" in world.aish("--set", "view.color=always", "search", "heron").out
+    (hit,) = json.loads(world.aish("search", "--json", "heron").out)["hits"]
+    assert hit["text"] == LONG.strip()
+
+
+@pytest.mark.proves("N8")
+async def test_a_model_reads_the_part_that_it_looked_for(world: World) -> None:
+    """Head and tail of a long turn would leave out what it asked for."""
+    speak(world)
+    session = world.session(settings={"finding": {"tools": True}})
+    used = use(session, ToolCall("1", "search_conversations", json.dumps({"query": "heron"})), "")
+    (turn,) = json.loads(used.answer)["turns"]
+    assert "At last the heron\tflew\nover the lake." in turn["text"]
+    assert turn["text"][0] == turn["text"][-1] == "…"
+    assert len(turn["text"]) <= 600
+    used = use(session, ToolCall("2", "recent_conversations", "{}"), "")
+    (turn,) = json.loads(used.answer)["turns"]
+    assert "characters left out" in turn["text"]
