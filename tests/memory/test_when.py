@@ -384,7 +384,7 @@ def test_a_zone_in_the_text_counts() -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "gestarn", "2026-02-30", "2026-13", "2026-05-08 25:00", "since May", "May or June", "99999y", "x" * 9999],
+    ["", "gestarn", "2026-02-30", "2026-13", "2026-05-08 25:00", "until May", "May or June", "99999y", "x" * 9999],
 )
 def test_what_is_no_moment_is_none(text: str) -> None:
     """The caller says what to type instead."""

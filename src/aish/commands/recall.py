@@ -156,4 +156,7 @@ def _how_many(program: Program, words: str) -> tuple[int, Scope, Unit]:
         if not 1 <= limit <= _MOST:
             raise BadUsage(f"a number from 1 to {_MOST}, please")
         return limit, Scope(), unit
-    return _MOST, Scope(since=read_time(program, words), until=read_time(program, words, end=True)), "turn"
+    since, until = (program.finder.moment(words, end=end) for end in (False, True))
+    if until is None:
+        since = read_time(program, words)  # as in "since Monday", unless it is no time at all
+    return _MOST, Scope(since=since, until=until), "turn"

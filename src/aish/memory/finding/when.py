@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from aish.memory.finding import when_calendar as calendar
 from aish.memory.finding.when_calendar import Period
-from aish.memory.finding.when_chinese import find_chinese
+from aish.memory.finding.when_chinese import find_chinese, whole_chinese
 from aish.memory.finding.when_rules import Found, find_periods, spelled
 from aish.memory.finding.when_words import KINDS, NAMES, Token, doubtful, figures, is_french, tokens
 
@@ -21,13 +21,17 @@ LONGEST, _MOST = 2_000, 20
 _TALKED_SINCE = 2000  # who names an earlier year is asking about that time, not about what was said in it
 _LEAD = (
     "(?:(between|from|since|until|before|vor|after|about|in|on) (?:of|the|about|mark|to)*)?"
-    "(part (?:dash|of|the)*)? (?:the)*$"
+    "(part (?:dash|of|the|mark)*)? (?:the)*$"
 )
 _NEAR = 8  # so many words before a period are looked at
 _NEED_OF = frozenset("start end beginning middle".split())  # "does it end Friday" is no end of a Friday
 _TO, _AND = "comma? (?:to|until|dash|one) (?:the|part|of)*", "(?:and|y) (?:the|part|of)*"
-_BARE = frozenset(["month", "year", "season", "quarter", "weekday", "recent"])
-_TAKES_TIME = frozenset("since until before vor after about between".split())
+_BARE = frozenset(["month", "year", "season", "quarter", "weekday", "recent", "part"])
+_BOUNDS = frozenset("since until before vor after".split())
+_TAKES_TIME = _BOUNDS | {"about", "between"}
+# What may stand before a time and says nothing more, where nothing but a time is expected.
+_SILENT = frozenset("the of in on mark one".split())
+_FILLERS = frozenset("earlier back sometime all just cours laufe lauf transcurso".split())
 _SHORT = r"(\d{1,5})\s?(s|min|m|h|d|w|mo|y)"
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
 _DAYS = {"d": 1, "w": 7}
@@ -84,8 +88,8 @@ def read_moment(text: str, now: datetime, *, end: bool = False) -> datetime | No
         return None
     try:
         moment = _iso(text, now) or _short(text.lower(), now)
-        if moment is None and (period := _whole(text, now)):
-            moment = period.last if end else period.first
+        if moment is None:
+            moment = _whole(text, now)[end]
         return moment if moment is None or moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError):
         return None
@@ -117,22 +121,62 @@ def _short(text: str, now: datetime) -> datetime | None:
     return datetime.combine(calendar.add_months(now.date(), -count * (12 if unit == "y" else 1)), now.timetz())
 
 
-def _whole(text: str, now: datetime) -> Period | None:
-    """The one period that all of the text is about."""
-    for begin, end, period, lead, _ in find_chinese(text, now):
-        if not lead and (begin, end) == (0, len(text)):
-            return period
+_Ends = tuple[datetime | None, datetime | None]
+
+
+def _whole(text: str, now: datetime) -> _Ends:
+    """Begin and end of the one time that all of the text is about."""
+    if ends := whole_chinese(text, now):
+        return _ends(*ends)
     row = tokens(text)
+    while row and (NAMES.get(row[-1].kind) in ("stop", "comma", "dash") or row[-1].text == "ci"):  # "ce mois-ci"
+        row = row[:-1]
+    for place in range(len(row)):
+        if found := _of_row(row[place:], now):
+            return found
+        if NAMES.get(row[place].kind) not in _SILENT and row[place].text.lower() not in _FILLERS:
+            break
+    return _day_number(row, now)
+
+
+def _of_row(row: list[Token], now: datetime) -> _Ends | None:
     rows = [row]
-    if row and row[-1].kind == KINDS["unit"]:
+    if row[-1].kind == KINDS["unit"]:
         rows.append([*row, *tokens("ago")])  # "2 weeks" can only be ago here; "last week" is a time by itself
     elif len(row) == 1 and row[0].kind == KINDS["wday"]:
         rows = [[*tokens("last"), *row]]
-    for row in rows:
-        for said in _said(row, now):
-            if (said.begin, said.end) == (0, len(row)) and said.lead not in _TAKES_TIME:
-                return Period(said.moment, said.moment) if said.moment else said.found.period
+    elif len(row) == 1 and row[0].kind == KINDS["weekend"]:
+        rows = [[*tokens("on"), *row]]
+    for one in rows:
+        for said in _said(one, now):
+            if (said.begin, said.end) == (0, len(one)) and not (one is not row and said.lead == "in"):
+                period = Period(said.moment, said.moment) if said.moment else said.found.period
+                return _ends(period, said.lead)
     return None
+
+
+def _ends(period: Period, lead: str) -> _Ends:
+    """What a bound of it would be: since May begins with May, and has no end."""
+    return _bounds(period, lead) if lead in _BOUNDS else (period.first, period.last)
+
+
+def _day_number(row: list[Token], now: datetime) -> _Ends:
+    """The newest fifth of a month, for "since the 5th" and "am 5."."""
+    lead = [NAMES.get(token.kind, "") for token in row[:-1]]
+    number = row[-1] if row else None
+    if not number or number.kind != KINDS["number"] or not isinstance(number.value, int) or not 1 <= number.value <= 31:
+        return None, None
+    if (number.text.isdigit() and not lead) or not {*lead} <= {"the", "on", *_BOUNDS}:
+        return None, None
+    month = now.date().replace(day=1)
+    for back in range(12):
+        try:
+            day = calendar.add_months(month, -back).replace(day=number.value)
+        except ValueError:
+            continue  # a shorter month
+        if day <= now.date():
+            return _ends(calendar.one_day(day, now), next((name for name in lead if name in _BOUNDS), ""))
+    return None, None
 
 
 def _said(row: list[Token], now: datetime) -> list[_Said]:
@@ -173,14 +217,16 @@ def _with_lead(found: Found, row: list[Token], kinds: str) -> _Said:
 def _range(said: _Said, other: Found, row: list[Token], kinds: str) -> _Said | None:
     """One stretch of two periods, if the words between them say so."""
     gap = kinds[said.found.end : other.begin]
+    if other.rule == "clock" != said.found.rule and row[other.begin - 1].text.lower() in ("à", "las", "la"):
+        return None  # yesterday at five, in French and Spanish
     if said.lead == "between":
         joined = _rule(f"{_TO}|{_AND}").fullmatch(gap)
     else:
         joined = _rule(_TO).fullmatch(gap)
         if joined and row[other.begin - 1].kind == KINDS["dash"] and said.found.rule != other.rule:
             return None  # a dash between two thoughts
-    if not joined:
-        return None
+    if not joined and (_before(said.found, row), gap) not in (("du", KINDS["in"]), ("del", KINDS["the"])):
+        return None  # nor "du lundi au mercredi", "del lunes al miércoles"
     end = _with_lead(other, row, kinds).found.period
     period = calendar.from_to(said.found.period, end, dated=other.dated and not said.found.dated)
     found = Found("range", said.found.begin, other.end, period, other.dated)
@@ -188,9 +234,13 @@ def _range(said: _Said, other: Found, row: list[Token], kinds: str) -> _Said | N
     return _Said(found, "from" if said.lead in ("", "in", "on") else said.lead, begin, other.end)
 
 
+def _before(found: Found, row: list[Token]) -> str:
+    return row[found.begin - 1].text.lower() if found.begin else ""
+
+
 def _with_clock(said: _Said, row: list[Token], kinds: str) -> _Said:
     """A day and a clock are one moment, for who asks for what came before or after it."""
-    match = _rule("comma? on? clock").match(kinds, said.end)
+    match = _rule("comma? (?:on|to|one the)? clock").match(kinds, said.end)
     day = said.found.period
     if said.found.rule == "clock":
         return said._replace(moment=day.first)
@@ -227,6 +277,8 @@ def _sure(said: _Said, row: list[Token], now: datetime) -> bool | None:
     match found.rule:
         case "recent":
             return False
+        case "part":
+            return lead in _BOUNDS
         case "weekday":
             return led or lead in ("on", "from") or (found.begin > 0 and row[found.begin - 1].text.lower() == "el")
         case "year":

@@ -16,23 +16,32 @@ from aish.memory.finding.when_calendar import Count, Period
 _NUM = r"(?:\d{1,3}|[一二两兩三四五六七八九十]{1,3})"
 _WEEK = "(?:周|週|星期|礼拜|禮拜)"
 _TIME = rf"""
-    (?:(?<!\d)(?P<year>\d{{4}})年|(?P<near>去年|前年|今年))(?:的?(?P<month>{_NUM})月份?(?P<day>{_NUM})?(?(day)[日号號]))?
+    (?:(?<!\d)(?P<year>\d{{4}})年|(?P<near>去年|前年|今年))(?:的?(?P<season>[春夏秋冬])[天季]|的?(?P<month>{_NUM})月份?(?P<day>{_NUM})?(?(day)[日号號]))?
+  | 半[个個]?(?P<half>小时|小時|天|月|年)[以之]?前
+  | (?<![以之目提])[前这這](?P<few>几|幾|两|兩)天
   | (?P<ago>{_NUM}|几|幾)[个個]?(?P<unit>分钟|分鐘|小时|小時|天|{_WEEK}|(?<=[个個])月|年)[以之]?前(?!端|面|台|途|景)
   | (?:过去|過去|最近|近)的?(?P<past>{_NUM}|几|幾)[个個]?(?P<per>分钟|分鐘|小时|小時|天|{_WEEK}|(?<=[个個])月|年)
   | (?P<only>{_NUM})月份?(?P<date>{_NUM})?(?(date)[日号號])
-  | (?P<which>上上|上|这|這|本)[个個]?(?:(?P<week>{_WEEK})(?P<weekday>[一二三四五六日天末])?|(?P<whole>月))
+  | (?P<which>上上|上一|上|这|這|本)[个個]?(?:(?P<week>{_WEEK})(?P<weekday>[一二三四五六日天末])?|(?P<whole>月|季度))
+  | 第?(?P<quarter>[一二三四1-4])季度
   | (?<![每下一两三四五六七八九十几个\d]){_WEEK}(?P<alone>[一二三四五六日天末])
-  | (?P<relative>大前天|前天|昨[天日晚]|今[天日早晚])(?P<part>早上|上午|下午|晚上|中午)?
+  | (?P<relative>大前天|前天|(?<![以之目])前晚|昨[天日晚夜]|今[天日早晚])
   | (?P<recent>最近|近来|近來|近期)
 """
 _DIGITS = {sign: place for place, sign in enumerate("〇一二三四五六七八九十")} | {"两": 2, "兩": 2}
 _DAYS_BACK = {"大": 3, "前": 2, "昨": 1, "今": 0}
 _YEARS_BACK = {"今年": 0, "去年": 1, "前年": 2}
-_PARTS = {"早": "morning", "上": "morning", "中": "noon", "下": "afternoon", "晚": "evening"}
+_PARTS = {"早": "morning", "上": "morning", "中": "noon", "下": "afternoon", "晚": "evening", "夜": "night"}
+_HALVES = {"小": (30, calendar.MINUTE), "天": (12, calendar.HOUR), "月": (15, calendar.DAY), "年": (6, calendar.MONTH)}
+_DAY_PARTS = ("早上", "上午", "下午", "晚上", "中午", "夜里")
+# Which part of a month or a year; 年 may be said once more.
+_THIRDS = {"初": "early", "上旬": "early", "中旬": "mid", "下旬": "late", "底": "late", "末": "late"}
 _UNITS = {"分": calendar.MINUTE, "小": calendar.HOUR, "天": calendar.DAY, "月": calendar.MONTH, "年": calendar.YEAR}
 _AFTER = (("以来", "since"), ("以來", "since"), ("以后", "after"), ("之后", "after"), ("之後", "after"))
 _BEFORE = (("以前", "before"), ("之前", "before"))
-_FROM = ("从", "從", "自从", "自")
+_FROM = ("自从", "从", "從", "自")
+_ON = ("开始", "開始", "起", "至今", "以来", "以來")  # after one of those: from yesterday on
+_UP_TO = ("直到", "截至", "截止到")
 _MOST = 20  # who names more times is not asking
 _TO = ("到", "至", "和", "与")
 
@@ -68,14 +77,24 @@ def find_chinese(text: str, now: datetime) -> list[Chinese]:
     return [_with_lead(found, text) for found in result]
 
 
+def whole_chinese(text: str, now: datetime) -> tuple[Period, str] | None:
+    """The period and its lead, if all of the text is about it; a bare "three days" can only be ago there."""
+    bare = text.removeprefix("在").removesuffix("的")
+    for said in (bare, f"{bare}前"):
+        for begin, end, period, lead, _ in find_chinese(said, now):
+            if (begin, end) == (0, len(said)):
+                return period, lead
+    return None
+
+
 def _each(text: str, now: datetime) -> Iterator[Chinese]:
     for match in _pattern().finditer(text):
         try:
-            period = _read(match, now)
+            period, end = _narrowed(_read(match, now), match.string, match.end(), now)
         except (ValueError, OverflowError):
             continue  # no such day
         if period.first <= now:
-            yield Chinese(match.start(), match.end(), period, "", not match["recent"])
+            yield Chinese(match.start(), end, period, "", not match["recent"])
 
 
 def _with_lead(found: Chinese, text: str) -> Chinese:
@@ -86,15 +105,45 @@ def _with_lead(found: Chinese, text: str) -> Chinese:
             break
     for word in _FROM:
         if text.endswith(word, 0, found.begin):
-            return found._replace(begin=found.begin - len(word), lead=found.lead or "since")
+            on = next((len(word) for word in _ON if text.startswith(word, found.end)), 0)
+            return found._replace(begin=found.begin - len(word), end=found.end + on, lead=found.lead or "since")
+    for word in _UP_TO:
+        if text.endswith(word, 0, found.begin):
+            return found._replace(begin=found.begin - len(word), lead=found.lead or "until")
     return found
+
+
+def _narrowed(period: Period, text: str, end: int, now: datetime) -> tuple[Period, int]:
+    """The evening of a day, the beginning of a month, the end of a year, if the text goes on like that."""
+    length = (period.last - period.first).days
+    if length == 1:
+        for word in _DAY_PARTS:
+            if text.startswith(word, end):
+                part = _PARTS[word[0]]
+                return calendar.part_of_day(period.first.date(), part, now)._replace(again=period.again), end + 2
+    elif length >= 28:
+        at = end + (length > 300 and text.startswith("年", end))
+        for word, part in _THIRDS.items():
+            if text.startswith(word, at):
+                return calendar.part_of(period, part), at + len(word)
+    return period, end
 
 
 def _read(match: re.Match[str], now: datetime) -> Period:
     """The period that one match names."""
     if match["year"] or match["near"]:
         year = int(match["year"]) if match["year"] else now.year - _YEARS_BACK[match["near"]]
+        if match["season"]:
+            return calendar.season(year, "春夏秋冬".index(match["season"]), now)
         return _in_year(year, match["month"], match["day"], now)
+    if match["half"]:
+        count, unit = _HALVES[match["half"][0]]
+        return calendar.ago(Count(count, count), unit, now)
+    if match["few"]:
+        return calendar.past(_count(match["few"]), calendar.DAY, now)
+    if match["quarter"]:
+        first = 3 * _number(match["quarter"]) - 2
+        return calendar.newest(lambda year: calendar.months(year, first, 3, now, calendar.YEAR), now)
     if match["ago"]:
         return calendar.ago(_count(match["ago"]), _unit(match["unit"]), now)
     if match["past"]:
@@ -107,7 +156,7 @@ def _read(match: re.Match[str], now: datetime) -> Period:
     if match["alone"]:
         return _weekday(match["alone"], now)
     if match["relative"]:
-        return _relative(match["relative"], match["part"] or match["relative"][-1], now)
+        return _relative(match["relative"], now)
     return calendar.recent(now)
 
 
@@ -122,7 +171,7 @@ def _in_year(year: int, month: str | None, day: str | None, now: datetime) -> Pe
 def _week_or_month(match: re.Match[str], now: datetime) -> Period:
     back = match["which"].count("上")
     if match["whole"]:
-        return calendar.current(calendar.MONTH, now, back)
+        return calendar.current(calendar.MONTH if match["whole"] == "月" else calendar.QUARTER, now, back)
     week, name = calendar.current(calendar.WEEK, now, back), match["weekday"]
     if not name:
         return week
@@ -142,10 +191,10 @@ def _weekday_number(name: str) -> int:
     return 6 if name in "日天" else _DIGITS[name] - 1
 
 
-def _relative(word: str, part: str, now: datetime) -> Period:
+def _relative(word: str, now: datetime) -> Period:
     day = now.date() - timedelta(days=_DAYS_BACK[word[0]])
-    if part[0] in _PARTS:
-        return calendar.part_of_day(day, _PARTS[part[0]], now)
+    if word[-1] in _PARTS:
+        return calendar.part_of_day(day, _PARTS[word[-1]], now)
     return calendar.one_day(day, now)
 
 

@@ -14,10 +14,18 @@ from aish.memory.finding import when_calendar as calendar
 from aish.memory.finding.when_calendar import Count, Period
 from aish.memory.finding.when_words import KINDS, NAMES, Token, figures
 
-_NUM = "(?:one? couple of?|one? few|number|count|one|sept)"
+_DAYS = frozenset("days tage tagen jours días dias".split())  # the last ones, whose number nobody says
+_LAST_DAYS = 6
+_NUM = "(?:one? couple of?|one? few|one? half one? dash?|number|count|one|sept)"
 _UNIT = "(?:unit|weekend)"
 _MONTH = "(?:month|(?:mon|sept) stop?)"
 _DAY = "(?:weekday comma?)? the?"
+_HALVES = {
+    calendar.HOUR: (30, calendar.MINUTE),
+    calendar.DAY: (12, calendar.HOUR),
+    calendar.MONTH: (15, calendar.DAY),
+    calendar.YEAR: (6, calendar.MONTH),
+}
 _COUNTS = {"couple": Count(2, 3), "few": Count(2, 6)}
 
 
@@ -50,13 +58,17 @@ class Words:
     def name(self, kind: str) -> str:
         return str(self._values[kind][0].value)
 
+    def text(self, kind: str) -> str:
+        return self._values[kind][0].text.lower()
+
     def figures(self, kind: str) -> tuple[int, ...]:
         return figures(self._values[kind][0])
 
     @property
     def unit(self) -> str:
         if "unit" in self or "weekend" in self:
-            return self.name("unit" if "unit" in self else "weekend")
+            unit = self.name("unit" if "unit" in self else "weekend")
+            return _HALVES.get(unit, (0, unit))[1] if "half" in self else unit
         return calendar.YEAR  # "il y a un an", where the last word is an article in other languages
 
     @property
@@ -65,6 +77,9 @@ class Words:
 
     @property
     def count(self) -> Count:
+        if "half" in self:
+            half = _HALVES.get(self.name("unit"), (1, ""))[0] if "unit" in self else 1
+            return Count(half, half)
         for kind, count in _COUNTS.items():
             if kind in self:
                 return count
@@ -109,6 +124,12 @@ def _month(words: Words) -> Period:
     return _each_year(words, lambda year, again: calendar.months(year, month, 1, now, again))
 
 
+def _named_month(words: Words) -> Period:
+    if words.unit != calendar.MONTH:
+        raise ValueError("in the week of May")
+    return _each_year(words, lambda year, again: calendar.months(year, words.month, 1, words.now, again))
+
+
 def _quarter(words: Words) -> Period:
     first = words.number("quarter") * 3 - 2
     return _each_year(words, lambda year, again: calendar.months(year, first, 3, words.now, again))
@@ -140,11 +161,20 @@ def _past(words: Words) -> Period:
 
 def _last_unit(words: Words) -> Period:
     unit, now = words.unit, words.now
+    if unit == calendar.DAY and "last" in words and words.text("unit") in _DAYS:
+        return calendar.past(Count(_LAST_DAYS, _LAST_DAYS), unit, now)
     if unit in (calendar.DAY, calendar.MINUTE):
         raise ValueError("at the last minute, on the last day of school, to this day: no certain time")
     if "last" not in words:
         return calendar.current(unit, now)
     return calendar.last_one(unit, now, words.number("last") + ("before" in words))
+
+
+def _running_unit(words: Words) -> Period:
+    """The month of which it is the beginning: the one that it is now."""
+    if words.unit in (calendar.DAY, calendar.MINUTE, calendar.HOUR):
+        raise ValueError("the end of the day, the start of the hour")
+    return calendar.current(words.unit, words.now)
 
 
 def _weekday_of(words: Words) -> Period:
@@ -172,8 +202,10 @@ def _day(words: Words) -> Period:
     day = words.now.date() - timedelta(days=back)
     if "last" in words:  # last night
         day -= timedelta(days=1)
-    elif "tonight" in words and words.now.hour < 6:
-        day -= timedelta(days=1)  # the night has not ended yet
+    elif "tonight" in words:
+        day -= timedelta(days=words.number("tonight") or words.now.hour < 6)  # the night has not ended yet
+    elif "daypart" in words and words.text("daypart") in ("nuit", "nacht") and not back and words.now.hour < 12:
+        day -= timedelta(days=1)  # "cette nuit", said in the morning, is the one before
     return _part(day, words) if "daypart" in words or "tonight" in words else calendar.one_day(day, words.now)
 
 
@@ -207,6 +239,7 @@ _RULES: dict[str, tuple[Callable[[Words], Period], str]] = {
         f"|{_DAY} {_MONTH} the? number (?!{_UNIT}|dash) (?:comma? year)?",
     ),
     "dated month": (_month, f"{_MONTH} (?:of|comma|dash|mark)? year|month (?:of|the)* last unit"),
+    "named month": (_named_month, "(?:in|on) the? unit of? month (?:of? year)?"),
     "last month": (_month, "(?:last|this) month|month last"),
     "month": (_month, _MONTH),
     "dated quarter": (_quarter, "quarter (?:of|the)* year|year quarter"),
@@ -218,12 +251,19 @@ _RULES: dict[str, tuple[Callable[[Words], Period], str]] = {
         _ago,
         f"{_NUM} {_UNIT} ago|(?:vor|hace|il y one) {_NUM} {_UNIT}|il y one {_NUM} one|(?<=since) {_NUM} {_UNIT}",
     ),
-    "past": (_past, f"this? (?:last|past) {_NUM} {_UNIT}|{_NUM} (?:last|past) {_UNIT}|this? past {_UNIT}"),
-    "weekday of": (_weekday_of, "weekday (?:of|the|in)* (?:last|this) unit|last unit (?:on|in|the)* weekday"),
-    "unit": (_last_unit, f"(?:last|this) {_UNIT}|{_UNIT} before last|{_UNIT} last"),
+    "past": (_past, f"this? (?:last|past) {_NUM} {_UNIT}|this? {_NUM} (?:last|past) {_UNIT}|this? past unit"),
+    "weekday of": (
+        _weekday_of,
+        "weekday (?:of|the|in)* (?:(?:last|this) unit|unit last)|last unit (?:on|in|the)* weekday",
+    ),
+    "unit": (
+        _last_unit,
+        f"(?:last|this last|this) {_UNIT}|this? past weekend|{_UNIT} before last|{_UNIT} last",
+    ),
+    "part": (_running_unit, "(?:(?<=part of the)|(?<=part of the mark)|(?<=part of)|(?<=part the)) unit"),
     "last weekday": (
         _weekday,
-        "(?:last|this) weekday daypart?|weekday last daypart?|weekday the? before last"
+        "(?:last|this|past|this past) weekday daypart?|weekday last daypart?|weekday the? before last"
         "|weekday (?:in|the)* daypart|(?<=on) wday|last wday|(?<=since) wday",
     ),
     "weekday": (_weekday, "weekday"),
@@ -231,9 +271,9 @@ _RULES: dict[str, tuple[Callable[[Words], Period], str]] = {
     "yesterday": (
         _day,
         "(?<!number)(?<!count)(?:the unit|unit) before yesterday"
-        "|yesterday (?:in|the)* daypart|yesterday|tonight|(?:this|last) daypart",
+        "|yesterday (?:in|the|one|to)* daypart|yesterday|tonight|(?:this|last) daypart|daypart last",
     ),
-    "recent": (lambda words: calendar.recent(words.now), "recent"),
+    "recent": (lambda words: calendar.recent(words.now), "(?:vor|hace)? recent"),
     "year": (_years, "years|unit? year"),
     "now": (_now, "now"),
     "clock": (_clock, "clock"),

@@ -25,14 +25,14 @@ _WORDS: dict[str, str] = {
     "yesterday": """
         0: today heute aujourd'hui aujourd’hui hoy
         1: yesterday gestern hier ayer
-        2: vorgestern avant-hier anteayer antier""",
+        2: vorgestern avant-hier avant_hier anteayer antier antes_de_ayer""",
     "daypart": """
         morning: morning früh vormittag morgen matin mañana
         noon: noon mittag midi mediodía
         afternoon: afternoon nachmittag après-midi tarde
         evening: evening abend soir soirée
         night: night nacht nuit noche""",
-    "tonight": "0: tonight",
+    "tonight": "0: tonight\n1: anoche\n2: anteanoche",
     "count": """
         1: one
         2: two zwei deux dos
@@ -45,20 +45,28 @@ _WORDS: dict[str, str] = {
         9: nine neun neuf nueve
         10: ten zehn dix diez
         11: eleven elf onze once
-        12: twelve zwölf douze doce""",
-    "couple": "0: couple paar",
-    "few": "0: few several einigen einige wenigen mehreren quelques plusieurs unos unas pocos pocas varios varias",
+        12: twelve zwölf douze doce
+        14: fourteen vierzehn quatorze catorce
+        15: fifteen fünfzehn quinze quince
+        20: twenty zwanzig vingt veinte
+        30: thirty dreißig trente treinta""",
+    "half": "0: half halbe halben halbes halber demi demie media medio",
+    "couple": "0: couple paar par",
+    "few": """
+        0: few several some einigen einige wenigen mehreren quelques plusieurs unos unas pocos pocas varios varias
+            algunos algunas""",
     "one": "1: a an ein eine einem einer einen un une una",
     "ago": "0: ago",
     "vor": "0: vor",  # German: before a date, ago before a number
     "hace": "0: hace",
     "il": "0: il",
     "last": """
-        1: last previous letzte letzten letzter letztes letztem vorige voriges vorigen vergangene vergangenen
-            vergangenes dernier dernière derniers dernières passé passée pasado pasada último última últimos últimas
+        1: last previous letzte letzten letzter letztes letztem vorige voriges vorigen vorigem voriger vergangene
+            vergangenen vergangenes vergangenem vergangener dernier dernière derniers dernières passé passée passés
+            passées pasado pasada pasados pasadas último última últimos últimas anterior anteriores
         2: vorletzte vorletzten vorletztes antepasado antepasada""",
     "past": "0: past",
-    "this": "0: this these diese diesen dieses dieser ce cet cette este esta",
+    "this": "0: this these diese diesen dieses dieser diesem ce cet cette ces este esta estos estas",
     "before": "0: before avant antes",
     "after": "0: after nach après después",
     "since": "0: since seit seitdem depuis desde",
@@ -69,15 +77,17 @@ _WORDS: dict[str, str] = {
     "and": "0: and und et",
     "y": "0: y",  # Spanish "and", and a part of French "il y a"
     "about": "0: around circa ca environ vers alrededor",
-    "in": "0: in im en au during während pendant durante throughout por",
-    "on": "0: on am at over within",
+    "in": "0: in im en au during während pendant durant dans durante throughout por",
+    "on": "0: on am um at over within",
     "of": "0: of de des du d von vom del",
     "the": "0: the der die das den dem zum le la les l el los las al",
     "part": """
-        early: early beginning start anfang début debut principios comienzos
+        early: early beginning start anfang beginn début debut principio principios comienzo comienzos inicio
         mid: mid middle mitte mi mediados
         late: late end ende fin finales""",
-    "recent": "0: recently lately kürzlich neulich récemment dernièrement recientemente últimamente",
+    "recent": """
+        0: recently lately kürzlich neulich récemment dernièrement recientemente últimamente
+            kurzem poco""",
     "now": "0: now jetzt maintenant ahora",
     # Not in the past, or not one certain time.
     "never": """
@@ -125,16 +135,21 @@ OTHER = "."
 # A number that is glued to other signs is a price, a version, a port or a part of a path.
 _FREE, _ENDS = r"(?<![\w.,/:$#@%=+~\\-])", r"(?![\w%°]|[-./:,]\d|[/\\])"
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?(?:\s?[ap]m)?|(?:1[0-2]|0?[1-9])\s?[ap]m"
+_HOUR = r"(?:(?:[01]?\d|2[0-3])\s?uhr|(?<=à\ )(?:[01]?\d|2[0-3])\s?h)(?:\s?[0-5]\d)?"
 _TOKEN = rf"""(?:(?<=\d)T(?=\d\d:))?(?:
-    (?P<word>(?=[^\W\d])(?:week-ends?\b|apr[èe]s-midi\b|avant-hier\b|aujourd['’]hui\b|l['’]an\b|fin\ de\ semana\b|\w+))
+    (?P<word>(?=[^\W\d])(?:week-ends?\b|apr[èe]s-midi\b|avant[-\ ]hier\b|aujourd['’]hui\b|l['’]an\b
+        |fin\ de\ semana\b|antes\ de\ ayer\b|\w+))
   | (?P<years>{_FREE}(?:19|20)\d\d[-–](?:19|20)\d\d{_ENDS})
   | (?P<date>{_FREE}(?:\d{{4}}-\d\d(?:-\d\d)?|\d{{4}}/\d{{1,2}}/\d{{1,2}}
         |\d{{1,2}}(?P<between>[-/.])\d{{1,2}}(?P=between)\d{{4}}|\d\d\.\d\d\.\d\d|\d{{1,2}}/\d{{1,2}}/\d\d)(?:(?=T\d\d:)|{_ENDS}))
-  | (?P<clock>(?<![.,/:-])(?:{_CLOCK})\b(?![:.]\d))
+  | (?P<clock>(?<![.,/:-])(?:{_CLOCK}|{_HOUR})\b(?![:.]\d))
   | (?P<number>(?:{_FREE}|(?<=[a-z]-)|(?<=\d-))\d{{1,4}}(?:st|nd|rd|th|er|º)?(?![\w%°]|[./:,]\d|[/\\]))
   | (?P<mark>\n(?=[^\S\n]*\n)|(?P<sign>[^\w\s])(?P=sign)*|\w+)
 )(?:[^\S\n]|\n(?![^\S\n]*\n))*"""
-_FRENCH = frozenset("le la les un une j je tu nous vous avons est dit que qu quoi et dans pour avec soir matin".split())
+_FRENCH = frozenset(
+    "le la les un une j je tu nous vous avons est dit que qu quoi et dans pour avec soir matin "
+    "depuis jusqu jusque à avant après-midi midi ce cette mon ma notre nos".split()
+)
 # Words that are rather something else than a time. These need a word of their own language before them …
 _OTHERWISE = frozenset("mars mayo été ete".split())
 _ROMANCE = frozenset(
@@ -144,6 +159,13 @@ _ROMANCE = frozenset(
 # … and these a capital, or a word before them that takes a time.
 _VERBS = frozenset("may march august spring fall".split())
 _AFTER_VERB = frozenset("be have not also need or well only never still".split())
+
+
+_COMPOUND = {  # German
+    day + part: (day, part)
+    for day in "montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
+    for part in "morgen früh vormittag mittag nachmittag abend nacht".split()
+}
 
 
 class Token(NamedTuple):
@@ -191,7 +213,11 @@ def tokens(text: str) -> list[Token]:
         sort = match.lastgroup or ""
         said = match[sort]
         if sort == "word":
-            kind, value = table.get(said.lower(), (OTHER, 0))
+            low = said.lower()
+            kind, value = table.get(low, (OTHER, 0))
+            if kind == OTHER and (parts := _COMPOUND.get(low)):  # Freitagabend: two words in one
+                found += [Token(part, *table[part], *match.span(sort)) for part in parts[:-1]]
+                kind, value = table[parts[-1]]
         else:
             kind, value = _read_sign(said, sort)
         found.append(Token(said, kind, value, *match.span(sort)))
