@@ -100,6 +100,21 @@ def test_the_clock_is_the_users(zone: str) -> None:
         ("5 minutes ago", "2026-11-15T11:55:00"),
         ("1 hour ago", "2026-11-15T11:00:00"),
         ("2024-02-29", "2024-02-29T23:59:59.999999"),
+        ("3d", "2026-11-12T12:00:00"),
+        ("2w", "2026-11-01T12:00:00"),
+        ("9mo", "2026-02-15T12:00:00"),
+        ("1y", "2025-11-15T12:00:00"),
+        ("90 min", "2026-11-15T10:30:00"),
+        ("the day before yesterday", "2026-11-13T23:59:59.999999"),
+        ("on Tuesday", "2026-11-10T23:59:59.999999"),
+        ("sunday", "2026-11-08T23:59:59.999999"),
+        ("last week", "2026-11-08T23:59:59.999999"),
+        ("last month", "2026-10-31T23:59:59.999999"),
+        ("this month", "2026-11-30T23:59:59.999999"),
+        ("last year", "2025-12-31T23:59:59.999999"),
+        ("2026-02", "2026-02-28T23:59:59.999999"),
+        ("2024", "2024-12-31T23:59:59.999999"),
+        ("2026-W45", "2026-11-08T23:59:59.999999"),
     ],
 )
 def test_words_mean_a_moment(zone: str, words: str, moment: str) -> None:
@@ -157,3 +172,19 @@ def test_any_text_is_a_moment_or_a_mistake_and_never_a_crash(words: str) -> None
         return
     assert moment.tzinfo is not None
     assert local(moment)
+
+
+@pytest.mark.parametrize("zone", ["UTC"], indirect=True)
+@pytest.mark.parametrize(
+    ("now", "short", "moment"),
+    [
+        ("2026-03-31T12:00:00", "1mo", "2026-02-28T12:00:00"),
+        ("2024-03-31T12:00:00", "1mo", "2024-02-29T12:00:00"),
+        ("2026-01-31T12:00:00", "1mo", "2025-12-31T12:00:00"),
+        ("2026-12-31T12:00:00", "1mo", "2026-11-30T12:00:00"),
+        ("2024-02-29T12:00:00", "1y", "2023-02-28T12:00:00"),
+    ],
+)
+def test_a_month_ago_is_in_the_month_before(zone: str, now: str, short: str, moment: str) -> None:
+    """Its last day, where it is shorter."""
+    assert read_moment(short, at(now)) == at(moment)

@@ -9,7 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aish.memory.finding import when_rules
 from aish.memory.finding.when import Span, find_times, read_moment
+from aish.memory.finding.when_words import lexicon, may_name_time, tokens
+from aish.values.times import read_moment as moment_of_memory
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 11, 18, 15, 20, tzinfo=BERLIN)  # a Wednesday
@@ -376,6 +379,103 @@ def test_a_bound_is_read_exactly(text: str, begin: str, end: str) -> None:
     assert shown(read_moment(text, NOW, end=True)) == end
 
 
+SINCE = {  # what is said, with a semicolon after each
+    "2026-11-17": """
+        since last tuesday; the last tuesday; this past tuesday; on tuesday; am Dienstag; letzten Dienstag;
+        am letzten Dienstag; seit Dienstag; mardi dernier; depuis mardi; el martes pasado; el martes;
+        desde el martes pasado; el pasado martes; 周二; 自周二; since yesterday; seit gestern; depuis hier;
+        desde ayer; 昨天以来; 从昨天开始""",
+    "2026-11-10": """
+        tuesday of last week; last week on tuesday; Dienstag letzter Woche; mardi de la semaine dernière;
+        el martes de la semana pasada; 上周二; 从上周二起""",
+    "2026-11-09": """
+        the last week; since last week; all of last week; letzte Woche; in der letzten Woche; vorige Woche;
+        die letzte Woche; im Laufe der letzten Woche; seit letzter Woche; la semaine dernière; la semaine passée;
+        depuis la semaine dernière; la semana pasada; la última semana; la semana anterior;
+        desde la semana pasada; 上周; 在上周; 上一周; 上周以来; du lundi au mercredi;
+        del lunes al miércoles; from monday to wednesday; von Montag bis Mittwoch; 周一到周三""",
+    "2026-10-01": """
+        the previous month; im letzten Monat; vorigen Monat; le mois dernier; depuis le mois dernier;
+        durant le mois dernier; el mes pasado; el último mes; 上个月; 上个月的; 上一个月""",
+    "2025-01-01": """
+        the last year; im letzten Jahr; l'année dernière; l’an passé; el año pasado; el último año; 去年; 从去年起""",
+    "2026-11-16": "the day before yesterday; vorgestern; avant-hier; avant hier; antes de ayer; anteayer; 前天",
+    "2026-11-01": """
+        this month; in diesem Monat; ce mois-ci; este mes; since the beginning of the month;
+        seit Anfang des Monats; depuis le début du mois; desde principios de mes; 本月; 本月初""",
+    "2026-01-01": "since the start of the year; seit Anfang des Jahres; depuis le début de l'année; 今年; 今年年初",
+    "2026-05-01": """
+        since may; back in May; in the month of May; im Mai; seit Mai; au mois de mai; depuis mai; en mayo;
+        desde mayo; 5月以来; between May and June; entre mayo y junio; 5月到6月""",
+    "2026-11-15": "the last 3 days; die letzten 3 Tage; ces 3 derniers jours; los últimos 3 días; 最近三天",
+    "2026-11-04": "the last two weeks; les deux dernières semaines; las últimas dos semanas; 过去两周; 两周前; 两周",
+    "2026-11-12": "in den letzten Tagen; ces derniers jours; los últimos días; a few days ago; some days ago",
+    "2026-11-14": """
+        the weekend; this past weekend; am Wochenende; le week-end dernier; el fin de semana pasado; 上周末""",
+    "2026-05-18": "half a year ago; vor einem halben Jahr; hace medio año; 半年前; 6 months ago",
+    "2026-11-18 14:50": """
+        half an hour ago; vor einer halben Stunde; il y a une demi-heure; hace media hora; 半小时前""",
+    "2026-11-17 18:00": "last night; gestern Nacht; la nuit dernière; anoche; 昨夜",
+    "2026-11-13 17:00": "Freitagabend; am Freitag Abend; vendredi soir; 周五晚上",
+    "2026-11-17 17:00": """
+        yesterday at 5pm; gestern um 17 Uhr; gestern um 17:00; hier à 17h; hier à 17:00; ayer a las 17:00""",
+    "2026-11-05": "on the 5th; since the 5th; am 5.; le 5; el 5; seit dem 5.",
+    "2026-06-01": "last summer; letzten Sommer; l'été dernier; el verano pasado; 今年夏天",
+    "2026-07-01": "last quarter; im letzten Quartal; le trimestre dernier; el último trimestre; 上个季度; 第三季度",
+}
+
+
+@pytest.mark.proves("N8")
+@pytest.mark.parametrize(("meant", "texts"), SINCE.items())
+def test_people_may_say_since_when_as_they_would_say_it(meant: str, texts: str) -> None:
+    """With an article, a preposition, or the bound that the option has said already."""
+    said = " ".join(texts.split()).split("; ")
+    assert {text: shown(read_moment(text, NOW)) for text in said} == dict.fromkeys(said, meant)
+
+
+@pytest.mark.parametrize(
+    "text", ["until May", "before last week", "bis gestern", "jusqu'à hier", "hasta ayer", "直到昨天"]
+)
+def test_what_only_has_an_end_is_no_begin(text: str) -> None:
+    """And the other way round."""
+    assert read_moment(text, NOW) is None
+    assert read_moment(text, NOW, end=True) is not None
+    assert read_moment("since May", NOW, end=True) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "by the end of the year",
+        "the end of the day",
+        "in 3 days",
+        "dans 3 jours",
+        "the 5 of us",
+        "chapter 5",
+        "un poco más",
+    ],
+)
+def test_what_is_no_bound_in_a_question_stays_words(text: str) -> None:
+    """What may be the future or a part of the topic hides nothing."""
+    assert not [span for span in find_times(f"what about {text}", NOW) if span.sure]
+
+
+@pytest.mark.proves("N8")
+@pytest.mark.parametrize(
+    "text",
+    "today; yesterday; the day before yesterday; tuesday; on friday; last monday; this week; last week; last month; "
+    "last year; 2026-05-08; 20260508; 2026-05; 2024; 2026-W45; 2026-W45-3; 3d; 2w; 9mo; 1y; 90m; 2026-05-08 14:30; "
+    "2026-05-08T14:30Z; now".split("; "),
+)
+def test_simple_moments_are_the_same_for_memory_and_for_conversations(text: str) -> None:
+    """`:memory at` takes the end of a day; who searches until then means the same."""
+    now = NOW.astimezone()
+    searched = read_moment(text, now.replace(tzinfo=None), end=True)
+    remembered = moment_of_memory(text, now)
+    assert searched is not None
+    assert searched - remembered in (timedelta(0), timedelta(microseconds=1))
+
+
 def test_a_zone_in_the_text_counts() -> None:
     """Who copies a moment from a log copies its zone too."""
     for text in ("2026-05-08T14:30Z", "2026-05-08 14:30 UTC", "2026-05-08T16:30+02:00"):
@@ -434,3 +534,15 @@ def test_a_long_text_was_pasted_and_takes_no_longer() -> None:
     assert time.process_time() - began < 0.3
     assert len(find_times("word " * 300 + "yesterday", NOW)) == 1
     assert find_times("word " * 500 + "yesterday", NOW) == []
+
+
+@settings(max_examples=200, deadline=None)
+@given(words=st.lists(st.sampled_from(sorted(lexicon())) | WORDS, max_size=5))
+def test_what_is_not_looked_at_closely_has_no_time(words: list[str]) -> None:
+    """Neither a text without a word that times are made of, nor a rule that wants a kind of word that is not there."""
+    text = " ".join(words)
+    row = tokens(text)
+    kinds = "".join(token.kind for token in row)
+    fitting = {rule for rule in when_rules._RULES if when_rules._pattern(rule).search(kinds)}
+    assert all(frozenset(kinds) & group for rule in fitting for group in when_rules._needs(rule))
+    assert may_name_time(text) or not fitting

@@ -172,6 +172,10 @@ async def test_the_newest_turns_come_first_and_a_time_narrows_them(searcher: Sea
     assert await newest("2") == ["wednesday one", "tuesday two"]
     assert await newest("yesterday") == ["tuesday two", "tuesday one"]
     assert await newest("this week") == await newest("")
+    assert await newest("since tuesday") == await newest("seit gestern") == (await newest(""))[:3]
+    assert await newest("until yesterday") == await newest("hasta ayer") == (await newest(""))[1:]
+    assert await newest("2 threads") == (await newest(""))[:3]
+    assert await newest("el lunes") == ["monday two", "monday one"]
     assert (await searcher.type(":recent last month")).found is False
 
 

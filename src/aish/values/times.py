@@ -4,7 +4,7 @@ Pure: `now` comes in as an argument.
 """
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from aish.values.errors import BadUsage
 
@@ -18,6 +18,11 @@ _UNITS = (
 )
 _AGO = r"(\d{1,5}) *(min|minute|hour|day|week|month|year)s? ago"
 _SECONDS = {name: seconds for seconds, _, name in _UNITS} | {"minute": 60}
+_SHORT = r"(\d{1,5}) ?(s|min|m|h|d|w|mo|y)"
+_SHORT_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
+_SHORT_DAYS = {"d": 1, "w": 7}
+_WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+_DAY = r"\d{4}-?\d{2}-?\d{2}|\d{4}-?w\d{2}(?:-?[1-7])?"
 
 
 def age(time: datetime, now: datetime) -> str:
@@ -46,22 +51,84 @@ def local(time: datetime) -> str:
 def read_moment(words: str, now: datetime) -> datetime:
     """The moment that words mean; a day without a time means its end, on the user's clock. Raises `BadUsage`."""
     text = " ".join(words.lower().split())
-    here = now.astimezone()
     if text in ("now", ""):
         return now
-    if text in ("today", "yesterday"):
-        return _end_of(here - timedelta(days=text == "yesterday"))
     try:
         if ago := re.fullmatch(_AGO, text):
             return now - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
-        time = datetime.fromisoformat(text.upper().replace(" UTC", "Z"))
-        if re.fullmatch(r"\d{4}-?\d{2}-?\d{2}|\d{4}-?w\d{2}-?\d", text):
-            return _end_of(time)
-        return time.astimezone(UTC)
+        here = now.astimezone().replace(tzinfo=None)  # the zone of today need not be that of another day
+        if days := plain_days(text, here.date()):
+            return _end_of(days[1])
+        if moment := exact_moment(text, here):
+            return moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise BadUsage(f"{words!r} is no date; try 2026-11-15, 2026-11-15 18:30, yesterday or 3 days ago") from None
+        pass  # a day that does not exist
+    raise BadUsage(f"{words!r} is no date; try 2026-11-15, 2026-11-15 18:30, yesterday or 3 days ago")
 
 
-def _end_of(day: datetime) -> datetime:
+def exact_moment(text: str, now: datetime) -> datetime | None:
+    """What is exact to the minute: `now`, `3d` for three days ago, and a date with a clock, whose own zone counts."""
+    if text.lower() == "now":
+        return now
+    if short := re.fullmatch(_SHORT, text.lower(), re.ASCII):
+        return _back(int(short[1]), short[2], now)
+    if not re.match(r"\d{4}\S*\d[Tt ]\d", text, re.ASCII):
+        return None
+    try:
+        moment = datetime.fromisoformat(text.upper().replace(" UTC", "Z"))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
+
+
+def plain_days(text: str, today: date) -> tuple[date, date] | None:
+    """The first and the last day of what needs no grammar: a date or month in figures, yesterday, last week."""
+    text = " ".join(text.lower().split()).removeprefix("the ").removeprefix("on ")
+    near = {"today": 0, "yesterday": 1, "day before yesterday": 2}
+    if text in near:
+        return (today - timedelta(days=near[text]),) * 2
+    if re.fullmatch(_DAY, text, re.ASCII):
+        try:
+            first = date.fromisoformat(text.upper())
+        except ValueError:
+            return None
+        return first, first + timedelta(days=6 if "w" in text and not re.search(r"w\d\d-?\d", text) else 0)
+    if match := re.fullmatch(r"((?:19|20)\d\d)(?:-(0[1-9]|1[0-2]))?", text, re.ASCII):
+        first = date(int(match[1]), int(match[2] or 1), 1)
+        return _running("month" if match[2] else "year", first, before=False)
+    if match := re.fullmatch(r"(?:last )?(\w+day)", text):
+        if match[1] not in _WEEKDAYS:
+            return None
+        return (today - timedelta(days=(today.weekday() - _WEEKDAYS.index(match[1]) - 1) % 7 + 1),) * 2
+    if match := re.fullmatch(r"(last|this) (week|month|year)", text):
+        return _running(match[2], today, before=match[1] == "last")
+    return None
+
+
+def _running(unit: str, today: date, *, before: bool) -> tuple[date, date]:
+    """The week, month or year that a day is in, or the one before it."""
+    if unit == "week":
+        monday = today - timedelta(days=today.weekday() + 7 * before)
+        return monday, monday + timedelta(days=6)
+    if unit == "year":
+        return date(today.year - before, 1, 1), date(today.year - before, 12, 31)
+    day = today.replace(day=1) - timedelta(days=before)
+    first = day.replace(day=1)
+    return first, (first + timedelta(days=31)).replace(day=1) - timedelta(days=1)
+
+
+def _back(count: int, unit: str, now: datetime) -> datetime:
+    """So long ago: by a stop watch for hours, on the calendar for days, and the last day of a shorter month."""
+    if unit in _SHORT_SECONDS:
+        gone = timedelta(seconds=count * _SHORT_SECONDS[unit])
+        return (now.astimezone(UTC) - gone).astimezone(now.tzinfo).replace(tzinfo=now.tzinfo)
+    if unit in _SHORT_DAYS:
+        return now - timedelta(days=count * _SHORT_DAYS[unit])
+    year, month = divmod(now.year * 12 + now.month - 1 - count * (12 if unit == "y" else 1), 12)
+    last = (date(year + month // 11, (month + 1) % 12 + 1, 1) - timedelta(days=1)).day
+    return now.replace(year=year, month=month + 1, day=min(now.day, last))
+
+
+def _end_of(day: date) -> datetime:
     """The end of a day on the user's clock, which may be set forward or back on that day."""
-    return day.replace(hour=23, minute=59, second=59, microsecond=999999, tzinfo=None).astimezone(UTC)
+    return datetime(day.year, day.month, day.day, 23, 59, 59, 999999).astimezone(UTC)

@@ -24,6 +24,7 @@ _OPERATORS = rf"""
   | (?<!\S)-(?P<out>{_QUOTED}|[^\W\d_][\w]*)(?![\w-])(?!\.\w|[/=:@])
   | (?P<phrase>{_QUOTED})
 """
+_SIGNS = ':-"“„«「『'  # without one of these there is no operator
 _QUOTES = '"“”„«»「」『』 '
 # With one dash these are options of programs that people ask about.
 _OPTIONS = frozenset(
@@ -66,11 +67,12 @@ def _unfit() -> re.Pattern[str]:
 
 def read_query(text: str, now: datetime) -> Query:
     """Take a question apart. Only the beginning of a long text is a question; the rest was pasted, and is words."""
-    text = _unfit().sub(" ", text)
+    text = text if text.isprintable() else _unfit().sub(" ", text)
     head = text[:LONGEST]
     reader = _Reader(now)
-    for match in islice(_pattern().finditer(head), _MOST):
-        reader.take(match)
+    if any(sign in head for sign in _SIGNS):
+        for match in islice(_pattern().finditer(head), _MOST):
+            reader.take(match)
     head = _blanked(head, reader.taken)
     times = tuple(find_times(head, now))
     rest = _blanked(head, [(span.begin, span.end) for span in times if span.sure]) + text[LONGEST:]

@@ -14,7 +14,8 @@ from aish.memory.finding import when_calendar as calendar
 from aish.memory.finding.when_calendar import Period
 from aish.memory.finding.when_chinese import find_chinese, whole_chinese
 from aish.memory.finding.when_rules import Found, find_periods, spelled
-from aish.memory.finding.when_words import KINDS, NAMES, Token, doubtful, figures, is_french, tokens
+from aish.memory.finding.when_words import KINDS, NAMES, Token, doubtful, figures, is_french, may_name_time, tokens
+from aish.values.times import exact_moment, plain_days
 
 # What is longer was pasted, and its dates tell nothing about when it was talked about.
 LONGEST, _MOST = 2_000, 20
@@ -32,9 +33,6 @@ _TAKES_TIME = _BOUNDS | {"about", "between"}
 # What may stand before a time and says nothing more, where nothing but a time is expected.
 _SILENT = frozenset("the of in on mark one".split())
 _FILLERS = frozenset("earlier back sometime all just cours laufe lauf transcurso".split())
-_SHORT = r"(\d{1,5})\s?(s|min|m|h|d|w|mo|y)"
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600}
-_DAYS = {"d": 1, "w": 7}
 
 
 class Span(NamedTuple):
@@ -70,7 +68,7 @@ def find_times(text: str, now: datetime) -> list[Span]:
     """The times that a question names, in the order of the text; periods that have not begun are left out."""
     text = text[:LONGEST]
     try:
-        row = tokens(text)
+        row = tokens(text) if may_name_time(text) else []
         spans = [_span(said, sure, row) for said, sure in _judged(row, now)]
         spans += [Span(*_bounds(said.period, said.lead), *said[:2], said.sure) for said in find_chinese(text, now)]
     except (ValueError, OverflowError):
@@ -82,43 +80,17 @@ def find_times(text: str, now: datetime) -> list[Span]:
 def read_moment(text: str, now: datetime, *, end: bool = False) -> datetime | None:
     """The moment that a whole text names: its begin, or with `end` the first moment after it."""
     text = text.strip()
-    if len(text) == 8 and text.isdecimal():
-        text = f"{text[:4]}-{text[4:6]}-{text[6:]}"
     if not text or len(text) > 100:
         return None
     try:
-        moment = _iso(text, now) or _short(text.lower(), now)
+        moment = exact_moment(text, now)
         if moment is None:
-            moment = _whole(text, now)[end]
+            days = plain_days(text, now.date())
+            ends = calendar.days(*days, now)[:2] if days else _whole(text, now)
+            moment = ends[end]
         return moment if moment is None or moment.tzinfo else moment.astimezone()
     except (ValueError, OverflowError):
         return None
-
-
-def _iso(text: str, now: datetime) -> datetime | None:
-    """A date with a clock; a zone of its own counts."""
-    if not text[:4].isdigit() or not re.search(r"\d[Tt ]\d", text):
-        return None
-    try:
-        moment = datetime.fromisoformat(text.upper().replace(" UTC", "Z"))
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=now.tzinfo)
-
-
-def _short(text: str, now: datetime) -> datetime | None:
-    """What people type in commands: `3d` is three days ago, to the minute."""
-    if text == "now":
-        return now
-    match = re.fullmatch(_SHORT, text, re.ASCII)
-    if not match:
-        return None
-    count, unit = int(match[1]), match[2]
-    if unit in _SECONDS:
-        return calendar.elapsed(now, timedelta(seconds=count * _SECONDS[unit]))
-    if unit in _DAYS:
-        return now - timedelta(days=count * _DAYS[unit])
-    return datetime.combine(calendar.add_months(now.date(), -count * (12 if unit == "y" else 1)), now.timetz())
 
 
 _Ends = tuple[datetime | None, datetime | None]

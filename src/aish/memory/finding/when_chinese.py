@@ -25,7 +25,7 @@ _TIME = rf"""
   | (?P<which>上上|上一|上|这|這|本)[个個]?(?:(?P<week>{_WEEK})(?P<weekday>[一二三四五六日天末])?|(?P<whole>月|季度))
   | 第?(?P<quarter>[一二三四1-4])季度
   | (?<![每下一两三四五六七八九十几个\d]){_WEEK}(?P<alone>[一二三四五六日天末])
-  | (?P<relative>大前天|前天|(?<![以之目])前晚|昨[天日晚夜]|今[天日早晚])
+  | (?P<relative>大前天|前天|(?<![以之目提])前晚|昨[天日晚夜]|今[天日早晚])
   | (?P<recent>最近|近来|近來|近期)
 """
 _DIGITS = {sign: place for place, sign in enumerate("〇一二三四五六七八九十")} | {"两": 2, "兩": 2}
@@ -42,6 +42,7 @@ _BEFORE = (("以前", "before"), ("之前", "before"))
 _FROM = ("自从", "从", "從", "自")
 _ON = ("开始", "開始", "起", "至今", "以来", "以來")  # after one of those: from yesterday on
 _UP_TO = ("直到", "截至", "截止到")
+_SIGNS = frozenset("年月天周週期拜日晚早夜近前度时時钟鐘")  # each time has one of them
 _MOST = 20  # who names more times is not asking
 _TO = ("到", "至", "和", "与")
 
@@ -63,7 +64,7 @@ def _pattern() -> re.Pattern[str]:
 
 def find_chinese(text: str, now: datetime) -> list[Chinese]:
     """Every period that the text names in Chinese."""
-    if text.isascii() or not any("\u3400" <= letter <= "\u9fff" for letter in text):
+    if text.isascii() or _SIGNS.isdisjoint(text):
         return []
     result: list[Chinese] = []
     for found in islice(_each(text, now), _MOST):

@@ -125,8 +125,7 @@ def _month(words: Words) -> Period:
 
 
 def _named_month(words: Words) -> Period:
-    if words.unit != calendar.MONTH:
-        raise ValueError("in the week of May")
+    """In the month of May."""
     return _each_year(words, lambda year, again: calendar.months(year, words.month, 1, words.now, again))
 
 
@@ -226,60 +225,83 @@ def _now(words: Words) -> Period:
     return calendar.one_day(words.now.date(), words.now)
 
 
-_RULES: dict[str, tuple[Callable[[Words], Period], str]] = {
-    "days": (
+class _Rule(NamedTuple):
+    """An order of words and what it means; of each group of kinds in `needs` one must be there for it to fit."""
+
+    read: Callable[[Words], Period]
+    order: str
+    needs: str
+
+
+_RULES = {
+    "days": _Rule(
         _day_of_month,
         f"the? number stop? (?:to|dash|and|until|y|the)(?:the)? number stop? of? {_MONTH} (?:(?:of|comma)? year)?"
         f"|{_MONTH} the? number (?:to|dash|and|until) the? number (?:comma? year)?",
+        "number, month mon sept, to dash and until y the",
     ),
-    "date": (_numeric, f"{_DAY} date"),
-    "day": (
+    "date": _Rule(_numeric, f"{_DAY} date", "date"),
+    "day": _Rule(
         _day_of_month,
         f"{_DAY} number stop? of? {_MONTH} (?:(?:of|comma)? year)?"
         f"|{_DAY} {_MONTH} the? number (?!{_UNIT}|dash) (?:comma? year)?",
+        "number, month mon sept",
     ),
-    "dated month": (_month, f"{_MONTH} (?:of|comma|dash|mark)? year|month (?:of|the)* last unit"),
-    "named month": (_named_month, "(?:in|on) the? unit of? month (?:of? year)?"),
-    "last month": (_month, "(?:last|this) month|month last"),
-    "month": (_month, _MONTH),
-    "dated quarter": (_quarter, "quarter (?:of|the)* year|year quarter"),
-    "quarter": (_quarter, "quarter"),
-    "dated season": (_season, "season (?:of|the)* year"),
-    "last season": (_season, "(?:last|this) season|season last"),
-    "season": (_season, "season"),
-    "ago": (
+    "dated month": _Rule(
+        _month,
+        f"{_MONTH} (?:of|comma|dash|mark)? year|month (?:of|the)* last unit",
+        "month mon sept, year last",
+    ),
+    "named month": _Rule(_named_month, "(?:in|on) the? unit of? month (?! the? number) (?:of? year)?", "month, unit"),
+    "last month": _Rule(_month, "(?:last|this) month|month last", "month, last this"),
+    "month": _Rule(_month, _MONTH, "month mon sept"),
+    "dated quarter": _Rule(_quarter, "quarter (?:of|the)* year|year quarter", "quarter, year"),
+    "quarter": _Rule(_quarter, "quarter", "quarter"),
+    "dated season": _Rule(_season, "season (?:of|the)* year", "season, year"),
+    "last season": _Rule(_season, "(?:last|this) season|season last", "season, last this"),
+    "season": _Rule(_season, "season", "season"),
+    "ago": _Rule(
         _ago,
         f"{_NUM} {_UNIT} ago|(?:vor|hace|il y one) {_NUM} {_UNIT}|il y one {_NUM} one|(?<=since) {_NUM} {_UNIT}",
+        "ago vor hace il since",
     ),
-    "past": (_past, f"this? (?:last|past) {_NUM} {_UNIT}|this? {_NUM} (?:last|past) {_UNIT}|this? past unit"),
-    "weekday of": (
+    "past": _Rule(
+        _past,
+        f"this? (?:last|past) {_NUM} {_UNIT}|this? {_NUM} (?:last|past) {_UNIT}|this? past unit",
+        "last past, unit weekend",
+    ),
+    "weekday of": _Rule(
         _weekday_of,
         "weekday (?:of|the|in)* (?:(?:last|this) unit|unit last)|last unit (?:on|in|the)* weekday",
+        "weekday, unit, last this",
     ),
-    "unit": (
+    "unit": _Rule(
         _last_unit,
         f"(?:last|this last|this) {_UNIT}|this? past weekend|{_UNIT} before last|{_UNIT} last",
+        "last this past, unit weekend",
     ),
-    "part": (_running_unit, "(?:(?<=part of the)|(?<=part of the mark)|(?<=part of)|(?<=part the)) unit"),
-    "last weekday": (
+    "part": _Rule(
+        _running_unit, "(?:(?<=part of the)|(?<=part of the mark)|(?<=part of)|(?<=part the)) unit", "part, unit"
+    ),
+    "last weekday": _Rule(
         _weekday,
         "(?:last|this|past|this past) weekday daypart?|weekday last daypart?|weekday the? before last"
         "|weekday (?:in|the)* daypart|(?<=on) wday|last wday|(?<=since) wday",
+        "weekday wday, last this past daypart on since",
     ),
-    "weekday": (_weekday, "weekday"),
-    "weekend": (_weekend, "(?:on|in) the? weekend"),
-    "yesterday": (
+    "weekday": _Rule(_weekday, "weekday", "weekday"),
+    "weekend": _Rule(_weekend, "(?:on|in) the? weekend", "weekend"),
+    "yesterday": _Rule(
         _day,
         "(?<!number)(?<!count)(?:the unit|unit) before yesterday"
         "|yesterday (?:in|the|one|to)* daypart|yesterday|tonight|(?:this|last) daypart|daypart last",
+        "yesterday tonight daypart",
     ),
-    "recent": (lambda words: calendar.recent(words.now), "(?:vor|hace)? recent"),
-    "year": (_years, "years|unit? year"),
-    "now": (_now, "now"),
-    "clock": (_clock, "clock"),
+    "recent": _Rule(lambda words: calendar.recent(words.now), "(?:vor|hace)? recent", "recent"),
+    "year": _Rule(_years, "years|unit? year", "year years"),
+    "now": _Rule(_now, "now", "now"),
+    "clock": _Rule(_clock, "clock", "clock"),
 }
-_PLACES = {name: f"r{place}" for place, name in enumerate(_RULES)}
-_BY_PLACE = {place: name for name, place in _PLACES.items()}
 
 
 def spelled(rule: str) -> str:
@@ -288,17 +310,37 @@ def spelled(rule: str) -> str:
 
 
 @functools.cache
-def _pattern() -> re.Pattern[str]:
-    return re.compile("|".join(f"(?P<{_PLACES[name]}>{spelled(rule)})" for name, (_, rule) in _RULES.items()))
+def _pattern(rule: str) -> re.Pattern[str]:
+    """Each by itself: who starts a program to search once waits for what its question needs, and not for all."""
+    return re.compile(spelled(_RULES[rule].order))
+
+
+@functools.cache
+def _needs(rule: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(KINDS[name] for name in group.split()) for group in _RULES[rule].needs.split(","))
 
 
 def find_periods(row: Sequence[Token], kinds: str, now: datetime) -> Iterator[Found]:
     """Every period that the words name, whatever stands before them; one that does not exist is passed over."""
-    for match in _pattern().finditer(kinds):
-        rule = _BY_PLACE[match.lastgroup or ""]
+    present = frozenset(kinds)
+    rules = [rule for rule in _RULES if all(present & group for group in _needs(rule))]
+    found = {rule: _pattern(rule).search(kinds) for rule in rules}
+    while True:
+        # The first one, and of those that begin together the rule that stands first.
+        rule, match = min(
+            ((rule, match) for rule, match in found.items() if match),
+            key=lambda one: one[1].start(),
+            default=("", None),
+        )
+        if match is None:
+            return
         words = Words(row[match.start() : match.end()], now)
         try:
-            period = _RULES[rule][0](words)
+            period = _RULES[rule].read(words)
+            yield Found(rule, match.start(), match.end(), period, "year" in words or "date" in words)
         except (ValueError, OverflowError):
-            continue  # 30 February, ten thousand years ago
-        yield Found(rule, match.start(), match.end(), period, "year" in words or "date" in words)
+            pass  # 30 February, ten thousand years ago
+        for other in rules:
+            later = found[other]
+            if later and later.start() < match.end():
+                found[other] = _pattern(other).search(kinds, match.end())

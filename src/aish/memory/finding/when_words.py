@@ -161,6 +161,7 @@ _VERBS = frozenset("may march august spring fall".split())
 _AFTER_VERB = frozenset("be have not also need or well only never still".split())
 
 
+_HEADS = "unit weekend yesterday daypart tonight season month mon sept weekday wday recent now il".split()
 _COMPOUND = {  # German
     day + part: (day, part)
     for day in "montag dienstag mittwoch donnerstag freitag samstag sonntag".split()
@@ -190,7 +191,8 @@ def lexicon() -> dict[str, tuple[str, Value]]:
                 continue
             entry = KINDS[name], int(value) if value.isdigit() else value
             table[word.replace("_", " ")] = entry
-            table.setdefault(_plain(word), entry)
+            if not word.isascii():
+                table.setdefault(_plain(word), entry)
     for both in ("ano", "anos"):
         del table[both]
     return table
@@ -198,6 +200,21 @@ def lexicon() -> dict[str, tuple[str, Value]]:
 
 def _plain(word: str) -> str:
     return "".join(letter for letter in unicodedata.normalize("NFD", word) if not unicodedata.combining(letter))
+
+
+@functools.cache
+def _heads() -> frozenset[str]:
+    """Words without which, and without a figure, there is no time in a text; of those with a mark their first part."""
+    kinds = {KINDS[name] for name in _HEADS}
+    words = (word for word, (kind, _) in lexicon().items() if kind in kinds)
+    return frozenset(word.replace("'", " ").replace("’", " ").replace("-", " ").split()[0] for word in words) | {
+        *_COMPOUND
+    }
+
+
+def may_name_time(text: str) -> bool:
+    """Can there be a time in a text? Most have none, and are not worth a closer look."""
+    return any(letter.isdigit() for letter in text) or not _heads().isdisjoint(re.findall(r"\w+", text.lower()))
 
 
 @functools.cache
