@@ -24,7 +24,7 @@ from aish.memory.finding.snapshot import Snapshot, hit_of
 from aish.memory.finding.terms import query_terms
 from aish.memory.finding.unread import TellingSnapshot
 from aish.memory.finding.vectors import Embedder
-from aish.memory.finding.when import find_times, read_moment
+from aish.memory.finding.when import LONGEST, find_times, read_moment
 from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
 from aish.values.hits import EVERYWHERE, Found, Hit, Scope, Unit
@@ -98,7 +98,7 @@ class ConversationFinder:
             stale, now = self._pending.stale, self._now().timestamp()
             found = search(asked, scope, snapshot, self._turns, stale, self.embedder, limit, now)
         notes = (*asked.trouble, *self.missing())
-        sought = (*query_terms(" ".join([asked.words, *asked.phrases])), *_respelt(found))
+        sought = (*query_terms(" ".join([asked.words, *asked.phrases])[:LONGEST]), *_respelt(found))
         return found._replace(notes=notes, sought=sought, milliseconds=1000 * (time.perf_counter() - started))
 
     def marks(self, text: str, sought: Collection[str]) -> list[tuple[int, int]]:
