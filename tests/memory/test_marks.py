@@ -21,6 +21,7 @@ from aish.memory.finding.terms import query_terms
         ("温度", "窯の温度は九百度です。温度!", ["温度", "温度"]),
         ("九百度です", "窯の温度は九百度です。", ["九百度です"]),
         ("kiln 温度", "kiln温度は", ["kiln", "温度"]),
+        ("温度", "温度温度", ["温度温度"]),
         ("the of", "the end of it", ["the", "of"]),
         ("kiln", "", []),
         ("", "the kiln", []),

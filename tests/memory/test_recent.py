@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from aish.memory.finding.finder import ConversationFinder
@@ -83,6 +83,8 @@ def test_conversations_that_ran_side_by_side_all_come(talks: Talks, indexed: int
     since=st.none() | st.integers(0, 9),
     until=st.none() | st.integers(0, 9),
 )
+@example(said=[("a", 9, "user"), ("b", 5, "user"), ("a", 0, "user")], indexed=2, limit=1, since=None, until=None)
+@example(said=[("a", 4, "user"), ("b", 5, "user")], indexed=2, limit=1, since=None, until=5)
 def test_what_was_last_active_is_the_same_as_by_looking_at_everything(
     talks: Talks, said: list[tuple[str, int, Role]], indexed: int, limit: int, since: int | None, until: int | None
 ) -> None:

@@ -1,10 +1,12 @@
 """What is shown of a long turn that was found: the part that has the words, on a page, in a pipe and to a model."""
 
 import json
+import os
+import subprocess
 
 import pytest
 from terminal import Terminal
-from world import World, at
+from world import AISH, World, at
 
 from aish.conversation.tools import use
 from aish.values.snippets import columns
@@ -69,6 +71,19 @@ def test_matches_are_bold_for_people_and_plain_in_a_pipe(world: World) -> None:
     assert "the heron flew over" in plain
     assert "\x1b" not in plain
     assert "\x1b[1mheron\x1b[0m" in world.aish("--set", "view.color=always", "search", "heron").out
+    ours, theirs = os.openpty()  # who pipes it on still has a terminal for errors
+    environment = {**world.environment(TERM="xterm"), "NO_COLOR": ""}
+    piped = subprocess.run(
+        [*AISH, "search", "heron"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=environment,
+        cwd=world.directory,
+        check=True,
+    )
+    os.close(ours)
+    os.close(theirs)
+    assert piped.stdout.decode() == plain
     (hit,) = json.loads(world.aish("search", "--json", "heron").out)["hits"]
     assert hit["text"] == LONG.strip()
 

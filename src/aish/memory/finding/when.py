@@ -104,16 +104,18 @@ def _whole(text: str, now: datetime) -> _Ends:
     while row and (NAMES.get(row[-1].kind) in ("stop", "comma", "dash") or row[-1].text == "ci"):  # "ce mois-ci"
         row = row[:-1]
     for place in range(len(row)):
-        if found := _of_row(row[place:], now):
+        ahead = any(token.kind == KINDS["in"] for token in row[:place])  # in two weeks
+        if found := _of_row(row[place:], now, counted=not ahead):
             return found
         if NAMES.get(row[place].kind) not in _SILENT and row[place].text.lower() not in _FILLERS:
             break
     return _day_number(row, now)
 
 
-def _of_row(row: list[Token], now: datetime) -> _Ends | None:
+def _of_row(row: list[Token], now: datetime, *, counted: bool) -> _Ends | None:
+    """The time that fills a row; what is only counted in it was so long ago."""
     rows = [row]
-    if row[-1].kind == KINDS["unit"]:
+    if counted and row[-1].kind == KINDS["unit"]:
         rows.append([*row, *tokens("ago")])  # "2 weeks" can only be ago here; "last week" is a time by itself
     elif len(row) == 1 and row[0].kind == KINDS["wday"]:
         rows = [[*tokens("last"), *row]]
