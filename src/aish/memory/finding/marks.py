@@ -6,11 +6,12 @@ Pure: text and terms in, places out. Words match as they do in the index: by the
 import functools
 import re
 from collections.abc import Collection, Iterator
+from itertools import islice
 
 from aish.memory.finding.terms import NO_BLANKS, terms
 
 _LONGEST = 32_000  # characters that are looked at, as many as are in the index
-_MOST = 500  # marks in one text
+_MOST = 500  # words in one text that are looked at closely
 
 
 @functools.cache
@@ -21,15 +22,16 @@ def _word() -> re.Pattern[str]:
 
 
 def find_marks(text: str, sought: Collection[str]) -> list[tuple[int, int]]:
-    """Where the terms stand, in the order of the text."""
+    """Where the terms stand, in the order of the text; a part of what stands elsewhere as a whole tells nothing."""
     wanted = frozenset(sought)
-    found: list[tuple[int, int]] = []
-    for match in _word().finditer(text, 0, _LONGEST) if wanted else ():
-        if len(found) >= _MOST:
-            break
-        if had := wanted.intersection(terms(match[0])):
-            found += _inside(match[0], had, match.start()) if match["run"] else [match.span()]
-    return found
+    words = ((match, wanted.intersection(terms(match[0]))) for match in _word().finditer(text, 0, _LONGEST))
+    found = list(islice((one for one in words if one[1]), _MOST)) if wanted else []
+    whole = {had for _, had in found}
+    marks: list[tuple[int, int]] = []
+    for match, had in found:
+        if not any(had < more for more in whole):  # utf16 for who asked for utf8, where both are
+            marks += _inside(match[0], had, match.start()) if match["run"] else [match.span()]
+    return marks
 
 
 def _inside(run: str, had: Collection[str], begin: int) -> Iterator[tuple[int, int]]:
