@@ -13,7 +13,6 @@ class TellingSnapshot(Snapshot):
 
     def __init__(self, sessions: Path, directory: Path, embedder: Embedder | None) -> None:
         super().__init__(sessions, directory, embedder)
-        self._journals = sessions
         self.unread: dict[int, str] = {}  # by their rows
 
     def hit(self, row: int) -> Hit | None:
@@ -27,7 +26,7 @@ class TellingSnapshot(Snapshot):
         known = self.by_id.get(int(self.columns["journal"][row]))
         if known is None:
             return ""
-        path = self._journals / f"{known.name}.jsonl"
+        path = self._sessions / f"{known.name}.jsonl"
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             try:
