@@ -1,11 +1,8 @@
-"""Fits the weights of the ranking anew: `python -m bench.fit LOCOMO.json REALMEM.json [--vectors DIR]`.
+"""Fits the weights of the ranking anew: `python -m bench.fit LOCOMO.json REALMEM.json [--words]`.
 
 Each file is a recall set (turns with channel, conversation, time, role, name and text; questions with their evidence).
 A dialogue is one channel. Weights for a dialogue are fitted on all others, so every figure is about talk that was not
 seen; what is printed last are the weights of all. No index is needed: BM25 and vectors are reckoned here.
-
---vectors DIR: has NAME-turns.npy and NAME-questions.npy for the sets, rows of length 1; names of participants were
-taken out of the questions. Without it, the figures are about words alone.
 """
 
 import argparse
@@ -21,16 +18,21 @@ import numpy as np
 import numpy.typing as npt
 
 from aish.memory.finding import ranking
+from aish.memory.finding.embed import StaticEmbedder
 from aish.memory.finding.terms import query_terms, terms
 from aish.memory.finding.when import Span, find_times
+from bench.finding import embedder
 
-HITS, BLOCKS, HARD, STEPS = 400, 100, 60, 200
+HITS, BLOCKS, HARD, STEPS = 200, 100, 200, 150
 NEIGHBOURS = (-2, -1, 1, 2)
 VIEWS = (0.8, 0.2)  # of questions in their own channel, and of the same ones asked in all channels
 SHARES = (0.8, 0.2)  # of the sets in what is fitted: the second has few dialogues, and would be learned by heart
 NAMES = list(ranking.SIGNALS)
 LATER = ("words", "around")  # signals of the second step only
+PRIORS = ("recent", "own")  # what they weigh for a clear question cannot be told: only long ones have them here
 Numbers = npt.NDArray[np.float64]
+_FIRST, *_SECOND = np.array([signal[:3] for signal in ranking.SIGNALS.values()], dtype=np.float64).T
+BUILT_IN = np.append(_FIRST, np.zeros_like(_FIRST)), np.concatenate(_SECOND)
 
 
 class Case(NamedTuple):
@@ -40,7 +42,7 @@ class Case(NamedTuple):
     group: str
     kind: str
     dialogue: str
-    signals: Numbers
+    signals: Numbers  # one after the other, and then the same as far as the question is clear
     right: Numbers
     wanted: int
 
@@ -73,7 +75,7 @@ class Bm25:
 class Talk:
     """All turns of a recall set, as the index has them."""
 
-    def __init__(self, path: Path, vectors: Path | None = None) -> None:
+    def __init__(self, path: Path, using: StaticEmbedder | None) -> None:
         data = json.loads(path.read_text(encoding="utf-8"))
         self.group, self.questions, turns = path.stem, data["questions"], data["turns"]
         self.refs = np.array([turn["ref"] for turn in turns])
@@ -91,8 +93,8 @@ class Talk:
             blocks[place] += self.terms[row]
         self.words, self.blocks = Bm25(self.terms), Bm25(blocks)
         self.bags = {int(key): frozenset(bag) for key, bag in zip(self.key, self.terms, strict=True)}
-        parts = ("turns", "questions") if vectors else ()
-        self._vectors = [np.load((vectors or path) / f"{self.group}-{part}.npy") for part in parts]
+        self._embedder = using
+        self._vectors = using.embed([turn["text"] for turn in turns]) if using else None
 
     def case(self, number: int, mass: float, *, everywhere: bool) -> Case:
         """One question as the finder would see it."""
@@ -104,16 +106,17 @@ class Talk:
         hits = _best(np.where(seen, self.words.scores(query), 0.0), HITS)
         in_sight = np.isin(np.arange(self.blocks.size), self.in_block[seen])
         blocks = _best(np.where(in_sight, self.blocks.scores(query), 0.0), BLOCKS)[self.in_block]
-        like = self._vectors[0] @ self._vectors[1][number] if self._vectors else np.zeros(len(seen))
-        near = _best(np.where(seen, like + 1.0, 0.0), HITS if self._vectors else 0)
+        like = np.zeros(len(seen))
+        if self._vectors is not None and self._embedder:
+            like = (self._vectors @ self._embedder.embed([words])[0]).astype(np.float64)
+        near = _best(np.where(seen, like + 1.0, 0.0), 0 if self._vectors is None else HITS)
         chosen = seen & ((hits > 0) | (near > 0))
         chosen |= seen & np.isin(self.key, [self.key[chosen] + step for step in NEIGHBOURS])
         rows = np.flatnonzero(chosen if chosen.any() else seen)
-        spans = [
-            (span.first.timestamp() if span.first else 0.0, span.last.timestamp() if span.last else until.timestamp())
-            for span in find_times(asked["query"], until)
-        ]
-        question = ranking.Question(self.words.weights(query), until.timestamp(), spans, ranking.wants(asked["query"]))
+        spans = [_bounds(span, until.timestamp()) for span in find_times(asked["query"], until) if span.sure]
+        clear = ranking.clarity(len(words.split()))
+        wants = ranking.wants(asked["query"])
+        question = ranking.Question(self.words.weights(query), until.timestamp(), spans, wants, clear)
         speaker = np.array([float(self.names[row] in named) for row in rows])
         found = ranking.Found(
             *(self.key[rows], self.block[rows], hits[rows], blocks[rows], like[rows], self.time[rows]),
@@ -127,6 +130,8 @@ class Talk:
         table[:, [NAMES.index(name) for name in LATER]] = ranking.coverage(found.key, question.weights, having)
         right = np.isin(self.refs[rows], asked["evidence"]).astype(np.float64)
         group = f"{self.group} {'in all' if everywhere else 'in its'} channel{'s' if everywhere else ''}"
+        gated = table * [clear * (name not in PRIORS) for name in NAMES]
+        table = np.concatenate([table, gated], axis=1)
         return Case(mass, group, asked["category"], asked["channel"], table, right, len(asked["evidence"]))
 
     def _without_names(self, query: str, channel: str) -> tuple[str, set[str]]:
@@ -168,7 +173,7 @@ def fit(cases: Sequence[Case], leave_out: Sequence[str]) -> Numbers:
     tables, goals, starts, masses, size = [], [], [], [], 0
     for case in cases:
         if case.right.any():
-            hardest = np.argsort(-case.signals[:, [NAMES.index("hit"), NAMES.index("around")]].sum(axis=1))[:HARD]
+            hardest = np.argsort(-(case.signals @ BUILT_IN[1]))[:HARD]
             rows = np.union1d(hardest, np.flatnonzero(case.right))
             mass = case.mass / counts[case.group]
             tables.append(case.signals[rows])
@@ -179,7 +184,9 @@ def fit(cases: Sequence[Case], leave_out: Sequence[str]) -> Numbers:
     table = np.concatenate(tables)
     scale: Numbers = table.std(axis=0) + 1e-6
     table = table / scale
-    table[:, [NAMES.index(name) for name in leave_out]] = 0.0
+    table[:, [place for place, name in enumerate(NAMES * 2) if name in leave_out]] = 0.0
+    if LATER[0] in leave_out:  # the first step knows one kind of question
+        table[:, len(NAMES) :] = 0.0
     return _descend(table, np.concatenate(goals), np.concatenate(masses), np.array(starts)) / scale
 
 
@@ -233,22 +240,21 @@ def show(cases: Sequence[Case], rows: Numbers, title: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs=2, type=Path)
-    parser.add_argument("--vectors", type=Path)
+    parser.add_argument("--words", action="store_true", help="without meanings")
     parser.add_argument("--each", action="store_true", help="say what every signal brings, by leaving it out")
     args = parser.parse_args()
     cases = []
     for path, share in zip(args.files, SHARES, strict=True):
-        talk = Talk(path, args.vectors)
+        talk = Talk(path, None if args.words else embedder())
         for everywhere, part in enumerate(VIEWS):
             cases += [talk.case(n, share * part, everywhere=bool(everywhere)) for n in range(len(talk.questions))]
-    built_in = [np.array([signal[step] for signal in ranking.SIGNALS.values()]) for step in (0, 1)]
-    show(cases, np.array([figures(case, *built_in) for case in cases]), "with the weights of the product")
+    show(cases, np.array([figures(case, *BUILT_IN) for case in cases]), "with the weights of the product")
     report(cases)
     for name in NAMES if args.each else ():
         report(cases, [name])
     for title, leave_out in (("first", LATER), ("second", ())):
-        weights = fit(cases, leave_out)
-        print(title, {name: round(float(weight), 2) for name, weight in zip(NAMES, weights, strict=True)})
+        weights = fit(cases, leave_out).reshape(2, -1).T.round(1).tolist()
+        print(title, dict(zip(NAMES, weights, strict=True)))
 
 
 if __name__ == "__main__":

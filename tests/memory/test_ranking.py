@@ -21,6 +21,7 @@ from aish.memory.finding.ranking import (
     Numbers,
     Question,
     Ranked,
+    clarity,
     closeness,
     coverage,
     matches,
@@ -78,14 +79,15 @@ def ranked(
     weights: Mapping[str, float] | None = None,
     spans: Sequence[tuple[float, float]] = (),
     wants: int = 0,
+    clear: float = 1.0,
 ) -> Ranked:
-    question, found = Question(weights or {}, NOW, spans, wants), columns(rows)
+    question, found = Question(weights or {}, NOW, spans, wants, clear), columns(rows)
     table, sorted_rows = signals(found, question), sorted(rows, key=lambda row: row.key)
     has = [[term in row.bag.split() for term in question.weights] for row in sorted_rows]
     terms = np.array(has, np.bool_).reshape(len(rows), len(question.weights))
     having = Having(np.array([row.key for row in sorted_rows], np.int64), terms)
     short = shortlist(table)
-    return rank(table, short, coverage(found.key[short], question.weights, having))
+    return rank(table, short, coverage(found.key[short], question.weights, having), clear)
 
 
 def apart(*rows: Row) -> list[Row]:
@@ -115,7 +117,7 @@ def test_each_signal_alone_lifts_a_turn(better: Row) -> None:
 
 def test_no_signal_speaks_against_a_turn() -> None:
     """More evidence never makes a hit worse, so nobody has to guess why a good one is missing."""
-    assert all(weight >= 0 for signal in SIGNALS.values() for weight in signal[:2])
+    assert all(weight >= 0 for signal in SIGNALS.values() for weight in signal[:3])
 
 
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
@@ -210,10 +212,17 @@ def test_a_turn_of_the_future_is_as_recent_as_now_and_no_more() -> None:
 def test_reasons_are_told_strongest_first_and_small_ones_are_not() -> None:
     """How it fits the question comes first: a person can check that against the text."""
     found = ranked([Row(bag="boat", meaning=0.01, own=1.0)], {"boat": 1.0})
-    assert why(found.parts[0], most=9) == ["has the words", "the words are close by", "your own words"]
+    assert why(found.parts[0], most=9) == ["has the words", "your own words"]
     assert matches(found.parts[0]) < found.scores[0]
     assert why(found.parts[0], most=1) == ["has the words"]
     assert why(ranked([Row(time=-NOW)]).parts[0]) == []
+
+
+def test_a_long_question_is_about_a_subject_and_a_short_one_about_a_fact() -> None:
+    """Who goes on talking has many words that say little; what the conversation is about says more then."""
+    fact, subject = apart(Row(bag="boat"), Row(block_words=3.0))
+    for words, best in ((6, 0), (200, 1)):
+        assert ranked([fact, subject], {"boat": 1.0}, clear=clarity(words)).order.tolist()[0] == best
 
 
 def test_the_parts_of_a_hit_add_up_to_its_score() -> None:
@@ -225,7 +234,7 @@ def test_the_parts_of_a_hit_add_up_to_its_score() -> None:
 def test_the_shortlist_is_short_and_has_the_best() -> None:
     """Terms are fetched for few turns only."""
     rows = [Row(conversation=number, words=float(number)) for number in range(1, 500)]
-    short = shortlist(signals(columns(rows), Question({}, NOW)), 10)
+    short = shortlist(signals(columns(rows), Question({}, NOW)), size=10)
     assert short.tolist() == list(range(498, 488, -1))
 
 

@@ -18,12 +18,13 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
-SHORTLIST = 60  # turns whose terms are looked at
+SHORTLIST = 100  # candidates whose terms are looked at
 AROUND = (-2, -1, 1)  # the turns beside one that share its subject: what it answers, and the answer to it
 BLOCK = 24  # turns of a conversation in a row that are a document of their own besides: about one sitting
 _DAY = 86_400.0
 _SLIGHT = 0.05  # of a score: less is no reason, even if there is no other
 _FADES, _BLURS = 20 * _DAY, 14 * _DAY  # how fast a turn gets old, and how far off a remembered date may be
+_CLEAR = 16  # words of a question that is as clear as it gets
 _BESIDE = 0.8  # what a day beside the named one is worth: who names a day wants that day first
 
 _DATES = frozenset(
@@ -38,41 +39,50 @@ ASKS, DATED, COUNTED, NAMED = 1, 2, 4, 8  # what a turn has, and a question may 
 
 
 class Signal(NamedTuple):
-    """One reason to show a turn: its weight in either step, and how it is told to a person."""
+    """One reason to show a turn: its weight in either step, and how it is told to a person.
+
+    `clear` is added in the second step as far as the question is clear (see `clarity`).
+    """
 
     first: float
     second: float
+    clear: float
     means: str
 
 
 SIGNALS: Mapping[str, Signal] = {
-    "hit": Signal(0.9, 0.0, "has the words"),
-    "words": Signal(0.0, 2.2, "has the words"),
-    "around": Signal(0.0, 1.5, "the words are close by"),
-    "block": Signal(2.2, 1.6, "the conversation is about it"),
-    "best": Signal(1.1, 0.8, "said beside a good hit"),
-    "meaning": Signal(2.4, 1.1, "means something like it"),
-    "reply": Signal(0.6, 0.5, "answers a question with the words"),
-    "answer": Signal(2.5, 2.4, "answers a question like it"),
-    "speaker": Signal(1.0, 1.0, "said by who is named"),
-    "company": Signal(3.9, 3.9, "said with who is named"),
-    "time": Signal(3.9, 3.8, "said at that time"),
-    "recent": Signal(1.7, 1.7, "said lately"),
-    "own": Signal(1.6, 1.7, "your own words"),
-    "kind": Signal(1.6, 1.5, "has what is asked for"),
+    "hit": Signal(0.9, 0.4, 0.4, "has the words"),
+    "words": Signal(0.0, 0.4, 4.1, "has the words"),
+    "around": Signal(0.0, 0.0, 3.4, "the words are close by"),
+    "block": Signal(2.2, 2.0, 0.0, "the conversation is about it"),
+    "best": Signal(1.1, 1.0, 0.0, "said beside a good hit"),
+    "meaning": Signal(2.4, 1.6, 1.0, "means something like it"),
+    "reply": Signal(0.6, 0.0, 0.3, "answers a question with the words"),
+    "answer": Signal(2.5, 0.0, 4.0, "answers a question like it"),
+    "speaker": Signal(1.0, 0.4, 0.6, "said by who is named"),
+    "company": Signal(3.9, 2.5, 2.6, "said with who is named"),
+    "time": Signal(3.9, 3.7, 3.8, "said at that time"),
+    "recent": Signal(1.7, 2.4, 0.0, "said lately"),
+    "own": Signal(1.6, 1.1, 0.0, "your own words"),
+    "kind": Signal(1.6, 0.0, 1.6, "has what is asked for"),
 }
 
 _BESIDES = frozenset(["recent", "own", "kind", "company"])  # would speak for the turn whatever was asked
+_FIRST, _SECOND, _CLEARER = np.array([signal[:3] for signal in SIGNALS.values()], np.float64).T
 _COVERAGE = [list(SIGNALS).index("words"), list(SIGNALS).index("around")]
 
 
 class Question(NamedTuple):
-    """What is asked: terms with what each weighs (see `rarity`), the moment, the times it speaks of, and its traits."""
+    """What is asked: terms with what each weighs (see `rarity`), the moment, the times it speaks of, and its traits.
+
+    The meaning of many words is a blur, so it counts as much as the question is clear.
+    """
 
     weights: Mapping[str, float]
     now: float
     spans: Sequence[tuple[float, float]] = ()
     wants: int = 0
+    clarity: float = 1.0
 
 
 class Found(NamedTuple):
@@ -116,6 +126,11 @@ class Ranked(NamedTuple):
     parts: Numbers
 
 
+def clarity(words: int) -> float:
+    """How clear a question of so many words is: a short one asks for a fact, a long one goes on about a subject."""
+    return min(1.0, _CLEAR / max(words, 1)) ** 2
+
+
 def rarity(turns: int, having: int) -> float:
     """What a term weighs that `having` of all turns have."""
     return float(np.log1p((turns - having + 0.5) / (having + 0.5)))
@@ -123,14 +138,14 @@ def rarity(turns: int, having: int) -> float:
 
 def shortlist(table: Numbers, size: int = SHORTLIST) -> Places:
     """Places of the candidates, by their `signals`, whose terms and those of the turns `AROUND` them are wanted."""
-    return np.argsort(-(table @ _weights(0)), kind="stable")[:size]
+    return np.argsort(-(table @ _FIRST), kind="stable")[:size]
 
 
-def rank(table: Numbers, short: Places, covered: Numbers) -> Ranked:
+def rank(table: Numbers, short: Places, covered: Numbers, clarity: float = 1.0) -> Ranked:
     """Order a shortlist by the `signals` of all candidates and the `coverage` of its own."""
     table = table[short]
     table[:, _COVERAGE] = covered
-    parts = table * _weights(1)
+    parts = table * (_SECOND + clarity * _CLEARER)
     scores = parts.sum(axis=1)
     order = np.argsort(-scores, kind="stable")
     return Ranked(short[order], scores[order], parts[order])
@@ -152,14 +167,14 @@ def signals(found: Found, question: Question) -> Numbers:
     """All that can be told without the terms, a column for each of `SIGNALS`."""
     before = _before(found.key)
     answers = (before >= 0) & (found.traits[before] & ASKS > 0)
-    hit = _share(found.words)
+    hit, meaning = _share(found.words), found.meaning * question.clarity
     columns: dict[str, Numbers] = {
         "hit": hit,
         "block": _share(found.block_words),
         "best": _best(found.block, hit),
-        "meaning": found.meaning,
+        "meaning": meaning,
         "reply": np.where(answers, hit[before], 0.0),
-        "answer": np.where(answers, found.meaning[before], 0.0),
+        "answer": np.where(answers, meaning[before], 0.0),
         "speaker": found.speaker,
         "company": _best(found.block, found.speaker),
         "time": closeness(found.time, question.spans),
@@ -178,10 +193,6 @@ def closeness(time: Numbers, spans: Sequence[tuple[float, float]]) -> Numbers:
         off = np.maximum(np.maximum(1.5 * (first - time), time - last), 0.0)
         near = np.maximum(near, np.where(off > 0, _BESIDE, 1.0) * np.exp(-off / _BLURS))
     return near
-
-
-def _weights(step: int) -> Numbers:
-    return np.array([signal[step] for signal in SIGNALS.values()], dtype=np.float64)
 
 
 def _share(scores: Numbers) -> Numbers:
@@ -206,13 +217,13 @@ def _best(block: Places, scores: Numbers) -> Numbers:
 
 
 def coverage(keys: Places, weights: Mapping[str, float], having: Having) -> Numbers:
-    """How much of the question each turn has, and how much it has together with the turns around it."""
+    """How much of the question each turn has, and how much more together with the turns around it."""
     weigh = np.fromiter(weights.values(), np.float64) / (sum(weights.values()) or 1.0)
     mine = having.of(keys)
-    near = mine.copy()
+    near = np.zeros_like(mine)
     for step in AROUND:
         near |= having.of(keys + step)
-    return np.stack([mine @ weigh, near @ weigh], axis=1)
+    return np.stack([mine @ weigh, (near & ~mine) @ weigh], axis=1)
 
 
 def traits(text: str) -> int:

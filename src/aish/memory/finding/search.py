@@ -15,9 +15,11 @@ from aish.memory.finding.query import Query
 from aish.memory.finding.question import Bounds, bounds, understand
 from aish.memory.finding.ranking import (
     AROUND,
+    SHORTLIST,
     Having,
     Question,
     Ranked,
+    clarity,
     coverage,
     matches,
     rank,
@@ -40,8 +42,7 @@ _RARE = 10  # turns that have a word
 _SOUGHT = 40  # terms that are looked up; of a page that was pasted the rarest will do
 _BESIDE = (-2, -1, 1, 2)  # turns before and after a hit
 _A_MONTH = 30 * 86_400.0  # seconds that “before October” reaches back
-_CLEAR = 16  # words of a question whose meaning is as clear as it gets
-_LEAST = 0.8  # of a score: below, a turn has nothing to do with the question
+_LEAST = 1.0  # of a score: below, a turn has nothing to do with the question
 _LONGEST = 2_000  # characters of a question whose meaning counts
 
 
@@ -86,16 +87,16 @@ class _Search:
     def run(self, limit: int, now: float) -> Found:
         rows, words, blocks = self._indexed()
         candidates = self._candidates(rows, words, blocks)
-        candidates = candidates._replace(meaning=candidates.meaning * self._clarity())
         if not len(candidates.key):
             return Found(asked=self._told())
         now = self.within.until.timestamp() if self.within.until else now
-        question = Question(self.asked.weights, now, self._spans(now), wants(self.query.words))
+        clear = clarity(len(self.asked.text.split()))
+        question = Question(self.asked.weights, now, self._spans(now), wants(self.query.words), clear)
         table = signals(candidates, question)
-        short = shortlist(table, max(limit, 100))
+        short = shortlist(table, max(limit, SHORTLIST))
         short = np.concatenate([short, np.setdiff1d(self._rare(rows), short, assume_unique=True)])
         having = self._having(candidates.key, short, rows)
-        ranked = rank(table, short, coverage(candidates.key[short], question.weights, having))
+        ranked = rank(table, short, coverage(candidates.key[short], question.weights, having), clear)
         hits = tuple(self._hits(ranked, having.of(candidates.key[ranked.order]), rows, limit))
         return Found(hits, asked=self._told(), considered=len(candidates.key))
 
@@ -191,10 +192,6 @@ class _Search:
         few = [term for term in self.asked.weights if 0 < self._frequency(term) <= _RARE]
         found = self.snapshot.words.find(few, _RARE)[0] if self.snapshot and few else []
         return np.flatnonzero(np.isin(rows, found))
-
-    def _clarity(self) -> float:
-        """How much the meaning of the question counts: the mean of many words is a blur."""
-        return min(1.0, _CLEAR / max(len(self.asked.text.split()), 1)) ** 2
 
     def _having(self, keys: Rows, short: Rows, rows: Rows) -> Having:
         """Which of the asked terms the shortlisted turns and those around them have."""
