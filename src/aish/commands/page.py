@@ -11,7 +11,7 @@ from aish.values.text import for_terminal, one_line
 from aish.values.times import age, local
 
 _LEAST = 10  # columns of a text, however narrow the window
-_NAME = 40  # characters of a speaker's name
+_NAME = 40  # characters of a speaker's name, or of a title
 _Line = tuple[str, Places]
 
 
@@ -63,7 +63,8 @@ def _head(program: Program, first: Hit) -> Iterator[_Line]:
     source = f"from {first.source}" if first.source else ""
     when = f"{local(first.time)} ({age(first.time, program.now())})"
     yield "", []
-    yield " · ".join(filter(None, (when, first.channel, source, first.conversation))), []
+    title = one_line(first.title, _NAME)
+    yield " · ".join(filter(None, (when, title, first.channel, source, first.conversation))), []
 
 
 def _line(finder: Finder, turn: Hit, found: Found, at: str, width: int) -> _Line:

@@ -22,7 +22,6 @@ from aish.memory.finding.recent import newest, newness
 from aish.memory.finding.search import search
 from aish.memory.finding.snapshot import Snapshot, hit_of
 from aish.memory.finding.terms import query_terms
-from aish.memory.finding.unread import TellingSnapshot
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.when import LONGEST, find_times, read_moment
 from aish.values.channels import channel_of
@@ -60,7 +59,7 @@ class ConversationFinder:
         self._load_embedder = embedder
         self._embedder: Embedder | None = None
         self._loaded = False
-        self._snapshot: TellingSnapshot | None = None
+        self._snapshot: Snapshot | None = None
         self._indexing: threading.Thread | None = None
         self._pending = Pending(sessions)
         self._fresh: dict[Hit, FreshTurn] = {}
@@ -119,8 +118,7 @@ class ConversationFinder:
 
     def thread(self, conversation: str, around: int | None = None, count: int = 5) -> list[Hit]:
         """The turns of a conversation, or those around one of them. Raises `StoreTrouble` if it cannot be read."""
-        self._look()
-        snapshot = self._snapshot
+        snapshot = self._look()
         known = snapshot.journals.get(conversation) if snapshot else None
         rows: list[int] = []
         if self._pending.left_out(conversation):  # the journal itself has it, whatever the index does not
@@ -131,7 +129,7 @@ class ConversationFinder:
                 rows = snapshot.rows_of(conversation, around, count)
         hits = [hit for row in rows if snapshot and (hit := snapshot.hit(row))]
         if snapshot and snapshot.unread and not hits:
-            raise StoreTrouble(snapshot.told())
+            raise StoreTrouble(snapshot.troubles())
         new = (hit for hit in fresh if hit.conversation == conversation)
         return hits + [hit for hit in new if around is None or abs(hit.turn - around) <= count]
 
@@ -197,7 +195,7 @@ class ConversationFinder:
         if more > 0:
             notes.append(f"{more} more could not be read")
         if self._snapshot and self._snapshot.unread:
-            notes.append(self._snapshot.told())
+            notes.append(self._snapshot.troubles())
         if self._pending.bytes:
             size = self._pending.bytes / 1e6
             notes.append(f"the index is behind: {size:.1f} MB were not looked at; aish search brings it up to date")
@@ -248,7 +246,7 @@ class ConversationFinder:
         try:
             if old and old.is_current:
                 return old.refresh()
-            self._snapshot = TellingSnapshot(self._sessions, self._directory, self.embedder)
+            self._snapshot = Snapshot(self._sessions, self._directory, self.embedder)
         except _UNUSABLE:
             self._snapshot = None
         if old:

@@ -36,6 +36,7 @@ class Snapshot:
             self.journals: dict[str, Known] = {}
             self.by_id: dict[int, Known] = {}
             self._commits = self.rows = -1
+            self.unread: dict[int, str] = {}  # rows that could not be read since it was emptied, and why
             self.refresh()
         except BaseException:  # whatever it was, the file must not stay open
             self.catalogue.close()
@@ -100,22 +101,33 @@ class Snapshot:
         known = self.by_id.get(int(self.columns["journal"][row]))
         if known is None:
             return None
-        entry = self._entry(known, int(self.columns["offset"][row]), int(self.columns["length"][row]))
+        entry = self._entry(known, row)
         if entry is None or numbered(entry.number) != self.columns["number"][row]:
             return None
         return hit_of(known.name, entry, self.channels.get(known.channel, ""), known.source, known.title)
 
-    def _entry(self, known: Known, offset: int, length: int) -> Entry | None:
+    def _entry(self, known: Known, row: int) -> Entry | None:
+        path = f"{self._sessions}/{known.name}.jsonl"
         try:
-            fd = os.open(f"{self._sessions}/{known.name}.jsonl", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return None
-        try:
-            return entry_of(os.pread(fd, length, offset))
-        except OSError:
-            return None
-        finally:
-            os.close(fd)
+            fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                return entry_of(os.pread(fd, int(self.columns["length"][row]), int(self.columns["offset"][row])))
+            finally:
+                os.close(fd)
+        except (FileNotFoundError, NotADirectoryError):
+            pass  # what is not there any more is no trouble
+        except OSError as error:
+            self.unread[row] = f"cannot read {path}: {error.strerror or error}"
+        return None
+
+    def troubles(self) -> str:
+        """How many turns could not be read, and what is wrong with the first; nothing if all could."""
+        troubles = list(dict.fromkeys(self.unread.values()))
+        if not troubles:
+            return ""
+        many = f"{len(self.unread)} turns" if len(self.unread) > 1 else "a turn"
+        more = f", nor {len(troubles) - 1} others" if len(troubles) > 1 else ""
+        return f"{many} could not be read: {troubles[0]}{more}"
 
     def rows_of(self, name: str, around: int | None = None, count: int = 0) -> list[int]:
         """The rows of a conversation in its order, or those around one turn."""
