@@ -257,6 +257,18 @@ def test_the_channel_of_a_project_narrows_what_was_imported(desk: Desk) -> None:
 
 
 @pytest.mark.proves("N26")
+def test_a_conversation_is_found_by_the_title_that_its_program_gave_it(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is the only name that its user knows it by; what is shown says it too."""
+    desk.take(put(desk.world.directory / "export.json", chatgpt_export("Which glaze was it?", "The blue one.")))
+    hit = desk.search("bowls")[0]
+    assert (hit["title"], hit["text"]) == ("Bowls", "Which glaze was it?")
+    run_search(desk.world.program(), ["glaze"])
+    assert " · Bowls · " in capsys.readouterr().out
+
+
+@pytest.mark.proves("N26")
 def test_a_whole_directory_and_a_zip_are_taken_in(desk: Desk) -> None:
     """As the tools keep them, and as the mail brings them."""
     top = desk.world.directory / "there"
