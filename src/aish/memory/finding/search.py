@@ -116,9 +116,7 @@ class _Search:
             )
         found = list(words)
         if snapshot.vectors and self.vector is not None and not phrases:
-            free = only == Filter()
-            allowed = None if free else lambda rows: self._fits(slice(rows))
-            near, _ = snapshot.vectors.nearest(self.vector, _MOST, allowed)
+            near = snapshot.vectors.nearest(self.vector, _MOST, self._choices(only))
             lone = np.setdiff1d(near, found, assume_unique=True)
             barred = snapshot.which(without, lone).any(axis=1)
             found += lone[~barred].tolist()
@@ -129,6 +127,15 @@ class _Search:
         if not phrases and not without:  # what stands beside a hit may be one: an answer need not repeat the words
             self.eligible.update(beside[self._fits(beside)].tolist())
         return np.concatenate([rows, beside]), words, blocks
+
+    def _choices(self, only: Filter) -> Iterator[Rows | None]:
+        """Among which rows the nearest in meaning are looked for: all that fit, and those of who is named."""
+        assert self.snapshot
+        meant = slice(self.snapshot.meant)
+        yield None if only == Filter() else np.flatnonzero(self._fits(meant))
+        if self.asked.speakers:
+            said = np.flatnonzero(np.isin(self.snapshot.columns["speaker"][meant], list(self.asked.speakers)))
+            yield said[self._fits(said)]
 
     def _filter(self) -> Filter | None:
         """The bounds in the numbers of the index; None if nothing can be within them."""

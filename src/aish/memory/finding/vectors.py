@@ -4,7 +4,7 @@ A million turns are too many to multiply in the time of a search. Their signs ar
 and only the nearest are weighed. Half a byte is as good as a whole one for that, and is half as much to keep at hand.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -73,21 +73,19 @@ class Vectors:
             found[there] = np.einsum("ij,j->i", vectors, asked) / np.maximum(norms, 1e-9)
         return found
 
-    def nearest(
-        self, asked: Floats, limit: int, allowed: Callable[[int], NDArray[np.bool_]] | None = None
-    ) -> tuple[Rows, Floats]:
-        """The rows nearest in meaning, best first, of all or where `allowed` is true, given how many rows there are."""
-        fits = allowed(self._rows) if allowed else None
-        if (self._rows if fits is None else np.count_nonzero(fits)) > EXACT:
-            distance = _distance(self._signs, np.packbits(asked > 0))
-            if fits is not None:
-                distance[~fits] = np.iinfo(distance.dtype).max
-            rows = _smallest(distance, limit * _WIDER)
-        else:
-            rows = np.arange(self._rows) if fits is None else np.flatnonzero(fits)
-        scores = self.likeness(asked, rows)
-        best = np.argsort(-scores, kind="stable")[:limit]
-        return rows[best], scores[best]
+    def nearest(self, asked: Floats, limit: int, choices: Iterable[Rows | None] = (None,)) -> Rows:
+        """The rows nearest in meaning, best first: so many of each choice of rows; None are all of them."""
+        distance, found = None, list[int]()
+        for rows in choices:
+            if (self._rows if rows is None else len(rows)) > EXACT:
+                distance = _distance(self._signs, np.packbits(asked > 0)) if distance is None else distance
+                near = _smallest(distance if rows is None else distance[rows], limit * _WIDER)
+                rows = near if rows is None else rows[near]
+            elif rows is None:
+                rows = np.arange(self._rows)
+            best = np.argsort(-self.likeness(asked, rows), kind="stable")[:limit]
+            found += rows[best].tolist()
+        return np.fromiter(dict.fromkeys(found), np.int64)
 
 
 def _distance(signs: Sequence[NDArray[np.uint64]], asked: NDArray[np.uint8]) -> NDArray[Any]:
