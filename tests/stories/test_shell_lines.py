@@ -8,6 +8,8 @@ import pytest
 from tmux import Tmux, need
 from world import World
 
+from aish import __version__
+
 PROMPT = "~ aish>"
 
 
@@ -29,6 +31,16 @@ def test_directory_environment_aliases_and_functions_stay_from_line_to_line(shel
         tmux.enter('hello "$COLOUR"; where')
         tmux.wait_for("hello from green")
         tmux.wait_end(str(shell.directory / "sub"), "~/sub aish>")
+
+
+@pytest.mark.proves("P2")
+def test_aish_itself_is_a_command_at_its_prompt(shell: World) -> None:
+    """Also where it was started by its path from a virtual environment, as a first look at it is."""
+    with Tmux(shell) as tmux:
+        tmux.enter("aish --version | tr a-z A-Z")
+        tmux.wait_for(f"AISH {__version__.upper()}")
+        tmux.enter("aish memory list")
+        tmux.wait_for("nothing is remembered")
 
 
 @pytest.mark.proves("P2")

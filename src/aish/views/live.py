@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shutil
 import signal
 import sys
 import termios
@@ -16,6 +17,7 @@ from aish.action.shell import UserShell
 from aish.action.terminal import Terminal
 from aish.intake.line import read_line
 from aish.intake.routing import Route, route
+from aish.storage.files import make_directory
 from aish.values.errors import AishError
 from aish.values.outcomes import Outcome
 from aish.views.screen import Screen
@@ -29,8 +31,9 @@ class Live:
     """One shell for all lines of a conversation. Its start costs nobody any time but who runs the first command."""
 
     def __init__(self, wanted: str, directory: Path, screen: Screen, private: Path | None = None) -> None:
-        self.shell = UserShell(choose_shell(wanted), env=os.environ, directory=directory, private=private)
-        path = os.environ.get("PATH", os.defpath)
+        path = _with_ourselves(os.environ.get("PATH", os.defpath), private)
+        env = {**os.environ, "PATH": path}
+        self.shell = UserShell(choose_shell(wanted), env=env, directory=directory, private=private)
         self.words = ShellWords(path, str(directory), aliases=WIDESPREAD_ALIASES)
         self._screen = screen
         self._starting: threading.Thread | None = None
@@ -150,6 +153,25 @@ def show(data: bytes) -> None:
     view = memoryview(data)
     while view:
         view = view[os.write(sys.stdout.fileno(), view) :]
+
+
+def _with_ourselves(path: str, private: Path | None) -> str:
+    """The PATH, with `aish` at its end if it is not there: who started it from a virtual environment types it too.
+
+    Not the environment's own directory, which has a python and a pip that are none of the user's business.
+    """
+    mine = Path(sys.executable).with_name("aish")
+    if private is None or not mine.exists() or shutil.which("aish", path=path):
+        return path
+    link = private / "bin" / "aish"
+    try:
+        if not (link.is_symlink() and link.readlink() == mine):
+            make_directory(link.parent)
+            link.unlink(missing_ok=True)
+            link.symlink_to(mine)
+    except OSError:
+        return path
+    return f"{path}{os.pathsep}{link.parent}"
 
 
 def choose_shell(wanted: str) -> str:
