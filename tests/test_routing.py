@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aish.cli import VERBS
 from aish.intake.english import is_slip
 from aish.intake.routing import Route, route
 
 PROGRAMS = """ls cat grep git find make sort kill who which time test touch cut join look last less more watch
     rm cp mv tar echo printf python3 bash vim head tail date curl ssh docker split man uptime true sudo tee file
-    wc chmod nice diff""".split()
+    wc chmod nice diff aish""".split()
 BUILTINS = "cd type help let read set export history kill alias source exit echo wait return test true".split()
 KEYWORDS = "if for while until do done then else case function select in time { } ! [[".split()
 
@@ -420,6 +421,12 @@ def test_a_missing_file_or_target_takes_the_evidence_away() -> None:
     assert (kind("find src"), route("find src", bare).kind) == ("command", "ask")
     assert (kind("rm notes"), route("rm notes", bare).kind) == ("command", "ask")
     assert (kind("la"), route("la", bare).kind) == ("command", "question")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_our_own_verbs_are_commands_whatever_words_follow(verb: str) -> None:
+    """Who types the name of the program and a verb of it does not talk to a model."""
+    assert route(f"aish {verb} what we said about the deploy window", SHELL).kind == "command"
 
 
 def test_nothing_typed_is_nothing_to_send() -> None:

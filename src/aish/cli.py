@@ -1,9 +1,11 @@
 """The command line: `aish` starts the shell, `aish "…"` answers one question, `aish VERB` does one thing."""
 
 import argparse
+import errno
 import io
 import json
 import os
+import select
 import shlex
 import signal
 import sys
@@ -57,12 +59,20 @@ def run(arguments: Sequence[str]) -> int:
         return exit_code(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone: as quiet as any other filter
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 141
-    except Exception:  # the outermost loop: a bug is told in one line, with the details in a file
+    except Exception as error:  # the outermost loop: a bug is told in one line, with the details in a file
+        if isinstance(error, BrokenPipeError) or _is_of_a_closed_terminal(error):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: as quiet as any other filter
+            return 141
         screen.note(file_report(import_module("aish.memory.suspicion").suspicious), warning=True)
         return BUG
+
+
+def _is_of_a_closed_terminal(error: Exception) -> bool:
+    """The window was closed under us: whatever touches the terminal fails then, by an error of its own."""
+    streams = select.poll()
+    for fd in range(3):
+        streams.register(fd, 0)
+    return error.args[:1] == (errno.EIO,) and any(event & select.POLLHUP for _, event in streams.poll(0))
 
 
 def _mend_streams() -> None:

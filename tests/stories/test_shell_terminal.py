@@ -4,12 +4,17 @@ import json
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
+import tty
 
 import pytest
 from fake_server import FakeServer, Say, sse
 from terminal import CTRL_C, CTRL_D, ENTER, Terminal
 from world import World
+
+from aish.views.exits import BUG
 
 
 def serve(world: World, server: FakeServer, extra: str = "") -> None:
@@ -204,3 +209,21 @@ def test_a_shell_without_memory_leaves_nothing_behind(world: World) -> None:
 
     left = [path.relative_to(world.home) for path in world.home.rglob("*") if path.is_file()]
     assert [str(path) for path in left] == ["config/config.toml"]
+
+
+@pytest.mark.proves("P2")
+def test_a_terminal_that_is_closed_ends_the_shell_and_is_no_bug(world: World) -> None:
+    """Windows are closed every day; who comes back must not be greeted by a report of a crash."""
+    world.script("Paris.")
+    ours, its = os.openpty()
+    tty.setraw(its)
+    env = world.environment(TERM="xterm-256color", HOME=str(world.directory), SHELL="/bin/bash")
+    with subprocess.Popen([sys.executable, "-m", "aish"], stdin=its, stdout=its, stderr=its, env=env) as shell:
+        os.close(its)
+        seen = b""
+        while b"aish>" not in seen:
+            seen += os.read(ours, 4096)
+        os.close(ours)
+        assert shell.wait(timeout=20) != BUG
+    reports = [path.read_text(encoding="utf-8") for path in world.directory.rglob("crash.txt")]
+    assert reports == []

@@ -280,7 +280,7 @@ def _judge_subcommand(name: str, rest: Sequence[str], clues: Clues) -> Verdict:
         else:
             lists = sub in programs.LISTING or any(word in known or word in programs.RESOURCES for word in tail)
         vague = len(tail) > 1 and (tail[0] in english.AMOUNTS or (clues.wordy == len(tail) and not lists))
-        talk = not clues.hard and (vague or not "".join(tail).isascii())
+        talk = name != "aish" and not clues.hard and (vague or not "".join(tail).isascii())  # ours takes plain words
         return _question(f"{name} {sub} is followed by words only") if talk else _command(f"{sub} is a part of {name}")
     none = f"{sub} is no part of {name}"
     if clues.flags or sub[0] in "./~$@{" or (not is_english(sub) and any(is_slip(sub, each) for each in known)):
