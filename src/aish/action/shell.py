@@ -47,10 +47,12 @@ class UserShell:
         env: Mapping[str, str],
         directory: Path,
         private: Path | None = None,
+        extra: Path | None = None,
         patience: float = _READY_SECONDS,
     ) -> None:
         self._program = program
         self._env = env
+        self._extra = extra  # a program that is found after all others
         self._private = private  # where commands of the model can neither read nor write
         self._patience = patience  # seconds that its start may take
         self.directory = str(directory)
@@ -97,6 +99,8 @@ class UserShell:
         _write_file(start, text.encode("utf-8", "surrogateescape"))
         command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
         more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
+        if self._extra and _link(self._extra, home / "bin"):
+            more["PATH"] = f"{self._env.get('PATH', os.defpath)}{os.pathsep}{home / 'bin'}"
         there = self.directory if Path(self.directory).is_dir() else "/"
         reading, self._input = os.pipe()
         try:
@@ -251,6 +255,16 @@ def _directory_in(place: Path | None) -> "tempfile.TemporaryDirectory[str]":
         except OSError as error:
             trouble = error
     raise StoreTrouble(f"cannot make files for your shell: {trouble.strerror or trouble}") from trouble
+
+
+def _link(program: Path, directory: Path) -> bool:
+    """Put one program into a directory of its own: what lies beside it is none of the user's business."""
+    try:
+        directory.mkdir()
+        (directory / program.name).symlink_to(program)
+    except OSError:
+        return False
+    return True
 
 
 def _write_file(path: Path, data: bytes) -> None:

@@ -170,6 +170,8 @@ def _judge_known(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> 
     ordinary = name in programs.NOUNS or not is_everyday(name)
     if not rest:
         return _judge_bare(name, ordinary=ordinary or scene.joined)
+    if name == "aish" and rest[0] in programs.SUBCOMMANDS[name]:  # our own verbs are followed by plain words
+        return _command(f"{rest[0]} is a part of {name}")
     doubted = (
         rest[0] in ("vs", "without") or (scene.asks and rest[0] in ("is", "does", "or")) or rest[-1] in ("how", "why")
     )
@@ -280,7 +282,7 @@ def _judge_subcommand(name: str, rest: Sequence[str], clues: Clues) -> Verdict:
         else:
             lists = sub in programs.LISTING or any(word in known or word in programs.RESOURCES for word in tail)
         vague = len(tail) > 1 and (tail[0] in english.AMOUNTS or (clues.wordy == len(tail) and not lists))
-        talk = name != "aish" and not clues.hard and (vague or not "".join(tail).isascii())  # ours takes plain words
+        talk = not clues.hard and (vague or not "".join(tail).isascii())
         return _question(f"{name} {sub} is followed by words only") if talk else _command(f"{sub} is a part of {name}")
     none = f"{sub} is no part of {name}"
     if clues.flags or sub[0] in "./~$@{" or (not is_english(sub) and any(is_slip(sub, each) for each in known)):

@@ -17,7 +17,6 @@ from aish.action.shell import UserShell
 from aish.action.terminal import Terminal
 from aish.intake.line import read_line
 from aish.intake.routing import Route, route
-from aish.storage.files import make_directory
 from aish.values.errors import AishError
 from aish.values.outcomes import Outcome
 from aish.views.screen import Screen
@@ -31,9 +30,9 @@ class Live:
     """One shell for all lines of a conversation. Its start costs nobody any time but who runs the first command."""
 
     def __init__(self, wanted: str, directory: Path, screen: Screen, private: Path | None = None) -> None:
-        path = _with_ourselves(os.environ.get("PATH", os.defpath), private)
-        env = {**os.environ, "PATH": path}
-        self.shell = UserShell(choose_shell(wanted), env=env, directory=directory, private=private)
+        path = os.environ.get("PATH", os.defpath)
+        kind, extra = choose_shell(wanted), _ourselves(path)
+        self.shell = UserShell(kind, env=os.environ, directory=directory, private=private, extra=extra)
         self.words = ShellWords(path, str(directory), aliases=WIDESPREAD_ALIASES)
         self._screen = screen
         self._starting: threading.Thread | None = None
@@ -155,23 +154,10 @@ def show(data: bytes) -> None:
         view = view[os.write(sys.stdout.fileno(), view) :]
 
 
-def _with_ourselves(path: str, private: Path | None) -> str:
-    """The PATH, with `aish` at its end if it is not there: who started it from a virtual environment types it too.
-
-    Not the environment's own directory, which has a python and a pip that are none of the user's business.
-    """
+def _ourselves(path: str) -> Path | None:
+    """The program that runs, unless it is on the PATH: who started it from a virtual environment types its name too."""
     mine = Path(sys.executable).with_name("aish")
-    if private is None or not mine.exists() or shutil.which("aish", path=path):
-        return path
-    link = private / "bin" / "aish"
-    try:
-        if not (link.is_symlink() and link.readlink() == mine):
-            make_directory(link.parent)
-            link.unlink(missing_ok=True)
-            link.symlink_to(mine)
-    except OSError:
-        return path
-    return f"{path}{os.pathsep}{link.parent}"
+    return mine if mine.exists() and not shutil.which(mine.name, path=path) else None
 
 
 def choose_shell(wanted: str) -> str:
