@@ -107,6 +107,31 @@ async def test_a_summary_of_recent_times_is_made_of_the_turns_as_they_were(talks
     assert RECALLED_MARK not in second, "it stands in the prompt of its turn only"
 
 
+@pytest.mark.proves("N5")
+async def test_where_nothing_was_said_lately_but_here_the_last_conversations_are_summed_up(talks: Talks) -> None:
+    """After a holiday the last things are still the last things; this conversation is in the prompt anyway."""
+    talks.said(NOW - timedelta(days=30), "How is the vault opened?", ANSWER)
+    session = talks.session("Hello.", "You spoke of the vault.")
+
+    await talks.world.ask(session, "hello")
+    await talks.world.ask(session, "summarise my recent conversations")
+
+    assert ANSWER in prompts(session)[1]
+
+
+@pytest.mark.proves("X1")
+async def test_why_tells_of_what_was_brought_and_not_of_the_question_itself(talks: Talks) -> None:
+    """The best hit of a question would always be that question, which stands in its journal already."""
+    talks.said(NOW - timedelta(days=90), "What shall we decide about the vault?", ANSWER)
+    session = talks.session(*["Two keys."] * 12)
+    for _ in range(12):  # more of them than are brought
+        await talks.world.ask(session, "what did we decide about the vault?")
+
+    assert session.found
+    assert {hit.text for hit in session.found.hits} == {"What shall we decide about the vault?", ANSWER}
+    assert ANSWER in prompts(session)[-1]
+
+
 @pytest.mark.proves("N5", "N8")
 async def test_a_time_in_the_question_decides_what_is_recent(talks: Talks) -> None:
     """Also far back, where nothing is recent by itself."""

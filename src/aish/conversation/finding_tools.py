@@ -23,7 +23,7 @@ def _recent(session: Session, typed: str, arguments: dict[str, Any]) -> Used:
     if isinstance(scope, str):
         return refused(scope)
     hits = session.finder.recent(limit + len(session.history.turns), scope)
-    return _turns(_elsewhere(session, hits)[:limit], "newest first")
+    return _turns(elsewhere(session, hits)[:limit], "newest first")
 
 
 def _search(session: Session, typed: str, arguments: dict[str, Any]) -> Used:
@@ -35,7 +35,7 @@ def _search(session: Session, typed: str, arguments: dict[str, Any]) -> Used:
         return refused(scope)
     limit = _limit(arguments, 10)
     found = session.finder.search(query, limit + len(session.history.turns), scope)
-    hits = _elsewhere(session, found.hits)[:limit]
+    hits = elsewhere(session, found.hits)[:limit]
     session.found = found._replace(hits=tuple(hits))
     return _turns((hit._replace(text=_matching(session, hit.text, found)) for hit in hits), "best first")
 
@@ -46,7 +46,7 @@ def _matching(session: Session, text: str, found: Found) -> str:
     return snippet(text, marks, _MOST_EACH, len)[0] if marks else text
 
 
-def _elsewhere(session: Session, hits: Iterable[Hit]) -> list[Hit]:
+def elsewhere(session: Session, hits: Iterable[Hit]) -> list[Hit]:
     """The hits that the prompt does not have already; the best for a question would be the question itself."""
     first = session.turn_number - len(session.history.turns)
     return [hit for hit in hits if hit.conversation != session.journal.id or hit.turn <= first]
