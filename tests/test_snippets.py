@@ -32,6 +32,7 @@ def test_what_fits_is_shown_whole() -> None:
         (LONG, ("kiln",), 30, "…three the kiln is hot four f…"),
         ("ab cd " * 20 + "end", (), 12, "ab cd ab cd…"),
         ("窯の" * 20 + "温度は九百度です" + "窯の" * 20, ("九百度",), 20, "…温度は九百度です窯…"),
+        ("x " * 9 + "本\u0301語日窯", ("窯",), 7, "…語日窯"),
     ],
 )
 def test_the_part_around_the_words_is_shown(text: str, words: tuple[str, ...], room: int, shown: str) -> None:

@@ -76,7 +76,7 @@ def _best(text: str, marks: Sequence[tuple[int, int]], fits: Callable[[int, int]
 def _word_start(text: str, begin: int) -> int:
     """The start of the next word, if it is near; never the middle of a letter with its accents."""
     while 0 < begin < len(text) and width(text[begin]) == 0:
-        begin -= 1
+        begin += 1  # and not back, or there would be less room for what follows
     if begin == 0 or text[begin - 1] == " ":
         return begin
     blank = text.find(" ", begin, begin + _NEAR)
