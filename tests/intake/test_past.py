@@ -1,5 +1,7 @@
 """Which questions are about what was said before, in five languages, and which only sound like it."""
 
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -170,3 +172,10 @@ def test_a_command_that_shows_what_was_said_is_known(command: str) -> None:
 def test_other_commands_show_something_new(command: str) -> None:
     """What only has our name in it is found like any output."""
     assert not shows_past(command)
+
+
+def test_a_long_script_takes_no_longer() -> None:
+    """It is asked of every command, before the next prompt comes."""
+    began = time.process_time()
+    assert not shows_past("echo aish;" + "a=a;" * 20_000)
+    assert time.process_time() - began < 1

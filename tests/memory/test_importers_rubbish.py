@@ -3,6 +3,7 @@
 import io
 import json
 import sqlite3
+import time
 import tracemalloc
 import zipfile
 from collections.abc import Iterator
@@ -418,3 +419,22 @@ def test_a_long_conversation_takes_no_more_memory_than_a_short_one(tmp_path: Pat
 
     assert count == 5000
     assert peak < 3_000_000 < path.stat().st_size / 3
+
+
+@pytest.mark.parametrize(
+    ("format", "trap"),
+    [
+        ("codex", "<user_shell_command><command>" + " " * 3_000 + "x"),
+        ("chatgpt", "\ue200a\ue202" * 50_000),
+        ("claude-code", "<command-name>" * 50_000),
+        ("aichat", "# CHAT: " + "[2026-01-01T00:00:00] (#" * 8_000),
+    ],
+)
+def test_a_text_that_looks_like_many_beginnings_takes_no_longer(tmp_path: Path, format: str, trap: str) -> None:
+    """Anybody may have written what stands in an export, and one turn must not hold up an import for hours."""
+    name, record = GOOD.get(format, ("messages.md", None))
+    path = tmp_path / name
+    path.write_text(json.dumps(record).replace('"hi"', json.dumps(trap)) if record else trap, encoding="utf-8")
+    began = time.process_time()
+    assert heard(format, path)
+    assert time.process_time() - began < 2

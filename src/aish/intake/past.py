@@ -53,6 +53,7 @@ _SHOWS = (
     r"(?:python[\d.]*\s+-m\s+)?aish\s+(?:-\S+\s+(?:[\w.]+=\S+\s+)?)*(?:search|recent|thread)(?![\w.=/-])"
 )
 _LONGEST = 400  # characters of a question that is about the past; what is longer brings its own matter
+_SCRIPT = 4_000  # characters of a command that are looked at
 
 
 def asks_about_past(typed: str) -> Past:
@@ -69,4 +70,4 @@ def asks_about_past(typed: str) -> Past:
 
 def shows_past(command: str) -> bool:
     """Does a command print what was said before?"""
-    return "aish" in command and re.search(_SHOWS, command) is not None
+    return "aish" in command and re.search(_SHOWS, command[:_SCRIPT]) is not None

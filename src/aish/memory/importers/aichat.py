@@ -16,6 +16,7 @@ from aish.values.turns import Role
 _LISTS = ("compressed_messages", "messages")  # the first holds what was said before the second
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
 _RULE = "--------"
+_HEAD = 2_000  # characters of the line over a question, which has its title
 _TOOLS = "<tool_calls>", "</tool_calls>"
 
 
@@ -88,7 +89,7 @@ def _questions(text: Iterable[str], odd: Oddities) -> Iterator[Said]:
     body: list[str] = []
     size, refs = 0, Refs()
     for line in text:
-        if begins := _head().fullmatch(line):
+        if begins := _head().fullmatch(line) if len(line) < _HEAD else None:
             yield from _exchange(head, body, refs, odd)
             head, body, size = begins, [], 0
         elif size < MOST:

@@ -19,7 +19,7 @@ _SILENT = ("thoughts", "reasoning_recap", "user_editable_context", "model_editab
 _TEXT_FIELDS = ("text", "result", "content", "output_str")
 _MARKS = ("image", "audio", "video", "file")
 # What the pages draw inside a text: sources, cards, names and links, between characters that nobody types.
-_DRAWN = r"([ \t]{0,9})\ue200(\w{1,40})\ue202([^\ue201]*)\ue201"
+_DRAWN = r"([ \t]{0,9})\ue200(\w{1,40})\ue202([^\ue200\ue201]*)\ue201"
 _PRIVATE = r"[\ue200-\ue206]"
 
 

@@ -42,7 +42,7 @@ _INJECTED = (
     "Warning: Your account was flagged for potentially high-risk cyber activity",
 )
 _AGENTS = {"subagent", "internal"}  # sources of sessions that nobody typed anything in
-_TYPED = r"(?s)<user_shell_command>\s*<command>\s*(.*?)\s*</command>"
+_TYPED = r"(?s)<user_shell_command>\s*<command>(.*?)</command>"
 _WRAP = 10_000  # characters in which a typed command must stand
 _PICTURE = r"<image(?: name=[^\n]*)?>|</image>"  # stand around a picture, each in a block of its own
 
@@ -143,7 +143,7 @@ def _typed(text: str) -> str:
     if not text.startswith(("<", "#", "Warning: ")):
         return text
     if typed := re.match(_TYPED, text[:_WRAP]):
-        return f"! {typed[1]}"
+        return f"! {typed[1].strip()}"
     return "" if text.startswith(_INJECTED) or re.fullmatch(_PICTURE, text) else text
 
 
