@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from aish.memory.finding.catalogue import Catalogue
 from aish.memory.finding.columns import NONE, Columns
-from aish.memory.finding.index import Indexer
+from aish.memory.finding.index import Indexer, drop
 from aish.memory.finding.ranking import BLOCK
 from aish.memory.finding.snapshot import Snapshot
 from aish.memory.finding.terms import terms
@@ -407,6 +407,31 @@ def test_vectors_that_are_damaged_are_made_anew_and_the_words_stay(top: Path) ->
     check(shelf)
     assert shelf.open().meant == 2
     assert (shelf.directory / "catalogue.db").stat().st_ino == made
+
+
+class Purging(Bag):
+    """An embedder that is at work while a purge deletes the index."""
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__()
+        self.directory = directory
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        drop(self.directory)
+        return super().embed(texts)
+
+
+@pytest.mark.parametrize("indexed", [False, True], ids=["with the words", "after the words"])
+@pytest.mark.proves("M61")
+def test_an_index_deleted_while_it_is_written_stays_deleted(top: Path, indexed: bool) -> None:
+    """The indexer has read what is being purged, and its meaning would tell of it."""
+    shelf = Shelf(top)
+    shelf.say("a", "a heron", "an otter")
+    if indexed:
+        shelf.catch_up()
+    with pytest.raises(StoreTrouble, match="deleted meanwhile"):
+        Indexer(shelf.sessions, shelf.directory, Purging(shelf.directory)).catch_up()
+    assert [path.name for path in shelf.directory.iterdir()] == ["lock"]
 
 
 def test_the_first_turn_is_found_by_the_title_of_its_conversation_too(top: Path) -> None:

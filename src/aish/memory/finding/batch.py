@@ -251,8 +251,7 @@ class Batch:
 
     def _commit(self) -> None:
         """Make what was added count: all else first, the catalogue last."""
-        if not self._catalogue.path.exists():  # by a purge: what was read before it must not be written after it
-            raise FileNotFoundError("it was deleted meanwhile")
+        self._catalogue.require()
         if self._texts:
             self._columns.write(self._start, self._values)
             self._bags.write(self._bags_start, self._bags_waiting)

@@ -78,6 +78,11 @@ class Catalogue:
     def close(self) -> None:
         self._db.close()
 
+    def require(self) -> None:
+        """Make sure that no purge has deleted it: what was read before must not be written after. Raises `OSError`."""
+        if not self.path.exists():
+            raise FileNotFoundError("it was deleted meanwhile")
+
     @contextmanager
     def change(self) -> Iterator[None]:
         """All that is written inside counts from its end on, or none of it."""

@@ -50,6 +50,8 @@ class Indexer:
                     Batch(self._sessions, self._directory, catalogue, self._embedder, progress, stop).run()
                 finally:
                     catalogue.close()
+                    if not catalogue.path.exists():  # it was deleted, and what was written since would stay
+                        drop(self._directory)
         except (OSError, sqlite3.Error, ValueError) as error:
             raise StoreTrouble(f"cannot write the index in {self._directory}: {error}") from error
         return True

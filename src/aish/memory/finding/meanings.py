@@ -31,7 +31,9 @@ class Meanings:
 
     def add(self, texts: Sequence[str]) -> None:
         """The meanings of the next turns; they count once `note` was called in a change. Raises `OSError`."""
-        self._vectors.write(self.rows, self._embedder.embed(texts))
+        vectors = self._embedder.embed(texts)  # which takes a while
+        self._catalogue.require()
+        self._vectors.write(self.rows, vectors)
         self.rows += len(texts)
 
     def note(self) -> None:
