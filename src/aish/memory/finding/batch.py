@@ -8,12 +8,12 @@ from aish.memory.finding.backlog import LONGEST, Seen, Work, behind, look, searc
 from aish.memory.finding.bags import Bags, Numbers, numbers_of
 from aish.memory.finding.catalogue import Catalogue, Known
 from aish.memory.finding.columns import COLUMNS, NONE, Columns, numbered
-from aish.memory.finding.meanings import Meanings
+from aish.memory.finding.meanings import Meanings, text_at
 from aish.memory.finding.ranking import BLOCK, traits
 from aish.memory.finding.terms import terms
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.words import WordWriter
-from aish.memory.journal import Entry, Journal, entries_from, entry_of
+from aish.memory.journal import Entry, Journal, entries_from
 from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
 from aish.values.text import for_keeping
@@ -215,10 +215,7 @@ class Batch:
         try:
             with path.open("rb") as file:
                 for row in reversed(rows):
-                    file.seek(int(self._columns["offset"][row]))
-                    entry = entry_of(file.read(int(self._columns["length"][row])))
-                    said = titled(searchable(entry), entry.number, known.title) if entry else ""
-                    block.terms += terms(said[:LONGEST])
+                    block.terms += terms(text_at(file, self._columns, row, known.title))
         except OSError as error:
             raise StoreTrouble(f"cannot read {path}: {error.strerror or error}") from error
         return block

@@ -5,11 +5,12 @@ words alone, or with other weights, never makes the index of anybody else anew.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import islice
+from itertools import groupby
 from pathlib import Path
+from typing import BinaryIO
 
 from aish.memory.finding.backlog import LONGEST, searchable, titled
-from aish.memory.finding.catalogue import Catalogue
+from aish.memory.finding.catalogue import Catalogue, Known
 from aish.memory.finding.columns import Columns
 from aish.memory.finding.vectors import Embedder, Vectors
 from aish.memory.journal import entry_of
@@ -44,10 +45,10 @@ class Meanings:
         total, start = self._catalogue.rows, self.rows
         names = {known.id: known for known in self._catalogue.journals().values()} if start < total else {}
         while self.rows < total and not stop():
-            texts = []
-            for row in islice(range(self.rows, total), _CHUNK):
-                known = names.get(int(columns["journal"][row]))
-                texts.append(self._text(known.name, known.title, columns, row) if known else "")
+            rows = range(self.rows, min(self.rows + _CHUNK, total))
+            texts: list[str] = []
+            for journal, some in groupby(rows, columns["journal"].__getitem__):
+                texts += self._texts(names.get(int(journal)), columns, list(some))
             self.add(texts)
             with self._catalogue.change():
                 self.note()
@@ -55,12 +56,19 @@ class Meanings:
             if progress:
                 progress(self.rows - start, total - start)
 
-    def _text(self, name: str, title: str, columns: Columns, row: int) -> str:
-        """What was said in a row; nothing if it is not there any more."""
+    def _texts(self, known: Known | None, columns: Columns, rows: Sequence[int]) -> list[str]:
+        """What was said in rows of one journal; nothing where it is not there any more."""
+        if known is None:
+            return [""] * len(rows)
         try:
-            with (self._sessions / f"{name}.jsonl").open("rb") as file:
-                file.seek(int(columns["offset"][row]))
-                entry = entry_of(file.read(int(columns["length"][row])))
+            with (self._sessions / f"{known.name}.jsonl").open("rb") as file:
+                return [text_at(file, columns, row, known.title) for row in rows]
         except OSError:
-            return ""
-        return titled(searchable(entry), entry.number, title)[:LONGEST] if entry else ""
+            return [""] * len(rows)
+
+
+def text_at(file: BinaryIO, columns: Columns, row: int, title: str) -> str:
+    """What a row is found by, given its journal and the title of that; nothing if there is no turn any more."""
+    file.seek(int(columns["offset"][row]))
+    entry = entry_of(file.read(int(columns["length"][row])))
+    return titled(searchable(entry), entry.number, title)[:LONGEST] if entry else ""
