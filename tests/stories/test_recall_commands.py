@@ -246,6 +246,17 @@ async def test_why_before_any_search_says_how_to_search(searcher: Searcher) -> N
         await searcher.type(":why")
 
 
+@pytest.mark.proves("M61")
+async def test_why_has_forgotten_what_was_purged_since(searcher: Searcher) -> None:
+    """The hits of a search are kept until the next one."""
+    searcher.said("2026-05-12T09:00:00", "the magpie nest is in the oak")
+    await searcher.type(":recall where is the magpie nest")
+    await searcher.type(":memory purge --yes magpie nest")
+
+    with pytest.raises(NotFound, match="nothing was searched for yet"):
+        await searcher.type(":why")
+
+
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     words=st.text(min_size=1, max_size=80)

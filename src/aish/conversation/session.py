@@ -279,6 +279,7 @@ class Session:
         self.summary = clean(self.summary)
         self.evicted = [turn.with_content(clean(turn.content)) for turn in self.evicted]
         self.goal = clean(self.goal)
+        self.found = None
         self.tally, self.last_size = Tally(), None
 
     def start_new(self) -> None:
