@@ -17,6 +17,7 @@ from aish.memory.finding.index import Indexer, drop
 from aish.memory.finding.query import Query
 from aish.memory.finding.question import bounds
 from aish.memory.journal import Journal
+from aish.memory.purge import Eraser
 from aish.values.hits import Hit, Scope
 from aish.values.turns import Turn
 
@@ -332,3 +333,14 @@ def test_a_conversation_is_found_by_its_title_and_says_it(library: Library, inde
     best = library.finder().search("marmots").hits[0]
     assert (best.conversation, best.turn, best.title) == ("a", 1, "Marmots of the Alps")
     assert best.text == "where are they?"
+
+
+@pytest.mark.proves("M61")
+def test_a_title_that_was_purged_is_not_shown_by_who_has_seen_it(library: Library) -> None:
+    """Nor by another shell, which looked at it before and has not indexed it yet."""
+    journal = Journal(library.sessions, "a", {"title": "Marmots of the Alps"})
+    journal.add(Turn("user", "where are they?"), NOW)
+    finder = library.finder()
+    assert finder.search("where").hits[0].title == "Marmots of the Alps"
+    assert Eraser(["marmots of the alps"], str).clean_file(journal.path)
+    assert finder.search("where").hits[0].title == "[purged]"

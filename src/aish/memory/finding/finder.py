@@ -64,7 +64,7 @@ class ConversationFinder:
         self._pending = Pending(sessions)
         self._fresh: dict[Hit, FreshTurn] = {}
         self._turns = FreshTurns()
-        self._meta: dict[str, tuple[str, str, str]] = {}  # channel, source and title of journals that are in no index
+        self._meta: dict[tuple[str, int], tuple[str, str, str]] = {}  # channel, source and title of files in no index
 
     @property
     def embedder(self) -> Embedder | None:
@@ -266,11 +266,12 @@ class ConversationFinder:
         self._turns = FreshTurns(list(self._fresh.values()))
 
     def _hit_of(self, fresh: Fresh) -> Hit:
-        if fresh.journal not in self._meta:
+        file = fresh.journal, self._pending.inode(fresh.journal)  # a purge puts another in its place
+        if file not in self._meta:
             meta = self._pending.meta(fresh.journal)
             channel = str(meta.get("channel") or channel_of(str(meta.get("cwd", ""))))
-            self._meta[fresh.journal] = channel, str(meta.get("source", "")), str(meta.get("title", ""))
-        return hit_of(fresh.journal, fresh.entry, *self._meta[fresh.journal])
+            self._meta[file] = channel, str(meta.get("source", "")), str(meta.get("title", ""))
+        return hit_of(fresh.journal, fresh.entry, *self._meta[file])
 
     def _newest(self, within: Bounds) -> Iterator[Hit]:
         """Turns within bounds, newest first: of the index and of what is new."""

@@ -139,6 +139,12 @@ class Pending:
             if entry and (text := searchable(entry)):
                 yield Fresh(journal, entry, text)
 
+    def inode(self, journal: str) -> int:
+        """Which file a conversation is that is behind."""
+        work = self._behind[journal]
+        assert work.seen
+        return work.seen.inode
+
     def meta(self, journal: str) -> dict[str, object]:
         return Journal(self._sessions, journal).meta()
 
