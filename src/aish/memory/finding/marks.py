@@ -24,7 +24,8 @@ def _word() -> re.Pattern[str]:
 def find_marks(text: str, sought: Collection[str]) -> list[tuple[int, int]]:
     """Where the terms stand, in the order of the text; a part of what stands elsewhere as a whole tells nothing."""
     wanted = frozenset(sought)
-    words = ((match, wanted.intersection(terms(match[0]))) for match in _word().finditer(text, 0, _LONGEST))
+    has = functools.cache(lambda word: wanted.intersection(terms(word)))  # most words stand in a text again and again
+    words = ((match, has(match[0])) for match in _word().finditer(text, 0, _LONGEST))
     found = list(islice((one for one in words if one[1]), _MOST)) if wanted else []
     whole = {had for _, had in found}
     marks: list[tuple[int, int]] = []
