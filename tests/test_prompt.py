@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.views.prompt import SIGN, Facts, cells, cut_left, fill, git_branch, plain_sign, short_directory, signs
+from aish.values.snippets import cells
+from aish.views.prompt import SIGN, Facts, cut_left, fill, git_branch, plain_sign, short_directory, signs
 from aish.views.themes import THEMES, codes, editor_style, theme, wrong_style
 
 FACTS = Facts(

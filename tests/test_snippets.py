@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.values.snippets import columns, snippet
+from aish.values.snippets import cells, snippet
 
 LONG = "one two three " * 30 + "the kiln is hot " + "four five six " * 30
 
@@ -40,7 +40,7 @@ def test_the_part_around_the_words_is_shown(text: str, words: tuple[str, ...], r
     part, marks = snippet(text, marks_of(text, *words), room)
     assert part == shown
     assert [part[begin:end] for begin, end in marks] == list(words)
-    assert columns(part) <= room
+    assert cells(part) <= room
 
 
 def test_of_many_places_the_one_with_the_most_different_words_is_shown() -> None:
@@ -71,10 +71,10 @@ def test_any_text_gives_a_part_of_itself_that_fits(text: str, cuts: list[int], r
     places = sorted({cut for cut in cuts if cut <= len(text)})
     marks = list(zip(places[::2], places[1::2], strict=False))
     part, inside = snippet(text, marks, room)
-    assert columns(part) <= room
+    assert cells(part) <= room
     assert part.removeprefix("…").removesuffix("…") in text
     assert all(0 <= begin < end <= len(part) for begin, end in inside)
     said = [text[begin:end] for begin, end in marks]
     assert all(any(part[begin:end].strip("…") in one for one in said) for begin, end in inside)
-    if any(columns(one) <= room - 2 for one in said):
+    if any(cells(one) <= room - 2 for one in said):
         assert inside

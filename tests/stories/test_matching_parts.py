@@ -9,7 +9,7 @@ from terminal import Terminal
 from world import AISH, World, at
 
 from aish.conversation.tools import use
-from aish.values.snippets import columns
+from aish.values.snippets import cells
 from aish.values.turns import ToolCall, Turn
 
 pytestmark = pytest.mark.anyio
@@ -53,7 +53,7 @@ async def test_words_in_wide_characters_are_marked_after_notes(world: World) -> 
     assert [reply.text[begin:end] for begin, end in reply.marks] == ["九百度"]
     (line,) = (line for line in reply.text.splitlines() if "@1" in line)
     assert "度は九百度です" in line
-    assert columns(line) <= 40
+    assert cells(line) <= 40
 
 
 def test_matches_are_bold_for_people_and_plain_in_a_pipe(world: World) -> None:

@@ -6,7 +6,7 @@ from itertools import accumulate
 from aish.conversation.program import Program
 from aish.values.hits import Finder, Found, Hit
 from aish.values.replies import Reply
-from aish.values.snippets import Places, columns, snippet
+from aish.values.snippets import Places, cells, snippet
 from aish.values.text import for_terminal, one_line
 from aish.values.times import age, local
 
@@ -69,7 +69,7 @@ def _head(program: Program, first: Hit) -> Iterator[_Line]:
 
 def _line(finder: Finder, turn: Hit, found: Found, at: str, width: int) -> _Line:
     start = f"{at:>4} {for_terminal(one_line(turn.speaker, _NAME))}: "
-    text, marks = matching_part(finder, turn, found, max(width - columns(start), _LEAST))
+    text, marks = matching_part(finder, turn, found, max(width - cells(start), _LEAST))
     return f"{start}{text}", [(begin + len(start), end + len(start)) for begin, end in marks]
 
 

@@ -23,7 +23,7 @@ def width(letter: str) -> int:
     return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
 
 
-def columns(text: str) -> int:
+def cells(text: str) -> int:
     """How many columns a text takes."""
     return len(text) if text.isascii() else sum(map(width, text))
 

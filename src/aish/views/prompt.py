@@ -4,11 +4,11 @@ What is filled in comes from outside (names of directories and branches), so it 
 """
 
 import re
-import unicodedata
 from pathlib import Path
 from typing import NamedTuple
 
 from aish.places import home_directory
+from aish.values.snippets import cells
 from aish.values.text import for_terminal
 
 SIGN = "\ufdd0"  # where the sign goes; no character of any language, so no template has it by itself
@@ -116,15 +116,6 @@ def cut_left(text: str, columns: int) -> str:
     while start and (room := room - cells(text[start - 1])) >= 0:
         start -= 1
     return "…" + text[start:]
-
-
-def cells(text: str) -> int:
-    """How many columns a text takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text
-    )
 
 
 def _clean(text: str) -> str:

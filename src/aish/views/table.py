@@ -3,10 +3,10 @@
 Pure: a table and a width in, lines out.
 """
 
-import unicodedata
 from collections.abc import Iterator, Sequence
 
 from aish.values.replies import Table
+from aish.values.snippets import cells
 from aish.values.text import for_terminal
 
 _MOST_LINES = 6  # of one cell
@@ -25,7 +25,7 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
         return
     rows = _safe(list(table.rows))
     columns = list(zip(*rows, strict=True)) or [()] * len(table.head)
-    widest = [max(map(_width, column), default=0) for column in columns]
+    widest = [max(map(cells, column), default=0) for column in columns]
     sizes = [max(len(head), size) for head, size in zip(table.head, widest, strict=True)]
     shown = list(range(len(table.head)))
     for place in [*reversed(range(table.wide + 1, len(sizes))), *reversed(range(1, table.wide))]:
@@ -39,8 +39,8 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
     for row, style in zip(rows, table.styles, strict=True):
         parts = _wrap(row[table.wide], sizes[table.wide])
         for number, part in enumerate(parts):
-            cells = (part if one == table.wide else row[one] if number == 0 else "" for one in shown)
-            yield "  ".join(_pad(cell, sizes[one]) for cell, one in zip(cells, shown, strict=True)).rstrip(), style
+            texts = (part if one == table.wide else row[one] if number == 0 else "" for one in shown)
+            yield "  ".join(_pad(cell, sizes[one]) for cell, one in zip(texts, shown, strict=True)).rstrip(), style
 
 
 def _unbounded(table: Table) -> Iterator[tuple[str, str]]:
@@ -68,31 +68,23 @@ def _flat(cell: str) -> str:
     return cell if _plain(cell) else for_terminal(" ".join(cell.split()))
 
 
-def _width(text: str) -> int:
-    """How many columns a text takes on a terminal."""
-    if text.isascii():
-        return len(text)
-    wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return len(text) + wide - sum(unicodedata.combining(letter) > 0 for letter in text)
-
-
 def _pad(text: str, size: int) -> str:
-    return text + " " * (size - _width(text))
+    return text + " " * (size - cells(text))
 
 
 def _wrap(text: str, size: int) -> list[str]:
     """The text in lines of at most `size` columns, broken between words where that is possible."""
-    if _width(text) <= size:
+    if cells(text) <= size:
         return [text]
     lines, line = [], ""
     for word in text.split(" "):
-        if line and _width(line) + 1 + _width(word) <= size:
+        if line and cells(line) + 1 + cells(word) <= size:
             line += f" {word}"
             continue
         if line:
             lines.append(line)
         line = word
-        while _width(line) > size:
+        while cells(line) > size:
             cut = size if line.isascii() else max(size // 2, 1)
             lines.append(line[:cut])
             line = line[cut:]
