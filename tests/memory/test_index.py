@@ -23,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from aish.memory.finding.catalogue import Catalogue
 from aish.memory.finding.columns import NONE, Columns
+from aish.memory.finding.finder import ConversationFinder
 from aish.memory.finding.index import Indexer, drop
 from aish.memory.finding.ranking import BLOCK
 from aish.memory.finding.snapshot import Snapshot
@@ -432,6 +433,16 @@ def test_an_index_deleted_while_it_is_written_stays_deleted(top: Path, indexed: 
     with pytest.raises(StoreTrouble, match="deleted meanwhile"):
         Indexer(shelf.sessions, shelf.directory, Purging(shelf.directory)).catch_up()
     assert [path.name for path in shelf.directory.iterdir()] == ["lock"]
+
+
+def test_turns_without_any_word_are_no_trouble(top: Path) -> None:
+    """A memory may begin with one, and a search by meaning looks at it."""
+    shelf = Shelf(top, Bag())
+    shelf.say("a", "!!!", "???")
+    shelf.catch_up()
+    finder = ConversationFinder(shelf.sessions, shelf.directory, Bag, now=lambda: START)
+    assert finder.search("otter -heron").hits == ()
+    assert [hit.text for hit in finder.search("otter !!!").hits] == ["!!!"]
 
 
 def test_the_first_turn_is_found_by_the_title_of_its_conversation_too(top: Path) -> None:

@@ -45,7 +45,8 @@ class Bags:
 
     def which(self, terms: Sequence[str], places: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
         """Which of the terms each bag has, by where it begins and how large it is: a row for each, a column a term."""
-        parts = [os.pread(self._fd, size * _SIZE, start * _SIZE) for start, size in places]
+        # Where all bags are empty there is no file.
+        parts = [os.pread(self._fd, size * _SIZE, start * _SIZE) if size else b"" for start, size in places]
         has = np.zeros((len(parts), len(terms)), np.bool_)
         if has.size:
             asked = np.array([zlib.crc32(term.encode()) for term in terms], np.uint32)
