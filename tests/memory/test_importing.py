@@ -154,6 +154,15 @@ def crowd(sessions: Path, count: int, deaths: list[int]) -> list[int]:
     return [member.returncode for member in members]
 
 
+def test_what_one_file_has_twice_is_there_twice_however_much_stands_between(tmp_path: Path) -> None:
+    """Many conversations may come in side by side, as in a log of all of them by time."""
+    sessions = tmp_path / "sessions"
+    others = [said(f"heron {number}", talk=f"talk {number % 100}") for number in range(5_000)]
+    for _ in range(2):
+        take(sessions, [said("yes"), *others, said("yes")])
+        assert Counter(text for texts in kept(sessions).values() for text in texts)["yes"] == 2
+
+
 @pytest.mark.proves("N9")
 def test_two_imports_at_once_are_one_import(tmp_path: Path) -> None:
     """Also when a third is killed in the middle: what it left is gone on with."""

@@ -32,7 +32,7 @@ from aish.values.turns import Turn
 
 _MOST_TURNS, _MOST_CHARS = 5_000, 8_000_000  # that wait before they are written
 _DAWN = datetime(1970, 1, 1, tzinfo=UTC)
-_REMEMBERED = 64  # conversations whose turns are not read again while they come in
+_REMEMBERED = 200_000  # turns of conversations that are not read again while they come in
 
 
 @dataclass(slots=True)
@@ -66,14 +66,15 @@ class Importer:
         self._names: dict[str, str] = {}  # of journals, by the hash they end in
         self._waiting: dict[str, list[Said]] = {}
         self._turns = self._chars = 0
-        self._there: dict[str, Counter[bytes]] = {}  # the turns of conversations that are coming in, by name
+        self._there: dict[str, Counter[bytes]] = {}  # the turns of conversations that are coming in, the last ones last
+        self._remembered = 0  # how many they are
         self.result = Imported()
 
     def take(self, heard: Iterable[Heard], told: Callable[[Imported], object] = lambda result: None) -> Imported:
         """Take in all of one file; `told` learns how far it is after each write. Raises `StoreTrouble`."""
         with self._alone():
             self._names = {path.stem.rpartition("-")[2]: path.stem for path in self._sessions.glob("*-*.jsonl")}
-            self._there.clear()  # what one file has twice is said twice; what two files have is one
+            self._there, self._remembered = {}, 0  # what one file has twice is said twice; what two files have is one
             self._hear(heard, told)
             self._write()
         told(self.result)
@@ -123,7 +124,9 @@ class Importer:
         name = self._names.setdefault(key, f"{first.astimezone(UTC):%Y%m%d-%H%M%S}-{key}")
         journal = Journal(self._sessions, name, self._meta(said[0], first), self._masks)
         there = self._turns_of(journal)
+        before = len(there)
         new = list(self._new(said, there, first))
+        self._remembered += len(there) - before
         self.result.known += len(said) - len(new)
         if not new:
             return
@@ -170,11 +173,14 @@ class Importer:
 
     def _turns_of(self, journal: Journal) -> Counter[bytes]:
         """How often each turn is in a journal, and was not heard yet in this import."""
-        if journal.id not in self._there:
-            if len(self._there) >= _REMEMBERED:
-                self._there.pop(next(iter(self._there)))
-            self._there[journal.id] = Counter(map(_key_of, journal.entries()))
-        return self._there[journal.id]
+        there = self._there.pop(journal.id, None)
+        if there is None:
+            while self._there and self._remembered > _REMEMBERED:
+                self._remembered -= len(self._there.pop(next(iter(self._there))))
+            there = Counter(map(_key_of, journal.entries()))
+            self._remembered += len(there)
+        self._there[journal.id] = there
+        return there
 
 
 def _key_of(entry: Entry) -> bytes:
