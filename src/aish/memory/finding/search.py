@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from heapq import nlargest
 
@@ -38,6 +39,7 @@ from aish.values.hits import Found, Hit, Scope
 
 _MOST = 200  # candidates by words, and as many by meaning
 _BLOCKS = 100
+_MANY = 300_000  # turns from which on it is worth it to look by words and by meaning at once
 _RARE = 10  # turns that have a word
 _SOUGHT = 40  # terms that are looked up; of a page that was pasted the rarest will do
 _BESIDE = (-2, -1, 1, 2)  # turns before and after a hit
@@ -105,28 +107,37 @@ class _Search:
         snapshot, only = self.snapshot, self._filter() if self.snapshot else None
         if snapshot is None or only is None:
             return np.empty(0, np.int64), {}, {}
-        terms = nlargest(_SOUGHT, self.asked.weights, key=self.asked.weights.__getitem__)
-        phrases = [query_terms(phrase) for phrase in self.query.phrases]
-        without = self.without
-        words = dict(zip(*snapshot.words.find(terms, _MOST, phrases=phrases, without=without, only=only), strict=True))
-        blocks: dict[int, float] = {}
-        if terms:
-            blocks = dict(
-                zip(*snapshot.blocks.find(terms, _BLOCKS, only=only._replace(roles=None, since=None)), strict=True)
-            )
-        found = list(words)
-        if snapshot.vectors and self.vector is not None and not phrases:
-            near = snapshot.vectors.nearest(self.vector, _MOST, self._choices(only))
-            lone = np.setdiff1d(near, found, assume_unique=True)
-            barred = snapshot.which(without, lone).any(axis=1)
-            found += lone[~barred].tolist()
-        rows = snapshot.alive(found, self.stale)
+        if snapshot.meant < _MANY:
+            near, (words, blocks) = self._near(snapshot, only), self._with_words(snapshot, only)
+        else:
+            with ThreadPoolExecutor(1) as other:  # both leave the interpreter alone for most of the time
+                nearest = other.submit(self._near, snapshot, only)
+                words, blocks = self._with_words(snapshot, only)
+                near = nearest.result()
+        lone = np.setdiff1d(near, list(words), assume_unique=True)
+        barred = snapshot.which(self.without, lone).any(axis=1)
+        rows = snapshot.alive([*words, *lone[~barred].tolist()], self.stale)
         self.eligible = set(rows.tolist())
         near_by = {row for step in _BESIDE for row in snapshot.beside(rows, step).tolist()}
         beside = np.array(sorted(near_by - self.eligible - {NONE}), np.int64)
-        if not phrases and not without:  # what stands beside a hit may be one: an answer need not repeat the words
+        if not self.query.phrases and not self.without:  # an answer beside a hit need not repeat the words
             self.eligible.update(beside[self._fits(beside)].tolist())
         return np.concatenate([rows, beside]), words, blocks
+
+    def _with_words(self, snapshot: Snapshot, only: Filter) -> tuple[dict[int, float], dict[int, float]]:
+        """The rows and the blocks that have the words best, with how well."""
+        terms = nlargest(_SOUGHT, self.asked.weights, key=self.asked.weights.__getitem__)
+        phrases = [query_terms(phrase) for phrase in self.query.phrases]
+        rows = snapshot.words.find(terms, _MOST, phrases=phrases, without=self.without, only=only)
+        around = only._replace(roles=None, since=None)  # a block may begin before, and has turns of all
+        blocks = snapshot.blocks.find(terms, _BLOCKS, only=around) if terms else ([], [])
+        return dict(zip(*rows, strict=True)), dict(zip(*blocks, strict=True))
+
+    def _near(self, snapshot: Snapshot, only: Filter) -> Rows:
+        """The rows that are nearest in meaning."""
+        if not snapshot.vectors or self.vector is None or self.query.phrases:
+            return np.empty(0, np.int64)
+        return snapshot.vectors.nearest(self.vector, _MOST, self._choices(only))
 
     def _choices(self, only: Filter) -> Iterator[Rows | None]:
         """Among which rows the nearest in meaning are looked for: all that fit, and those of who is named."""

@@ -66,11 +66,15 @@ class Vectors:
         found = np.zeros(len(rows), np.float32)
         there = rows < self._rows
         if there.any():
-            pairs = self._pairs[rows[there]]
-            vectors = np.concatenate([pairs & 15, pairs >> 4], axis=1).astype(np.float32) - _ZERO
-            norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
-            # not by `@`, which wakes a thread for each core: at this size that takes longer than it saves
-            found[there] = np.einsum("ij,j->i", vectors, asked) / np.maximum(norms, 1e-9)
+            pairs, half = self._pairs[rows[there]], self._size // 2
+            dots, squares = np.float32(0), np.float32(1e-9)
+            for numbers, wanted in ((pairs & 15, asked[:half]), (pairs >> 4, asked[half:])):
+                numbers = numbers.astype(np.float32)  # each half alone, which is several times faster than both
+                numbers -= _ZERO
+                # not by `@`, which wakes a thread for each core: at this size that takes longer than it saves
+                dots = dots + np.einsum("ij,j->i", numbers, wanted)
+                squares = squares + np.einsum("ij,ij->i", numbers, numbers)
+            found[there] = dots / np.sqrt(squares)
         return found
 
     def nearest(self, asked: Floats, limit: int, choices: Iterable[Rows | None] = (None,)) -> Rows:
