@@ -1,7 +1,8 @@
 """The meaning of turns as vectors: half a byte for each number, and one bit of it for a first look at many.
 
 A million turns are too many to multiply in the time of a search. Their signs are compared first, a bit for each number,
-and only the nearest are weighed. Half a byte is as good as a whole one for that, and is half as much to keep at hand.
+half of them and then all, and only the nearest are weighed. Half a byte is as good as a whole one for that, and is half
+as much to keep at hand.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,7 +17,8 @@ from aish.storage.files import make_directory, write_at
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
 EXACT = 4_000  # so many rows are weighed exactly without a first look
-_WIDER = 8  # times as many as are wanted pass the first look
+_WIDER = 8  # times as many as are wanted pass the look at all signs,
+_COARSER = 12  # and so many times more the first look, at half of them
 _PART, _SAMPLE = 1 << 16, 1 << 14
 _ZERO = 8  # how a half byte says 0, so that -7 to 7 fit
 
@@ -79,12 +81,16 @@ class Vectors:
 
     def nearest(self, asked: Floats, limit: int, choices: Iterable[Rows | None] = (None,)) -> Rows:
         """The rows nearest in meaning, best first: so many of each choice of rows; None are all of them."""
-        distance, found = None, list[int]()
+        signs, half = np.packbits(asked > 0).view(np.uint64), len(self._signs) // 2 or 1
+        coarse, found = None, list[int]()
         for rows in choices:
             if (self._rows if rows is None else len(rows)) > EXACT:
-                distance = _distance(self._signs, np.packbits(asked > 0)) if distance is None else distance
-                near = _smallest(distance if rows is None else distance[rows], limit * _WIDER)
+                coarse = _distance(self._signs[:half], signs[:half]) if coarse is None else coarse
+                near = _smallest(coarse if rows is None else coarse[rows], limit * _WIDER * _COARSER)
                 rows = near if rows is None else rows[near]
+                rest = [words[rows] for words in self._signs[half:]]
+                fine = coarse[rows] + (_distance(rest, signs[half:]).astype(np.uint16) if rest else 0)
+                rows = rows[_smallest(fine, limit * _WIDER)]
             elif rows is None:
                 rows = np.arange(self._rows)
             best = np.argsort(-self.likeness(asked, rows), kind="stable")[:limit]
@@ -92,14 +98,12 @@ class Vectors:
         return np.fromiter(dict.fromkeys(found), np.int64)
 
 
-def _distance(signs: Sequence[NDArray[np.uint64]], asked: NDArray[np.uint8]) -> NDArray[Any]:
+def _distance(signs: Sequence[NDArray[np.uint64]], asked: NDArray[np.uint64]) -> NDArray[Any]:
     """In how many signs each row differs, a part of the rows at a time, so that what is reckoned with stays at hand."""
-    wanted = asked.view(np.uint64)
-    # 256 of 256 would be 0 in a byte, and is too rare to matter: a first look may take one row too many.
-    distance = np.zeros(len(signs[0]), np.uint8 if len(wanted) <= 4 else np.uint16)
+    distance = np.zeros(len(signs[0]), np.uint8 if len(signs) < 4 else np.uint16)  # 4 times 64 is too much for a byte
     for start in range(0, len(distance), _PART):
         found = distance[start : start + _PART]
-        for words, want in zip(signs, wanted, strict=True):
+        for words, want in zip(signs, asked, strict=True):
             np.add(found, np.bitwise_count(words[start : start + _PART] ^ want), out=found)
     return distance
 
