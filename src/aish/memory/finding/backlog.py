@@ -38,13 +38,9 @@ def look(sessions: Path) -> dict[str, Seen]:
     try:
         with os.scandir(sessions) as entries:
             for entry in entries:
-                if (
-                    entry.name.endswith(".jsonl")
-                    and entry.name != "names.jsonl"
-                    and for_keeping(entry.name) == entry.name
-                ):
+                if name := journal_of(entry.name):
                     try:
-                        found[entry.name[:-6]] = seen(entry)
+                        found[name] = seen(entry)
                     except FileNotFoundError:
                         continue  # it has just gone
     except FileNotFoundError:
@@ -52,6 +48,11 @@ def look(sessions: Path) -> dict[str, Seen]:
     except OSError as error:
         raise StoreTrouble(f"cannot read {sessions}: {error.strerror or error}") from error
     return found
+
+
+def journal_of(file: str) -> str:
+    """The conversation that a file of this name is the journal of; nothing if it is none."""
+    return file[:-6] if file.endswith(".jsonl") and file != "names.jsonl" and for_keeping(file) == file else ""
 
 
 def seen(file: Path | str | os.DirEntry[str]) -> Seen:

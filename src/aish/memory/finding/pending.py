@@ -2,12 +2,12 @@
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from heapq import nlargest
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.memory.finding.backlog import Seen, Work, behind, look, searchable, seen
+from aish.memory.finding.backlog import Seen, Work, behind, journal_of, look, searchable, seen
 from aish.memory.finding.catalogue import Known
 from aish.memory.journal import Entry, Journal, entries_from
 from aish.values.errors import StoreTrouble
@@ -35,7 +35,7 @@ class Pending:
         self._sessions = sessions
         self._looked = float("-inf")
         self._rest = _FRESH
-        self._names: frozenset[str] = frozenset()
+        self._names: Set[str] = frozenset()
         self._directory: Seen | None = None
         self._late: dict[str, Seen] = {}
         self._behind: dict[str, Work] = {}
@@ -86,8 +86,9 @@ class Pending:
     def _watch(self) -> dict[str, Seen]:
         """Every journal there is; those that changed last are watched from now on."""
         self._looked = time.monotonic()
-        self._directory, self._names = self._settled(), _names(self._sessions)
+        self._directory = self._settled()
         files = look(self._sessions)
+        self._names = files.keys()
         late = nlargest(_LATE, files, key=lambda name: files[name].changed)
         self._late = {name: files[name] for name in late}
         self._rest = max(_FRESH, _REST * (time.monotonic() - self._looked))
@@ -158,7 +159,7 @@ def _seen(path: Path | str) -> Seen | None:  # text, because making a path takes
 
 def _names(sessions: Path) -> frozenset[str]:
     try:
-        return frozenset(name for name in os.listdir(sessions) if name.endswith(".jsonl"))  # noqa: PTH208  # thousands
+        return frozenset(filter(None, map(journal_of, os.listdir(sessions))))  # noqa: PTH208  # thousands
     except OSError:
         return frozenset()
 
