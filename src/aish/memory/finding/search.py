@@ -145,7 +145,7 @@ class _Search:
         meant = slice(self.snapshot.meant)
         yield None if only == Filter() else np.flatnonzero(self._fits(meant))
         if self.asked.speakers:
-            said = np.flatnonzero(np.isin(self.snapshot.columns["speaker"][meant], list(self.asked.speakers)))
+            said = self.snapshot.said_by(self.asked.speakers)
             yield said[self._fits(said)]
 
     def _filter(self) -> Filter | None:

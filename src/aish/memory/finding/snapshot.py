@@ -18,6 +18,8 @@ from aish.memory.finding.words import Words
 from aish.memory.journal import Entry, entry_of
 from aish.values.hits import Hit
 
+_ASKED_ABOUT = 16  # people whose turns are kept in mind
+
 
 class Snapshot:
     """An index that is open for reading. Raises `OSError`, `ValueError` or `sqlite3.Error` if that cannot be."""
@@ -68,6 +70,7 @@ class Snapshot:
                 self.vectors.show(self.meant)
         except (OSError, ValueError):
             self.meant = 0  # words are found without them, and the next indexer makes them anew
+        self._said: dict[frozenset[int], Rows] = {}
         self.journals |= changed
         self.by_id |= {known.id: known for known in changed.values()}
         self._commits = commits
@@ -88,6 +91,13 @@ class Snapshot:
         """Which of the terms each of these rows has, a column for each term."""
         places = zip(self.columns["bag"][rows].tolist(), self.columns["bag_size"][rows].tolist(), strict=True)
         return self._bags.which(terms, places)
+
+    def said_by(self, speakers: frozenset[int]) -> Rows:
+        """The rows of these speakers that have a meaning; who was asked about is often asked about again."""
+        if speakers not in self._said:
+            rows = np.flatnonzero(np.isin(self.columns["speaker"][: self.meant], list(speakers)))
+            self._said = {**(self._said if len(self._said) < _ASKED_ABOUT else {}), speakers: rows}
+        return self._said[speakers]
 
     def beside(self, rows: Rows, step: int) -> Rows:
         """The row so many turns after each of these, or before it, and `NONE` where there is none."""
