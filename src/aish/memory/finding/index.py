@@ -14,6 +14,7 @@ import fcntl
 import os
 import shutil
 import sqlite3
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,5 +104,9 @@ class Indexer:
 def drop(directory: Path) -> None:
     """Delete an index. Who has it open goes on with what was in it. Raises `OSError`."""
     for path in list(directory.iterdir()) if directory.is_dir() else ():
-        if path.name != "lock":  # or a second indexer would join one that is still at it
-            shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+        if path.name == "lock":
+            continue  # or a second indexer would join one that is still at it
+        if path.is_dir() and not path.is_symlink():  # under another name, where an indexer cannot add to it any more
+            shutil.rmtree(path.rename(path.with_name(f"{path.name}-{os.getpid()}-{time.monotonic_ns()}")))
+        else:
+            path.unlink(missing_ok=True)
