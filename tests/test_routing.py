@@ -13,7 +13,7 @@ from aish.intake.routing import Route, route
 
 PROGRAMS = """ls cat grep git find make sort kill who which time test touch cut join look last less more watch
     rm cp mv tar echo printf python3 bash vim head tail date curl ssh docker split man uptime true sudo tee file
-    wc chmod nice diff aish""".split()
+    wc chmod nice diff""".split()
 BUILTINS = "cd type help let read set export history kill alias source exit echo wait return test true".split()
 KEYWORDS = "if for while until do done then else case function select in time { } ! [[".split()
 
@@ -425,7 +425,7 @@ def test_a_missing_file_or_target_takes_the_evidence_away() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_our_own_verbs_are_commands_whatever_words_follow(verb: str) -> None:
-    """Who types the name of the program and a verb of it does not talk to a model."""
+    """Who types the name of the program and a verb does not talk to a model, whatever the shell knows of it yet."""
     assert route(f"aish {verb} what we said about the deploy window", SHELL).kind == "command"
 
 

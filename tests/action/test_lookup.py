@@ -111,6 +111,23 @@ def test_another_path_counts_at_once(words: ShellWords, place: Path) -> None:
     assert words.kind("frobnicate") == "alias"
 
 
+def test_a_path_that_is_learned_while_the_disk_is_asked_counts_too(words: ShellWords, place: Path) -> None:
+    """The shell tells its PATH in a thread of its own, while the first line is typed."""
+    (place / "more").mkdir()
+    put_program(place / "more", "newcomer")
+
+    class Moving(str):
+        """A PATH that is replaced while its directories are looked at."""
+
+        def split(self, *given: object) -> list[str]:
+            words.path = f"{self}{os.pathsep}{place / 'more'}"
+            return str(self).split(os.pathsep)
+
+    words.path = Moving(words.path)
+    assert words.kind("newcomer") == ""
+    assert words.kind("newcomer") == "program"
+
+
 def test_a_directory_of_the_path_may_come_and_go(place: Path) -> None:
     clock = Clock()
     words = ShellWords(str(place / "late"), str(place), clock=clock)

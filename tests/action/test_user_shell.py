@@ -670,7 +670,7 @@ def test_zsh_is_a_shell_too(zsh: Person) -> None:
     assert "suspended" in zsh.says("jobs")
     zsh.run("kill -9 %1; wait")
     assert zsh.run("echo 'open").status == 1
-    assert zsh.says("echo on") == "on"
+    assert zsh.says("echo on").splitlines()[-1] == "on"  # zsh tells of the killed job when it likes
     assert zsh.run("exit 3").died
 
 

@@ -104,16 +104,16 @@ class ShellWords:
 
     def programs(self) -> frozenset[str]:
         """The names of all programs on the PATH."""
-        now = self._clock()
+        now, wanted = self._clock(), self.path  # another thread may change it while the disk is asked
         path, when = self._listed
-        if path == self.path and now - when < FRESH:
+        if path == wanted and now - when < FRESH:
             return self._programs
-        folders = [folder for folder in self.path.split(os.pathsep) if folder]
+        folders = [folder for folder in wanted.split(os.pathsep) if folder]
         before = self._listings
         self._listings = {folder: self._list(folder, before.get(folder)) for folder in folders}
-        if path != self.path or any(self._listings[folder] is not before.get(folder) for folder in folders):
+        if path != wanted or any(self._listings[folder] is not before.get(folder) for folder in folders):
             self._programs = frozenset().union(*(names for _, names in self._listings.values()))
-        self._listed = (self.path, now)
+        self._listed = (wanted, now)
         return self._programs
 
     def _list(self, folder: str, before: tuple[int, frozenset[str]] | None) -> tuple[int, frozenset[str]]:

@@ -35,7 +35,7 @@ PREFIXES = word_set("sudo doas time nohup exec command builtin nice ionice setsi
 
 # Programs that may not be installed here and are commands all the same.
 WELL_KNOWN = word_set("""
-    7z R adb ag airflow ansible ansible-playbook apache2 apk apt apt-cache apt-get aptitude arp asciinema at atop
+    7z R adb ag airflow aish ansible ansible-playbook apache2 apk apt apt-cache apt-get aptitude arp asciinema at atop
     autossh awk aws az azcopy bandwhich bat bazel bc black blkid brew btop bun bundle bunzip2 bzip2 cal cargo cat
     ccache cfssl chezmoi chmod choco chown chsh clang clang++ clang-format cmake code composer conda consul convert
     cowsay cp crontab cscope ctags ctest curl cypress dart date dbus-send dc deno df dig direnv dmesg dmidecode dnf
