@@ -1,7 +1,6 @@
 """`aish tokens` and `aish cost`: what a text would cost, and what was spent."""
 
 import argparse
-import asyncio
 import json
 import sys
 from collections.abc import Sequence
@@ -10,6 +9,7 @@ from aish.commands.model import cost_line
 from aish.conversation.program import Program
 from aish.model.cost import CostBook, Sum, by_model, total
 from aish.views.exits import OK
+from aish.views.loop import run_loop
 from aish.views.screen import Screen
 
 
@@ -28,7 +28,7 @@ def run_tokens(program: Program, arguments: Sequence[str]) -> int:
         finally:
             await program.close()
 
-    tokens = asyncio.run(count())
+    tokens = run_loop(count())
     exact = tokenizer.ability == "yes"
     if options.json:
         print(json.dumps({"tokens": tokens, "characters": len(text), "model": tokenizer.model, "exact": exact}))

@@ -20,6 +20,7 @@ from aish.storage.lines import Damage, LineFile
 from aish.values.errors import AishError, StoreTrouble
 from aish.values.text import for_terminal
 from aish.views.exits import NOTHING, OK
+from aish.views.loop import run_loop
 from aish.views.screen import Screen
 
 USUAL_PORTS = {11434: "Ollama", 8080: "llama.cpp", 1234: "LM Studio", 8000: "vLLM", 5001: "KoboldCpp"}
@@ -39,7 +40,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="aish doctor", description="Check that everything works, and say what to do.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    findings = asyncio.run(examine(program))
+    findings = run_loop(examine(program))
     if options.json:
         print(json.dumps([finding._asdict() for finding in findings], ensure_ascii=False))
     else:

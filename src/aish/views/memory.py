@@ -1,7 +1,6 @@
 """`aish memory VERB`: the commands after `:memory`, for scripts."""
 
 import argparse
-import asyncio
 import gc
 import sys
 from collections.abc import Coroutine, Sequence
@@ -16,6 +15,7 @@ from aish.values.errors import BadUsage
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, json_text
 from aish.views.exits import NOTHING, OK
+from aish.views.loop import run_loop
 from aish.views.screen import Screen
 
 _VALUES = ("kind", "tag", "key", "limit")
@@ -56,7 +56,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     shell = _shell(program, screen)
     handler = _propose if options.verb == "summarize" else verbs[options.verb].run
     replies: list[Reply] = []
-    asyncio.run(_closing(program, handler(shell, " ".join([*given, text])), replies))
+    run_loop(_closing(program, handler(shell, " ".join([*given, text])), replies))
     reply = replies[0]
     if options.json:
         print(json_text(reply.data))

@@ -1,6 +1,5 @@
 """One question from the command line: nothing but the answer on standard output, and an exit code for scripts."""
 
-import asyncio
 import json
 import os
 import select
@@ -14,6 +13,7 @@ from aish.conversation.turn import take_turn
 from aish.values.errors import BadUsage
 from aish.values.events import Notice, TurnDone
 from aish.views.exits import answer_code
+from aish.views.loop import run_loop
 from aish.views.screen import Screen
 
 MOST_INPUT = 16 << 20
@@ -50,7 +50,7 @@ def run(program: Program, session: Session, screen: Screen, question: str, *, as
         finally:
             await program.close()
 
-    done = asyncio.run(ask())
+    done = run_loop(ask())
     if as_json and done:
         print(json.dumps(_record(session, done), ensure_ascii=False))
     return answer_code(done)

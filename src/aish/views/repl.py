@@ -28,6 +28,7 @@ from aish.views.exits import BUG, OK, answer_code, exit_code
 from aish.views.gate import Gate, Person, Tools
 from aish.views.keys import ask_key, ask_line, lines
 from aish.views.live import Live, show, told_to_end
+from aish.views.loop import new_runner
 from aish.views.prompt import Facts, fill, git_branch
 from aish.views.screen import Screen
 
@@ -70,7 +71,7 @@ class Repl:
         """The exit code: of the last line on a pipe, otherwise success."""
         code, plain = OK, not self._interactive or isinstance(self._editor, PlainEditor)
         modes = nullcontext() if plain else lines(wanted=False)
-        with told_to_end(self._live.close), modes, asyncio.Runner() as runner:
+        with told_to_end(self._live.close), modes, new_runner() as runner:
             try:
                 if self._interactive:
                     self._live.begin()
