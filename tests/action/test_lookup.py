@@ -128,6 +128,29 @@ def test_a_path_that_is_learned_while_the_disk_is_asked_counts_too(words: ShellW
     assert words.kind("newcomer") == "program"
 
 
+def test_programs_that_two_threads_list_at_once_are_those_of_each_path(place: Path) -> None:
+    """Words are completed in a thread of their own, while each key is looked at in another."""
+    put_program(place / "more", "newcomer")
+    clock, meanwhile = Clock(), list[str]()
+
+    class Listed(ShellWords):
+        """Words of which another thread asks while a directory of theirs is read."""
+
+        def _list(self, folder: str, before: tuple[int, frozenset[str]] | None) -> tuple[int, frozenset[str]]:
+            if meanwhile:
+                self.path = meanwhile.pop()
+                assert self.programs() == {"newcomer"}
+            return super()._list(folder, before)
+
+    words = Listed(str(place / "bin"), str(place), clock=clock)
+    assert words.programs() == {"frobnicate"}
+    clock.now += 2
+    meanwhile.append(str(place / "more"))
+    assert words.programs() == {"frobnicate"}
+    words.path = str(place / "bin")
+    assert words.programs() == {"frobnicate"}
+
+
 def test_a_directory_of_the_path_may_come_and_go(place: Path) -> None:
     clock = Clock()
     words = ShellWords(str(place / "late"), str(place), clock=clock)

@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 BUILTINS = frozenset(
     """. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo
@@ -29,6 +30,15 @@ MAKEFILES = {
 }
 
 
+class _Listed(NamedTuple):
+    """The programs on a PATH as they were at some time, by folder with its time of change, and all."""
+
+    path: str
+    when: float
+    folders: dict[str, tuple[int, frozenset[str]]]
+    programs: frozenset[str]
+
+
 class ShellWords:
     """What a shell with this PATH, directory, aliases and functions knows. Nothing is run to find out.
 
@@ -50,9 +60,7 @@ class ShellWords:
         self.aliases = aliases
         self.functions = functions
         self._clock = clock
-        self._listings: dict[str, tuple[int, frozenset[str]]] = {}
-        self._programs: frozenset[str] = frozenset()
-        self._listed: tuple[str, float] = ("", float("-inf"))
+        self._listed = _Listed("", float("-inf"), {}, frozenset())
         self._targets: dict[str, tuple[int, frozenset[str]]] = {}
 
     def kind(self, word: str) -> str:
@@ -104,17 +112,17 @@ class ShellWords:
 
     def programs(self) -> frozenset[str]:
         """The names of all programs on the PATH."""
-        now, wanted = self._clock(), self.path  # another thread may change it while the disk is asked
-        path, when = self._listed
-        if path == wanted and now - when < FRESH:
-            return self._programs
-        folders = [folder for folder in wanted.split(os.pathsep) if folder]
-        before = self._listings
-        self._listings = {folder: self._list(folder, before.get(folder)) for folder in folders}
-        if path != wanted or any(self._listings[folder] is not before.get(folder) for folder in folders):
-            self._programs = frozenset().union(*(names for _, names in self._listings.values()))
-        self._listed = (wanted, now)
-        return self._programs
+        now, wanted, known = self._clock(), self.path, self._listed  # once: another thread may learn or list meanwhile
+        if known.path == wanted and now - known.when < FRESH:
+            return known.programs
+        folders = {
+            folder: self._list(folder, known.folders.get(folder)) for folder in wanted.split(os.pathsep) if folder
+        }
+        programs = known.programs
+        if known.path != wanted or any(names is not known.folders.get(folder) for folder, names in folders.items()):
+            programs = frozenset().union(*(names for _, names in folders.values()))
+        self._listed = _Listed(wanted, now, folders, programs)
+        return programs
 
     def _list(self, folder: str, before: tuple[int, frozenset[str]] | None) -> tuple[int, frozenset[str]]:
         place = Path(self.directory, folder)
