@@ -435,6 +435,26 @@ def test_an_index_deleted_while_it_is_written_stays_deleted(top: Path, indexed: 
     assert [path.name for path in shelf.directory.iterdir()] == ["lock"]
 
 
+@pytest.mark.proves("M61")
+def test_who_writes_an_index_that_was_deleted_leaves_the_one_in_its_place_alone(top: Path) -> None:
+    """Who deletes it all deletes the lock as well, and the next indexer begins while the last is still at work."""
+    shelf = Shelf(top, Bag())
+    shelf.say("a", "a heron", "an otter")
+
+    class Replacing(Bag):
+        """An embedder that is at work while the index is deleted and made anew."""
+
+        def embed(self, texts: Sequence[str]) -> Floats:
+            shutil.rmtree(shelf.directory)
+            shelf.say("b", "a badger", "a lynx", "a marmot")
+            shelf.catch_up()
+            return super().embed(texts)
+
+    with pytest.raises(StoreTrouble, match="deleted meanwhile"):
+        Indexer(shelf.sessions, shelf.directory, Replacing()).catch_up()
+    check(shelf)
+
+
 def test_turns_without_any_word_are_no_trouble(top: Path) -> None:
     """A memory may begin with one, and a search by meaning looks at it."""
     shelf = Shelf(top, Bag())

@@ -74,13 +74,19 @@ class Catalogue:
                 raise  # it may be readable the next time; what is opened as below never sees a change
             # a directory that cannot be written has no room for the files that readers share
             self._db = sqlite3.connect(f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
+        self._inode = _inode(path)
 
     def close(self) -> None:
         self._db.close()
 
+    @property
+    def is_current(self) -> bool:
+        """Is this still the catalogue of the index? It may be deleted, and another one may have taken its place."""
+        return _inode(self.path) == self._inode != 0
+
     def require(self) -> None:
         """Make sure that no purge has deleted it: what was read before must not be written after. Raises `OSError`."""
-        if not self.path.exists():
+        if not self.is_current:
             raise FileNotFoundError("it was deleted meanwhile")
 
     @contextmanager
@@ -155,6 +161,14 @@ class Catalogue:
 
     def labels(self, kind: str) -> dict[int, str]:
         return dict(self._db.execute("select id, label from labels where kind = ?", (kind,)).fetchall())
+
+
+def _inode(path: Path) -> int:
+    """Which file this is; 0 if there is none."""
+    try:
+        return path.stat().st_ino
+    except OSError:
+        return 0
 
 
 def _quoted(path: Path) -> str:

@@ -244,7 +244,7 @@ class ConversationFinder:
         """Open the index, or see what was added to it; True if it is not what it was."""
         old = self._snapshot
         try:
-            if old and old.is_current:
+            if old and old.catalogue.is_current:
                 return old.refresh()
             self._snapshot = Snapshot(self._sessions, self._directory, self.embedder)
         except _UNUSABLE:

@@ -25,12 +25,11 @@ class Snapshot:
     """An index that is open for reading. Raises `OSError`, `ValueError` or `sqlite3.Error` if that cannot be."""
 
     def __init__(self, sessions: Path, directory: Path, embedder: Embedder | None) -> None:
-        self._sessions, self._directory, self._embedder = sessions, directory, embedder
+        self._sessions, self._embedder = sessions, embedder
         self.catalogue = Catalogue(directory / "catalogue.db")
         try:
             if self.catalogue.fact("format") != str(FORMAT):
                 raise ValueError("the index is of another version")
-            self._inode = (directory / "catalogue.db").stat().st_ino
             self.words, self.blocks = Words(directory / "words"), Words(directory / "blocks")
             self.columns, self._bags = Columns(directory), Bags(directory)
             self.vectors = Vectors(directory, embedder) if embedder else None
@@ -43,14 +42,6 @@ class Snapshot:
         except BaseException:  # whatever it was, the file must not stay open
             self.catalogue.close()
             raise
-
-    @property
-    def is_current(self) -> bool:
-        """Is this still the index? Another one may have taken its place."""
-        try:
-            return (self._directory / "catalogue.db").stat().st_ino == self._inode
-        except OSError:
-            return False
 
     def refresh(self) -> bool:
         """See what was added since; False if nothing was."""
