@@ -436,6 +436,18 @@ def test_an_index_deleted_while_it_is_written_stays_deleted(top: Path, indexed: 
 
 
 @pytest.mark.proves("M61")
+def test_an_index_of_which_a_part_cannot_be_deleted_is_none_any_more(shelf: Shelf) -> None:
+    """An indexer that is at work sees by the catalogue that it has to delete what it has written meanwhile."""
+    shelf.say("a", "a heron")
+    shelf.catch_up()
+    for letter in "abcdefghijklmnop":
+        (shelf.directory / (letter * 250)).mkdir()  # it cannot get the longer name under which it would be deleted
+    with pytest.raises(OSError, match="too long"):
+        drop(shelf.directory)
+    assert not (shelf.directory / "catalogue.db").exists()
+
+
+@pytest.mark.proves("M61")
 def test_who_writes_an_index_that_was_deleted_leaves_the_one_in_its_place_alone(top: Path) -> None:
     """Who deletes it all deletes the lock as well, and the next indexer begins while the last is still at work."""
     shelf = Shelf(top, Bag())

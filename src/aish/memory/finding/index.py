@@ -102,8 +102,12 @@ class Indexer:
 
 
 def drop(directory: Path) -> None:
-    """Delete an index. Who has it open goes on with what was in it. Raises `OSError`."""
-    for path in list(directory.iterdir()) if directory.is_dir() else ():
+    """Delete an index, its catalogue first: who is killed here, or writes it, leaves nothing that is taken for one.
+
+    Who has it open goes on with what was in it. Raises `OSError`.
+    """
+    parts = directory.iterdir() if directory.is_dir() else ()
+    for path in sorted(parts, key=lambda path: path.name != "catalogue.db"):
         if path.name == "lock":
             continue  # or a second indexer would join one that is still at it
         if path.is_dir() and not path.is_symlink():  # under another name, where an indexer cannot add to it any more
