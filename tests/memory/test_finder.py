@@ -344,3 +344,14 @@ def test_a_title_that_was_purged_is_not_shown_by_who_has_seen_it(library: Librar
     assert finder.search("where").hits[0].title == "Marmots of the Alps"
     assert Eraser(["marmots of the alps"], str).clean_file(journal.path)
     assert finder.search("where").hits[0].title == "[purged]"
+
+
+def test_a_title_that_was_edited_by_hand_is_shown_at_once(library: Library) -> None:
+    """Also where an editor writes into the file itself; a later purge may get the file of an earlier one, too."""
+    journal = Journal(library.sessions, "a", {"title": "Marmots of the Alps"})
+    journal.add(Turn("user", "where are they?"), NOW)
+    finder = library.finder()
+    assert finder.search("where").hits[0].title == "Marmots of the Alps"
+    _, _, rest = journal.path.read_text(encoding="utf-8").partition("\n")
+    journal.path.write_text(f'{{"meta":{{"title":"Otters"}}}}\n{rest}', encoding="utf-8")
+    assert finder.search("where").hits[0].title == "Otters"

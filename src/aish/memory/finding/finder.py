@@ -10,7 +10,7 @@ from datetime import date, datetime
 from itertools import chain, islice
 from pathlib import Path
 
-from aish.memory.finding.backlog import behind, look
+from aish.memory.finding.backlog import Seen, behind, look
 from aish.memory.finding.batch import Progress
 from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turns, unknown_journal
 from aish.memory.finding.index import Indexer, drop
@@ -64,7 +64,7 @@ class ConversationFinder:
         self._pending = Pending(sessions)
         self._fresh: dict[Hit, FreshTurn] = {}
         self._turns = FreshTurns()
-        self._meta: dict[tuple[str, int], tuple[str, str, str]] = {}  # channel, source and title of files in no index
+        self._meta: dict[str, tuple[Seen, tuple[str, str, str]]] = {}  # channel, source and title of files in no index
 
     @property
     def embedder(self) -> Embedder | None:
@@ -266,12 +266,13 @@ class ConversationFinder:
         self._turns = FreshTurns(list(self._fresh.values()))
 
     def _hit_of(self, fresh: Fresh) -> Hit:
-        file = fresh.journal, self._pending.inode(fresh.journal)  # a purge puts another in its place
-        if file not in self._meta:
+        seen, known = self._pending.seen(fresh.journal), self._meta.get(fresh.journal)
+        if known is None or known[0] != seen:  # a purge puts another in its place, and it may be edited by hand
             meta = self._pending.meta(fresh.journal)
             channel = str(meta.get("channel") or channel_of(str(meta.get("cwd", ""))))
-            self._meta[file] = channel, str(meta.get("source", "")), str(meta.get("title", ""))
-        return hit_of(fresh.journal, fresh.entry, *self._meta[file])
+            known = seen, (channel, str(meta.get("source", "")), str(meta.get("title", "")))
+            self._meta[fresh.journal] = known
+        return hit_of(fresh.journal, fresh.entry, *known[1])
 
     def _newest(self, within: Bounds) -> Iterator[Hit]:
         """Turns within bounds, newest first: of the index and of what is new."""

@@ -140,11 +140,11 @@ class Pending:
             if entry and (text := searchable(entry)):
                 yield Fresh(journal, entry, text)
 
-    def inode(self, journal: str) -> int:
-        """Which file a conversation is that is behind."""
+    def seen(self, journal: str) -> Seen:
+        """The file of a conversation that is behind, as it was when it was looked at."""
         work = self._behind[journal]
         assert work.seen
-        return work.seen.inode
+        return work.seen
 
     def meta(self, journal: str) -> dict[str, object]:
         return Journal(self._sessions, journal).meta()
