@@ -721,3 +721,24 @@ def test_what_is_to_be_run_lies_where_nobody_else_can_write(tmp_path: Path) -> N
     finally:
         shell.close()
     assert list((tmp_path / "private").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("place", "found"), [("private", True), ("my own", True), ("my:own", False), ("file/private", False)]
+)
+@pytest.mark.proves("X5")
+def test_a_program_of_ours_is_found_only_where_nobody_else_can_put_one(tmp_path: Path, place: str, found: bool) -> None:
+    """The PATH outlives us in what was started, and others may make a directory anew among temporary files."""
+    (tmp_path / "file").touch()
+    program = tmp_path / "ours"
+    program.write_text("#!/bin/sh\necho it is ours\n", encoding="utf-8")
+    program.chmod(0o755)
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    shell = UserShell("bash", env=env, directory=tmp_path, private=tmp_path / place, extra=program)
+    try:
+        outcome = shell.run("ours", lambda data: None)
+        assert ("it is ours" in outcome.output) == found
+        assert (shell.names.path == env["PATH"]) != found
+        assert shell.names.path.startswith(env["PATH"])
+    finally:
+        shell.close()

@@ -99,7 +99,9 @@ class UserShell:
         _write_file(start, text.encode("utf-8", "surrogateescape"))
         command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
         more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
-        if self._extra and _link(self._extra, home / "bin"):
+        # What it starts may look there after our end, so it must be where nobody else can make another.
+        lasting = home.parent == self._private and os.pathsep not in str(home)
+        if self._extra and lasting and _link(self._extra, home / "bin"):
             more["PATH"] = f"{self._env.get('PATH', os.defpath)}{os.pathsep}{home / 'bin'}"
         there = self.directory if Path(self.directory).is_dir() else "/"
         reading, self._input = os.pipe()
