@@ -227,3 +227,15 @@ def test_a_terminal_that_is_closed_ends_the_shell_and_is_no_bug(world: World) ->
         assert shell.wait(timeout=20) != BUG
     reports = [path.read_text(encoding="utf-8") for path in world.directory.rglob("crash.txt")]
     assert reports == []
+
+
+def test_a_shell_whose_python_does_not_know_where_it_is_starts_all_the_same(world: World) -> None:
+    """It was started by a name that is on no PATH, so there is nothing of ours to link."""
+    world.script("Paris.")
+    env = world.environment(PYTHONPATH=os.pathsep.join(sys.path))
+    env.pop("PATH", None)
+    aish = ["python", "-m", "aish"]
+    done = subprocess.run(
+        aish, executable=sys.executable, env=env, input="what is the capital?\n", text=True, capture_output=True
+    )
+    assert "Paris." in done.stdout, done

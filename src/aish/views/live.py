@@ -156,7 +156,7 @@ def show(data: bytes) -> None:
 
 def _ourselves(path: str) -> Path | None:
     """The program that runs, unless it is on the PATH: who started it from a virtual environment types its name too."""
-    mine = Path(sys.executable).with_name("aish")
+    mine = Path(sys.prefix, "bin", "aish")  # `sys.executable` is empty where Python cannot find itself
     return mine if mine.exists() and not shutil.which(mine.name, path=path) else None
 
 
