@@ -55,8 +55,8 @@ class Live:
         if starting := self._starting:
             starting.join()
             self._starting = None
-        if self._trouble:
-            trouble, self._trouble = self._trouble, None
+        trouble, self._trouble = self._trouble, None
+        if trouble:
             raise trouble
         if self.shell.greeting:
             self._screen.note(self.shell.greeting)
@@ -65,7 +65,8 @@ class Live:
     @property
     def idle(self) -> Terminal | None:
         """The terminal, if nobody waits for its output: while the shell starts, its words are for who starts it."""
-        return None if self._starting and self._starting.is_alive() else self.shell.terminal
+        starting = self._starting  # once: who waits for it in another thread forgets it when it has started
+        return None if starting and starting.is_alive() else self.shell.terminal
 
     def route(self, line: str) -> Route:
         """What a line is. Nothing is run to find out."""
