@@ -45,6 +45,10 @@ def look(sessions: Path) -> dict[str, Seen]:
                             stat = entry.stat()
                         except FileNotFoundError:
                             continue  # it has just gone
+                        except OSError:
+                            if not entry.is_symlink():
+                                raise
+                            continue  # it leads nowhere that we can go, which is no matter of the others
                         found[name] = Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns)
         finally:
             os.close(directory)
