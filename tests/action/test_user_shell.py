@@ -742,3 +742,19 @@ def test_a_program_of_ours_is_found_only_where_nobody_else_can_put_one(tmp_path:
         assert shell.names.path.startswith(env["PATH"])
     finally:
         shell.close()
+
+
+@pytest.mark.proves("X5")
+def test_where_no_program_is_looked_for_none_is_found_but_ours(tmp_path: Path) -> None:
+    """An empty name on the PATH is the directory one is in, whoever has put programs there."""
+    for name in ("ours", "theirs"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho it is {name}\n", encoding="utf-8")
+        (tmp_path / name).chmod(0o755)
+    env = {"PATH": "", "HOME": str(tmp_path)}
+    bash = str(shutil.which("bash"))
+    shell = UserShell(bash, env=env, directory=tmp_path, private=tmp_path / "private", extra=tmp_path / "ours")
+    try:
+        assert shell.run("ours", lambda data: None).output == "it is ours"
+        assert "it is theirs" not in shell.run("theirs", lambda data: None).output
+    finally:
+        shell.close()

@@ -102,7 +102,8 @@ class UserShell:
         # What it starts may look there after our end, so it must be where nobody else can make another.
         lasting = home.parent == self._private and os.pathsep not in str(home)
         if self._extra and lasting and _link(self._extra, home / "bin"):
-            more["PATH"] = f"{self._env.get('PATH', os.defpath)}{os.pathsep}{home / 'bin'}"
+            others = self._env.get("PATH", os.defpath)  # and no empty name before ours, which is wherever one is
+            more["PATH"] = os.pathsep.join(filter(None, (others, str(home / "bin"))))
         there = self.directory if Path(self.directory).is_dir() else "/"
         reading, self._input = os.pipe()
         try:
