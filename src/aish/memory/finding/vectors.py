@@ -27,7 +27,7 @@ class Embedder(Protocol):
     """Turns texts into vectors of length 1. The name tells its vectors from those of any other."""
 
     name: str
-    size: int
+    size: int  # how many numbers a vector has: a multiple of 64
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """One row for each text; a text without meaning is a row of zeros."""
