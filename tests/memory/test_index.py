@@ -727,12 +727,13 @@ def test_no_line_keeps_the_others_out(shelf: Shelf) -> None:
     assert told(shelf)["count"] == len(ODD) + 1
 
 
-def test_a_link_that_leads_nowhere_keeps_no_other_out(shelf: Shelf) -> None:
-    """One to itself cannot even be asked whether it is there."""
+def test_what_is_no_file_keeps_no_other_out(shelf: Shelf) -> None:
+    """A link to itself cannot even be asked whether it is there, and who opens a pipe waits."""
     shelf.say("a", "a heron")
     shelf.path("b").symlink_to("b.jsonl")
     shelf.path("c").symlink_to("a.jsonl/c.jsonl")
     shelf.path("d").symlink_to("d")
+    os.mkfifo(shelf.path("e"))
     shelf.catch_up()
     assert shelf.with_word("heron") == [("a", 1)]
 

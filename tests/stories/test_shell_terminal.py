@@ -236,6 +236,12 @@ def test_a_shell_whose_python_does_not_know_where_it_is_starts_all_the_same(worl
     env.pop("PATH", None)
     aish = ["python", "-m", "aish"]
     done = subprocess.run(
-        aish, executable=sys.executable, env=env, input="what is the capital?\n", text=True, capture_output=True
+        aish,
+        executable=sys.executable,
+        env=env,
+        input="what is the capital?\n",
+        text=True,
+        capture_output=True,
+        timeout=60,
     )
     assert "Paris." in done.stdout, done

@@ -29,8 +29,8 @@ async def purge(shell: Shell, words: str) -> Reply:
         return Reply("nothing was changed", data={"places": 0, "files": 0}, found=False)
     shell.program.finder.drop()  # a purge cannot look into it, and who writes it anew meanwhile may still see the words
     erased = memory.purge(phrases, (places.data, places.sessions, places.state, places.indexes), [places.salt])
-    shell.program.finder.drop()
     shell.session.erase(phrases)
+    shell.program.finder.drop()
     where = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}"
     text = f"{where if erased.places else 'it stood nowhere'}; it is not learned again"
     if erased.busy:

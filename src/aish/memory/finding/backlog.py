@@ -1,6 +1,7 @@
 """The backlog: which journals the index is behind with, by what the directory tells about them."""
 
 import os
+import stat
 import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,6 +14,7 @@ from aish.values.text import for_keeping
 
 LONGEST = 32_000  # characters of a turn whose words can be found
 _TAIL = 64  # bytes by which a file that has only grown is known
+_LOOKED_AT = {stat.S_IFREG, stat.S_IFDIR}  # a directory is told of; who reads a pipe or a device may wait for ever
 
 
 class Seen(NamedTuple):
@@ -42,14 +44,15 @@ def look(sessions: Path) -> dict[str, Seen]:
                 for entry in entries:
                     if name := journal_of(entry.name):
                         try:
-                            stat = entry.stat()
+                            file = entry.stat()
                         except FileNotFoundError:
                             continue  # it has just gone
                         except OSError:
                             if not entry.is_symlink():
                                 raise
                             continue  # it leads nowhere that we can go, which is no matter of the others
-                        found[name] = Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+                        if stat.S_IFMT(file.st_mode) in _LOOKED_AT:
+                            found[name] = Seen(file.st_ino, file.st_size, file.st_mtime_ns)
         finally:
             os.close(directory)
     except FileNotFoundError:
@@ -65,8 +68,8 @@ def journal_of(file: str) -> str:
 
 
 def seen(file: Path | str) -> Seen:
-    stat = os.stat(file)  # noqa: PTH116  # may be text
-    return Seen(stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    now = os.stat(file)  # noqa: PTH116  # may be text
+    return Seen(now.st_ino, now.st_size, now.st_mtime_ns)
 
 
 def behind(sessions: Path, files: dict[str, Seen], journals: dict[str, Known]) -> list[Work]:
