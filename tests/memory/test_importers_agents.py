@@ -18,7 +18,8 @@ def said(format: str, path: Path) -> list[Said]:
 
 
 def skipped(format: str, path: Path) -> list[str]:
-    return [heard.why for heard in read(format, path) if isinstance(heard, Skipped)]
+    told = [heard for heard in read(format, path) if isinstance(heard, Skipped)]
+    return [f"{one.times} × {one.why}" if one.times > 1 else one.why for one in told]
 
 
 def put(path: Path, *records: Any) -> Path:
@@ -194,10 +195,10 @@ def test_unknown_lines_and_blocks_of_claude_code_are_told_once(tmp_path: Path) -
 
     assert [turn.text for turn in said("claude-code", path)] == ["Hm."]
     assert skipped("claude-code", path) == [
-        "a line of the unknown type 'teleport': left out 3 times",
-        "a block of the unknown type 'smell': left out once",
-        "a turn without a session: left out once",
-        "a line of the unknown type '{\"odd\": 1}': left out once",
+        "3 × a line of the unknown type 'teleport'",
+        "a block of the unknown type 'smell'",
+        "a turn without a session",
+        "a line of the unknown type '{\"odd\": 1}'",
     ]
 
 

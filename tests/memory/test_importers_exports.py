@@ -19,7 +19,8 @@ def said(format: str, path: Path) -> list[Said]:
 
 
 def skipped(format: str, path: Path) -> list[str]:
-    return [heard.why for heard in read(format, path) if isinstance(heard, Skipped)]
+    told = [heard for heard in read(format, path) if isinstance(heard, Skipped)]
+    return [f"{one.times} × {one.why}" if one.times > 1 else one.why for one in told]
 
 
 def node(id: str, parent: str | None, role: str = "user", *parts: Any, **more: Any) -> dict[str, Any]:
@@ -123,7 +124,7 @@ def test_pictures_sounds_code_and_tools_are_said_in_words(tmp_path: Path) -> Non
         ("tool", "python", "2"),
         ("assistant", "", "Two."),
     ]
-    assert skipped("chatgpt", path) == ["a part of the unknown type 'hologram': left out once"]
+    assert skipped("chatgpt", path) == ["a part of the unknown type 'hologram'"]
 
 
 @pytest.mark.proves("N26")
@@ -171,7 +172,7 @@ def test_an_unknown_kind_is_told_once_with_a_count(tmp_path: Path) -> None:
     nodes = [node(f"n{n}", f"n{n - 1}" if n else "root", "oracle", "?") for n in range(50)]
     path = put(tmp_path / "conversations.json", [chat(*nodes, node("z", "n49", "user", "hi"), leaf="z")])
 
-    assert skipped("chatgpt", path) == ["a message of the unknown role 'oracle': left out 50 times"]
+    assert skipped("chatgpt", path) == ["50 × a message of the unknown role 'oracle'"]
 
 
 def test_a_conversation_without_a_usable_leaf_ends_in_its_last_message(tmp_path: Path, bread: dict[str, Any]) -> None:
@@ -315,7 +316,7 @@ def test_a_message_that_is_no_json_inside_does_not_end_the_file(tmp_path: Path) 
     path.write_text(whole.replace('"bad"', "b%d"), encoding="utf-8")
 
     assert [turn.text for turn in said("claude", path)] == ["good"]
-    assert skipped("claude", path) == ["a message that is too long or damaged: left out once"]
+    assert skipped("claude", path) == ["a message that is too long or damaged"]
 
 
 def test_a_message_too_long_for_memory_is_left_out_and_said(tmp_path: Path) -> None:
@@ -326,7 +327,7 @@ def test_a_message_too_long_for_memory_is_left_out_and_said(tmp_path: Path) -> N
     path.write_text(whole.replace("LONG", long), encoding="utf-8")
 
     assert [turn.text for turn in said("claude", path)] == ["short"]
-    assert skipped("claude", path) == ["a message that is too long or damaged: left out once"]
+    assert skipped("claude", path) == ["a message that is too long or damaged"]
 
 
 def test_a_damaged_zip_is_trouble_that_says_what_to_do(tmp_path: Path, bread: dict[str, Any]) -> None:

@@ -22,7 +22,8 @@ def said(format: str, path: Path) -> list[Said]:
 
 
 def skipped(format: str, path: Path) -> list[str]:
-    return [heard.why for heard in read(format, path) if isinstance(heard, Skipped)]
+    told = [heard for heard in read(format, path) if isinstance(heard, Skipped)]
+    return [f"{one.times} × {one.why}" if one.times > 1 else one.why for one in told]
 
 
 def put(path: Path, text: str | bytes) -> Path:
@@ -53,10 +54,10 @@ def test_bad_lines_are_counted_by_kind_and_good_ones_read(tmp_path: Path) -> Non
 
     assert spoken(said("jsonl", path)) == [("user", "hi")] * 2
     assert skipped("jsonl", path) == [
-        "a line that is no JSON object, or is cut off: left out 3 times",
-        "a line of the unknown role 'system': left out once",
-        "a line without text: left out once",
-        "a line without a conversation: left out once",
+        "3 × a line that is no JSON object, or is cut off",
+        "a line of the unknown role 'system'",
+        "a line without text",
+        "a line without a conversation",
     ]
 
 
@@ -341,11 +342,9 @@ def test_what_aichat_has_not_written_to_its_end_is_left_out_until_it_has(tmp_pat
         at_line = name == "mill.yaml" and text[:size].endswith("\n")  # there a message looks whole
         assert at_line or {(turn.conversation, turn.ref, turn.text) for turn in turns} <= known
     assert skipped("aichat", put(tmp_path / "messages.md", MESSAGES[:-20])) == [
-        "a question with its answer that is cut off or too long: left out once"
+        "a question with its answer that is cut off or too long"
     ]
-    assert skipped("aichat", put(tmp_path / "mill.yaml", SESSION[:-30])) == [
-        "a last message that is cut off: left out once"
-    ]
+    assert skipped("aichat", put(tmp_path / "mill.yaml", SESSION[:-30])) == ["a last message that is cut off"]
 
 
 def test_what_aichat_was_asked_twice_in_a_second_is_there_twice(tmp_path: Path) -> None:

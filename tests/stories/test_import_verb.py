@@ -407,9 +407,21 @@ def test_the_verb_says_what_it_did_in_words_and_codes(world: World) -> None:
     assert done.out == f"{path}: 2 turns of 1 conversation imported\n"
     assert (wrong.out, gone.out) == ("", "")
     assert "secrets were masked: 1 × github-token" in done.err
-    assert "a line that is no JSON object, or is cut off: left out once" in done.err
+    assert "left out: a line that is no JSON object, or is cut off (first: notes.jsonl)\n" in done.err
     assert "\x1b" not in done.err + done.out
     assert TOKEN not in done.err + done.out
+
+
+def test_what_was_left_out_of_several_files_is_counted_together(world: World) -> None:
+    """A directory has hundreds of sessions: one line for each reason, with how often it occurred in all of them."""
+    for name, broken in (("a", 1), ("b", 2)):
+        path = own(world.directory / "there" / name)
+        path.write_text(path.read_text(encoding="utf-8") + "{\n" * broken, encoding="utf-8")
+
+    done = world.aish("import", "--format", "jsonl", str(world.directory / "there"))
+
+    told = [line for line in done.err.splitlines() if "left out" in line]
+    assert told == ["[aish] left out, 3 ×: a line that is no JSON object, or is cut off (first: notes.jsonl)"]
 
 
 # What was purged

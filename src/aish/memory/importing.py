@@ -100,7 +100,7 @@ class Importer:
     def _hear(self, heard: Iterable[Heard], told: Callable[[Imported], object]) -> None:
         for one in heard:
             if isinstance(one, Skipped):
-                self.result.skipped[one.why] += 1
+                self.result.skipped[one.why] += one.times
                 self.result.where.setdefault(one.why, one.where)
                 continue
             self._waiting.setdefault(one.conversation, []).append(one)

@@ -33,6 +33,7 @@ class Skipped(NamedTuple):
 
     where: str
     why: str
+    times: int = 1
 
 
 Heard = Said | Skipped

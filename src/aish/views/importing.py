@@ -94,4 +94,6 @@ def _say(screen: Screen, path: str, result: Imported, *, dry_run: bool) -> None:
     if result.purged:
         screen.note(f"what was purged before was taken out of {counted(result.purged, 'turn')}")
     for why, count in result.skipped.items():
-        screen.note(f"left out, {count:,} ×: {why} (first: {result.where[why]})", warning=True)
+        screen.note(
+            f"left out{f', {count:,} ×' if count > 1 else ''}: {why} (first: {result.where[why]})", warning=True
+        )

@@ -134,7 +134,7 @@ class Oddities:
 
     def told(self, where: str) -> Iterator[Skipped]:
         for kind, count in self._kinds.items():
-            yield Skipped(where, f"{kind}: left out {'once' if count == 1 else f'{count:,} times'}")
+            yield Skipped(where, kind, count)
         self._kinds.clear()
 
 
