@@ -1,6 +1,8 @@
 """`aish import`: what each tool has kept comes in once, is found at once, and is never more than data."""
 
 import json
+import os
+import signal
 import sqlite3
 import subprocess
 import zipfile
@@ -422,6 +424,62 @@ def test_what_was_left_out_of_several_files_is_counted_together(world: World) ->
 
     told = [line for line in done.err.splitlines() if "left out" in line]
     assert told == ["[aish] left out, 3 ×: a line that is no JSON object, or is cut off (first: notes.jsonl)"]
+
+
+def test_what_came_in_before_a_file_that_cannot_be_read_is_said(world: World) -> None:
+    """It stays in, so it is told: in words, or as JSON, before the trouble."""
+    good, bad = own(world.directory / "there"), world.directory / "cut.zip"
+    bad.write_bytes(b"PK\x03\x04 and then nothing")
+    export = put(world.directory / "export.json", chatgpt_export())
+
+    words = world.aish("import", str(export), "--format", "chatgpt", str(bad))
+    again = world.aish("import", "--json", "--format", "chatgpt", str(export), str(bad))
+
+    assert (words.code, words.out) == (4, f"{export}: 2 turns of 1 conversation imported\n")
+    assert (again.code, json.loads(again.out)[0]["known"]) == (4, 2)
+    assert f"cannot read {bad}" in words.err and f"cannot read {bad}" in again.err
+    assert world.aish("import", str(good), str(bad)).out == ""  # what a file is, is known before the first is taken
+
+
+def test_a_file_that_is_named_twice_has_two_results(world: World) -> None:
+    """The second finds everything there; it may not hide what the first brought. Standard input is a file like any."""
+    path = own(world.directory / "there")
+
+    twice = world.aish("import", str(path), str(path))
+    piped = world.aish("import", "--format", "jsonl", "-", given=path.read_text(encoding="utf-8"))
+    empty = world.aish("import", "--format", "jsonl", str(put(world.directory / "empty.jsonl", "")))
+
+    assert twice.out.splitlines() == [
+        f"{path}: 2 turns of 1 conversation imported",
+        f"{path}: nothing new; 2 turns were here already",
+    ]
+    assert piped.out == "/dev/stdin: nothing new; 2 turns were here already\n"
+    assert (empty.code, empty.out) == (1, f"{world.directory / 'empty.jsonl'}: nothing in it\n")
+
+
+def test_an_import_that_is_stopped_says_what_is_in(world: World) -> None:
+    """Ctrl-C after an hour must not leave somebody to wonder whether all of it was lost."""
+    terminal, other = os.openpty()
+    command = [*AISH, "import", "--format", "jsonl", "-"]
+    with subprocess.Popen(
+        command, env=world.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=other
+    ) as run:
+        assert run.stdin and run.stdout
+        turn = {"conversation": "c", "role": "user", "text": "a turn"}
+        run.stdin.write(lines(*({**turn, "ref": str(n)} for n in range(5_001))).encode())
+        run.stdin.flush()  # and it stays open
+        shown = b""
+        while b"5,000 turns" not in shown:
+            shown += os.read(terminal, 1000)
+        run.send_signal(signal.SIGINT)
+        out = run.stdout.read().decode()
+        while b"goes on from there\r\n" not in shown:
+            shown += os.read(terminal, 1000)
+    for end in (terminal, other):
+        os.close(end)
+
+    assert run.returncode == 130
+    assert out == "/dev/stdin: 5,000 turns of 1 conversation imported\n"
 
 
 # What was purged

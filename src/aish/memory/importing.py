@@ -130,10 +130,10 @@ class Importer:
         self.result.known += len(said) - len(new)
         if not new:
             return
-        self.result.turns += len(new)
-        self.result.conversations.add(name)
         if not self._dry_run:
             journal.extend(new)
+        self.result.turns += len(new)
+        self.result.conversations.add(name)
 
     def _meta(self, said: Said, first: datetime) -> dict[str, Any]:
         meta = {"started": first.isoformat(timespec="seconds"), "source": self._source, "trust": "import"}

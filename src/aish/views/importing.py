@@ -11,7 +11,7 @@ from aish.conversation.program import Program
 from aish.memory.importers import FORMATS, read, sniff
 from aish.memory.importing import Imported, Importer
 from aish.memory.ledger import Ledger
-from aish.values.errors import BadUsage
+from aish.values.errors import AishError, BadUsage
 from aish.values.text import for_terminal, json_text, one_line
 from aish.views.exits import NOTHING, OK
 from aish.views.screen import Screen
@@ -26,28 +26,45 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     parser.add_argument("--format", choices=list(FORMATS), help="what the files are; by default it is found out")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be imported")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("files", nargs="+", type=Path, metavar="FILE", help="files, or directories of them")
-    options = parser.parse_args(arguments)
+    parser.add_argument(
+        "files", nargs="+", type=Path, metavar="FILE", help="files, directories of them, or - for standard input"
+    )
+    options = parser.parse_intermixed_args(arguments)
     screen = Screen(program.settings.view.color)
-    results: dict[str, Imported] = {}
-    paths = [program.cwd / path for path in options.files]
+    results: list[tuple[str, Imported]] = []
+    paths = [program.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
     masks = program.masks.reading() if options.dry_run else program.masks
     ledger = Ledger(program.memory_file, now=program.now)  # only to read it, whoever else holds it
-    for path, format in [(path, options.format or _format(path)) for path in paths]:  # before anything is written
-        importer = Importer(
-            program.places.sessions, format, masks, lambda: ledger.state().purged, dry_run=options.dry_run
-        )
-        with closing(read(format, path)) as heard:
-            results[str(path)] = importer.take(heard, _Told(path))
-    trouble = "" if options.dry_run else program.finder.catch_up(wait=True)
+    formats = [options.format or _format(path) for path in paths]  # before anything is written
+    try:
+        for path, format in zip(paths, formats, strict=True):
+            importer = Importer(
+                program.places.sessions, format, masks, lambda: ledger.state().purged, dry_run=options.dry_run
+            )
+            results.append((str(path), importer.result))
+            with closing(read(format, path)) as heard:
+                importer.take(heard, _Told(path))
+        trouble = "" if options.dry_run else program.finder.catch_up(wait=True)
+    except (AishError, KeyboardInterrupt) as stopped:
+        _report(screen, [(path, result) for path, result in results if result.turns or result.known], options)
+        if isinstance(stopped, KeyboardInterrupt):
+            screen.note("stopped; the same import goes on from there")
+        raise
     if trouble:
         screen.note(trouble, warning=True)
+    _report(screen, results, options)
+    return OK if any(result.turns or result.known for _, result in results) else NOTHING
+
+
+def _report(screen: Screen, results: Sequence[tuple[str, Imported]], options: argparse.Namespace) -> None:
+    """What is in, also when the rest is not: it stays, and nobody should have to guess."""
+    if sys.stderr.isatty():
+        sys.stderr.write("\r\x1b[K")
     if options.json:
-        print(json_text([{"file": path, **_record(result)} for path, result in results.items()]))
-    else:
-        for path, result in results.items():
-            _say(screen, path, result, dry_run=options.dry_run)
-    return OK if any(result.turns or result.known for result in results.values()) else NOTHING
+        print(json_text([{"file": path, **_record(result)} for path, result in results]))
+        return
+    for path, result in results:
+        _say(screen, path, result, dry_run=options.dry_run)
 
 
 def _format(path: Path) -> str:
@@ -82,12 +99,11 @@ def _record(result: Imported) -> dict[str, object]:
 
 
 def _say(screen: Screen, path: str, result: Imported, *, dry_run: bool) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write("\r\x1b[K")
     verb = "would be imported" if dry_run else "imported"
-    known = f"; {result.known:,} were here already" if result.known else ""
     turns, talks = counted(result.turns, "turn"), counted(len(result.conversations), "conversation")
-    screen.say(f"{path}: {turns} of {talks} {verb}{known}")
+    came = f"{turns} of {talks} {verb}" if result.turns else "nothing new" if result.known else "nothing in it"
+    known = f"; {counted(result.known, 'turn')} {'was' if result.known == 1 else 'were'} here already"
+    screen.say(f"{path}: {came}{known if result.known else ''}")
     if result.masked:
         kinds = ", ".join(f"{count} × {kind}" for kind, count in result.masked.items())
         screen.note(f"secrets were masked: {kinds}")
