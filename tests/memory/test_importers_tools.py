@@ -45,6 +45,18 @@ def test_our_own_lines_come_through_unchanged(tmp_path: Path) -> None:
     assert said("jsonl", path) == [Said("c", NOON, "user", "Guten Tag", "Ada", "D1:3", "loom", "t")]
 
 
+def test_a_time_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    """A whole export with dates of another country would come to lie in 1970, and nobody would know why."""
+    good = {"conversation": "c", "role": "user", "text": "hi"}
+    times: list[object] = ["01.04.2026 12:00", "noon", "2026-04-01T12:00:00Z", NOON.timestamp(), None, ""]
+    path = put(tmp_path / "a.jsonl", "\n".join(json.dumps(good | {"time": time}) for time in times))
+
+    assert [turn.time for turn in said("jsonl", path)] == [None, None, NOON, NOON, None, None]
+    assert skipped("jsonl", path) == [
+        "2 × a time that cannot be read, as 2026-04-01T12:00:00Z could; its turn is here without"
+    ]
+
+
 def test_bad_lines_are_counted_by_kind_and_good_ones_read(tmp_path: Path) -> None:
     """A mark of Windows at the start, its line ends, and a last line that is cut off harm nothing."""
     good = '{"conversation":"c","role":"user","text":"hi"}'

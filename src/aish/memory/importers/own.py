@@ -33,6 +33,9 @@ def _said(record: dict[str, Any], odd: Oddities) -> Said | None:
     elif not text or not conversation:
         odd.add(f"a line without {'text' if conversation else 'a conversation'}")
     else:
+        time = moment(record.get("time"))
+        if not time and record.get("time") not in (None, ""):
+            odd.add("a time that cannot be read, as 2026-04-01T12:00:00Z could; its turn is here without")
         rest = [label(record.get(name)) for name in ("name", "ref", "channel", "title")]
-        return Said(conversation, moment(record.get("time")), _ROLES[role], text, *rest)
+        return Said(conversation, time, _ROLES[role], text, *rest)
     return None
