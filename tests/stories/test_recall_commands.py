@@ -113,6 +113,25 @@ async def test_what_was_found_cannot_command_the_terminal(searcher: Searcher) ->
 # :thread and :resume
 
 
+@pytest.mark.proves("N24")
+@pytest.mark.parametrize("indexed", [True, False], ids=["in the index", "new"])
+async def test_an_answer_that_broke_off_is_never_shown_as_whole(searcher: Searcher, indexed: bool) -> None:
+    """Neither to people nor to programs: half an answer can say the opposite of the whole."""
+    session = searcher.said("2026-05-12T09:00:00", "May I touch the fuse?")
+    session.journal.add(Turn("assistant", "Yes, the fuse", state="interrupted"), at("2026-05-12T09:01:00"))
+    if indexed:
+        assert searcher.program.finder.catch_up(wait=True) == ""
+
+    found, opened, newest = [await searcher.type(line) for line in (":recall fuse", ":thread @1", ":recent")]
+
+    for reply in (found, opened, newest):
+        assert "aish [interrupted]: Yes, the fuse" in reply.text
+        assert {hit["text"]: hit.get("state") for hit in reply.data} == {
+            "May I touch the fuse?": None,
+            "Yes, the fuse": "interrupted",
+        }
+
+
 @pytest.mark.proves("N6")
 @pytest.mark.parametrize("indexed", [True, False], ids=["in the index", "new"])
 async def test_a_conversation_opens_by_hit_by_id_and_by_turn(searcher: Searcher, indexed: bool) -> None:

@@ -26,17 +26,20 @@ class Hit(NamedTuple):
     ref: str = ""
     score: float = 0.0
     why: str = ""
+    state: str = ""  # "interrupted" or "failed", where it did not come to its end
 
     @property
     def speaker(self) -> str:
-        """Who said it, in a word."""
+        """Who said it, in a word, and whether it broke off."""
         model = "assistant" if self.source else "aish"  # what another program answered, we did not
-        return self.name or {"user": "you", "assistant": model, "tool": "tool"}[self.role]
+        who = self.name or {"user": "you", "assistant": model, "tool": "tool"}[self.role]
+        return f"{who} [{self.state}]" if self.state else who
 
     def record(self) -> dict[str, Any]:
         """The hit as programs get it."""
         fields = self._asdict() | {"time": stamp(self.time), "ref": self.ref or f"{self.conversation}/{self.turn}"}
-        return {name: value for name, value in fields.items() if name not in ("channel", "source", "title") or value}
+        if_any = ("channel", "source", "title", "state")
+        return {name: value for name, value in fields.items() if name not in if_any or value}
 
 
 class Found(NamedTuple):

@@ -158,4 +158,5 @@ def hit_of(conversation: str, entry: Entry, channel: str, source: str, title: st
         source=source,
         title=title,
         ref=ref if isinstance(ref, str) else "",
+        state="" if entry.turn.state == "complete" else entry.turn.state,
     )
