@@ -482,6 +482,17 @@ def test_an_import_that_is_stopped_says_what_is_in(world: World) -> None:
     assert out == "/dev/stdin: 5,000 turns of 1 conversation imported\n"
 
 
+def test_what_has_no_time_is_not_said_to_be_of_1970(world: World) -> None:
+    """A plain history of bash tells none, and nobody typed it before there was one."""
+    world.aish("import", "--format", "shell-history", str(put(world.directory / "old", "tar -xf kiln.tar\n")))
+
+    found = world.aish("search", "kiln")
+    opened = world.aish("thread", "1")
+
+    assert found.out.startswith("no date · old · from shell-history · 19700101-")
+    assert "1 no date  you: tar -xf kiln.tar" in opened.out
+
+
 # What was purged
 
 

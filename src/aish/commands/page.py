@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from aish.conversation.program import Program
-from aish.values.hits import Finder, Found, Hit
+from aish.values.hits import NO_DATE, Finder, Found, Hit
 from aish.values.replies import Reply
 from aish.values.snippets import Places, cells, snippet
 from aish.values.text import for_terminal, one_line
-from aish.values.times import age, local
+from aish.values.times import age
 
 _LEAST = 10  # columns of a text, however narrow the window
 _NAME = 40  # characters of a speaker's name, or of a title
@@ -61,7 +61,7 @@ def _by_conversation(hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[Hit]]]:
 def _head(program: Program, first: Hit) -> Iterator[_Line]:
     """The line over a conversation, and a blank one before it."""
     source = f"from {first.source}" if first.source else ""
-    when = f"{local(first.time)} ({age(first.time, program.now())})"
+    when = f"{first.when} ({age(first.time, program.now())})" if first.when != NO_DATE else NO_DATE
     yield "", []
     title = one_line(first.title, _NAME)
     yield " · ".join(filter(None, (when, title, first.channel, source, first.conversation))), []

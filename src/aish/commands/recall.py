@@ -11,7 +11,6 @@ from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import UNITS, Scope, Unit
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, one_line
-from aish.values.times import local
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _WEEKS = 8  # that a timeline shows unless asked otherwise
@@ -119,7 +118,7 @@ def show_thread(program: Program, wanted: str, around: int) -> Reply:
     for hit in hits:
         mark = "▸" if number and hit.turn == int(number) else " "
         text = hit.text.replace("\n", "\n       ")  # no line of it is to be taken for a turn or a word of ours
-        lines.append(f"{mark} {hit.turn:>4} {local(hit.time)}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
+        lines.append(f"{mark} {hit.turn:>4} {hit.when}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
     return Reply("\n".join(lines), data=[hit.record() for hit in hits])
 
 

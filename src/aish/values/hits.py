@@ -8,7 +8,10 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple, Protocol
 
 from aish.values.items import stamp
+from aish.values.times import local
 from aish.values.turns import Role
+
+NO_DATE = "no date"
 
 
 class Hit(NamedTuple):
@@ -34,6 +37,11 @@ class Hit(NamedTuple):
         model = "assistant" if self.source else "aish"  # what another program answered, we did not
         who = self.name or {"user": "you", "assistant": model, "tool": "tool"}[self.role]
         return f"{who} [{self.state}]" if self.state else who
+
+    @property
+    def when(self) -> str:
+        """When it was said, on the user's clock; what was imported without a time lies where all clocks began."""
+        return local(self.time) if self.time.year > 1970 else NO_DATE
 
     def record(self) -> dict[str, Any]:
         """The hit as programs get it."""
