@@ -77,6 +77,19 @@ async def test_a_hit_stands_in_its_conversation_with_the_lines_around_it_and_a_r
     assert reply.data[0]["text"] == "Where is the spare fuse?"
 
 
+@pytest.mark.proves("N8", "X1")
+async def test_a_turn_of_another_day_is_not_said_to_be_of_the_named_one(searcher: Searcher) -> None:
+    """A remembered date may be off, so it is shown, but with a reason that is true."""
+    searcher.said("2026-05-05T09:00:00", "The fuse is blown.")
+    searcher.said("2026-05-07T09:00:00", "The fuse is blown again.")
+
+    for asked in ("fuse last Tuesday on 2026-05-05", "fuse on 2026-05-05", "Sicherung fuse am 5. Mai"):
+        reply = await searcher.type(f":recall {asked}")
+        reasons = {hit["text"]: hit["why"].split("; ") for hit in reply.data}
+        assert "said at that time" in reasons["The fuse is blown."]
+        assert "said near that time" in reasons["The fuse is blown again."]
+
+
 async def test_what_was_not_understood_is_said_and_the_rest_is_searched(searcher: Searcher) -> None:
     """A time that does not exist must not silently mean any time."""
     searcher.said("2026-05-12T09:00:00", "The fuse is blown.")

@@ -33,6 +33,7 @@ from aish.memory.finding.ranking import Found as Candidates
 from aish.memory.finding.snapshot import Snapshot
 from aish.memory.finding.terms import query_terms
 from aish.memory.finding.vectors import Embedder, Rows
+from aish.memory.finding.when import Span
 from aish.memory.finding.words import Filter
 from aish.values.channels import is_channel
 from aish.values.hits import Found, Hit, Scope
@@ -227,11 +228,13 @@ class _Search:
 
     def _spans(self, now: float) -> list[tuple[float, float]]:
         spans = []
-        for span in self.query.times:
-            if span.sure:
-                last = span.last.timestamp() if span.last else now
-                spans.append((span.first.timestamp() if span.first else last - _A_MONTH, last))
+        for span in self._sure():
+            last = span.last.timestamp() if span.last else now
+            spans.append((span.first.timestamp() if span.first else last - _A_MONTH, last))
         return spans
+
+    def _sure(self) -> list[Span]:
+        return [span for span in self.query.times if span.sure]
 
     def _hits(self, ranked: Ranked, had: NDArray[np.bool_], rows: Rows, limit: int) -> Iterator[Hit]:
         given = 0
@@ -246,7 +249,7 @@ class _Search:
                 hit = self.snapshot.hit(int(rows[place])) if self.snapshot and rows[place] in self.eligible else None
             if hit and self._says(hit.text):
                 given += 1
-                yield hit._replace(score=round(float(score), 4), why="; ".join(self._reasons(parts, mine)))
+                yield hit._replace(score=round(float(score), 4), why="; ".join(self._reasons(hit.time, parts, mine)))
 
     def _says(self, text: str) -> bool:
         """Are all phrases there, as they were asked for?"""
@@ -255,15 +258,16 @@ class _Search:
         flat = " ".join(text.casefold().split())
         return all(" ".join(phrase.casefold().split()) in flat for phrase in self.query.phrases)
 
-    def _reasons(self, parts: NDArray[np.float64], had: NDArray[np.bool_]) -> list[str]:
+    def _reasons(self, time: datetime, parts: NDArray[np.float64], had: NDArray[np.bool_]) -> list[str]:
         """Why a turn is shown; `had` tells which of the asked terms it has."""
         weights = {term: weight for (term, weight), has in zip(self.asked.weights.items(), had, strict=True) if has}
         spoken = (self.spoken.get(term, term) for term in sorted(weights, key=lambda term: -weights[term]))
         best = list(dict.fromkeys(spoken))[:4]  # one word may be several terms
         says = [f"says “{phrase}”" for phrase in self.query.phrases]
-        return says + [
-            f"{reason} ({', '.join(best)})" if reason == "has the words" and best else reason for reason in why(parts)
-        ]
+        exact = {"has the words": f"has the words ({', '.join(best)})"} if best else {}
+        if not any((span.first or time) <= time and (span.last is None or time < span.last) for span in self._sure()):
+            exact["said at that time"] = "said near that time"  # a remembered date may be off, so it speaks for it too
+        return says + [exact.get(reason, reason) for reason in why(parts)]
 
     def _told(self) -> tuple[tuple[str, str], ...]:
         """How the question was understood, in words."""
