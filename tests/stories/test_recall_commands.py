@@ -90,6 +90,20 @@ async def test_a_turn_of_another_day_is_not_said_to_be_of_the_named_one(searcher
         assert "said near that time" in reasons["The fuse is blown again."]
 
 
+async def test_a_narrow_window_breaks_no_id_and_no_reason(searcher: Searcher) -> None:
+    """Lines end between their parts: an id can be copied, and a reason that is shown is a whole one."""
+    id = searcher.said("2026-05-12T09:00:00", "Where is the spare fuse of the old stove?", "In the drawer.").journal.id
+    searcher.shell.width = 40
+
+    found, newest, why = [await searcher.type(line) for line in (":recall fuse", ":recent", ":why")]
+
+    assert max(len(line) for reply in (found, newest, why) for line in reply.text.splitlines()) <= 40
+    assert all(any(line.endswith(id) for line in reply.text.splitlines()) for reply in (found, newest))
+    told = [line.strip().removeprefix("because: ") for line in found.text.splitlines() if "because: " in line]
+    assert len(told) == 2 and all(hit["why"].startswith(text) for hit, text in zip(found.data, told, strict=True))
+    assert all(hit["why"] in " ".join(why.text.split()) for hit in found.data)
+
+
 async def test_what_was_not_understood_is_said_and_the_rest_is_searched(searcher: Searcher) -> None:
     """A time that does not exist must not silently mean any time."""
     searcher.said("2026-05-12T09:00:00", "The fuse is blown.")

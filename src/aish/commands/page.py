@@ -22,7 +22,7 @@ def found_page(program: Program, found: Found, width: int) -> Reply:
     places = {(hit.conversation, hit.turn): f"@{place}" for place, hit in enumerate(found.hits, start=1)}
     lines: list[_Line] = []
     for first, turns in _by_conversation(found.hits):
-        lines += _head(program, first)
+        lines += _head(program, first, width)
         shown: set[int] = set()
         for hit in turns:
             for turn in program.finder.thread(hit.conversation, hit.turn, 1):
@@ -32,7 +32,7 @@ def found_page(program: Program, found: Found, width: int) -> Reply:
                 shown.add(turn.turn)
                 lines.append(_line(program.finder, turn, found if at else Found(), at, width))
                 if at and hit.why:
-                    lines.append((f"     {snippet(f'because: {hit.why}', (), max(width - 5, _LEAST))[0]}", []))
+                    lines.append((f"     {_because(hit.why, max(width - 5, _LEAST))}", []))
     return _page(lines)
 
 
@@ -40,7 +40,7 @@ def recent_page(program: Program, hits: Sequence[Hit], width: int) -> str:
     """Turns under their conversations, the conversation of the first one first."""
     lines: list[_Line] = []
     for first, turns in _by_conversation(hits):
-        lines += [*_head(program, first), *(_line(program.finder, turn, Found(), "", width) for turn in turns)]
+        lines += [*_head(program, first, width), *(_line(program.finder, turn, Found(), "", width) for turn in turns)]
     return _page(lines).text
 
 
@@ -58,13 +58,28 @@ def _by_conversation(hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[Hit]]]:
     return ((next(iter(turns.values())), [turns[turn] for turn in sorted(turns)]) for turns in groups.values())
 
 
-def _head(program: Program, first: Hit) -> Iterator[_Line]:
-    """The line over a conversation, and a blank one before it."""
+def _head(program: Program, first: Hit, width: int) -> Iterator[_Line]:
+    """The line over a conversation, in a narrow window several, and a blank one before it."""
     source = f"from {first.source}" if first.source else ""
     when = f"{first.when} ({age(first.time, program.now())})" if first.when != NO_DATE else NO_DATE
     yield "", []
     title = one_line(first.title, _NAME)
-    yield " · ".join(filter(None, (when, title, first.channel, source, first.conversation))), []
+    line = when
+    for part in filter(None, (title, first.channel, source, first.conversation)):
+        if cells(f"{line} · {part}") > width:  # between the parts: an id that is broken cannot be copied
+            yield line, []
+            line = f"  {part}"
+        else:
+            line = f"{line} · {part}"
+    yield line, []
+
+
+def _because(why: str, room: int) -> str:
+    """As many reasons as fit; `:why` tells all."""
+    reasons = why.split("; ")
+    while len(reasons) > 1 and cells(f"because: {'; '.join(reasons)}") > room:
+        reasons.pop()
+    return snippet(f"because: {'; '.join(reasons)}", (), room)[0]
 
 
 def _line(finder: Finder, turn: Hit, found: Found, at: str, width: int) -> _Line:

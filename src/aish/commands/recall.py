@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from textwrap import fill
 
 from aish.commands.page import found_page, matching_part, recent_page
 from aish.commands.shell import COMMANDS, Shell
@@ -81,15 +82,21 @@ async def why(shell: Shell, words: str) -> Reply:
     found = shell.session.found
     if found is None:
         raise NotFound("nothing was searched for yet in this shell; :recall WORDS searches")
-    lines = [f"{name:<12} {value}" for name, value in found.asked]
+    lines = [_folded(f"{name:<12} {value}", 13, shell.width) for name, value in found.asked]
     lines.append(f"{'weighed':<12} {found.considered:,} turns in {found.milliseconds:.0f} ms")
     for place, hit in enumerate(found.hits, start=1):
         text, _ = matching_part(shell.program.finder, hit, found, max(shell.width - 14, 10))
         lines.append(f"{f'@{place}':>4} {hit.score:6.2f}  {text}")
-        lines.append(f"{'':14}{hit.why}")
+        lines.append(_folded(f"{'':14}{hit.why}", 14, shell.width))
     return Reply(
         for_terminal("\n".join(lines)), data={"asked": dict(found.asked), "hits": [hit.record() for hit in found.hits]}
     )
+
+
+def _folded(line: str, indent: int, width: int) -> str:
+    """A line that goes on under its own beginning, where a window is too narrow for it."""
+    width = max(width, indent + 10)
+    return line if len(line) <= width else fill(line, width, subsequent_indent=" " * indent, break_on_hyphens=False)
 
 
 def hit_id(shell: Shell, words: str) -> str:
