@@ -130,6 +130,18 @@ def test_exit_codes_are_those_of_every_verb(world: World) -> None:
     assert usage.err == "[aish] '2026-02-31' is no time; try 2026-11-15, yesterday, “last week” or “3 days ago”\n"
 
 
+def test_what_is_piped_on_is_whole(world: World) -> None:
+    """`aish recent | grep WORD` finds the word wherever it stands in a turn; only a window has an end."""
+    long = f"kiln {'and more ' * 200}porcelain"
+    world.program().session().journal.add(Turn("user", long), at("2026-05-04T12:00:00"))
+
+    found, newest = world.aish("search", "kiln"), world.aish("recent")
+
+    assert f"you: {long}\n" in found.out and f"you: {long}\n" in newest.out
+    later = world.aish("recent", "--since", "2026-05-05")
+    assert (later.code, later.out) == (1, "nothing like that was said\n")
+
+
 def test_broken_lines_end_it_with_their_number_after_what_came_before(spoken: tuple[World, str]) -> None:
     """A program that sends rubbish has a bug, and should learn where."""
     world, _ = spoken

@@ -36,6 +36,11 @@ class Screen:
         return self.size.columns
 
     @property
+    def room(self) -> int:
+        """The columns for a line of a result; without end where it is piped on, since who does that wants all of it."""
+        return self.width if sys.stdout.isatty() else sys.maxsize
+
+    @property
     def size(self) -> os.terminal_size:
         try:
             size = os.get_terminal_size(sys.stdout.fileno())

@@ -53,7 +53,7 @@ def run_search(program: Program, arguments: Sequence[str]) -> int:
     else:
         for note in found.notes:
             screen.note(note, warning=True)
-        screen.say(found_page(program, found, screen.width))
+        screen.say(found_page(program, found, screen.room))
     return OK if found.hits else NOTHING
 
 
@@ -76,7 +76,9 @@ def run_recent(program: Program, arguments: Sequence[str]) -> int:
     if options.json:
         print(json_text([hit.record() for hit in hits]))
     else:
-        screen.say(recent_page(program, hits, screen.width) if hits else "nothing was said yet")
+        narrowed = options.channel or options.role or options.since or options.until
+        nothing = "nothing like that was said" if narrowed else "nothing was said yet"
+        screen.say(recent_page(program, hits, screen.room) if hits else nothing)
     return OK if hits else NOTHING
 
 
