@@ -33,6 +33,23 @@ RECENT = [
     "总结一下我最近的对话",
     "我们昨天聊了什么？",
     "最近我们聊了些什么",
+    "summarise my week",
+    "Recap yesterday.",
+    "give me a summary of the last few days",
+    "what was I working on yesterday?",
+    "what have I been up to lately?",
+    "Fasse zusammen, was ich diese Woche gemacht habe",
+    "fass bitte zusammen, was wir gestern besprochen haben",
+    "Woran habe ich letzte Woche gearbeitet?",
+    "worüber haben wir diese Woche geredet?",
+    "résume ce que j'ai fait cette semaine",
+    "Résume ce qu’on a dit hier",
+    "qu'est-ce que j'ai fait cette semaine ?",
+    "de quoi on a parlé hier ?",
+    "resume lo que hice esta semana",
+    "haz un resumen de lo que hicimos ayer",
+    "总结我这周的工作",
+    "上周我做了什么",
 ]
 THIS = [
     "summarise this conversation",
@@ -61,6 +78,7 @@ SAID = [
     "¿Qué decidimos sobre el puerto?",
     "我们关于数据库决定了什么？",
     "我们上次讨论过备份吗",
+    "Qu'est-ce qu'on a décidé pour le jardin ?",
 ]
 NEITHER = [
     "",
@@ -90,6 +108,14 @@ NEITHER = [
     "resume este archivo",
     "总结这个文件",
     "你好",
+    "summarise this week's commits",
+    "summarise the last few days of the log",
+    "recap yesterday's incident report",
+    "fasse zusammen, was in der Datei steht",
+    "qu'est-ce que j'ai fait de travers ?",
+    "résume ce que fait cette fonction",
+    "resume lo que hace esta función",
+    "总结这周的日志",
 ]
 
 

@@ -21,16 +21,28 @@ _OURS = (
     r"my|our|we|i|us|recent|latest|last|past|today'?s?|yesterday'?s?|unsere?\w*|meine?\w*|wir|letzte\w*|mes|nos|nous|"
     r"récent\w*|derni\w*|mis|nuestr[ao]s?|recientes?|últim[ao]s?"
 )
+_LATELY = r"(?:recent\w*|lately|today|yesterday|last|past|week|month|so far)"
 _RECENT = (
     rf"(?i)\b(?:{_SUM_UP})\b(?=.{{0,80}}\b(?:{_OURS})\b).{{0,60}}\b(?:{_TALKS})\b|"
     rf"\b(?:{_OURS})\b.{{0,40}}\b(?:{_TALKS})\b.{{0,40}}\b(?:{_SUM_UP})\b|"
     rf"\b(?:{_SUM_UP})\b.{{0,40}}\bwhat (?:i|we)(?:'ve| have)? "
     r"(?:did|done|do|been doing|discussed|talked|worked|said)\b|"
     r"\bwhat (?:have|did) (?:i|we) (?:do|done|discuss\w*|talk\w*|work\w*|been (?:doing|talking|working))\b"
-    r"(?! wrong).{0,40}\b(?:recent\w*|lately|today|yesterday|last|past|week|month|so far)\b|"
-    r"\bworüber haben wir\b.{0,40}\bgesprochen\b|\bwas habe(?:n wir| ich)\b.{0,40}\b(?:gemacht|getan)\b|"
-    r"\bde quoi avons-nous parlé\b|\bqu'(?:avons-nous|ai-je) fait\b|\bde qué hablamos\b|\bqué (?:hice|hicimos)\b|"
-    r"(?:总结|總結|概括).{0,12}(?:对话|對話|聊天|会话)|(?:最近|这周|今天|昨天).{0,8}(?:聊|谈|說|说|做)了?(?:些)?什么"
+    rf"(?! wrong).{{0,40}}\b{_LATELY}\b|"
+    rf"\bwhat (?:was|were|have|had) (?:i|we) (?:doing|working on|talking about|(?:been )?up to)\b"
+    rf".{{0,40}}\b{_LATELY}\b|"
+    rf"\b(?:{_SUM_UP})(?: of)? (?:(?:my|our|this|(?:the )?(?:last|past)) (?:day|week|month|few days)|yesterday)\W*$|"
+    r"\bworüber haben wir\b.{0,40}\bge(?:sprochen|redet)\b|\bwas habe(?:n wir| ich)\b.{0,40}\b(?:gemacht|getan)\b|"
+    r"\bworan habe(?:n wir| ich)\b.{0,40}\bgearbeitet\b|"
+    rf"\b(?:{_SUM_UP})\b.{{0,20}}\bwas (?:ich|wir)\b.{{0,60}}"
+    r"\b(?:gemacht|getan|besprochen|gesprochen|gesagt|gearbeitet)\b|"
+    r"\bde quoi (?:avons-nous|nous avons|on a) parlé\b|\bqu'(?:avons-nous|ai-je) fait\b|"
+    rf"\b(?:{_SUM_UP})\b.{{0,20}}\bce (?:que j'ai|que nous avons|qu'on a) (?:fait|dit|discuté)\b|"
+    r"\bqu'est-ce (?:que j'ai|que nous avons|qu'on a) fait (?:cette|hier|aujourd'hui|récemment|la semaine|ce mois)|"
+    r"\bde qué hablamos\b|\bqué (?:hice|hicimos)\b|"
+    rf"\b(?:{_SUM_UP})\b.{{0,20}}\blo que (?:hice|hicimos|hablamos|dijimos|he hecho|hemos (?:hecho|hablado))\b|"
+    r"(?:总结|總結|概括).{0,12}(?:对话|對話|聊天|会话)|(?:总结|總結|概括).{0,8}(?:最近|这周|本周|上周|今天|昨天).{0,4}(?:工作|事)|"
+    r"(?:最近|这周|本周|上周|今天|昨天).{0,8}(?:聊|谈|說|说|做)了?(?:些)?什么"
 )
 _THIS = (
     rf"(?i)\b(?:{_SUM_UP})\b.{{0,20}}\b(?:this|our current|diese[sr]?|dieses|cette|esta)\b.{{0,20}}\b(?:{_TALKS})\b|"
@@ -44,7 +56,8 @@ _SAID = (
     r"\b(?:do you )?remember (?:when|what|how|that time)\b|\bas (?:we|i) (?:discussed|said|mentioned)\b|"
     r"\blast time we\b|"
     r"\bwas (?:haben wir|habe ich|hatten wir)\b.{0,60}\b(?:beschlossen|entschieden|gesagt|besprochen|vereinbart)\b|"
-    r"\bqu'avons-nous (?:décidé|dit)\b|\bqué (?:decidimos|dijimos|acordamos)\b|"
+    r"\bqu(?:'avons-nous|'est-ce que nous avons|'est-ce qu'on a) (?:décidé|dit)\b|"
+    r"\bqué (?:decidimos|dijimos|acordamos)\b|"
     r"我们.{0,16}(?:决定|说|讨论|商量)(?:了|过)"
 )
 # One of our own verbs where a command can begin, after assignments, with options of ours before it.
