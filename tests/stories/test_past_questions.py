@@ -120,6 +120,23 @@ async def test_where_nothing_was_said_lately_but_here_the_last_conversations_are
 
 
 @pytest.mark.proves("X1")
+async def test_why_tells_what_a_summary_was_made_of(talks: Talks) -> None:
+    """And not of some search before it."""
+    talks.said(NOW - timedelta(days=2), "How is the vault opened?", ANSWER)
+    program = talks.program("You spoke of the vault.", tools=False)
+    shell = talks.world.shell(program)
+    await talks.world.type(shell, ":recall piano")
+    await talks.world.ask(shell.session, "summarise my recent conversations")
+
+    reply = await talks.world.type(shell, ":why")
+
+    assert reply.text.splitlines()[0].split() == "newest 2026-05-06 12:00 to now".split()
+    assert "weighed      2 turns" in reply.text
+    assert [hit["text"] for hit in reply.data["hits"]] == [ANSWER, "How is the vault opened?"]
+    assert {hit["why"] for hit in reply.data["hits"]} == {"the newest"}
+
+
+@pytest.mark.proves("X1")
 async def test_why_tells_of_what_was_brought_and_not_of_the_question_itself(talks: Talks) -> None:
     """The best hit of a question would always be that question, which stands in its journal already."""
     talks.said(NOW - timedelta(days=90), "What shall we decide about the vault?", ANSWER)
