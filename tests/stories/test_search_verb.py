@@ -125,7 +125,7 @@ def test_exit_codes_are_those_of_every_verb(world: World) -> None:
     usage = world.aish("search", "kiln", "--since", "2026-02-31")
 
     assert (found.code, found.err) == (0, "")
-    assert "@1 you: The kiln is at nine hundred degrees." in found.out
+    assert "/1 you: The kiln is at nine hundred degrees." in found.out
     assert (usage.code, usage.out) == (2, "")
     assert usage.err == "[aish] '2026-02-31' is no time; try 2026-11-15, yesterday, “last week” or “3 days ago”\n"
 
@@ -140,6 +140,20 @@ def test_what_is_piped_on_is_whole(world: World) -> None:
     assert f"you: {long}\n" in found.out and f"you: {long}\n" in newest.out
     later = world.aish("recent", "--since", "2026-05-05")
     assert (later.code, later.out) == (1, "nothing like that was said\n")
+
+
+@pytest.mark.proves("N6")
+def test_a_hit_opens_by_what_is_shown_of_it(spoken: tuple[World, str]) -> None:
+    """Its line has the turn after a slash: @1 means nothing to the next process."""
+    world, id = spoken
+    head, *lines = world.aish("search", "glaze").out.splitlines()
+    place = next(line.split()[0] for line in lines if SAID[1][1] in line)
+
+    opened = world.aish("thread", head.split()[-1] + place)
+
+    assert (opened.code, head.split()[-1], place) == (0, id, "/2")
+    assert f"▸    2 2026-05-04 {at('2026-05-04T12:00:00').astimezone():%H:%M}  aish: {SAID[1][1]}\n" in opened.out
+    assert world.aish("thread", f"{id}/2", "--around", "-1").code == 2
 
 
 def test_broken_lines_end_it_with_their_number_after_what_came_before(spoken: tuple[World, str]) -> None:

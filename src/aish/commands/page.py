@@ -15,11 +15,17 @@ _NAME = 40  # characters of a speaker's name, or of a title
 _Line = tuple[str, Places]
 
 
-def found_page(program: Program, found: Found, width: int) -> Reply:
-    """What a search found: each hit with the turn before and after it, and why it is one."""
+def found_page(program: Program, found: Found, width: int, *, numbered: bool = True) -> Reply:
+    """What a search found: each hit with the turn before and after it, and why it is one.
+
+    Hits are numbered @1, @2, … where that can be used afterwards, or else have their turn after a slash: ID/TURN.
+    """
     if not found.hits:
         return Reply("nothing like that was said", found=False)
-    places = {(hit.conversation, hit.turn): f"@{place}" for place, hit in enumerate(found.hits, start=1)}
+    places = {
+        (hit.conversation, hit.turn): f"@{place}" if numbered else f"/{hit.turn}"
+        for place, hit in enumerate(found.hits, start=1)
+    }
     lines: list[_Line] = []
     for first, turns in _by_conversation(found.hits):
         lines += _head(program, first, width)

@@ -53,7 +53,7 @@ def run_search(program: Program, arguments: Sequence[str]) -> int:
     else:
         for note in found.notes:
             screen.note(note, warning=True)
-        screen.say(found_page(program, found, screen.room))
+        screen.say(found_page(program, found, screen.room, numbered=False))
     return OK if found.hits else NOTHING
 
 
@@ -89,6 +89,8 @@ def run_thread(program: Program, arguments: Sequence[str]) -> int:
     parser.add_argument("--around", type=int, default=5, metavar="N", help="turns before and after TURN (5)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
+    if options.around < 0:
+        raise BadUsage(f"expected a number of turns, got {options.around}")
     reply = show_thread(program, options.id, options.around)
     if options.json:
         print(json_text(reply.data))
