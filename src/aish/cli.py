@@ -21,7 +21,7 @@ from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, r
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError, BadUsage
 from aish.views.crash import file_report
-from aish.views.exits import BUG, INTERRUPTED, exit_code
+from aish.views.exits import BUG, INTERRUPTED, STORE, exit_code
 from aish.views.prompt import first_prompt
 from aish.views.screen import Bar, Screen
 from aish.views.themes import theme
@@ -63,6 +63,10 @@ def run(arguments: Sequence[str]) -> int:
         if isinstance(error, BrokenPipeError) or _is_of_a_closed_terminal(error):
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: as quiet as any other filter
             return 141
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of the result has no place to go
+            screen.note(f"cannot write: {error.strerror}", warning=True)
+            return STORE
         screen.note(file_report(import_module("aish.memory.suspicion").suspicious), warning=True)
         return BUG
 

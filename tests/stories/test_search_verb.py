@@ -156,6 +156,22 @@ def test_a_hit_opens_by_what_is_shown_of_it(spoken: tuple[World, str]) -> None:
     assert world.aish("thread", f"{id}/2", "--around", "-1").code == 2
 
 
+def test_a_result_that_finds_no_room_is_trouble_and_not_a_bug(spoken: tuple[World, str]) -> None:
+    """`aish recent > file` on a full disk."""
+    world, _ = spoken
+    with Path("/dev/full").open("wb") as full:
+        ran = subprocess.run(
+            [*AISH, "recent"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=world.environment(),
+            cwd=world.directory,
+            check=False,
+        )
+
+    assert (ran.returncode, ran.stderr) == (4, b"[aish] cannot write: No space left on device\n")
+
+
 def test_broken_lines_end_it_with_their_number_after_what_came_before(spoken: tuple[World, str]) -> None:
     """A program that sends rubbish has a bug, and should learn where."""
     world, _ = spoken
