@@ -130,6 +130,23 @@ def test_a_deleted_index_costs_nothing_but_time(library: Library) -> None:
     assert all(grown)
 
 
+@pytest.mark.proves("X6")
+def test_equally_good_turns_are_the_same_ones_in_any_index(library: Library) -> None:
+    """More than are weighed: which of them come first must not depend on the order in which they were indexed."""
+    places_known = list[list[tuple[str, int]]]()
+    for first in ("a", "b"):
+        shutil.rmtree(library.sessions, ignore_errors=True)
+        shutil.rmtree(library.directory, ignore_errors=True)
+        for name in (first, "b" if first == "a" else "a"):
+            for number in range(10):
+                at = NOW - timedelta(days=number, minutes=30 if name == "b" else 0)
+                library.say(f"{name}{number}", *(f"the heron came on day {day:03}" for day in range(30)), at=at)
+            library.index()
+        places_known.append(places(list(library.finder().search("heron", 20).hits)))
+    assert places_known[0] == places_known[1]
+    assert len(places_known[0]) == 20
+
+
 @pytest.mark.proves("N2")
 def test_the_newest_turns_come_first_wherever_they_are(library: Library) -> None:
     """Of all conversations, in the index and beyond; as many as are wanted, and since when it is wanted."""

@@ -11,6 +11,7 @@ from world import World
 from aish import __version__
 
 PROMPT = "~ aish>"
+WAITS = "sh -c 'echo it runs; exec sleep 100'"  # a key that is pressed before it runs is for the prompt
 
 
 @pytest.fixture
@@ -115,8 +116,8 @@ def test_a_password_is_neither_shown_nor_kept(shell: World) -> None:
 def test_ctrl_c_stops_the_program_and_nothing_else(shell: World) -> None:
     """The shell, its variables and the prompt stay."""
     with Tmux(shell) as tmux:
-        tmux.enter("kept=yes; sleep 100")
-        tmux.wait_for("sleep 100")
+        tmux.enter(f"kept=yes; {WAITS}")
+        tmux.wait_for("it runs", times=2)
         tmux.press("C-c")
         tmux.wait_for("~ ✗130 aish>")
         tmux.enter("echo $kept")
@@ -127,8 +128,8 @@ def test_ctrl_c_stops_the_program_and_nothing_else(shell: World) -> None:
 def test_jobs_are_stopped_listed_and_brought_back(shell: World) -> None:
     """Ctrl-Z, jobs, fg and bg, as in any shell."""
     with Tmux(shell) as tmux:
-        tmux.enter("sleep 100")
-        tmux.wait_for("sleep 100")
+        tmux.enter(WAITS)
+        tmux.wait_for("it runs", times=2)
         tmux.press("C-z")
         tmux.wait_for("Stopped")
         tmux.enter("jobs")

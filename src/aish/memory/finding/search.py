@@ -34,7 +34,7 @@ from aish.memory.finding.snapshot import Snapshot
 from aish.memory.finding.terms import query_terms
 from aish.memory.finding.vectors import Embedder, Rows
 from aish.memory.finding.when import Span
-from aish.memory.finding.words import Filter
+from aish.memory.finding.words import NOTHING, Filter, Scores
 from aish.values.channels import is_channel
 from aish.values.hits import Found, Hit, Scope
 
@@ -120,10 +120,10 @@ class _Search:
         rows = snapshot.alive([*words, *lone[~barred].tolist()], self.stale)
         self.eligible = set(rows.tolist())
         near_by = {row for step in _BESIDE for row in snapshot.beside(rows, step).tolist()}
-        beside = np.array(sorted(near_by - self.eligible - {NONE}), np.int64)
+        beside = np.array([*(near_by - self.eligible - {NONE})], np.int64)
         if not self.query.phrases and not self.without:  # an answer beside a hit need not repeat the words
             self.eligible.update(beside[self._fits(beside)].tolist())
-        return np.concatenate([rows, beside]), words, blocks
+        return snapshot.newest(np.concatenate([rows, beside])), words, blocks  # the order in which equals stay
 
     def _with_words(self, snapshot: Snapshot, only: Filter) -> tuple[dict[int, float], dict[int, float]]:
         """The rows and the blocks that have the words best, with how well."""
@@ -131,14 +131,14 @@ class _Search:
         phrases = [query_terms(phrase) for phrase in self.query.phrases]
         rows = snapshot.words.find(terms, _MOST, phrases=phrases, without=self.without, only=only)
         around = only._replace(roles=None, since=None)  # a block may begin before, and has turns of all
-        blocks = snapshot.blocks.find(terms, _BLOCKS, only=around) if terms else ([], [])
-        return dict(zip(*rows, strict=True)), dict(zip(*blocks, strict=True))
+        blocks = snapshot.blocks.find(terms, _BLOCKS, only=around) if terms else NOTHING
+        return _first(snapshot, *rows, _MOST), _first(snapshot, *blocks, _BLOCKS)
 
     def _near(self, snapshot: Snapshot, only: Filter) -> Rows:
         """The rows that are nearest in meaning."""
         if not snapshot.vectors or self.vector is None or self.query.phrases:
             return np.empty(0, np.int64)
-        return snapshot.vectors.nearest(self.vector, _MOST, self._choices(only))
+        return snapshot.vectors.nearest(self.vector, _MOST, snapshot.best, self._choices(only))
 
     def _choices(self, only: Filter) -> Iterator[Rows | None]:
         """Among which rows the nearest in meaning are looked for: all that fit, and those of who is named."""
@@ -209,8 +209,8 @@ class _Search:
     def _rare(self, rows: Rows) -> Rows:
         """Places of the turns with an asked word that hardly any has: blocks full of common ones must not hide them."""
         few = [term for term in self.asked.weights if 0 < self._frequency(term) <= _RARE]
-        found = self.snapshot.words.find(few, _RARE)[0] if self.snapshot and few else []
-        return np.flatnonzero(np.isin(rows, found))
+        found = _first(self.snapshot, *self.snapshot.words.find(few, _RARE), _RARE) if self.snapshot and few else {}
+        return np.flatnonzero(np.isin(rows, [*found]))
 
     def _having(self, keys: Rows, short: Rows, rows: Rows) -> Having:
         """Which of the asked terms the shortlisted turns and those around them have."""
@@ -290,6 +290,14 @@ class _Search:
         told += [("role", ", ".join(sorted(within.roles)))] if within.roles else []
         told.append(("meaning", "compared" if self.vector is not None else "not compared: there is no embedder"))
         return tuple(told)
+
+
+def _first(snapshot: Snapshot, rows: Rows, scores: Scores, limit: int) -> dict[int, float]:
+    """So many of the rows that were found, with their scores; what is not committed yet does not count."""
+    there = rows < snapshot.rows
+    rows, scores = rows[there], scores[there]
+    best = snapshot.best(rows, scores, limit)
+    return dict(zip(rows[best].tolist(), scores[best].tolist(), strict=True))
 
 
 def _of_each(keys: Rows, known: Mapping[int, float]) -> NDArray[np.float64]:

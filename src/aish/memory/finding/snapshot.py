@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,13 +71,27 @@ class Snapshot:
     def close(self) -> None:
         self.catalogue.close()
 
-    def alive(self, rows: Sequence[int], stale: frozenset[int]) -> Rows:
+    def alive(self, rows: Rows | Sequence[int], stale: frozenset[int]) -> Rows:
         """Those of the rows that count: committed, and of journals that are what they were."""
         at = np.asarray(rows, np.int64)
         at = at[at < self.rows]
         journal = self.columns["journal"][at]
         alive: Rows = at[(journal != NONE) & ~np.isin(journal, list(stale))]
         return alive
+
+    def best(self, rows: Rows, scores: NDArray[np.floating[Any]], limit: int) -> Rows:
+        """Places of the best of these rows. Equals are in an order that is the same in any index: the newest first."""
+        edge = np.partition(scores, -limit)[-limit] if limit < len(rows) else -np.inf
+        at = np.flatnonzero(scores >= edge)
+        return at[np.lexsort((*self._newness(rows[at]), -scores[at]))[:limit]]
+
+    def newest(self, rows: Rows) -> Rows:
+        """These rows, the newest first."""
+        return rows[np.lexsort(self._newness(rows))]
+
+    def _newness(self, rows: Rows) -> tuple[NDArray[Any], NDArray[Any]]:
+        """What puts rows into one order, whichever numbers an index has given to them."""
+        return self.columns["offset"][rows], -self.columns["time"][rows]
 
     def which(self, terms: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
         """Which of the terms each of these rows has, a column for each term."""

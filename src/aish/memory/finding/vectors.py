@@ -5,7 +5,7 @@ half of them and then all, and only the nearest are weighed. Half a byte is as g
 as much to keep at hand.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,9 +16,12 @@ from aish.storage.files import make_directory, write_at
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
+Best = Callable[[Rows, Floats, int], Rows]  # rows, what they are worth and how many of them: the places of the best
 EXACT = 4_000  # so many rows are weighed exactly without a first look
 _WIDER = 8  # times as many as are wanted pass the look at all signs,
 _COARSER = 12  # and so many times more the first look, at half of them
+_CROWD = 4  # times as many are looked at where many are the same
+_DIGITS = 5  # of a cosine
 _PART, _SAMPLE = 1 << 16, 1 << 14
 _ZERO = 8  # how a half byte says 0, so that -7 to 7 fit
 
@@ -79,8 +82,8 @@ class Vectors:
             found[there] = dots / np.sqrt(squares)
         return found
 
-    def nearest(self, asked: Floats, limit: int, choices: Iterable[Rows | None] = (None,)) -> Rows:
-        """The rows nearest in meaning, best first: so many of each choice of rows; None are all of them."""
+    def nearest(self, asked: Floats, limit: int, best: Best, choices: Iterable[Rows | None] = (None,)) -> Rows:
+        """The rows nearest in meaning: so many of each choice of rows; None are all of them."""
         signs, half = np.packbits(asked > 0).view(np.uint64), len(self._signs) // 2 or 1
         coarse, found = None, list[int]()
         for rows in choices:
@@ -93,8 +96,7 @@ class Vectors:
                 rows = rows[_smallest(fine, limit * _WIDER)]
             elif rows is None:
                 rows = np.arange(self._rows)
-            best = np.argsort(-self.likeness(asked, rows), kind="stable")[:limit]
-            found += rows[best].tolist()
+            found += rows[best(rows, np.round(self.likeness(asked, rows), _DIGITS), limit)].tolist()
         return np.fromiter(dict.fromkeys(found), np.int64)
 
 
@@ -109,7 +111,10 @@ def _distance(signs: Sequence[NDArray[np.uint64]], asked: NDArray[np.uint64]) ->
 
 
 def _smallest(values: NDArray[Any], count: int) -> Rows:
-    """Where the smallest values are; there are few different ones, so a sample tells about how small those are."""
+    """Where the smallest values are, with all that are as small as the last of them; `count` tells how many, or so.
+
+    There are few different ones, so a sample tells about how small those are.
+    """
     if count >= len(values):
         return np.arange(len(values))
     sample = values[:: len(values) // _SAMPLE + 1]
@@ -118,5 +123,4 @@ def _smallest(values: NDArray[Any], count: int) -> Rows:
         edge += 1
     while edge and np.count_nonzero(values < edge) >= count:
         edge -= 1
-    below, level = np.flatnonzero(values < edge), np.flatnonzero(values == edge)
-    return np.concatenate([below, level[: count - len(below)]])
+    return np.flatnonzero(values <= edge)[: _CROWD * count]

@@ -4,11 +4,15 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import tantivy
+from numpy.typing import NDArray
 from tantivy import Occur, Query
 
 _HEAP = 64_000_000  # bytes that a writer collects before it writes
 _SMALL_HEAP = 15_000_000  # the least that is allowed
+_EQUALS = 5_000  # that are looked at to find all that are equally good
+_DIGITS = 3  # of a score; the others depend on the order in which its parts are added
 
 
 class Filter(NamedTuple):
@@ -21,6 +25,9 @@ class Filter(NamedTuple):
 
 
 ANY = Filter()
+Rows = NDArray[np.int64]
+Scores = NDArray[np.float64]
+NOTHING: tuple[Rows, Scores] = np.empty(0, np.int64), np.empty(0)
 
 
 def _schema() -> tantivy.Schema:
@@ -103,8 +110,11 @@ class Words:
         phrases: Sequence[Sequence[str]] = (),
         without: Sequence[str] = (),
         only: Filter = ANY,
-    ) -> tuple[list[int], list[float]]:
-        """The rows that have any of the terms, all terms of the phrases and none of `without`, best first."""
+    ) -> tuple[Rows, Scores]:
+        """The rows that have any of the terms, all terms of the phrases and none of `without`, best first.
+
+        As many as `limit`, and all that are as good as the last of them: which come first is chance here.
+        """
         shoulds = [(Occur.Should, _term(term)) for term in terms]
         musts = [(Occur.Must, _term(term)) for words in phrases for term in words]
         musts += [(Occur.Must, Query.const_score_query(one, 0.0)) for one in _filters(only)]
@@ -112,14 +122,19 @@ class Words:
             musts.append((Occur.Must, Query.boolean_query(shoulds)))
             shoulds = []
         elif not musts:
-            return [], []
+            return NOTHING
         nots = [(Occur.MustNot, _term(term)) for term in without]
         return self._rows(Query.boolean_query([*musts, *shoulds, *nots]), limit)
 
-    def _rows(self, query: Query, limit: int) -> tuple[list[int], list[float]]:
-        hits = self._searcher.search(query, limit, count=False).hits
-        rows = self._searcher.fast_field_values("row", [address for _, address in hits]) if hits else []
-        return [int(row or 0) for row in rows], [float(score or 0.0) for score, _ in hits]
+    def _rows(self, query: Query, limit: int) -> tuple[Rows, Scores]:
+        for most in (2 * limit, _EQUALS):
+            hits = self._searcher.search(query, most, count=False).hits
+            scores = np.round(np.array([score or 0.0 for score, _ in hits]), _DIGITS)
+            good = np.count_nonzero(scores >= scores[limit - 1]) if len(hits) > limit else len(hits)
+            if good < most:
+                break
+        rows = self._searcher.fast_field_values("row", [address for _, address in hits[:good]]) if hits else []
+        return np.array(rows, np.int64), scores[:good]
 
 
 def _term(term: str) -> Query:
