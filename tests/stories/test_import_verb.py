@@ -493,6 +493,19 @@ def test_what_has_no_time_is_not_said_to_be_of_1970(world: World) -> None:
     assert "1 no date  you: tar -xf kiln.tar" in opened.out
 
 
+def test_what_a_directory_is_taken_for_is_said_and_nothing_is_called_empty(world: World) -> None:
+    """A directory is of one format; whoever has several in it must be able to see which one it was."""
+    own(world.directory / "there")
+    (world.directory / "bare").mkdir()
+    (world.directory / "nil").touch()
+
+    taken, bare, nil = [world.aish("import", str(world.directory / name)) for name in ("there", "bare", "nil")]
+
+    assert f"{world.directory / 'there'} is taken for jsonl; " in taken.err
+    assert (bare.code, nil.code) == (2, 2)
+    assert "bare is empty" in bare.err and "nil is empty" in nil.err
+
+
 # What was purged
 
 

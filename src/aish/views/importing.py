@@ -35,7 +35,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     paths = [program.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
     masks = program.masks.reading() if options.dry_run else program.masks
     ledger = Ledger(program.memory_file, now=program.now)  # only to read it, whoever else holds it
-    formats = [options.format or _format(path) for path in paths]  # before anything is written
+    formats = [options.format or _format(path, screen) for path in paths]  # before anything is written
     try:
         for path, format in zip(paths, formats, strict=True):
             importer = Importer(
@@ -67,8 +67,13 @@ def _report(screen: Screen, results: Sequence[tuple[str, Imported]], options: ar
         _say(screen, path, result, dry_run=options.dry_run)
 
 
-def _format(path: Path) -> str:
+def _format(path: Path, screen: Screen) -> str:
+    """What a file is, or most of a directory, by its looks."""
     found = sniff(path)
+    if found and path.is_dir():
+        screen.note(f"{path} is taken for {found}; for what else is in it name that file, or its --format")
+    if not found and (not any(path.iterdir()) if path.is_dir() else path.is_file() and not path.stat().st_size):
+        raise BadUsage(f"{path} is empty")
     if not found:
         raise BadUsage(f"what is {path}? Name its format with --format: {', '.join(FORMATS)}")
     return found
