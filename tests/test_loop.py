@@ -19,7 +19,8 @@ def test_a_ctrl_c_that_does_not_interrupt_the_wait_ends_it_all_the_same() -> Non
 
     async def wait() -> None:
         threading.Timer(0.2, press).start()  # the wait has begun by then
-        await asyncio.sleep(20)
+        async with asyncio.timeout(20):
+            await asyncio.Event().wait()
 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
