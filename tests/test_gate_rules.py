@@ -17,8 +17,8 @@ from aish.values.outcomes import Outcome
 from aish.values.replies import Reply
 from aish.values.text import exactly
 from aish.values.verdicts import Effect, Verdict
+from aish.views.answers import AnswerScreen
 from aish.views.gate import Gate, Person, Tools
-from aish.views.screen import Screen
 
 pytestmark = [pytest.mark.anyio, pytest.mark.proves("P4", "X5")]
 READ = Verdict("run", "read", "it only reads")
@@ -28,7 +28,7 @@ UNKNOWN = Verdict("ask", "unknown", "nobody knows it")
 REFUSE = Verdict("refuse", "unknown", "no command is like that")
 
 
-class Paper(Screen):
+class Paper(AnswerScreen):
     """A screen that is read afterwards."""
 
     def __init__(self) -> None:

@@ -53,3 +53,13 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
         "aish.views.table",
         "aish.views.themes",
     }
+
+
+def test_no_loop_is_loaded_before_the_prompt_and_none_to_look_something_up() -> None:
+    """It brings a tenth of the start with it, and who only searches asks no model."""
+    assert "asyncio" not in loaded_by("import aish.cli")
+    searched = loaded_by("import aish.opening, aish.views.search, aish.memory.finding.finder")
+    assert "asyncio" not in searched
+    assert {name for name in ours(searched) if name.startswith(("aish.model.", "aish.context", "aish.intake"))} == {
+        "aish.model.weights"
+    }

@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 # Top to bottom. A module uses its own folder and what is below it; siblings never use each other.
 LAYERS = (
-    "__main__ > cli > wiring | views > commands > conversation"
+    "__main__ > cli > wiring | views > opening | commands > conversation"
     " > intake | context | model | action | memory | settings | places > storage > values"
 )
 DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name in row.split(" | ")}
-LAZY_LOADERS = ("src/aish/__main__.py", "src/aish/cli.py", "src/aish/wiring.py")
+LAZY_LOADERS = tuple(f"src/aish/{name}.py" for name in ("__main__", "cli", "wiring", "opening"))
 # What reaches disk, clock, network, process or chance. `datetime` may be used: its values are plain data.
 IMPURE = re.compile(
     r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading)(\.|$)"

@@ -43,6 +43,7 @@ VERBS = {  # verb → module and function, loaded when it is used
     "tokens": ("aish.views.books", "run_tokens"),
     "trash": ("aish.views.trash", "run"),
 }
+READERS = frozenset(["recent", "search", "thread"])  # verbs that need nothing but what was said
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -96,7 +97,8 @@ def _dispatch(arguments: list[str]) -> int:
             rest = [*rest[1:], "--json"]
         if rest and rest[0] in VERBS:
             module, name = VERBS[rest[0]]
-            return int(getattr(import_module(module), name)(_program(options), rest[1:]))
+            opened = _library(options) if rest[0] in READERS else _program(options)
+            return int(getattr(import_module(module), name)(opened, rest[1:]))
     options = _parser().parse_args(arguments)
     if options.version:
         print(f"aish {__version__}")
@@ -111,7 +113,7 @@ def _one_shot(options: argparse.Namespace, question: str) -> int:
     program = _program(options)
     session = _session(program, options)
     one_shot: Any = import_module("aish.views.one_shot")
-    screen = Screen(program.settings.view.color, show_reasoning=program.settings.view.show_reasoning)
+    screen = _answer_screen(program.settings.view.color, show_reasoning=program.settings.view.show_reasoning)
     return int(one_shot.run(program, session, screen, question, as_json=options.json))
 
 
@@ -119,7 +121,8 @@ def _shell(options: argparse.Namespace) -> int:
     places, cwd = find_places(os.environ), _working_directory()
     loaded = load_settings(places, cwd, _given(options))
     view = loaded.settings.view
-    screen = Screen(view.color, show_reasoning=view.show_reasoning, styles=theme(view.theme, view.colors))
+    styles = theme(view.theme, view.colors)
+    screen = Screen(view.color, styles=styles)
     rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _report(screen, loaded, places)
     if rich and not (options.continued or options.resume):  # the prompt is there before the editor is
@@ -130,6 +133,7 @@ def _shell(options: argparse.Namespace) -> int:
         program = _build(loaded, places, cwd)
         session = _session(program, options)
         line_editor = import_module("aish.views.line_editor") if rich else None
+    screen = _answer_screen(view.color, show_reasoning=view.show_reasoning, styles=styles)
     if rich and view.markdown:
         screen.load_stream = lambda: _markdown(screen)
     repl, comfort = import_module("aish.views.repl"), import_module("aish.views.comfort")
@@ -146,6 +150,11 @@ def _shell(options: argparse.Namespace) -> int:
     return int(repl.Repl(program, session, editor, screen, live, tools).run())
 
 
+def _answer_screen(color: str, **how: Any) -> Any:
+    """The screen for answers, which needs more than the first prompt does."""
+    return import_module("aish.views.answers").AnswerScreen(color, **how)
+
+
 def _markdown(screen: Screen) -> Any:
     stream = import_module("aish.views.markdown").MarkdownStream
     return stream(
@@ -154,10 +163,20 @@ def _markdown(screen: Screen) -> Any:
 
 
 def _program(options: argparse.Namespace) -> Any:
+    return _build(*_surroundings(options))
+
+
+def _library(options: argparse.Namespace) -> Any:
+    library = import_module("aish.opening").open_library(*_surroundings(options))
+    library.progress = Bar
+    return library
+
+
+def _surroundings(options: argparse.Namespace) -> tuple[Loaded, Places, Path]:
     places, cwd = find_places(os.environ), _working_directory()
     loaded = load_settings(places, cwd, _given(options))
     _report(Screen(loaded.settings.view.color), loaded, places)
-    return _build(loaded, places, cwd)
+    return loaded, places, cwd
 
 
 def _build(loaded: Loaded, places: Places, cwd: Path) -> Any:

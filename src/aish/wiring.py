@@ -1,15 +1,11 @@
 """Puts the parts together: a program out of settings and places, a backend out of a preset."""
 
-import os
 import zlib
-from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 from aish.conversation.program import Program
 from aish.memory.curation import Memory, open_memory
-from aish.memory.masks import Masks, Redactor
+from aish.memory.masks import Masks
 from aish.model.backend import Backend
 from aish.model.cost import Price
 from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
@@ -18,11 +14,10 @@ from aish.model.keys import key_finder
 from aish.model.openai_chat import OpenAIChat
 from aish.model.scripted import ScriptedModel
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.model.weights import SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights, find, shared_directory
-from aish.places import Places, find_places
+from aish.opening import find_weights, load_patterns, open_finder
+from aish.places import Places
 from aish.settings.layers import Loaded
 from aish.settings.options import Preset, PriceTag
-from aish.values.hits import Finder
 
 FREE = Price(input=0.0, output=0.0)
 _abilities: dict[str, Ability] = {}  # what is known of each endpoint's tokenizer, for this run of the program
@@ -34,44 +29,13 @@ def build(loaded: Loaded, places: Places, cwd: Path) -> Program:
     def weights() -> Path:
         return find_weights(loaded.settings.embedded.path, places)
 
-    masks = Masks(places.salt, _load_patterns)
+    masks = Masks(places.salt, load_patterns)
     program = Program(
         loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, masks=masks, cwd=cwd
     )
     program.open_memory = lambda: _memory(program)
-    program.open_finder = lambda: _finder(program)
+    program.open_finder = lambda: open_finder(program)
     return program
-
-
-def _load_patterns() -> Redactor:
-    """What finds secrets; loaded when a text looks as if it held one."""
-    redact, seal = import_module("aish.memory.redact"), import_module("aish.memory.seal")
-    return SimpleNamespace(redact=redact.redact, seal=seal.seal)
-
-
-def _finder(program: Program) -> Finder:
-    """What finds in all conversations; loaded when something is looked for first."""
-    progress = program.progress
-    finder: Finder = import_module("aish.memory.finding.finder").ConversationFinder(
-        program.places.sessions,
-        program.places.turn_index,
-        lambda: _embedder(program.places) if program.settings.finding.meaning else None,
-        now=lambda: program.now(),
-        progress=(lambda: progress("indexing")) if progress else None,
-    )
-    return finder
-
-
-def _embedder(places: Places) -> Any:
-    """What compares meanings, if its weights are here; without them words have to do."""
-    path = _find(WORDLLAMA, places)
-    if path is None:
-        return None
-    embed = import_module("aish.memory.finding.embed")
-    try:
-        return embed.StaticEmbedder(path, path.with_name(WORDLLAMA_TOKENS.file))
-    except (OSError, ValueError, KeyError, TypeError):  # files that are not what they were
-        return None
 
 
 def _memory(program: Program) -> tuple[Memory, str]:
@@ -167,18 +131,6 @@ def _scripted(program: Program, name: str, preset: Preset) -> Backend:
         use_tool_role=preset.use_tool_role,
         offers_tools=preset.tools is not False,
     )
-
-
-def find_weights(chosen: str, places: Places) -> Path:
-    """Where the embedded model's weights are, or where `aish models pull` would put them."""
-    if chosen:
-        return Path(chosen).expanduser()
-    return _find(SMOLLM2, places) or places.models / SMOLLM2.file
-
-
-def _find(weights: Weights, places: Places) -> Path | None:
-    everyones = find_places({name: value for name, value in os.environ.items() if name != "AISH_HOME"}).models
-    return find(weights, [places.models, everyones, shared_directory()])
 
 
 def _tokenizer(program: Program, model: str, server: FindServer) -> Tokenizer:

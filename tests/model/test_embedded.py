@@ -15,9 +15,9 @@ from world import World
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
 from aish.model.tokenizer import fetch_json
+from aish.opening import find_weights
 from aish.places import find_places
 from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
-from aish.wiring import find_weights
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 

@@ -19,9 +19,9 @@ from aish.model.openai_chat import OpenAIChat
 from aish.model.port import Model
 from aish.model.scripted import ScriptedModel
 from aish.model.tokenizer import fetch_json
+from aish.opening import find_weights
 from aish.places import find_places
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece
-from aish.wiring import find_weights
 
 pytestmark = pytest.mark.anyio
 

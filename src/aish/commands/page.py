@@ -1,9 +1,11 @@
 """A page of turns: under their conversations, a line each, with the part that was looked for."""
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
-from aish.conversation.program import Program
+from aish.conversation.library import Library
+from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import NO_DATE, Finder, Found, Hit
 from aish.values.replies import Reply
 from aish.values.snippets import Places, cells, snippet
@@ -15,7 +17,7 @@ _NAME = 40  # characters of a speaker's name, or of a title
 _Line = tuple[str, Places]
 
 
-def found_page(program: Program, found: Found, width: int, *, numbered: bool = True) -> Reply:
+def found_page(library: Library, found: Found, width: int, *, numbered: bool = True) -> Reply:
     """What a search found: each hit with the turn before and after it, and why it is one.
 
     Hits are numbered @1, @2, … where that can be used afterwards, or else have their turn after a slash: ID/TURN.
@@ -28,26 +30,44 @@ def found_page(program: Program, found: Found, width: int, *, numbered: bool = T
     }
     lines: list[_Line] = []
     for first, turns in _by_conversation(found.hits):
-        lines += _head(program, first, width)
+        lines += _head(library, first, width)
         shown: set[int] = set()
         for hit in turns:
-            for turn in program.finder.thread(hit.conversation, hit.turn, 1):
+            for turn in library.finder.thread(hit.conversation, hit.turn, 1):
                 at = places.get((turn.conversation, turn.turn), "")
                 if turn.turn in shown or (at and turn.turn != hit.turn):
                     continue
                 shown.add(turn.turn)
-                lines.append(_line(program.finder, turn, found if at else Found(), at, width))
+                lines.append(_line(library.finder, turn, found if at else Found(), at, width))
                 if at and hit.why:
                     lines.append((f"     {_because(hit.why, max(width - 5, _LEAST))}", []))
     return _page(lines)
 
 
-def recent_page(program: Program, hits: Sequence[Hit], width: int) -> str:
+def recent_page(library: Library, hits: Sequence[Hit], width: int) -> str:
     """Turns under their conversations, the conversation of the first one first."""
     lines: list[_Line] = []
     for first, turns in _by_conversation(hits):
-        lines += [*_head(program, first, width), *(_line(program.finder, turn, Found(), "", width) for turn in turns)]
+        lines += [*_head(library, first, width), *(_line(library.finder, turn, Found(), "", width) for turn in turns)]
     return _page(lines).text
+
+
+def thread_page(library: Library, wanted: str, around: int) -> Reply:
+    """A conversation, whole or around one turn. Raises `NotFound`."""
+    name, _, number = wanted.strip().partition("/")
+    if not name or (number and not re.fullmatch(r"\d{1,18}", number)):
+        raise BadUsage("which conversation? an ID, or ID/TURN; aish search and :recall show them")
+    id = library.shelf.find(name)
+    hits = library.finder.thread(id, int(number) if number else None, around)
+    if not hits:
+        raise NotFound(f"conversation {id} has no turn {number}" if number else f"conversation {id} has no turns")
+    head = f"{id} · {hits[0].channel or 'no channel'}" + (f" · from {hits[0].source}" if hits[0].source else "")
+    lines = [for_terminal(head)]
+    for hit in hits:
+        mark = "▸" if number and hit.turn == int(number) else " "
+        text = hit.text.replace("\n", "\n       ")  # no line of it is to be taken for a turn or a word of ours
+        lines.append(f"{mark} {hit.turn:>4} {hit.when}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
+    return Reply("\n".join(lines), data=[hit.record() for hit in hits])
 
 
 def matching_part(finder: Finder, hit: Hit, found: Found, room: int) -> _Line:
@@ -64,10 +84,10 @@ def _by_conversation(hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[Hit]]]:
     return ((next(iter(turns.values())), [turns[turn] for turn in sorted(turns)]) for turns in groups.values())
 
 
-def _head(program: Program, first: Hit, width: int) -> Iterator[_Line]:
+def _head(library: Library, first: Hit, width: int) -> Iterator[_Line]:
     """The line over a conversation, in a narrow window several, and a blank one before it."""
     source = f"from {first.source}" if first.source else ""
-    when = f"{first.when} ({age(first.time, program.now())})" if first.when != NO_DATE else NO_DATE
+    when = f"{first.when} ({age(first.time, library.now())})" if first.when != NO_DATE else NO_DATE
     yield "", []
     title = one_line(first.title, _NAME)
     line = when

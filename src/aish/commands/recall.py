@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from textwrap import fill
 
-from aish.commands.page import found_page, matching_part, recent_page
+from aish.commands.page import found_page, matching_part, recent_page, thread_page
 from aish.commands.shell import COMMANDS, Shell
 from aish.conversation.program import Program
 from aish.values.errors import BadUsage, NotFound
@@ -41,7 +41,7 @@ async def thread(shell: Shell, words: str) -> Reply:
     `:thread @1` shows the first hit with the turns around it, `:thread ID` the whole conversation.
     """
     wanted = hit_id(shell, words)
-    return show_thread(shell.program, wanted, 5)
+    return thread_page(shell.program, wanted, 5)
 
 
 @COMMANDS.add("recent", argument="[N] [UNIT]|[TIME]")
@@ -111,24 +111,6 @@ def hit_id(shell: Shell, words: str) -> str:
     return f"{hit.conversation}/{hit.turn}"
 
 
-def show_thread(program: Program, wanted: str, around: int) -> Reply:
-    """A conversation, whole or around one turn. Raises `NotFound`."""
-    name, _, number = wanted.strip().partition("/")
-    if not name or (number and not re.fullmatch(r"\d{1,18}", number)):
-        raise BadUsage("which conversation? an ID, or ID/TURN; aish search and :recall show them")
-    id = program.shelf.find(name)
-    hits = program.finder.thread(id, int(number) if number else None, around)
-    if not hits:
-        raise NotFound(f"conversation {id} has no turn {number}" if number else f"conversation {id} has no turns")
-    head = f"{id} · {hits[0].channel or 'no channel'}" + (f" · from {hits[0].source}" if hits[0].source else "")
-    lines = [for_terminal(head)]
-    for hit in hits:
-        mark = "▸" if number and hit.turn == int(number) else " "
-        text = hit.text.replace("\n", "\n       ")  # no line of it is to be taken for a turn or a word of ours
-        lines.append(f"{mark} {hit.turn:>4} {hit.when}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
-    return Reply("\n".join(lines), data=[hit.record() for hit in hits])
-
-
 def _notes(notes: Sequence[str]) -> str:
     return "".join(f"{note}\n" for note in notes)
 
@@ -146,14 +128,6 @@ def picture(days: Sequence[tuple[str, int, str]], width: int) -> str:
     return "\n".join(rows)
 
 
-def read_time(program: Program, text: str, *, end: bool = False) -> datetime:
-    """The moment that words mean. Raises `BadUsage`."""
-    found = program.finder.moment(text, end=end)
-    if found is None:
-        raise BadUsage(f"{one_line(text, 40)!r} is no time; try 2026-11-15, yesterday, “last week” or “3 days ago”")
-    return found
-
-
 def _how_many(program: Program, words: str) -> tuple[int, Scope, Unit]:
     """What `:recent` is asked for: a number, of turns or of something else, or a time."""
     if counted := re.fullmatch(r"(\d{0,4}) *(?:(turn|exchange|thread|day)s?)?", words.strip()):
@@ -164,5 +138,5 @@ def _how_many(program: Program, words: str) -> tuple[int, Scope, Unit]:
         return limit, Scope(), unit
     since, until = (program.finder.moment(words, end=end) for end in (False, True))
     if until is None:
-        since = read_time(program, words)  # as in "since Monday", unless it is no time at all
+        since = program.moment(words)  # as in "since Monday", unless it is no time at all
     return _MOST, Scope(since=since, until=until), "turn"

@@ -2,59 +2,38 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
+from aish.conversation.library import Library
 from aish.conversation.session import Session
 from aish.conversation.tools import TOOLS
 from aish.memory.curation import Memory
-from aish.memory.masks import Masks
-from aish.memory.shelf import Shelf
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
-from aish.places import Places
-from aish.settings.layers import Loaded
-from aish.settings.options import EMBEDDED, Preset, Settings
+from aish.settings.options import EMBEDDED, Preset
 from aish.values.errors import NotFound, StoreTrouble
-from aish.values.hits import Finder
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
 
 
-@dataclass(slots=True)
-class Program:
+@dataclass(slots=True, kw_only=True)
+class Program(Library):
     """What all views and commands share. `make_backend` is given by wiring, so that adapters load on first use."""
 
-    loaded: Loaded
-    places: Places
     make_backend: MakeBackend
     find_weights: Callable[[], Path]
-    masks: Masks
-    cwd: Path
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
     _backends: dict[str, Backend] = field(default_factory=dict)
     _estimates: Estimates | None = None
     open_memory: Callable[[], tuple[Memory, str]] | None = None
-    progress: Callable[[str], Callable[[int, int], None]] | None = None  # a view that shows how far long work is
-    open_finder: Callable[[], Finder] | None = None
-    _finder: Finder | None = None
     memory_trouble: str = ""  # why it cannot be written by this process
     _memory: Memory | None = None
-
-    @property
-    def settings(self) -> Settings:
-        return self.loaded.settings
 
     @property
     def estimates(self) -> Estimates:
         if self._estimates is None:
             self._estimates = Estimates(self.places.token_ratios)
         return self._estimates
-
-    @property
-    def shelf(self) -> Shelf:
-        return Shelf(self.places.sessions, self.masks)
 
     @property
     def memory(self) -> Memory:
@@ -74,14 +53,6 @@ class Program:
             return self.places.data / Path(path).expanduser() if path else self.places.memory
         except RuntimeError:  # the home of a user who does not exist
             raise StoreTrouble(f"memory.path cannot be used: there is no home for {path}") from None
-
-    @property
-    def finder(self) -> Finder:
-        """What finds in all conversations, opened on first use."""
-        if self._finder is None:
-            assert self.open_finder
-            self._finder = self.open_finder()
-        return self._finder
 
     def presets(self) -> dict[str, Preset]:
         """Every preset by name; `embedded` is always there."""

@@ -17,8 +17,8 @@ from aish.values.errors import AishError
 from aish.values.events import ChatRequest
 from aish.values.text import exactly, for_terminal, one_line
 from aish.values.verdicts import Verdict
+from aish.views.answers import AnswerScreen
 from aish.views.live import ctrl_c
-from aish.views.screen import Screen
 
 WORD = "run"  # what is typed for a command that cannot be taken back
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
@@ -51,7 +51,7 @@ class Person(NamedTuple):
 class Gate:
     """Asks before it runs."""
 
-    def __init__(self, shell: Shell, screen: Screen, person: Person, load: Callable[[], Tools]) -> None:
+    def __init__(self, shell: Shell, screen: AnswerScreen, person: Person, load: Callable[[], Tools]) -> None:
         self._shell, self._screen, self._person = shell, screen, person
         self._load = load
         self._tools: Tools | None = None

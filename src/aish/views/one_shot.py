@@ -12,6 +12,7 @@ from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.values.errors import BadUsage
 from aish.values.events import Notice, TurnDone
+from aish.views.answers import AnswerScreen
 from aish.views.exits import answer_code
 from aish.views.loop import run_loop
 from aish.views.screen import Screen
@@ -21,7 +22,7 @@ _FIRST_BYTE_SECONDS = 60.0
 _HINT_SECONDS = 2.0
 
 
-def run(program: Program, session: Session, screen: Screen, question: str, *, as_json: bool) -> int:
+def run(program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool) -> int:
     """Ask, show, and say by the exit code how it went."""
     data = read_input(screen, wait=bool(question))
     if not (question or data).strip():

@@ -22,6 +22,7 @@ from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
 from aish.values.text import for_terminal
+from aish.views.answers import AnswerScreen
 from aish.views.crash import file_report
 from aish.views.editor import LONGEST_LINE, Editor, PlainEditor
 from aish.views.exits import BUG, OK, answer_code, exit_code
@@ -30,7 +31,6 @@ from aish.views.keys import ask_key, ask_line, lines
 from aish.views.live import Live, show, told_to_end
 from aish.views.loop import new_runner
 from aish.views.prompt import Facts, fill, git_branch
-from aish.views.screen import Screen
 
 _WELCOME = "type a command or a question; :help shows the rest, Ctrl-D leaves"
 _LEAVES = ("exit", "logout")
@@ -49,7 +49,7 @@ class Repl:
         program: Program,
         session: Session,
         editor: Editor,
-        screen: Screen,
+        screen: AnswerScreen,
         live: Live,
         load_tools: Callable[[Live], Tools],
     ) -> None:

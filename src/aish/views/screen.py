@@ -1,16 +1,10 @@
-"""The terminal as the program sees it: answers on standard output, everything else on standard error."""
+"""The terminal as the program sees it: results on standard output, everything else on standard error."""
 
-import asyncio
 import os
 import sys
-import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
 from itertools import islice
 from textwrap import fill
-from typing import Protocol
 
-from aish.values.events import Notice, ReasoningPiece, TextPiece, TurnDone, TurnEvent
 from aish.values.replies import Reply
 from aish.values.text import for_terminal
 from aish.views.table import lay_out
@@ -24,12 +18,9 @@ _AFRESH = "\r\x1b[m\x1b%G\x1b(B\x0f\x1b[4l\x1b7\x1b[r\x1b8\x1b[J"
 class Screen:
     """Writes for people. Text of models is neutralised here, on its way out, and nowhere else."""
 
-    def __init__(self, color: str = "auto", *, show_reasoning: bool = False, styles: Theme | None = None) -> None:
+    def __init__(self, color: str = "auto", *, styles: Theme | None = None) -> None:
         self._color = color
         self._styles = styles or theme()
-        self._show_reasoning = show_reasoning
-        self._spinner: Spinner | None = None
-        self.load_stream: Callable[[], Stream] | None = None  # what lays out answers; unset: they are shown as they are
 
     @property
     def width(self) -> int:
@@ -93,100 +84,6 @@ class Screen:
         style = {"read": "dim", "destroy": "error"}.get(effect, "warning")
         afresh = _AFRESH if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else ""
         print(f"{afresh}{self.styled('▸ ' + text, style)}", file=sys.stderr, flush=True)
-
-    async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
-        """Show a turn as it happens, and return how it ended."""
-        self._spinner = spinner = (
-            Spinner() if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else None
-        )
-        loading = asyncio.create_task(asyncio.to_thread(self.load_stream)) if self.load_stream else None
-        stream: Stream = AsItIs()
-        done = None
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    if spinner and not (isinstance(event, ReasoningPiece) and not self._show_reasoning):
-                        spinner.stop()
-                    match event:
-                        case TextPiece(text):
-                            if loading:
-                                stream, loading = await loading, None
-                            stream.feed(text)
-                            sys.stdout.flush()
-                        case ReasoningPiece(text) if self._show_reasoning:
-                            sys.stderr.write(self.styled(for_terminal(text), "dim"))
-                            sys.stderr.flush()
-                        case Notice(text, warning):
-                            stream.pause()
-                            self.note(text, warning=warning)
-                        case TurnDone():
-                            done = event
-        finally:
-            if spinner:
-                spinner.stop()
-            stream.finish()
-            sys.stdout.flush()
-        if done and done.trouble:
-            self.note(done.trouble.reason, warning=True)
-        return done
-
-    def pause(self) -> None:
-        """Stop what moves by itself, because a question is about to be put."""
-        if self._spinner:
-            self._spinner.stop()
-
-
-class Stream(Protocol):
-    """Contract: shows the pieces of one answer. `pause` ends the line for somebody else, `finish` for good."""
-
-    def feed(self, text: str) -> None: ...
-
-    def pause(self) -> None: ...
-
-    def finish(self) -> None: ...
-
-
-class AsItIs:
-    """An answer as the model wrote it, for pipes and plain terminals."""
-
-    def __init__(self) -> None:
-        self._open = False
-
-    def feed(self, text: str) -> None:
-        sys.stdout.write(for_terminal(text))
-        self._open = not text.endswith("\n")
-
-    def pause(self) -> None:
-        if self._open:
-            print(flush=True)
-        self._open = False
-
-    finish = pause
-
-
-class Spinner:
-    """Says that something is under way once it takes longer than a moment, and leaves no trace."""
-
-    def __init__(self, delay: float = 0.4) -> None:
-        self._shown = False
-        self._task: asyncio.Task[None] | None = asyncio.get_running_loop().create_task(self._turn(delay))
-
-    async def _turn(self, delay: float) -> None:
-        started = time.monotonic()
-        await asyncio.sleep(delay)
-        while True:
-            self._shown = True
-            sys.stderr.write(f"\r… {time.monotonic() - started:.0f} s")
-            sys.stderr.flush()
-            await asyncio.sleep(0.5)
-
-    def stop(self) -> None:
-        if self._task:
-            self._task.cancel()
-            self._task = None
-            if self._shown:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()
 
 
 def colorful() -> bool:

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from aish.commands.page import found_page, recent_page
-from aish.commands.recall import read_time, show_thread
-from aish.conversation.program import Program
+from aish.commands.page import found_page, recent_page, thread_page
+from aish.conversation.library import Library
 from aish.values.errors import BadUsage
 from aish.values.hits import THREAD_TURNS, UNITS, Found, Scope
 from aish.values.text import json_text
@@ -20,7 +19,7 @@ from aish.views.screen import Screen
 _MOST = 1_000  # hits that one search gives
 
 
-def run_search(program: Program, arguments: Sequence[str]) -> int:
+def run_search(library: Library, arguments: Sequence[str]) -> int:
     """Search all conversations."""
     parser = argparse.ArgumentParser(
         prog="aish search",
@@ -37,13 +36,13 @@ def run_search(program: Program, arguments: Sequence[str]) -> int:
     options.query += [*left_out, *rest]
     if not options.query and not options.jsonl and sys.stdin.isatty():
         raise BadUsage("what should be found? aish search WORDS")
-    screen = Screen(program.settings.view.color)
-    finder = program.finder
-    _catch_up(program, screen)
-    scope = _scope(program, options)
+    screen = Screen(library.settings.view.color)
+    finder = library.finder
+    _catch_up(library, screen)
+    scope = _scope(library, options)
     if options.jsonl:
         for number, asked in _json_lines():
-            here, limit = _asked_scope(program, number, asked, scope), _limit(asked.get("limit", options.limit), number)
+            here, limit = _asked_scope(library, number, asked, scope), _limit(asked.get("limit", options.limit), number)
             print(json_text(_answer(asked["query"], finder.search(asked["query"], limit, here))), flush=True)
         return OK
     query = " ".join(options.query) if options.query else sys.stdin.buffer.read().decode("utf-8", "replace")
@@ -53,11 +52,11 @@ def run_search(program: Program, arguments: Sequence[str]) -> int:
     else:
         for note in found.notes:
             screen.note(note, warning=True)
-        screen.say(found_page(program, found, screen.room, numbered=False))
+        screen.say(found_page(library, found, screen.room, numbered=False))
     return OK if found.hits else NOTHING
 
 
-def run_recent(program: Program, arguments: Sequence[str]) -> int:
+def run_recent(library: Library, arguments: Sequence[str]) -> int:
     """Show the newest turns."""
     parser = argparse.ArgumentParser(prog="aish recent", description="The newest turns of all conversations.")
     parser.add_argument(
@@ -68,21 +67,21 @@ def run_recent(program: Program, arguments: Sequence[str]) -> int:
     )
     _add_scope(parser, 20)
     options = parser.parse_args(arguments)
-    screen = Screen(program.settings.view.color)
-    _catch_up(program, screen)  # the newest turns need not be in the conversations that began last
-    hits = program.finder.recent(options.limit, _scope(program, options), options.by)
-    for note in program.finder.missing():
+    screen = Screen(library.settings.view.color)
+    _catch_up(library, screen)  # the newest turns need not be in the conversations that began last
+    hits = library.finder.recent(options.limit, _scope(library, options), options.by)
+    for note in library.finder.missing():
         screen.note(note, warning=True)
     if options.json:
         print(json_text([hit.record() for hit in hits]))
     else:
         narrowed = options.channel or options.role or options.since or options.until
         nothing = "nothing like that was said" if narrowed else "nothing was said yet"
-        screen.say(recent_page(program, hits, screen.room) if hits else nothing)
+        screen.say(recent_page(library, hits, screen.room) if hits else nothing)
     return OK if hits else NOTHING
 
 
-def run_thread(program: Program, arguments: Sequence[str]) -> int:
+def run_thread(library: Library, arguments: Sequence[str]) -> int:
     """Show one conversation."""
     parser = argparse.ArgumentParser(prog="aish thread", description="One conversation, or a part of it.")
     parser.add_argument("id", help="a number of :sessions, a name, the beginning of an id, or ID/TURN")
@@ -91,16 +90,16 @@ def run_thread(program: Program, arguments: Sequence[str]) -> int:
     options = parser.parse_args(arguments)
     if options.around < 0:
         raise BadUsage(f"expected a number of turns, got {options.around}")
-    reply = show_thread(program, options.id, options.around)
+    reply = thread_page(library, options.id, options.around)
     if options.json:
         print(json_text(reply.data))
     else:
-        Screen(program.settings.view.color).say(reply.text)
+        Screen(library.settings.view.color).say(reply.text)
     return OK
 
 
-def _catch_up(program: Program, screen: Screen) -> None:
-    trouble = program.finder.catch_up(wait=True)
+def _catch_up(library: Library, screen: Screen) -> None:
+    trouble = library.finder.catch_up(wait=True)
     if trouble:
         screen.note(trouble, warning=True)
 
@@ -120,9 +119,9 @@ def _count(text: str) -> int:
     return int(text)
 
 
-def _scope(program: Program, options: argparse.Namespace) -> Scope:
-    since = read_time(program, options.since) if options.since else None
-    until = read_time(program, options.until, end=True) if options.until else None
+def _scope(library: Library, options: argparse.Namespace) -> Scope:
+    since = library.moment(options.since) if options.since else None
+    until = library.moment(options.until, end=True) if options.until else None
     return Scope(options.channel, options.role, since, until)
 
 
@@ -138,14 +137,14 @@ def _json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
             yield number, asked
 
 
-def _asked_scope(program: Program, number: int, asked: dict[str, Any], default: Scope) -> Scope:
+def _asked_scope(library: Library, number: int, asked: dict[str, Any], default: Scope) -> Scope:
     """The scope of one line; what it does not say is as the options say."""
     times: dict[str, datetime | None] = {}
     for name in ("since", "until"):
         text = asked.get(name)
         if text is not None and not isinstance(text, str):
             raise BadUsage(f"line {number}: {name} must be a text")
-        times[name] = read_time(program, text, end=name == "until") if text else getattr(default, name)
+        times[name] = library.moment(text, end=name == "until") if text else getattr(default, name)
     texts = {}
     for name in ("channel", "role"):
         text = asked.get(name, getattr(default, name))
