@@ -147,6 +147,26 @@ def test_equally_good_turns_are_the_same_ones_in_any_index(library: Library) -> 
     assert len(places_known[0]) == 20
 
 
+@pytest.mark.proves("X6")
+def test_what_is_not_in_the_index_yet_weighs_about_as_much_as_it_will(library: Library) -> None:
+    """Words that are rare among turns are common among conversations that have said everything."""
+    for day in range(1, 21):
+        talk = (f"{TALK[place % 6]}, on walk {day}" for place in range(20))
+        library.say(f"a{day:02}", *talk, at=NOW - timedelta(days=day))
+    library.index()
+    library.say("b", "is there a ferry on Sundays", "there is", "and the otters by the river", "after the thaw")
+
+    def scores() -> dict[tuple[str, int], float]:
+        return {(hit.conversation, hit.turn): hit.score for hit in library.finder().search("otters river", 20).hits}
+
+    before = scores()
+    library.index()
+    after = scores()
+    both = before.keys() & after.keys()
+    assert ("b", 3) in both
+    assert max(abs(before[turn] - after[turn]) for turn in both) < 0.5
+
+
 @pytest.mark.proves("N2")
 def test_the_newest_turns_come_first_wherever_they_are(library: Library) -> None:
     """Of all conversations, in the index and beyond; as many as are wanted, and since when it is wanted."""

@@ -10,10 +10,11 @@ import numpy as np
 from aish.memory.finding.backlog import LONGEST, titled
 from aish.memory.finding.columns import numbered
 from aish.memory.finding.question import Bounds
-from aish.memory.finding.ranking import BLOCK, Having, traits
+from aish.memory.finding.ranking import BLOCK, Having, rarity, traits
 from aish.memory.finding.ranking import Found as Candidates
 from aish.memory.finding.terms import terms
 from aish.memory.finding.vectors import Embedder, Floats
+from aish.memory.finding.words import Words
 from aish.values.channels import is_channel
 from aish.values.hits import Hit
 
@@ -69,13 +70,20 @@ class FreshTurns:
         has = [[term in turn.counts for term in asked] for turn in turns]
         return Having(np.array([*map(_key, turns)], np.int64), np.array(has, np.bool_).reshape(len(turns), len(asked)))
 
-    def candidates(self, weights: Mapping[str, float], vector: Floats | None, speakers: frozenset[int]) -> Candidates:
-        """The columns that ranking wants."""
+    def candidates(
+        self, weights: Mapping[str, float], vector: Floats | None, speakers: frozenset[int], blocks: Words | None
+    ) -> Candidates:
+        """The columns that ranking wants. Words that are rare among turns are less so among blocks of them."""
         turns, named = self._turns, {name.casefold() for id, name in self.speakers.items() if id in speakers}
         together: dict[int, Counter[str]] = {}
         for turn in turns:
             together.setdefault(turn.journal, Counter()).update(turn.counts)
-        blocks = {journal: _bm25(counts, weights, BLOCK * _USUAL) for journal, counts in together.items()}
+        having = {term: sum(term in counts for counts in together.values()) for term in weights}
+        if blocks:
+            having = {term: count + blocks.frequency(term) for term, count in having.items()}
+        many = len(together) + (blocks.size if blocks else 0)
+        rare = {term: rarity(many, min(count, many)) for term, count in having.items()}
+        about = {journal: _bm25(counts, rare, BLOCK * _USUAL) for journal, counts in together.items()}
         near = [
             float(turn.vector @ vector) if turn.vector is not None and vector is not None else 0.0 for turn in turns
         ]
@@ -83,7 +91,7 @@ class FreshTurns:
             key=np.array([_key(turn) for turn in turns], np.int64),
             block=np.array([-2 - turn.journal for turn in turns], np.int64),
             words=np.array([_bm25(turn.counts, weights, _USUAL) for turn in turns], float),
-            block_words=np.array([blocks[turn.journal] for turn in turns], float),
+            block_words=np.array([about[turn.journal] for turn in turns], float),
             meaning=np.array(near, float),
             time=np.array([turn.hit.time.timestamp() for turn in turns], float),
             speaker=np.array([float(turn.hit.name.casefold() in named) for turn in turns], float),

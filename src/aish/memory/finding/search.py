@@ -183,7 +183,8 @@ class _Search:
 
     def _candidates(self, at: Rows, words: dict[int, float], blocks: dict[int, float]) -> Candidates:
         """The columns of all candidates: those of the index first, then what is new."""
-        new = self.fresh.candidates(self.asked.weights, self.vector, self.asked.speakers)
+        others = self.snapshot.blocks if self.snapshot else None
+        new = self.fresh.candidates(self.asked.weights, self.vector, self.asked.speakers, others)
         if not len(at) or self.snapshot is None:
             return new
         columns = self.snapshot.columns
