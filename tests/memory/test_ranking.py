@@ -213,7 +213,7 @@ def test_reasons_are_told_strongest_first_and_small_ones_are_not() -> None:
     """How it fits the question comes first: a person can check that against the text."""
     found = ranked([Row(bag="boat", meaning=0.01, own=1.0)], {"boat": 1.0})
     assert why(found.parts[0], most=9) == ["has the words", "your own words"]
-    assert matches(found.parts[0]) < found.scores[0]
+    assert matches(found.parts)[0] < found.scores[0]
     assert why(found.parts[0], most=1) == ["has the words"]
     assert why(ranked([Row(time=-NOW)]).parts[0]) == []
 

@@ -69,6 +69,7 @@ SIGNALS: Mapping[str, Signal] = {
 
 _BESIDES = frozenset(["recent", "own", "kind", "company"])  # would speak for the turn whatever was asked
 _FIRST, _SECOND, _CLEARER = np.array([signal[:3] for signal in SIGNALS.values()], np.float64).T
+_ABOUT = [place for place, name in enumerate(SIGNALS) if name not in _BESIDES]
 _COVERAGE = [list(SIGNALS).index("words"), list(SIGNALS).index("around")]
 
 
@@ -158,9 +159,9 @@ def why(parts: Numbers, most: int = 3) -> list[str]:
     return list(dict.fromkeys(SIGNALS[name].means for _, name in told))[:most]
 
 
-def matches(parts: Numbers) -> float:
-    """How much of a score is about the question, and not about the turn alone."""
-    return float(sum(part for part, name in zip(parts.tolist(), SIGNALS, strict=True) if name not in _BESIDES))
+def matches(parts: Numbers) -> Numbers:
+    """How much of each score is about the question, and not about the turn alone."""
+    return np.asarray(parts[:, _ABOUT].sum(axis=1))
 
 
 def signals(found: Found, question: Question) -> Numbers:

@@ -82,6 +82,8 @@ class _Search:
         self.asked = understand(query, lambda term: self._frequency(term) + fresh.frequency(term), turns, speakers)
         words = re.findall(r"\w+", self.asked.text[:_LONGEST])
         self.spoken = {term: word.casefold() for word in reversed(words) for term in query_terms(word)}
+        places = sorted(enumerate(self.asked.weights), key=lambda pair: -self.asked.weights[pair[1]])
+        self.heaviest = [(place, self.spoken.get(term, term)) for place, term in places]
         self.vector = embedder.embed([self.asked.text[:_LONGEST]])[0] if embedder and self.asked.text else None
 
     def _frequency(self, term: str) -> int:
@@ -116,8 +118,9 @@ class _Search:
                 words, blocks = self._with_words(snapshot, only)
                 near = nearest.result()
         lone = np.setdiff1d(near, list(words), assume_unique=True)
-        barred = snapshot.which(self.without, lone).any(axis=1)
-        rows = snapshot.alive([*words, *lone[~barred].tolist()], self.stale)
+        if self.without:
+            lone = lone[~snapshot.which(self.without, lone).any(axis=1)]
+        rows = snapshot.alive([*words, *lone.tolist()], self.stale)
         self.eligible = set(rows.tolist())
         near_by = {row for step in _BESIDE for row in snapshot.beside(rows, step).tolist()}
         beside = np.array([*(near_by - self.eligible - {NONE})], np.int64)
@@ -238,11 +241,11 @@ class _Search:
         return [span for span in self.query.times if span.sure]
 
     def _hits(self, ranked: Ranked, had: NDArray[np.bool_], rows: Rows, limit: int) -> Iterator[Hit]:
-        given = 0
-        for place, score, parts, mine in zip(ranked.order, ranked.scores, ranked.parts, had, strict=True):
+        given, about = 0, matches(ranked.parts)
+        for place, score, fits, parts, mine in zip(ranked.order, ranked.scores, about, ranked.parts, had, strict=True):
             if given == limit:
                 return
-            if matches(parts) < _LEAST and not self.query.phrases:
+            if fits < _LEAST and not self.query.phrases:
                 continue
             if place >= len(rows):
                 hit: Hit | None = self.fresh.hit(int(place) - len(rows))
@@ -261,9 +264,10 @@ class _Search:
 
     def _reasons(self, time: datetime, parts: NDArray[np.float64], had: NDArray[np.bool_]) -> list[str]:
         """Why a turn is shown; `had` tells which of the asked terms it has."""
-        weights = {term: weight for (term, weight), has in zip(self.asked.weights.items(), had, strict=True) if has}
-        spoken = (self.spoken.get(term, term) for term in sorted(weights, key=lambda term: -weights[term]))
-        best = list(dict.fromkeys(spoken))[:4]  # one word may be several terms
+        has = had.tolist()
+        best = list(dict.fromkeys(word for place, word in self.heaviest if has[place]))[
+            :4
+        ]  # a word may be several terms
         says = [f"says “{phrase}”" for phrase in self.query.phrases]
         exact = {"has the words": f"has the words ({', '.join(best)})"} if best else {}
         if not any((span.first or time) <= time and (span.last is None or time < span.last) for span in self._sure()):

@@ -127,7 +127,7 @@ class Words:
         return self._rows(Query.boolean_query([*musts, *shoulds, *nots]), limit)
 
     def _rows(self, query: Query, limit: int) -> tuple[Rows, Scores]:
-        for most in (2 * limit, _EQUALS):
+        for most in (2 * limit, 6 * limit, _EQUALS):
             hits = self._searcher.search(query, most, count=False).hits
             scores = np.round(np.array([score or 0.0 for score, _ in hits]), _DIGITS)
             good = np.count_nonzero(scores >= scores[limit - 1]) if len(hits) > limit else len(hits)
