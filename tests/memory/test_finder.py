@@ -167,6 +167,19 @@ def test_what_is_not_in_the_index_yet_weighs_about_as_much_as_it_will(library: L
     assert max(abs(before[turn] - after[turn]) for turn in both) < 0.5
 
 
+@pytest.mark.proves("N8")
+@pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
+def test_who_only_says_which_word_must_not_be_there_gets_the_newest_turns_without_it(
+    library: Library, indexed: bool
+) -> None:
+    """They came with the word, as if nothing had been said about it."""
+    library.say("a1", "a heron", "two otters", "the herons again", "a badger")
+    if indexed:
+        library.index()
+
+    assert places(list(library.finder().search("-heron").hits)) == [("a1", 4), ("a1", 2)]
+
+
 @pytest.mark.proves("N2")
 def test_the_newest_turns_come_first_wherever_they_are(library: Library) -> None:
     """Of all conversations, in the index and beyond; as many as are wanted, and since when it is wanted."""

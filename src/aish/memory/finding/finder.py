@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from itertools import chain, islice
 from pathlib import Path
@@ -21,7 +21,7 @@ from aish.memory.finding.question import Bounds, bounds
 from aish.memory.finding.recent import newest, newness
 from aish.memory.finding.search import search
 from aish.memory.finding.snapshot import Snapshot, hit_of
-from aish.memory.finding.terms import query_terms
+from aish.memory.finding.terms import query_terms, terms
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.when import LONGEST, find_times, read_moment
 from aish.values.channels import channel_of
@@ -91,7 +91,7 @@ class ConversationFinder:
         snapshot = self._look()
         self._keep_up()
         if not asked.words and not asked.phrases:  # only bounds: what is newest within them
-            hits = self._newest(bounds(asked, scope))
+            hits = _without(asked.without, self._newest(bounds(asked, scope)))
             found = Found(tuple(hit._replace(why="the newest") for hit in islice(hits, limit)))
         else:
             stale, now = self._pending.stale, self._now().timestamp()
@@ -296,6 +296,12 @@ def _of_days(hits: Iterator[Hit], limit: int) -> Iterator[Hit]:
         if len(days) > limit:
             return
         yield hit
+
+
+def _without(texts: Sequence[str], hits: Iterator[Hit]) -> Iterator[Hit]:
+    """The turns that have none of these words."""
+    barred = {term for text in texts for term in query_terms(text)}
+    return (hit for hit in hits if barred.isdisjoint(terms(hit.text))) if barred else hits
 
 
 def _respelt(found: Found) -> Iterator[str]:
