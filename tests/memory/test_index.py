@@ -245,6 +245,24 @@ def test_the_index_follows_what_becomes_of_a_journal(shelf: Shelf, top: Path, ch
     assert ("a", max(number for name, number in shelf.with_word("otter") if name == "a")) in shelf.with_word("more")
 
 
+@pytest.mark.proves("X6")
+def test_turns_that_are_gone_do_not_take_the_place_of_others_that_mean_as_much(top: Path) -> None:
+    """They stay in the files of the index; as many as are weighed left nothing else to be found by its meaning."""
+    shelf = Shelf(top, Bag())
+    shelf.say("a", *["heron"] * 20, after=60)
+    shelf.say("b", "heron otter", "lynx", "marmot")
+    shelf.catch_up()
+    shelf.path("a").unlink()
+    shelf.catch_up()
+
+    snapshot = shelf.open()
+    assert snapshot.vectors
+    near = snapshot.vectors.nearest(Bag().embed(["heron"])[0], 3, snapshot.best)
+    found = [snapshot.hit(int(row)) for row in near]
+    snapshot.close()
+    assert [hit and hit.text for hit in found] == ["heron otter", "marmot", "lynx"]
+
+
 def test_a_journal_that_was_away_is_found_again_when_it_is_back(shelf: Shelf, top: Path) -> None:
     """It comes back with the inode, size and time that it had."""
     shelf.say("a", "a heron")

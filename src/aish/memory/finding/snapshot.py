@@ -80,7 +80,11 @@ class Snapshot:
         return alive
 
     def best(self, rows: Rows, scores: NDArray[np.floating[Any]], limit: int) -> Rows:
-        """Places of the best of these rows. Equals are in an order that is the same in any index: the newest first."""
+        """Places of the best of these rows. Equals are in an order that is the same in any index: the newest first.
+
+        Rows that do not count any more come last: no other index has them, and they would take the place of others.
+        """
+        scores = np.where(self.columns["journal"][rows] != NONE, scores, -np.inf)
         edge = np.partition(scores, -limit)[-limit] if limit < len(rows) else -np.inf
         at = np.flatnonzero(scores >= edge)
         return at[np.lexsort((*self._newness(rows[at]), -scores[at]))[:limit]]
