@@ -30,6 +30,16 @@ def test_the_version_is_told_without_loading_the_program(option: str) -> None:
     assert ours(loaded) == {"aish", "aish.__main__"}
 
 
+def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_traceback() -> None:
+    """It was met by Python, which told in which of our lines it had been."""
+    press = "import os, signal, sys\nclass Press:\n    def find_spec(name, *_):\n"
+    press += "        if name == 'aish.cli':\n            os.kill(os.getpid(), signal.SIGINT)\n"
+    code = f"{press}sys.meta_path.insert(0, Press)\nfrom aish.__main__ import main\nsys.exit(main())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("module", ["aish.cli", "aish.wiring", "aish.views.repl", "aish.views.one_shot"])
 def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
     """The editor comes after the prompt is on the screen, the embedded model after its first use."""

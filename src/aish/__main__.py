@@ -17,8 +17,10 @@ def main() -> int:
             return 141
         return 0
     gc.set_threshold(50_000, 20, 20)  # what is loaded stays: to look for rubbish in it takes a twentieth of a start
-    from aish.cli import run  # here, so that --version costs no more than Python itself
-
+    try:
+        from aish.cli import run  # here, so that --version costs no more than Python itself
+    except KeyboardInterrupt:  # `run` takes those that come later
+        return 130
     return run(sys.argv[1:])
 
 
