@@ -14,7 +14,7 @@ from aish.values.errors import BadUsage
 from aish.values.hits import Finder
 from aish.values.text import one_line
 
-Progress = Callable[[str], Callable[[int, int], None]]
+ShowProgress = Callable[[str], Callable[[int, int], None]]  # of what, then how much is done of how much
 
 
 @dataclass(slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Library:
     masks: Masks
     cwd: Path
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    progress: Progress | None = None  # a view that shows how far long work is
+    progress: ShowProgress | None = None  # a view that shows how far long work is
     open_finder: Callable[[], Finder] | None = None
     _finder: Finder | None = None
 

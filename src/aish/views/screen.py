@@ -16,7 +16,7 @@ _AFRESH = "\r\x1b[m\x1b%G\x1b(B\x0f\x1b[4l\x1b7\x1b[r\x1b8\x1b[J"
 
 
 class Screen:
-    """Writes for people. Text of models is neutralised here, on its way out, and nowhere else."""
+    """Writes for people. Text of models is neutralised on its way out: here, and by `AnswerScreen` while it comes."""
 
     def __init__(self, color: str = "auto", *, styles: Theme | None = None) -> None:
         self._color = color

@@ -265,9 +265,8 @@ class _Search:
     def _reasons(self, time: datetime, parts: NDArray[np.float64], had: NDArray[np.bool_]) -> list[str]:
         """Why a turn is shown; `had` tells which of the asked terms it has."""
         has = had.tolist()
-        best = list(dict.fromkeys(word for place, word in self.heaviest if has[place]))[
-            :4
-        ]  # a word may be several terms
+        mine = dict.fromkeys(word for place, word in self.heaviest if has[place])  # a word may be several terms
+        best = list(mine)[:4]
         says = [f"says “{phrase}”" for phrase in self.query.phrases]
         exact = {"has the words": f"has the words ({', '.join(best)})"} if best else {}
         if not any((span.first or time) <= time and (span.last is None or time < span.last) for span in self._sure()):
