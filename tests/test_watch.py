@@ -156,10 +156,10 @@ def test_only_the_entry_point_may_import_the_command_line_late(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("name", ["'aish.memory.ledger'", "f'aish.memory.{kind}'"])
-def test_loading_own_modules_by_name_is_left_to_the_wiring(tmp_path: Path, name: str) -> None:
-    """One place decides what is loaded when; elsewhere it would be an import that nobody sees."""
+def test_loading_own_modules_by_name_is_left_to_a_few(tmp_path: Path, name: str) -> None:
+    """Few places decide what is loaded when; elsewhere it would be an import that nobody sees."""
     text = f"import importlib\n\ndef load(kind):\n    return importlib.import_module({name})\n"
-    plant(tmp_path, "wiring.py", text)
+    plant(tmp_path, "opening.py", text)
     plant(tmp_path, "conversation/turn.py", text)
 
     [fault] = hidden_imports(tmp_path)

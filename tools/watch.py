@@ -19,7 +19,7 @@ LAYERS = (
     " > intake | context | model | action | memory | settings | places > storage > values"
 )
 DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name in row.split(" | ")}
-LAZY_LOADERS = tuple(f"src/aish/{name}.py" for name in ("__main__", "cli", "wiring", "opening"))
+LAZY_LOADERS = ("src/aish/__main__.py", "src/aish/cli.py", "src/aish/opening.py")
 # What reaches disk, clock, network, process or chance. `datetime` may be used: its values are plain data.
 IMPURE = re.compile(
     r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading)(\.|$)"

@@ -72,10 +72,10 @@ def _format(path: Path, screen: Screen) -> str:
     found = sniff(path)
     if found and path.is_dir():
         screen.note(f"{path} is taken for {found}; for what else is in it name that file, or its --format")
-    if not found and (not any(path.iterdir()) if path.is_dir() else path.is_file() and not path.stat().st_size):
-        raise BadUsage(f"{path} is empty")
     if not found:
-        raise BadUsage(f"what is {path}? Name its format with --format: {', '.join(FORMATS)}")
+        empty = not any(path.iterdir()) if path.is_dir() else path.is_file() and not path.stat().st_size
+        unknown = f"what is {path}? Name its format with --format: {', '.join(FORMATS)}"
+        raise BadUsage(f"{path} is empty" if empty else unknown)
     return found
 
 

@@ -78,9 +78,9 @@ class FreshTurns:
         together: dict[int, Counter[str]] = {}
         for turn in turns:
             together.setdefault(turn.journal, Counter()).update(turn.counts)
-        having = {term: sum(term in counts for counts in together.values()) for term in weights}
+        having = Counter(term for counts in together.values() for term in counts.keys() & weights.keys())
         if blocks:
-            having = {term: count + blocks.frequency(term) for term, count in having.items()}
+            having.update({term: blocks.frequency(term) for term in having})
         many = len(together) + (blocks.size if blocks else 0)
         rare = {term: rarity(many, min(count, many)) for term, count in having.items()}
         about = {journal: _bm25(counts, rare, BLOCK * _USUAL) for journal, counts in together.items()}

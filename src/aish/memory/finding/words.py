@@ -9,6 +9,8 @@ import tantivy
 from numpy.typing import NDArray
 from tantivy import Occur, Query
 
+from aish.memory.finding.vectors import Rows
+
 _HEAP = 64_000_000  # bytes that a writer collects before it writes
 _SMALL_HEAP = 15_000_000  # the least that is allowed
 _EQUALS = 5_000  # that are looked at to find all that are equally good
@@ -25,7 +27,6 @@ class Filter(NamedTuple):
 
 
 ANY = Filter()
-Rows = NDArray[np.int64]
 Scores = NDArray[np.float64]
 NOTHING: tuple[Rows, Scores] = np.empty(0, np.int64), np.empty(0)
 
