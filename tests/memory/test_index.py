@@ -28,7 +28,7 @@ from aish.memory.finding.index import Indexer, drop
 from aish.memory.finding.ranking import BLOCK
 from aish.memory.finding.snapshot import Snapshot
 from aish.memory.finding.terms import terms
-from aish.memory.finding.vectors import Embedder, Floats
+from aish.memory.finding.vectors import EXACT, Embedder, Floats, Vectors
 from aish.memory.finding.words import Words
 from aish.memory.journal import Journal
 from aish.storage.lines import LineFile
@@ -261,6 +261,17 @@ def test_turns_that_are_gone_do_not_take_the_place_of_others_that_mean_as_much(t
     found = [snapshot.hit(int(row)) for row in near]
     snapshot.close()
     assert [hit and hit.text for hit in found] == ["heron otter", "marmot", "lynx"]
+
+
+def test_many_that_mean_the_same_do_not_hide_the_one_that_means_more(top: Path) -> None:
+    """As the lines of a history do, which has thousands of the same; the one that fits came after them."""
+    shelf = Shelf(top, Bag())
+    vectors = Vectors(shelf.directory, Bag())
+    vectors.write(0, Bag().embed(["heron lynx"] * (2 * EXACT) + ["heron"]))
+    vectors.show(2 * EXACT + 1)
+
+    near = vectors.nearest(Bag().embed(["heron"])[0], 1, lambda rows, scores, limit: np.argsort(-scores)[:limit])
+    assert near.tolist() == [2 * EXACT]
 
 
 def test_a_journal_that_was_away_is_found_again_when_it_is_back(shelf: Shelf, top: Path) -> None:

@@ -123,4 +123,5 @@ def _smallest(values: NDArray[Any], count: int) -> Rows:
         edge += 1
     while edge and np.count_nonzero(values < edge) >= count:
         edge -= 1
-    return np.flatnonzero(values <= edge)[: _CROWD * count]
+    below, level = np.flatnonzero(values < edge), np.flatnonzero(values == edge)
+    return np.concatenate([below, level[: _CROWD * count - len(below)]])
