@@ -20,7 +20,7 @@ import numpy.typing as npt
 from aish.memory.finding import ranking
 from aish.memory.finding.embed import StaticEmbedder
 from aish.memory.finding.terms import query_terms, terms
-from aish.memory.finding.when import Span, find_times
+from aish.memory.finding.when import TimeSpan, find_times
 from bench.finding import embedder
 
 HITS, BLOCKS, HARD, STEPS = 200, 100, 200, 150
@@ -92,7 +92,7 @@ class Talk:
         for row, place in enumerate(self.in_block):
             blocks[place] += self.terms[row]
         self.words, self.blocks = Bm25(self.terms), Bm25(blocks)
-        self.bags = {int(key): frozenset(bag) for key, bag in zip(self.key, self.terms, strict=True)}
+        self.term_sets = {int(key): frozenset(term_set) for key, term_set in zip(self.key, self.terms, strict=True)}
         self._embedder = using
         self._vectors = using.embed([turn["text"] for turn in turns]) if using else None
 
@@ -116,16 +116,16 @@ class Talk:
         spans = [_bounds(span, until.timestamp()) for span in find_times(asked["query"], until) if span.sure]
         clear = ranking.clarity(len(words.split()))
         wants = ranking.wants(asked["query"])
-        question = ranking.Question(self.words.weights(query), until.timestamp(), spans, wants, clear)
+        question = ranking.RankedQuery(self.words.weights(query), until.timestamp(), spans, wants, clear)
         speaker = np.array([float(self.names[row] in named) for row in rows])
-        found = ranking.Found(
+        found = ranking.Candidates(
             *(self.key[rows], self.block[rows], hits[rows], blocks[rows], like[rows], self.time[rows]),
             *(speaker, self.own[rows], self.traits[rows]),
         )
         table = ranking.signals(found, question)
         around = np.unique([found.key + step for step in (0, *ranking.AROUND)])
         known = around[np.isin(around, self.key)]
-        has = [[term in self.bags[key] for term in question.weights] for key in known.tolist()]
+        has = [[term in self.term_sets[key] for term in question.weights] for key in known.tolist()]
         having = ranking.Having(known, np.array(has, np.bool_).reshape(len(known), len(question.weights)))
         table[:, [NAMES.index(name) for name in LATER]] = ranking.coverage(found.key, question.weights, having)
         right = np.isin(self.refs[rows], asked["evidence"]).astype(np.float64)
@@ -143,7 +143,7 @@ class Talk:
         return query, named
 
 
-def _bounds(span: Span, now: float) -> tuple[float, float]:
+def _bounds(span: TimeSpan, now: float) -> tuple[float, float]:
     """A span in seconds; what has no beginning is about the weeks before its end."""
     last = span.last.timestamp() if span.last else now
     return span.first.timestamp() if span.first else last - 30 * 86_400, last

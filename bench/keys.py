@@ -15,10 +15,10 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from aish.action.lookup import ShellWords
+from aish.action.shell_words import ShellWords
 from aish.intake.routing import route
 from aish.views.line_editor import LineEditor, Look
-from aish.views.prompt import Facts, fill
+from aish.views.prompt import PromptFacts, fill
 
 HISTORY = 2_000
 LINES = (
@@ -65,7 +65,7 @@ def _fill(path: Path) -> None:
 
 
 async def _measure(editor: LineEditor) -> dict[str, float]:
-    prompt = fill("{model} {cwd} {git}{sign} ", Facts(model="bench", directory="/home/bench", branch="main"))
+    prompt = fill("{model} {cwd} {git}{sign} ", PromptFacts(model="bench", directory="/home/bench", branch="main"))
     reading = asyncio.create_task(editor.read_line(prompt))
     for _ in range(50):
         await asyncio.sleep(0)  # until the editor is there and has read its history

@@ -129,7 +129,7 @@ def open_and_inject(home: Path) -> float:
     program = build(load([Layer(origin="bench", values={})]), find_places({"AISH_HOME": str(home)}), home)
     session = program.session()
     started = time.perf_counter()
-    session.remind()
+    session.load_background()
     seconds = time.perf_counter() - started
     assert session.background and len(session.background[1]) > 10
     program.memory.close()

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from aish.action.lookup import ShellWords
+from aish.action.command_table import load_table
 from aish.action.policy import judge
 from aish.action.shell import UserShell
-from aish.action.table import load_table
+from aish.action.shell_words import ShellWords
 from aish.intake.routing import route
 from bench import keys
 from bench.timing import Figure, interleaved

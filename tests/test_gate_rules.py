@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from world import World, script_of
 
-from aish.action.scratch import Scratched
+from aish.action.command_runner import CommandResult
 from aish.commands.shell import Shell
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
@@ -46,7 +46,7 @@ class Paper(AnswerScreen):
 
 
 @dataclass
-class LiveShell:
+class UserShellPort:
     """The user's shell, as far as it takes something over."""
 
     directory: str
@@ -64,7 +64,7 @@ class Stage:
     shell: Shell
     answers: list[str] = field(default_factory=list)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
-    outcomes: list[Scratched] = field(default_factory=list)
+    outcomes: list[CommandResult] = field(default_factory=list)
     sandbox: str = "a fence"
     trouble: str = ""
     full_disk: bool = False
@@ -100,7 +100,7 @@ class Stage:
             raise StoreTrouble("the disk is full")
         self.allowed.append((prefixes, project))
 
-    def _run(self, command: str, *, fenced: bool) -> Scratched:
+    def _run(self, command: str, *, fenced: bool) -> CommandResult:
         self.ran.append((command, fenced))
         return self.outcomes.pop(0) if self.outcomes else done()
 
@@ -125,8 +125,8 @@ class Stage:
         return answer
 
 
-def done(output: str = "", status: int = 0, *, directory: str = "", **changed: str) -> Scratched:
-    return Scratched(Outcome(status, output, directory, moved=bool(directory)), changed, ())
+def done(output: str = "", status: int = 0, *, directory: str = "", **changed: str) -> CommandResult:
+    return CommandResult(Outcome(status, output, directory, moved=bool(directory)), changed, ())
 
 
 @pytest.fixture
@@ -410,7 +410,7 @@ async def test_no_other_answer_takes_the_fence_away(shell: Shell, answer: str) -
     [(DENIED, ""), (done("Permission denied", 0), "a fence"), (done("no such file", 1), "a fence")],
 )
 async def test_where_the_fence_is_not_the_reason_it_is_not_asked_about(
-    shell: Shell, outcome: Scratched, sandbox: str
+    shell: Shell, outcome: CommandResult, sandbox: str
 ) -> None:
     """A question that makes no sense teaches people to say yes."""
     stage = Stage(shell, ["r", "u"], outcomes=[outcome], sandbox=sandbox)
@@ -424,8 +424,8 @@ async def test_directory_and_variables_become_the_users_only_with_a_key(
 ) -> None:
     """Otherwise nothing has happened."""
     shell = stage_shell(world)
-    before, live = shell.session.cwd, LiveShell(str(tmp_path))
-    shell.live = live  # type: ignore[assignment]  # a stand-in for the shell that takes something over
+    before, live = shell.session.cwd, UserShellPort(str(tmp_path))
+    shell.user_shell = live  # type: ignore[assignment]  # a stand-in for the shell that takes something over
     stage = Stage(shell, ["r", answer], outcomes=[done(directory=str(tmp_path / "sub"), COLOUR="green")])
     await stage.gate.offer("CMD: cd sub")
     assert live.adopted == ([(str(tmp_path / "sub"), {"COLOUR": "green"}, ())] if kept else [])

@@ -4,21 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.views.blocks import Prose, Table, Verbatim, Window, split_row
+from aish.views.blocks import MarkdownTable, Prose, Verbatim, Window, split_row
 from aish.views.highlight import Highlighter
 from aish.views.inline import inline, is_settled, provisional
 from aish.views.region import Region
-from aish.views.spans import Line, Span, cells, exact, harmless, paint, redrawable, rows, size_of, wrap
+from aish.views.spans import StyledLine, StyledSpan, cells, exact, harmless, paint, redrawable, rows, size_of, wrap
 
 WINDOW = Window(width=31, height=24, color=False)
 
 
-def texts(lines: list[Line]) -> list[str]:
+def texts(lines: list[StyledLine]) -> list[str]:
     return [line.text for line in lines]
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    return [paint(line) for line in wrap([Span(text)], width)]
+    return [paint(line) for line in wrap([StyledSpan(text)], width)]
 
 
 def plain(source: str) -> str:
@@ -55,12 +55,12 @@ def test_words_break_between_wide_letters_and_not_before_what_closes() -> None:
 
 
 def test_a_style_that_changes_inside_a_word_does_not_break_it() -> None:
-    lines = wrap([Span("a "), Span("bold", "1"), Span("er, c")], 8)
+    lines = wrap([StyledSpan("a "), StyledSpan("bold", "1"), StyledSpan("er, c")], 8)
     assert [paint(line, color=False) for line in lines] == ["a", "bolder,", "c"]
 
 
 def test_bullets_and_indents_count() -> None:
-    lines = wrap([Span("one two three")], 9, [Span("• ", "2")], [Span("  ")])
+    lines = wrap([StyledSpan("one two three")], 9, [StyledSpan("• ", "2")], [StyledSpan("  ")])
     assert [paint(line) for line in lines] == ["\x1b[2m• \x1b[0mone two", "  three"]
 
 
@@ -86,8 +86,8 @@ def test_a_line_with_a_picture_is_not_drawn_again_beyond_its_row() -> None:
 
 def test_what_hides_is_made_visible() -> None:
     assert harmless("a\u200bb\u2066c\u00add\ufeff\x9b\U000e0041\u3164") == "a�b�c�d����"
-    assert exact("ls \u200b\u202ex") == [Span("ls "), Span("\\u200b\\u202e", "7"), Span("x")]
-    assert exact("größer 日本") == [Span("größer 日本")]
+    assert exact("ls \u200b\u202ex") == [StyledSpan("ls "), StyledSpan("\\u200b\\u202e", "7"), StyledSpan("x")]
+    assert exact("größer 日本") == [StyledSpan("größer 日本")]
 
 
 def test_marks_inside_a_line() -> None:
@@ -137,7 +137,7 @@ def test_emphasis_over_a_step_is_kept() -> None:
 
 
 def test_a_table_fits_its_columns_to_the_window() -> None:
-    table = Table(WINDOW, "| Name | What it does | N |", "|:--|:-:|--:|")
+    table = MarkdownTable(WINDOW, "| Name | What it does | N |", "|:--|:-:|--:|")
     table.add("| `ls` | lists all the files that there are | 1 |")
     table.add("| 日本 | a \\| b | 22 |")
     assert texts(table.close()) == [
@@ -151,14 +151,14 @@ def test_a_table_fits_its_columns_to_the_window() -> None:
 
 
 def test_a_row_with_too_few_or_too_many_cells_loses_nothing() -> None:
-    table = Table(WINDOW, "a | b", "--- | ---")
+    table = MarkdownTable(WINDOW, "a | b", "--- | ---")
     for row in ("| 1 |", "| 1 | 2 | 3 |"):
         table.add(row)
     assert texts(table.close())[2:] == ["1 │", "1 │ 2 | 3"]
 
 
 def test_where_columns_do_not_fit_each_cell_has_a_line() -> None:
-    table = Table(Window(20, 24, False), "Directory | Description | Owner", "---|---|---")
+    table = MarkdownTable(Window(20, 24, False), "Directory | Description | Owner", "---|---|---")
     table.add("/usr/share | documentation | root")
     assert texts(table.close()) == ["Directory:", "  /usr/share", "Description:", "  documentation", "Owner: root", ""]
 
@@ -238,27 +238,27 @@ def test_a_very_long_line_is_coloured_at_its_start_and_only_added_to_after_that(
     final = code.append("x = 1; " * 30)
     assert [line.end for line in final] == ["", ""] and not code.live()
     assert [line.text for line in code.append("more")] == ["\x1b[36mmore\x1b[0m"]
-    assert code.newline() == [Line()]
+    assert code.newline() == [StyledLine()]
 
 
 def test_the_region_writes_as_little_as_it_can() -> None:
     region = Region(live=True)
-    assert region.update([], [Line("one"), Line("two")], 8) == "one\ntwo"
-    assert region.update([], [Line("one"), Line("two three")], 8) == " three"
-    assert region.update([], [Line("one"), Line("TWO")], 8) == "\r\x1b[JTWO"
-    assert region.update([Line("one")], [Line("TWO")], 8) == ""
-    assert region.update([Line("TWO"), Line("x")], [], 8) == "\nx\n"
+    assert region.update([], [StyledLine("one"), StyledLine("two")], 8) == "one\ntwo"
+    assert region.update([], [StyledLine("one"), StyledLine("two three")], 8) == " three"
+    assert region.update([], [StyledLine("one"), StyledLine("TWO")], 8) == "\r\x1b[JTWO"
+    assert region.update([StyledLine("one")], [StyledLine("TWO")], 8) == ""
+    assert region.update([StyledLine("TWO"), StyledLine("x")], [], 8) == "\nx\n"
     assert region.update([], [], 8) == ""
 
 
 def test_the_region_goes_up_by_rows_and_shows_only_what_fits() -> None:
     region = Region(live=True)
-    assert region.update([], [Line("long", 3), Line("b")], 8) == "long\nb"
-    assert region.update([], [Line("LONG", 3), Line("b")], 8) == "\r\x1b[3A\x1b[JLONG\nb"
-    assert region.update([], [Line("a"), Line("b"), Line("c")], 2) == "\r\x1b[3A\x1b[Jb\nc"
+    assert region.update([], [StyledLine("long", 3), StyledLine("b")], 8) == "long\nb"
+    assert region.update([], [StyledLine("LONG", 3), StyledLine("b")], 8) == "\r\x1b[3A\x1b[JLONG\nb"
+    assert region.update([], [StyledLine("a"), StyledLine("b"), StyledLine("c")], 2) == "\r\x1b[3A\x1b[Jb\nc"
     assert region.hidden
-    assert region.update([Line("a"), Line("b")], [Line("c")], 2) == "\r\x1b[1A\x1b[Ja\nb\nc"
-    assert region.update([], [Line("x"), Line("y")], 2) == "\r\x1b[Jx\ny"
-    assert region.update([], [Line("x")], 2) == "\r\x1b[1A\x1b[Jx"
+    assert region.update([StyledLine("a"), StyledLine("b")], [StyledLine("c")], 2) == "\r\x1b[1A\x1b[Ja\nb\nc"
+    assert region.update([], [StyledLine("x"), StyledLine("y")], 2) == "\r\x1b[Jx\ny"
+    assert region.update([], [StyledLine("x")], 2) == "\r\x1b[1A\x1b[Jx"
     assert region.update([], [], 2) == "\r\x1b[J"
-    assert size_of([Span("a"), Span("日")]) == 3
+    assert size_of([StyledSpan("a"), StyledSpan("日")]) == 3

@@ -11,8 +11,8 @@ from aish.context.project import (
     KINDS,
     PROJECT_MARK,
     Document,
-    Facts,
     GitState,
+    ProjectFacts,
     branch_name,
     git_line,
     kind_line,
@@ -34,7 +34,7 @@ def readme(text: str) -> Document:
 
 def lines_of(*documents: Document, limit: int = ROOMY) -> list[str]:
     """The lines after the facts."""
-    return project_block(Facts("shed", documents=documents), limit).text.split("\n")[2:]
+    return project_block(ProjectFacts("shed", documents=documents), limit).text.split("\n")[2:]
 
 
 @pytest.mark.proves("P8")
@@ -43,7 +43,7 @@ def test_the_block_tells_the_facts_and_then_quotes_the_files() -> None:
     git = GitState("main", changed=2)
     documents = (rules("# Rules\nUse tabs.\n"), readme("Shed\n====\n\n\n\nA place for tools."))
 
-    block = project_block(Facts("shed", ("pyproject.toml", "setup.py", "Makefile"), git, documents), ROOMY)
+    block = project_block(ProjectFacts("shed", ("pyproject.toml", "setup.py", "Makefile"), git, documents), ROOMY)
 
     assert block.text == (
         "[project] (the user's directory; manage via :project)\n"
@@ -65,7 +65,7 @@ def test_the_block_tells_the_facts_and_then_quotes_the_files() -> None:
 @pytest.mark.proves("P8")
 def test_the_block_stands_after_the_base_prompt() -> None:
     """What changes less comes first, for the sake of a server's cache."""
-    block = project_block(Facts("shed"), ROOMY)
+    block = project_block(ProjectFacts("shed"), ROOMY)
 
     assert compose([block, base_block()]) == f'{base_block().text}\n\n{PROJECT_MARK}\nfolder: "shed"'
 
@@ -92,7 +92,7 @@ def test_whatever_files_say_it_stays_inside_its_room_and_behind_its_marks(
     folder: str, documents: list[Document], limit: int, kinds: list[str]
 ) -> None:
     """No line of a file can pass for a mark, a command or a fact of ours, and none can move a terminal."""
-    text = project_block(Facts(folder, tuple(kinds), GitState("main"), tuple(documents)), limit).text
+    text = project_block(ProjectFacts(folder, tuple(kinds), GitState("main"), tuple(documents)), limit).text
 
     assert len(text) <= limit
     ours = (PROJECT_MARK, "folder: ", "kind: ", "git: ", "[… ")
@@ -114,7 +114,11 @@ def test_a_file_that_is_too_long_is_cut_after_a_line_and_says_how_much_is_missin
     assert kept == [f"> rule number {n}" for n in range(len(kept))]
     assert 1 < len(kept) < 20
     assert last == f"[… {100 - len(kept)} of 100 lines of AGENTS.md left out]"
-    assert 500 - len("\n> rule number 10") < len(project_block(Facts("shed", documents=(document,)), 500).text) <= 500
+    assert (
+        500 - len("\n> rule number 10")
+        < len(project_block(ProjectFacts("shed", documents=(document,)), 500).text)
+        <= 500
+    )
 
 
 @pytest.mark.proves("P8")
@@ -162,8 +166,8 @@ def test_where_not_even_the_folder_fits_there_is_no_block() -> None:
     """Half a mark could be anything."""
     whole = f'{PROJECT_MARK}\nfolder: "shed"'
 
-    assert project_block(Facts("shed"), len(whole)).text == whole
-    assert project_block(Facts("shed"), len(whole) - 1).text == ""
+    assert project_block(ProjectFacts("shed"), len(whole)).text == whole
+    assert project_block(ProjectFacts("shed"), len(whole) - 1).text == ""
 
 
 @pytest.mark.proves("N23", "P8")

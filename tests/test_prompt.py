@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aish.values.snippets import cells
-from aish.views.prompt import SIGN, Facts, cut_left, fill, git_branch, plain_sign, short_directory, signs
+from aish.views.prompt import SIGN, PromptFacts, cut_left, fill, git_branch, plain_sign, short_directory, signs
 from aish.views.themes import THEMES, codes, editor_style, theme, wrong_style
 
-FACTS = Facts(
+FACTS = PromptFacts(
     model="local",
     directory="/home/ada/work",
     home="/home/ada",
@@ -29,20 +29,20 @@ FACTS = Facts(
         ("aish> ", FACTS, "aish> "),
         ("{model}|{cwd}|{git}> ", FACTS, "local|~/work|main> "),
         ("{ctx_used} {ctx_pct} {cost} {status} {sign} ", FACTS, f"1.2k 15% $0.012 ✗2 {SIGN} "),
-        ("{status} {git} {cost} {ctx_pct} {sign} ", Facts(), f"{SIGN} "),
-        ("[{status}]{git}> ", Facts(), "[]> "),
+        ("{status} {git} {cost} {ctx_pct} {sign} ", PromptFacts(), f"{SIGN} "),
+        ("[{status}]{git}> ", PromptFacts(), "[]> "),
         ("{nothing} {model}{} {Model}> ", FACTS, "{nothing} local{} {Model}> "),
         ("{cwd}\n{sign} ", FACTS, f"~/work\n{SIGN} "),
-        ("{model}> ", Facts(model="{cwd}"), "{cwd}> "),
-        ("{cost}> ", Facts(cost=12.5), "$12.50> "),
-        ("{cost}> ", Facts(cost=0.9996), "$1.00> "),
-        ("{ctx_used}> ", Facts(tokens=150_000), "150k> "),
-        ("{cwd}> ", Facts(directory="/tmp/a\x1b[2J\u202eb"), "/tmp/a␛[2J�b> "),
-        ("{cwd}> ", Facts(directory="/srv/one/" + "deep/" * 9 + "leaf"), "…deep/deep/deep/leaf> "),
-        ("{cwd}> ", Facts(directory="/数据/" + "深" * 20), "…" + "深" * 9 + "> "),
+        ("{model}> ", PromptFacts(model="{cwd}"), "{cwd}> "),
+        ("{cost}> ", PromptFacts(cost=12.5), "$12.50> "),
+        ("{cost}> ", PromptFacts(cost=0.9996), "$1.00> "),
+        ("{ctx_used}> ", PromptFacts(tokens=150_000), "150k> "),
+        ("{cwd}> ", PromptFacts(directory="/tmp/a\x1b[2J\u202eb"), "/tmp/a␛[2J�b> "),
+        ("{cwd}> ", PromptFacts(directory="/srv/one/" + "deep/" * 9 + "leaf"), "…deep/deep/deep/leaf> "),
+        ("{cwd}> ", PromptFacts(directory="/数据/" + "深" * 20), "…" + "深" * 9 + "> "),
     ],
 )
-def test_a_template_is_filled_with_what_is_true_now(template: str, facts: Facts, shown: str) -> None:
+def test_a_template_is_filled_with_what_is_true_now(template: str, facts: PromptFacts, shown: str) -> None:
     """What has no value leaves no gap, what is not known stays, and no name can steer the terminal or be a template."""
     assert fill(template, facts) == shown
 
@@ -57,7 +57,7 @@ def test_a_template_is_filled_with_what_is_true_now(template: str, facts: Facts,
 @settings(deadline=None, max_examples=100)
 def test_a_prompt_leaves_room_to_type(columns: int, name: str, template: list[str]) -> None:
     """Also in a window of twenty columns, and whatever directories are called."""
-    facts = Facts(model=name, directory=name, branch=name, tokens=5, window=9)
+    facts = PromptFacts(model=name, directory=name, branch=name, tokens=5, window=9)
 
     assert cells(fill("".join(template), facts, columns)) <= max(columns - 12, 2)
 
@@ -114,7 +114,7 @@ def test_every_kind_of_line_has_a_sign_of_its_own_also_without_unicode() -> None
         assert set(kinds) == {"", "command", "question", "ask", "colon"}
         assert len(set(kinds.values())) == 5
     assert all(sign.isascii() for sign in signs(unicode=False).values())
-    assert plain_sign(fill("aish{sign} ", Facts())) == "aish> "
+    assert plain_sign(fill("aish{sign} ", PromptFacts())) == "aish> "
 
 
 @pytest.mark.proves("P12")

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aish.cli import VERBS
-from aish.intake.english import is_slip
 from aish.intake.routing import Route, route
+from aish.intake.vocabulary import is_slip
 
 PROGRAMS = """ls cat grep git find make sort kill who which time test touch cut join look last less more watch
     rm cp mv tar echo printf python3 bash vim head tail date curl ssh docker split man uptime true sudo tee file

@@ -57,7 +57,7 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
     assert packages == {"cli", "places", "settings", "values", "views"}
     assert {name for name in loaded if name.startswith("aish.views.")} == {
         "aish.views.crash",
-        "aish.views.exits",
+        "aish.views.exit_codes",
         "aish.views.prompt",
         "aish.views.screen",
         "aish.views.table",

@@ -21,10 +21,10 @@ from aish.memory.finding.finder import ConversationFinder
 from aish.memory.finding.index import Indexer
 from aish.memory.importing import Importer
 from aish.memory.journal import Journal, new_id
-from aish.memory.masks import Masks
+from aish.memory.redaction import Redaction
 from aish.values.errors import StoreTrouble
 from aish.values.hits import Hit
-from aish.values.said import Said
+from aish.values.imported import ImportedTurn
 from aish.values.turns import Turn
 
 ROLES = ("shell", "shell", "import", "index", "index", "read", "read")
@@ -32,7 +32,7 @@ ROUNDS_A_HOME = 25  # as it grows, judging it takes longer
 ALL = 1 << 20  # more than any home has
 PAUSE = 0.01  # seconds between two turns of a shell, or there would be more than anybody judges
 SOME = 50
-NO_MASKS = Masks(Path(os.devnull), lambda: SimpleNamespace())  # no turn of ours looks like a secret
+NO_MASKS = Redaction(Path(os.devnull), lambda: SimpleNamespace())  # no turn of ours looks like a secret
 
 
 def finder(home: Path) -> ConversationFinder:
@@ -64,7 +64,7 @@ def bring(home: Path, acks: Path) -> None:
         names = [f"i{number}" for number in range(20 * step + 20)]
         importer.take(
             [
-                Said(f"talk{number // 9}", None, "user", f"{name} was imported", ref=name)
+                ImportedTurn(f"talk{number // 9}", None, "user", f"{name} was imported", ref=name)
                 for number, name in enumerate(names)
             ]
         )

@@ -21,13 +21,13 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
-from aish.memory import redact, seal
+from aish.memory import fingerprint, secret_patterns
 from aish.memory.curation import Memory, open_memory
-from aish.memory.entries import folded
 from aish.memory.journal import Journal
 from aish.memory.ledger import Ledger
-from aish.memory.masks import Masks
-from aish.memory.snapshot import Snapshot
+from aish.memory.ledger_lines import folded
+from aish.memory.ledger_snapshot import LedgerSnapshot
+from aish.memory.redaction import Redaction
 from aish.places import Places, find_places
 from aish.storage.lines import decode
 from aish.values.errors import Declined, NotFound, StoreTrouble
@@ -40,7 +40,7 @@ WORKS = ("add set add edit undo forget purge add clear undo reopen purge add", "
 SMALL = "add set add edit forget undo set purge add"
 LONG_AGO = (10**18, 10**18)
 # What masks secrets and seals what is purged. Loaded at once, so that no import meets a broken disk.
-PATTERNS = SimpleNamespace(redact=redact.redact, seal=seal.seal)
+PATTERNS = SimpleNamespace(redact=secret_patterns.redact, fingerprint=fingerprint.fingerprint)
 NAME = re.compile(r"w[0-9a-f]+\.\d+:")
 
 
@@ -55,8 +55,8 @@ class Plan(NamedTuple):
 def open_home(home: Path) -> tuple[Memory, Places]:
     """Memory as a program would open it whose files are all below `home`."""
     places = find_places({"AISH_HOME": str(home)})
-    masks = Masks(places.salt, lambda: PATTERNS)
-    return open_memory(places.memory, places.indexes / "ledger", masks, lambda: datetime.now(UTC))[0], places
+    redaction = Redaction(places.salt, lambda: PATTERNS)
+    return open_memory(places.memory, places.indexes / "ledger", redaction, lambda: datetime.now(UTC))[0], places
 
 
 def prepare(home: Path) -> None:
@@ -278,7 +278,7 @@ def left_of_purges(home: Path, memory: Memory, told: Sequence[dict[str, Any]]) -
     yield from still_there(home, gone)
     known = memory.ledger.state().purged
     for name in gone:
-        if all(memory.masks.seal(folded(content)) not in known for content in versions(name)):
+        if all(memory.redaction.fingerprint(folded(content)) not in known for content in versions(name)):
             yield f"{name} can be learned again"
 
 
@@ -342,7 +342,7 @@ def damage(rounds: int, seconds: float) -> tuple[str, int, list[str]]:
         memory, places = open_home(home)
         index, torn = places.indexes / "ledger", places.memory.with_name("memory.jsonl.torn")
         os.utime(places.memory, ns=LONG_AGO)
-        Snapshot.write(index, memory.ledger.state().snapshot((0, 0, 0)))
+        LedgerSnapshot.write(index, memory.ledger.state().snapshot((0, 0, 0)))
         whole, before = places.memory.read_bytes(), index.read_bytes()
         for name, data, kept in damaged(whole, max(1, 500 // max(1, rounds))):
             tried += 1

@@ -42,7 +42,7 @@ from typing import NamedTuple
 import fault_index
 import fault_ledger
 
-from aish.memory.journal import Entry, Journal
+from aish.memory.journal import Journal, JournalEntry
 from aish.storage.lines import Damage
 from aish.values.errors import StoreTrouble
 from aish.values.turns import Turn
@@ -155,7 +155,7 @@ def judge(directory: Path, acks: Acks, *, shown: bool = True) -> list[str]:
     ]
 
 
-def never_right(entries: Sequence[Entry]) -> Iterator[str]:
+def never_right(entries: Sequence[JournalEntry]) -> Iterator[str]:
     """Find what no crash may cause: numbers given twice, turns told twice, half an answer that is called whole."""
     numbers = [entry.number for entry in entries]
     if numbers != list(range(1, len(numbers) + 1)):

@@ -21,7 +21,7 @@ from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, r
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError, BadUsage
 from aish.views.crash import file_report
-from aish.views.exits import BUG, INTERRUPTED, STORE, exit_code
+from aish.views.exit_codes import BUG, INTERRUPTED, STORE, exit_code
 from aish.views.prompt import first_prompt
 from aish.views.screen import Bar, Screen
 from aish.views.themes import theme
@@ -29,7 +29,7 @@ from aish.views.themes import theme
 PROJECT_FILE = ".aish.toml"
 VERBS = {  # verb → module and function, loaded when it is used
     "config": ("aish.views.config", "run"),
-    "cost": ("aish.views.books", "run_cost"),
+    "cost": ("aish.views.usage", "run_cost"),
     "doctor": ("aish.views.doctor", "run"),
     "import": ("aish.views.importing", "run"),
     "memory": ("aish.views.memory", "run"),
@@ -40,7 +40,7 @@ VERBS = {  # verb → module and function, loaded when it is used
     "route": ("aish.views.route", "run"),
     "search": ("aish.views.search", "run_search"),
     "thread": ("aish.views.search", "run_thread"),
-    "tokens": ("aish.views.books", "run_tokens"),
+    "tokens": ("aish.views.usage", "run_tokens"),
     "trash": ("aish.views.trash", "run"),
 }
 READERS = frozenset(["recent", "search", "thread"])  # verbs that need nothing but what was said
@@ -68,7 +68,7 @@ def run(arguments: Sequence[str]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of the result has no place to go
             screen.note(f"cannot write: {error.strerror}", warning=True)
             return STORE
-        screen.note(file_report(import_module("aish.memory.suspicion").suspicious), warning=True)
+        screen.note(file_report(import_module("aish.memory.secret_hints").may_hold_secret), warning=True)
         return BUG
 
 
@@ -136,18 +136,20 @@ def _shell(options: argparse.Namespace) -> int:
     screen = _answer_screen(view.color, show_reasoning=view.show_reasoning, styles=styles)
     if rich and view.markdown:
         screen.load_stream = lambda: _markdown(screen)
-    repl, comfort = import_module("aish.views.repl"), import_module("aish.views.comfort")
-    live = import_module("aish.views.live").Live(loaded.settings.commands.shell, cwd, screen, places.state)
-    editor = comfort.make_editor(program, session, live, screen, line_editor)
+    repl, comfort = import_module("aish.views.repl"), import_module("aish.views.editor_setup")
+    user_shell = import_module("aish.views.user_shell").PromptShell(
+        loaded.settings.commands.shell, cwd, screen, places.state
+    )
+    editor = comfort.make_editor(program, session, user_shell, screen, line_editor)
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
     keys = sys.stdin.fileno() if sys.stdin.isatty() else None
 
-    def tools(live: Any) -> Any:
-        return import_module("aish.views.toolbox").load(program, live, keys)
+    def tools(user_shell: Any) -> Any:
+        return import_module("aish.views.gate_setup").load(program, user_shell, keys)
 
-    return int(repl.Repl(program, session, editor, screen, live, tools).run())
+    return int(repl.Repl(program, session, editor, screen, user_shell, tools).run())
 
 
 def _answer_screen(color: str, **how: Any) -> Any:
@@ -188,7 +190,7 @@ def _build(loaded: Loaded, places: Places, cwd: Path) -> Any:
 def _session(program: Any, options: argparse.Namespace) -> Any:
     session = program.session(remembers=not options.no_memory)
     if options.continued or options.resume:
-        _, notices = session.resume(program.shelf.find(options.resume))
+        _, notices = session.resume(program.conversations.find(options.resume))
         for notice in notices:
             Screen().note(notice.text, warning=notice.warning)
     return session

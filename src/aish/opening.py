@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from aish.conversation.library import Library
-from aish.memory.masks import Masks, Redactor
+from aish.memory.redaction import Redaction, SecretPatterns
 from aish.model.weights import SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights, find, shared_directory
 from aish.places import Places, find_places
 from aish.settings.layers import Loaded
@@ -16,15 +16,15 @@ from aish.values.hits import Finder
 
 def open_library(loaded: Loaded, places: Places, cwd: Path) -> Library:
     """The library for this process."""
-    library = Library(loaded=loaded, places=places, masks=Masks(places.salt, load_patterns), cwd=cwd)
+    library = Library(loaded=loaded, places=places, redaction=Redaction(places.salt, load_secret_patterns), cwd=cwd)
     library.open_finder = lambda: open_finder(library)
     return library
 
 
-def load_patterns() -> Redactor:
+def load_secret_patterns() -> SecretPatterns:
     """What finds secrets; loaded when a text looks as if it held one."""
-    redact, seal = import_module("aish.memory.redact"), import_module("aish.memory.seal")
-    return SimpleNamespace(redact=redact.redact, seal=seal.seal)
+    redact, fingerprint = import_module("aish.memory.secret_patterns"), import_module("aish.memory.fingerprint")
+    return SimpleNamespace(redact=redact.redact, fingerprint=fingerprint.fingerprint)
 
 
 def open_finder(library: Library) -> Finder:

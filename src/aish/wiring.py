@@ -5,7 +5,7 @@ from pathlib import Path
 
 from aish.conversation.program import Program
 from aish.memory.curation import Memory, open_memory
-from aish.memory.masks import Masks
+from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
 from aish.model.cost import Price
 from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
@@ -14,7 +14,7 @@ from aish.model.keys import key_finder
 from aish.model.openai_chat import OpenAIChat
 from aish.model.scripted import ScriptedModel
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.opening import find_weights, load_patterns, open_finder
+from aish.opening import find_weights, load_secret_patterns, open_finder
 from aish.places import Places
 from aish.settings.layers import Loaded
 from aish.settings.options import Preset, PriceTag
@@ -29,9 +29,9 @@ def build(loaded: Loaded, places: Places, cwd: Path) -> Program:
     def weights() -> Path:
         return find_weights(loaded.settings.embedded.path, places)
 
-    masks = Masks(places.salt, load_patterns)
+    redaction = Redaction(places.salt, load_secret_patterns)
     program = Program(
-        loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, masks=masks, cwd=cwd
+        loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, redaction=redaction, cwd=cwd
     )
     program.open_memory = lambda: _memory(program)
     program.open_finder = lambda: open_finder(program)
@@ -44,7 +44,7 @@ def _memory(program: Program) -> tuple[Memory, str]:
     return open_memory(
         path,
         index,
-        program.masks,
+        program.redaction,
         lambda: program.now(),
         allow_duplicates=options.allow_duplicates,
         exclusive=options.exclusive,

@@ -3,7 +3,7 @@
 import pytest
 
 from aish.action.command_line import read_line
-from aish.action.words import UNKNOWN, Unreadable
+from aish.action.command_words import UNKNOWN, UnreadableCommand
 
 
 def commands(text: str) -> list[list[tuple[str, ...]]]:
@@ -113,7 +113,7 @@ def test_a_command_knows_what_feeds_it() -> None:
 )  # fmt: skip
 def test_what_could_be_read_in_two_ways_is_not_read(text: str) -> None:
     """The parser and the shell must agree; where we cannot be sure of it, a person is asked."""
-    with pytest.raises(Unreadable):
+    with pytest.raises(UnreadableCommand):
         read_line(text)
 
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from aish.action.command_table import load_table
 from aish.action.policy import judge
-from aish.action.table import load_table
 
 TABLE = load_table()
 

@@ -8,7 +8,7 @@ from world import World
 from aish.context.blocks import Block, base_block
 from aish.context.eviction import Limits, Size, excess, over_budget_warning
 from aish.context.history import History
-from aish.context.tally import PER_MESSAGE, Tally, measure
+from aish.context.token_counts import PER_MESSAGE, TokenCounts, measure
 from aish.settings.options import Settings
 from aish.values.turns import ToolCall, Turn
 
@@ -101,11 +101,11 @@ async def test_what_stays_is_whole_and_fits_unless_it_is_the_question_itself(tur
     """Half a tool group is refused by servers, and a prompt without the question has no sense."""
     history = History(turns)
     groups = history.exchanges()
-    size = await measure(Tally(), Letters(), [Block("base", "0123456789")], history)
+    size = await measure(TokenCounts(), Letters(), [Block("base", "0123456789")], history)
 
     dropped = history.drop_oldest(excess(size.fixed, size.exchanges, limits))
 
-    left = await measure(Tally(), Letters(), [Block("base", "0123456789")], history)
+    left = await measure(TokenCounts(), Letters(), [Block("base", "0123456789")], history)
     assert [*dropped, *history.turns] == turns
     assert history.exchanges() == groups[len(groups) - len(left.exchanges) :]
     assert history.exchanges()[-1] == groups[-1]

@@ -9,18 +9,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, MOST, MOST_BYTES, Candidate, lesson, read_candidates
-from aish.memory.journal import Entry
+from aish.memory.journal import JournalEntry
 from aish.values.items import KINDS
 from aish.values.turns import EXEC_MARK, INPUT_MARK, Role, ToolCall, Turn
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def entry(number: int, role: Role, content: str, meta: dict[str, Any] | None = None, **more: Any) -> Entry:
-    return Entry(number=number, time=NOW, turn=Turn(role=role, content=content, **more), meta=meta or {})
+def entry(number: int, role: Role, content: str, meta: dict[str, Any] | None = None, **more: Any) -> JournalEntry:
+    return JournalEntry(number=number, time=NOW, turn=Turn(role=role, content=content, **more), meta=meta or {})
 
 
-def back(*turns: tuple[Role, str]) -> list[Entry]:
+def back(*turns: tuple[Role, str]) -> list[JournalEntry]:
     """Turns in the order they were said, given the way a journal is read: the newest first."""
     return [entry(number, role, text) for number, (role, text) in enumerate(turns, start=1)][::-1]
 
@@ -110,7 +110,9 @@ def test_of_one_turn_that_is_too_long_the_beginning_is_read() -> None:
         ([entry(2, "tool", "rain", call_id="c1")], "tool:unknown"),
     ],
 )
-def test_what_is_learned_is_trusted_no_more_than_the_least_that_was_read(foreign: list[Entry], origin: str) -> None:
+def test_what_is_learned_is_trusted_no_more_than_the_least_that_was_read(
+    foreign: list[JournalEntry], origin: str
+) -> None:
     """One foreign turn anywhere in the transcript is enough."""
     plain = back(("user", "q"), ("assistant", "a"))
 

@@ -10,11 +10,11 @@ import pytest
 
 from aish.memory.importers import read
 from aish.values.errors import StoreTrouble
-from aish.values.said import Said, Skipped
+from aish.values.imported import ImportedTurn, Skipped
 
 
-def said(format: str, path: Path) -> list[Said]:
-    return [heard for heard in read(format, path) if isinstance(heard, Said)]
+def said(format: str, path: Path) -> list[ImportedTurn]:
+    return [heard for heard in read(format, path) if isinstance(heard, ImportedTurn)]
 
 
 def skipped(format: str, path: Path) -> list[str]:
@@ -50,8 +50,8 @@ def test_turns_of_claude_code_carry_session_project_and_title(tmp_path: Path) ->
 
     time = datetime(2026, 5, 4, 8, 0, 0, 123000, UTC)
     assert said("claude-code", path) == [
-        Said("s1", time, "user", "Why does the loom jam?", "", "u1", "loom", "Jams"),
-        Said("s1", time, "assistant", "A thread.", "", "a1", "loom", "Jams"),
+        ImportedTurn("s1", time, "user", "Why does the loom jam?", "", "u1", "loom", "Jams"),
+        ImportedTurn("s1", time, "assistant", "A thread.", "", "a1", "loom", "Jams"),
     ]
     assert skipped("claude-code", path) == []
 

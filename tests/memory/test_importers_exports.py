@@ -11,11 +11,11 @@ import pytest
 from aish.memory.importers import read
 from aish.memory.importers.files import MOST
 from aish.values.errors import StoreTrouble
-from aish.values.said import Said, Skipped
+from aish.values.imported import ImportedTurn, Skipped
 
 
-def said(format: str, path: Path) -> list[Said]:
-    return [heard for heard in read(format, path) if isinstance(heard, Said)]
+def said(format: str, path: Path) -> list[ImportedTurn]:
+    return [heard for heard in read(format, path) if isinstance(heard, ImportedTurn)]
 
 
 def skipped(format: str, path: Path) -> list[str]:

@@ -22,9 +22,9 @@ from aish.memory.importers import FORMATS, read, sniff
 from aish.memory.importers.block_yaml import block_lists
 from aish.memory.importers.fields import Oddities, Refs, label, last_part, moment, text_of
 from aish.memory.importers.files import MOST, lines
-from aish.memory.importers.json_walk import UNREADABLE, Cut, JsonWalk
+from aish.memory.importers.json_walk import UNREADABLE, CutOff, JsonWalk
 from aish.values.errors import BadUsage, StoreTrouble
-from aish.values.said import Said, Skipped
+from aish.values.imported import ImportedTurn, Skipped
 
 # One good record of every format, in the file that its tool would use.
 CHATGPT: Any = [
@@ -84,15 +84,15 @@ TEXTS = {
 }
 
 
-def heard(format: str, path: Path) -> list[Said | Skipped]:
+def heard(format: str, path: Path) -> list[ImportedTurn | Skipped]:
     """All that comes out; the two exceptions that are allowed count as nothing."""
     try:
         found = list(read(format, path))
     except (BadUsage, StoreTrouble):
         return []
     for each in found:
-        assert isinstance(each, Said | Skipped)
-        if isinstance(each, Said):
+        assert isinstance(each, ImportedTurn | Skipped)
+        if isinstance(each, ImportedTurn):
             assert each.text.strip() and each.conversation
             assert each.time is None or each.time.tzinfo is UTC
             "".join(filter(None, (each.text, each.name, each.ref, each.channel, each.title))).encode()
@@ -143,7 +143,7 @@ def test_a_file_cut_anywhere_is_borne(format: str, tmp_path: Path) -> None:
     """And a byte that is wrong in the same place."""
     name, good = GOOD.get(format, ("x.yaml" if format == "aichat" else "x_history", None))
     whole = (TEXTS.get(format) or json.dumps(good)).encode()
-    assert any(isinstance(each, Said) for each in heard(format, write(tmp_path / name, whole)))
+    assert any(isinstance(each, ImportedTurn) for each in heard(format, write(tmp_path / name, whole)))
     for place in range(0, len(whole), 7):
         heard(format, write(tmp_path / name, whole[:place]))
         heard(format, write(tmp_path / name, whole[:place] + b"\xff" + whole[place + 1 :]))
@@ -177,7 +177,7 @@ def test_a_log_with_other_columns_and_types_is_borne(tmp_path: Path) -> None:
         base.execute("create table threads (id)")
         base.commit()
 
-    assert [each.text for each in heard("llm", path) if isinstance(each, Said)] == ["q"]
+    assert [each.text for each in heard("llm", path) if isinstance(each, ImportedTurn)] == ["q"]
 
 
 @pytest.mark.parametrize("format", GOOD)
@@ -243,7 +243,7 @@ def test_what_cannot_be_read_is_trouble_and_among_others_is_skipped(tmp_path: Pa
     (tmp_path / "folder.jsonl").mkdir()
     write(tmp_path / "good.jsonl", json.dumps(OWN).encode())
 
-    assert [type(each) for each in heard("jsonl", tmp_path)] == [Said]
+    assert [type(each) for each in heard("jsonl", tmp_path)] == [ImportedTurn]
 
 
 def test_a_log_that_is_no_database_is_trouble(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_a_value_that_is_too_long_is_passed_as_a_whole(long: str) -> None:
 def test_a_text_that_is_no_json_cuts_the_walk(text: bytes) -> None:
     """The reader learns it by one exception, wherever it happens."""
     steps = walk(text)
-    with pytest.raises(Cut):
+    with pytest.raises(CutOff):
         for _ in steps.elements():
             for _ in steps.members() if steps.peek() == b"{" else ():
                 pass
@@ -369,7 +369,7 @@ def test_a_line_without_end_is_passed(tmp_path: Path) -> None:
 def weighed(format: str, path: Path) -> tuple[int, int]:
     """How many turns come out, and how many bytes they took at most."""
     tracemalloc.start()
-    count = sum(isinstance(each, Said) for each in read(format, path))
+    count = sum(isinstance(each, ImportedTurn) for each in read(format, path))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return count, peak

@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 
 from aish.memory.importers import FORMATS, read
-from aish.values.said import Said, Skipped
+from aish.values.imported import ImportedTurn, Skipped
 
 NOON = datetime(2026, 4, 1, 12, tzinfo=UTC)
 
 
-def said(format: str, path: Path) -> list[Said]:
-    return [heard for heard in read(format, path) if isinstance(heard, Said)]
+def said(format: str, path: Path) -> list[ImportedTurn]:
+    return [heard for heard in read(format, path) if isinstance(heard, ImportedTurn)]
 
 
 def skipped(format: str, path: Path) -> list[str]:
@@ -33,7 +33,7 @@ def put(path: Path, text: str | bytes) -> Path:
     return path
 
 
-def spoken(turns: list[Said]) -> list[tuple[str, str]]:
+def spoken(turns: list[ImportedTurn]) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in turns]
 
 
@@ -42,7 +42,7 @@ def test_our_own_lines_come_through_unchanged(tmp_path: Path) -> None:
     line = {"channel": "loom", "conversation": "c", "time": "2026-04-01T14:00:00+02:00", "role": "user", "name": "Ada"}
     path = put(tmp_path / "a.jsonl", json.dumps(line | {"text": "Guten Tag", "ref": "D1:3", "title": "t"}))
 
-    assert said("jsonl", path) == [Said("c", NOON, "user", "Guten Tag", "Ada", "D1:3", "loom", "t")]
+    assert said("jsonl", path) == [ImportedTurn("c", NOON, "user", "Guten Tag", "Ada", "D1:3", "loom", "t")]
 
 
 def test_a_time_that_cannot_be_read_is_said(tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_what_aichat_has_not_written_to_its_end_is_left_out_until_it_has(tmp_pat
 
     for size in range(len(text)):
         path = put(tmp_path / name, text[:size])
-        turns = [heard for heard in FORMATS["aichat"](path) if isinstance(heard, Said)]
+        turns = [heard for heard in FORMATS["aichat"](path) if isinstance(heard, ImportedTurn)]
         at_line = name == "mill.yaml" and text[:size].endswith("\n")  # there a message looks whole
         assert at_line or {(turn.conversation, turn.ref, turn.text) for turn in turns} <= known
     assert skipped("aichat", put(tmp_path / "messages.md", MESSAGES[:-20])) == [

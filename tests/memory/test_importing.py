@@ -15,24 +15,24 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aish.memory.fingerprint import fingerprint
 from aish.memory.importing import Imported, Importer
 from aish.memory.journal import Journal
-from aish.memory.masks import Masks
 from aish.memory.purge import Eraser
-from aish.memory.redact import redact
-from aish.memory.seal import seal
+from aish.memory.redaction import Redaction
+from aish.memory.secret_patterns import redact
 from aish.values.errors import StoreTrouble
-from aish.values.said import Heard, Said, Skipped
+from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
 
 THEN = datetime(2025, 3, 1, 8, tzinfo=UTC)
 
 
-def masks(sessions: Path) -> Masks:
-    return Masks(sessions.parent / "salt", lambda: SimpleNamespace(redact=redact, seal=seal))
+def redaction(sessions: Path) -> Redaction:
+    return Redaction(sessions.parent / "salt", lambda: SimpleNamespace(redact=redact, fingerprint=fingerprint))
 
 
-def take(sessions: Path, heard: Iterable[Heard], *, source: str = "tool", dry_run: bool = False) -> Imported:
-    return Importer(sessions, source, masks(sessions), dry_run=dry_run).take(heard)
+def take(sessions: Path, heard: Iterable[ImportedRecord], *, source: str = "tool", dry_run: bool = False) -> Imported:
+    return Importer(sessions, source, redaction(sessions), dry_run=dry_run).take(heard)
 
 
 def kept(sessions: Path) -> dict[str, list[str]]:
@@ -41,9 +41,9 @@ def kept(sessions: Path) -> dict[str, list[str]]:
     return {name: [entry.turn.content for entry in Journal(sessions, name).entries()] for name in names}
 
 
-def said(text: str, *, talk: str = "one", minute: int | None = 0, ref: str = "", role: str = "user") -> Said:
+def said(text: str, *, talk: str = "one", minute: int | None = 0, ref: str = "", role: str = "user") -> ImportedTurn:
     time = None if minute is None else THEN + timedelta(minutes=minute)
-    return Said(
+    return ImportedTurn(
         talk, time, "assistant" if role == "assistant" else "user", text, ref=ref, title="Birds", channel="notes"
     )
 
@@ -77,7 +77,7 @@ turns = st.builds(
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(heard=st.lists(turns, max_size=14), grown=st.lists(turns, max_size=6))
 def test_importing_again_adds_what_is_new_and_nothing_else(
-    tmp_path: Path, heard: list[Said], grown: list[Said]
+    tmp_path: Path, heard: list[ImportedTurn], grown: list[ImportedTurn]
 ) -> None:
     """Turns without ids too: what was said three times is there three times, however often it is imported."""
     sessions = tmp_path / os.urandom(6).hex() / "sessions"
@@ -110,7 +110,7 @@ def test_more_than_is_written_at_once_is_imported_once(tmp_path: Path) -> None:
     sessions = tmp_path / "sessions"
     heard = [said("again and again", minute=None) for _ in range(5_100)]
     seen: list[int] = []
-    Importer(sessions, "tool", masks(sessions)).take(heard, lambda result: seen.append(result.turns))
+    Importer(sessions, "tool", redaction(sessions)).take(heard, lambda result: seen.append(result.turns))
     assert seen == [5_000, 5_100]
     assert take(sessions, heard).known == 5_100
     assert [len(texts) for texts in kept(sessions).values()] == [5_100]
@@ -177,7 +177,7 @@ def test_two_imports_at_once_are_one_import(tmp_path: Path) -> None:
 def test_a_dry_run_says_what_would_be_imported_and_writes_nothing(tmp_path: Path) -> None:
     """Not even a directory."""
     sessions = tmp_path / "sessions"
-    heard: list[Heard] = [said("a heron"), said("an otter", talk="two"), Skipped("line 3", "it is cut")]
+    heard: list[ImportedRecord] = [said("a heron"), said("an otter", talk="two"), Skipped("line 3", "it is cut")]
     result = take(sessions, heard, dry_run=True)
     assert (result.turns, len(result.conversations), dict(result.skipped)) == (2, 2, {"it is cut": 1})
     assert not sessions.exists()
@@ -259,8 +259,8 @@ def test_a_turn_without_an_id_is_known_after_a_purge_whatever_was_said_twice(tmp
     once = kept(sessions)
     assert list(once.values()) == [["[purged] Wait!", "[purged] Wait!", "the kiln is hot? No"]]
 
-    keys = masks(sessions)
-    again = Importer(sessions, "tool", keys, lambda: {keys.seal("the kiln is hot")}).take(heard)
+    keys = redaction(sessions)
+    again = Importer(sessions, "tool", keys, lambda: {keys.fingerprint("the kiln is hot")}).take(heard)
 
     assert (again.turns, again.known, kept(sessions)) == (0, 3, once)
 
@@ -269,11 +269,11 @@ def test_a_turn_without_an_id_is_known_after_a_purge_whatever_was_said_twice(tmp
 def test_a_purge_while_an_import_is_at_work_holds_for_the_rest_of_it(tmp_path: Path) -> None:
     """An import can take minutes; what comes after the purge comes in without the words."""
     sessions = tmp_path / "sessions"
-    keys, seals = masks(sessions), set[str]()
+    keys, seals = redaction(sessions), set[str]()
 
-    def heard() -> Iterable[Heard]:
+    def heard() -> Iterable[ImportedRecord]:
         yield from (said("a heron", minute=number) for number in range(5_000))
-        seals.add(keys.seal("a heron"))
+        seals.add(keys.fingerprint("a heron"))
         yield said("a heron", minute=5_000)
 
     result = Importer(sessions, "tool", keys, lambda: seals).take(heard())

@@ -26,10 +26,10 @@ from aish.memory.finding.columns import NONE, Columns
 from aish.memory.finding.finder import ConversationFinder
 from aish.memory.finding.index import Indexer, drop
 from aish.memory.finding.ranking import BLOCK
-from aish.memory.finding.snapshot import Snapshot
+from aish.memory.finding.snapshot import IndexSnapshot
 from aish.memory.finding.terms import terms
 from aish.memory.finding.vectors import EXACT, Embedder, Floats, Vectors
-from aish.memory.finding.words import Words
+from aish.memory.finding.word_index import WordIndex
 from aish.memory.journal import Journal
 from aish.storage.lines import LineFile
 from aish.values.errors import StoreTrouble
@@ -58,7 +58,7 @@ class Bag:
         return found
 
 
-class Shelf:
+class Conversations:
     """Journals in one directory and their index in another."""
 
     def __init__(self, top: Path, embedder: Embedder | None = None) -> None:
@@ -78,8 +78,8 @@ class Shelf:
     def catch_up(self) -> None:
         assert Indexer(self.sessions, self.directory, self.embedder).catch_up()
 
-    def open(self) -> Snapshot:
-        return Snapshot(self.sessions, self.directory, self.embedder)
+    def open(self) -> IndexSnapshot:
+        return IndexSnapshot(self.sessions, self.directory, self.embedder)
 
     def with_word(self, word: str) -> list[tuple[str, int]]:
         """The turns that the index finds by a word: where, and which."""
@@ -89,18 +89,18 @@ class Shelf:
         snapshot.close()
         return sorted((hit.conversation, hit.turn) for hit in hits)
 
-    def rebuilt(self) -> "Shelf":
+    def rebuilt(self) -> "Conversations":
         """The same journals with a new index."""
-        new = Shelf(self.sessions.parent, self.embedder)
+        new = Conversations(self.sessions.parent, self.embedder)
         new.directory = new.directory.with_name("new")
         shutil.rmtree(new.directory, ignore_errors=True)
         new.catch_up()
         return new
 
 
-def told(shelf: Shelf, words: Iterable[str] = ANIMALS) -> dict[str, object]:
+def told(conversations: Conversations, words: Iterable[str] = ANIMALS) -> dict[str, object]:
     """All that an index says, in the names of the journals instead of numbers of its own."""
-    snapshot = shelf.open()
+    snapshot = conversations.open()
     columns = snapshot.columns
     alive = snapshot.alive(range(snapshot.rows), frozenset())
 
@@ -108,7 +108,7 @@ def told(shelf: Shelf, words: Iterable[str] = ANIMALS) -> dict[str, object]:
         known = snapshot.by_id.get(int(columns["journal"][row])) if row != NONE else None
         return (known.name, int(columns["number"][row])) if known else None
 
-    def found(index: Words, term: str) -> list[tuple[str, int] | None]:
+    def found(index: WordIndex, term: str) -> list[tuple[str, int] | None]:
         return sorted(map(name, index.find([term], 100_000)[0]), key=str)
 
     def turn(row: int) -> tuple[object, ...]:
@@ -121,7 +121,7 @@ def told(shelf: Shelf, words: Iterable[str] = ANIMALS) -> dict[str, object]:
         near = float(snapshot.vectors.likeness(asked, np.array([row]))[0]) if snapshot.vectors else 0.0
         return *plain, *beside, *labels, near
 
-    asked = shelf.embedder.embed(["heron otter"])[0] if shelf.embedder else np.zeros(0, np.float32)
+    asked = conversations.embedder.embed(["heron otter"])[0] if conversations.embedder else np.zeros(0, np.float32)
     said = {
         "turns": {name(row): turn(row) for row in alive},
         "count": len(alive),
@@ -142,86 +142,90 @@ def top() -> Iterator[Path]:
 
 
 @pytest.fixture
-def shelf(top: Path) -> Shelf:
-    return Shelf(top, Bag())
+def conversations(top: Path) -> Conversations:
+    return Conversations(top, Bag())
 
 
-def check(shelf: Shelf) -> None:
+def check(conversations: Conversations) -> None:
     """The index says what a new one says."""
-    assert told(shelf) == told(shelf.rebuilt())
+    assert told(conversations) == told(conversations.rebuilt())
 
 
-def test_a_second_run_reads_only_what_was_added(shelf: Shelf, top: Path) -> None:
+def test_a_second_run_reads_only_what_was_added(conversations: Conversations, top: Path) -> None:
     """The rows of old turns stay where they are."""
-    shelf.say("a", "a heron", "an otter")
-    shelf.say("b", "a badger")
-    shelf.catch_up()
-    before = {name: shelf.open().columns["offset"].tolist() for name in "ab"}
-    shelf.say("a", "a lynx")
-    shelf.catch_up()
-    assert shelf.open().columns["offset"].tolist()[:3] == before["a"][:3]
-    assert shelf.open().rows == 4
-    check(shelf)
+    conversations.say("a", "a heron", "an otter")
+    conversations.say("b", "a badger")
+    conversations.catch_up()
+    before = {name: conversations.open().columns["offset"].tolist() for name in "ab"}
+    conversations.say("a", "a lynx")
+    conversations.catch_up()
+    assert conversations.open().columns["offset"].tolist()[:3] == before["a"][:3]
+    assert conversations.open().rows == 4
+    check(conversations)
 
 
-def test_a_run_with_nothing_new_writes_nothing(shelf: Shelf) -> None:
+def test_a_run_with_nothing_new_writes_nothing(conversations: Conversations) -> None:
     """Or each search would cost a commit."""
-    shelf.say("a", "a heron")
-    shelf.catch_up()
-    commits = shelf.open().catalogue.commits
-    shelf.catch_up()
-    assert shelf.open().catalogue.commits == commits
+    conversations.say("a", "a heron")
+    conversations.catch_up()
+    commits = conversations.open().catalogue.commits
+    conversations.catch_up()
+    assert conversations.open().catalogue.commits == commits
 
 
 @pytest.mark.parametrize("steps", [[1, 1, BLOCK - 3, 1, 1, 1], [BLOCK, BLOCK, 1], [5, 2 * BLOCK, 3]])
-def test_a_block_that_grows_takes_the_place_of_what_it_was(shelf: Shelf, top: Path, steps: list[int]) -> None:
+def test_a_block_that_grows_takes_the_place_of_what_it_was(
+    conversations: Conversations, top: Path, steps: list[int]
+) -> None:
     """Twice there it would weigh twice, and its words would look twice as common."""
     for number, count in enumerate(steps):
-        shelf.say("a", *[f"{ANIMALS[(number + place) % 5]} at the lake" for place in range(count)], after=number)
-        shelf.say("b", "a marmot", after=number)
-        shelf.catch_up()
-    assert shelf.open().blocks.size == -(-sum(steps) // BLOCK) + -(-len(steps) // BLOCK)
-    check(shelf)
+        conversations.say(
+            "a", *[f"{ANIMALS[(number + place) % 5]} at the lake" for place in range(count)], after=number
+        )
+        conversations.say("b", "a marmot", after=number)
+        conversations.catch_up()
+    assert conversations.open().blocks.size == -(-sum(steps) // BLOCK) + -(-len(steps) // BLOCK)
+    check(conversations)
 
 
-def gone(shelf: Shelf) -> None:
-    shelf.path("a").unlink()
+def gone(conversations: Conversations) -> None:
+    conversations.path("a").unlink()
 
 
-def edited_to_the_same_size(shelf: Shelf) -> None:
+def edited_to_the_same_size(conversations: Conversations) -> None:
     """In place, by an editor that keeps the file, and without the checksum, which editors do not know."""
-    text = shelf.path("a").read_text(encoding="utf-8")
-    shelf.path("a").write_text(text.replace("heron", "otter").replace(',"crc":', ',"old":'), encoding="utf-8")
+    text = conversations.path("a").read_text(encoding="utf-8")
+    conversations.path("a").write_text(text.replace("heron", "otter").replace(',"crc":', ',"old":'), encoding="utf-8")
 
 
-def edited_to_be_longer(shelf: Shelf) -> None:
-    lines = shelf.path("a").read_text(encoding="utf-8").splitlines()
+def edited_to_be_longer(conversations: Conversations) -> None:
+    lines = conversations.path("a").read_text(encoding="utf-8").splitlines()
     lines.insert(1, json.dumps({"n": 9, "ts": "2026-05-04T08:00:00Z", "role": "user", "content": "a lynx came first"}))
-    shelf.path("a").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    conversations.path("a").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
-def purged(shelf: Shelf) -> None:
+def purged(conversations: Conversations) -> None:
     def change(line: bytes) -> bytes:
         return b'{"n":1,"ts":"2026-05-04T09:00:00Z","role":"user","content":"[purged]"}\n' if b"heron" in line else line
 
-    assert LineFile(shelf.path("a")).rewrite(change)
+    assert LineFile(conversations.path("a")).rewrite(change)
 
 
-def cut(shelf: Shelf) -> None:
-    os.truncate(shelf.path("a"), shelf.path("a").read_bytes().index(b"otter") - 40)
+def cut(conversations: Conversations) -> None:
+    os.truncate(conversations.path("a"), conversations.path("a").read_bytes().index(b"otter") - 40)
 
 
-def emptied(shelf: Shelf) -> None:
-    os.truncate(shelf.path("a"), 0)
+def emptied(conversations: Conversations) -> None:
+    os.truncate(conversations.path("a"), 0)
 
 
-def copied_over(shelf: Shelf) -> None:
-    shutil.copyfile(shelf.path("b"), shelf.path("a"))
+def copied_over(conversations: Conversations) -> None:
+    shutil.copyfile(conversations.path("b"), conversations.path("a"))
 
 
-def replaced_by_one_that_is_longer(shelf: Shelf) -> None:
-    shelf.path("a").unlink()
-    shelf.say("a", *[f"a marmot {place}" for place in range(40)])
+def replaced_by_one_that_is_longer(conversations: Conversations) -> None:
+    conversations.path("a").unlink()
+    conversations.say("a", *[f"a marmot {place}" for place in range(40)])
 
 
 CHANGES = [
@@ -232,30 +236,35 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for change in CHANGES])
 @pytest.mark.proves("X6", "N9")
-def test_the_index_follows_what_becomes_of_a_journal(shelf: Shelf, top: Path, change: Callable[[Shelf], None]) -> None:
+def test_the_index_follows_what_becomes_of_a_journal(
+    conversations: Conversations, top: Path, change: Callable[[Conversations], None]
+) -> None:
     """What was said there is found no more, what is said there now is found once, and all else stays."""
-    shelf.say("a", "a heron at the lake", "an otter in the river", "a badger")
-    shelf.say("b", "a heron", "a lynx")
-    shelf.catch_up()
-    change(shelf)
-    shelf.catch_up()
-    check(shelf)
-    shelf.say("a", "one more otter", after=90)
-    shelf.catch_up()
-    assert ("a", max(number for name, number in shelf.with_word("otter") if name == "a")) in shelf.with_word("more")
+    conversations.say("a", "a heron at the lake", "an otter in the river", "a badger")
+    conversations.say("b", "a heron", "a lynx")
+    conversations.catch_up()
+    change(conversations)
+    conversations.catch_up()
+    check(conversations)
+    conversations.say("a", "one more otter", after=90)
+    conversations.catch_up()
+    assert (
+        "a",
+        max(number for name, number in conversations.with_word("otter") if name == "a"),
+    ) in conversations.with_word("more")
 
 
 @pytest.mark.proves("X6")
 def test_turns_that_are_gone_do_not_take_the_place_of_others_that_mean_as_much(top: Path) -> None:
     """They stay in the files of the index; as many as are weighed left nothing else to be found by its meaning."""
-    shelf = Shelf(top, Bag())
-    shelf.say("a", *["heron"] * 20, after=60)
-    shelf.say("b", "heron otter", "lynx", "marmot")
-    shelf.catch_up()
-    shelf.path("a").unlink()
-    shelf.catch_up()
+    conversations = Conversations(top, Bag())
+    conversations.say("a", *["heron"] * 20, after=60)
+    conversations.say("b", "heron otter", "lynx", "marmot")
+    conversations.catch_up()
+    conversations.path("a").unlink()
+    conversations.catch_up()
 
-    snapshot = shelf.open()
+    snapshot = conversations.open()
     assert snapshot.vectors
     near = snapshot.vectors.nearest(Bag().embed(["heron"])[0], 3, snapshot.best)
     found = [snapshot.hit(int(row)) for row in near]
@@ -265,8 +274,8 @@ def test_turns_that_are_gone_do_not_take_the_place_of_others_that_mean_as_much(t
 
 def test_many_that_mean_the_same_do_not_hide_the_one_that_means_more(top: Path) -> None:
     """As the lines of a history do, which has thousands of the same; the one that fits came after them."""
-    shelf = Shelf(top, Bag())
-    vectors = Vectors(shelf.directory, Bag())
+    conversations = Conversations(top, Bag())
+    vectors = Vectors(conversations.directory, Bag())
     vectors.write(0, Bag().embed(["heron lynx"] * (2 * EXACT) + ["heron"]))
     vectors.show(2 * EXACT + 1)
 
@@ -274,45 +283,47 @@ def test_many_that_mean_the_same_do_not_hide_the_one_that_means_more(top: Path) 
     assert near.tolist() == [2 * EXACT]
 
 
-def test_a_journal_that_was_away_is_found_again_when_it_is_back(shelf: Shelf, top: Path) -> None:
+def test_a_journal_that_was_away_is_found_again_when_it_is_back(conversations: Conversations, top: Path) -> None:
     """It comes back with the inode, size and time that it had."""
-    shelf.say("a", "a heron")
-    shelf.say("b", "an otter")
-    shelf.catch_up()
-    shelf.path("a").rename(top / "away")
-    shelf.catch_up()
-    assert shelf.with_word("heron") == []
-    (top / "away").rename(shelf.path("a"))
-    shelf.catch_up()
-    assert shelf.with_word("heron") == [("a", 1)]
-    check(shelf)
+    conversations.say("a", "a heron")
+    conversations.say("b", "an otter")
+    conversations.catch_up()
+    conversations.path("a").rename(top / "away")
+    conversations.catch_up()
+    assert conversations.with_word("heron") == []
+    (top / "away").rename(conversations.path("a"))
+    conversations.catch_up()
+    assert conversations.with_word("heron") == [("a", 1)]
+    check(conversations)
 
 
-def test_a_line_that_is_being_written_is_taken_when_it_is_whole(shelf: Shelf, top: Path) -> None:
+def test_a_line_that_is_being_written_is_taken_when_it_is_whole(conversations: Conversations, top: Path) -> None:
     """Half of it is in nobody's index; a whole one without newline, as editors leave it, is."""
-    shelf.say("a", "a heron")
+    conversations.say("a", "a heron")
     line = b'{"n":2,"ts":"2026-05-04T10:00:00Z","role":"user","content":"an otter"}'
-    whole = shelf.path("a").read_bytes()
+    whole = conversations.path("a").read_bytes()
     for part, found in ((line[:30], []), (line, [("a", 2)]), (line + b"\n", [("a", 2)])):
-        with shelf.path("a").open("r+b") as file:
+        with conversations.path("a").open("r+b") as file:
             file.write(whole + part)
-        shelf.catch_up()
-        assert shelf.with_word("otter") == found
-    shelf.say("a", "a badger", after=80)
-    shelf.catch_up()
-    assert (shelf.with_word("otter"), shelf.with_word("badger")) == ([("a", 2)], [("a", 3)])
+        conversations.catch_up()
+        assert conversations.with_word("otter") == found
+    conversations.say("a", "a badger", after=80)
+    conversations.catch_up()
+    assert (conversations.with_word("otter"), conversations.with_word("badger")) == ([("a", 2)], [("a", 3)])
 
 
-def test_a_torn_line_is_set_aside_by_the_next_writer_and_the_index_follows(shelf: Shelf, top: Path) -> None:
+def test_a_torn_line_is_set_aside_by_the_next_writer_and_the_index_follows(
+    conversations: Conversations, top: Path
+) -> None:
     """The file gets shorter and longer at once."""
-    shelf.say("a", "a heron", "an otter")
-    with shelf.path("a").open("ab") as file:
+    conversations.say("a", "a heron", "an otter")
+    with conversations.path("a").open("ab") as file:
         file.write(b'{"n":3,"ts":"2026-05-04T10:00:00Z","role":"user","content":"a bad')
-    shelf.catch_up()
-    shelf.say("a", "a lynx", after=30)
-    shelf.catch_up()
-    assert shelf.with_word("lynx") == [("a", 3)]
-    check(shelf)
+    conversations.catch_up()
+    conversations.say("a", "a lynx", after=30)
+    conversations.catch_up()
+    assert conversations.with_word("lynx") == [("a", 3)]
+    check(conversations)
 
 
 def shorter_column(directory: Path) -> None:
@@ -395,21 +406,23 @@ REMAINS = [
 
 @pytest.mark.parametrize("damage", REMAINS, ids=[damage.__name__ for damage in REMAINS])
 @pytest.mark.proves("X6")
-def test_remains_of_an_index_are_told_from_an_index(shelf: Shelf, top: Path, damage: Callable[[Path], None]) -> None:
+def test_remains_of_an_index_are_told_from_an_index(
+    conversations: Conversations, top: Path, damage: Callable[[Path], None]
+) -> None:
     """A power cut, a backup or a cleaner may leave any part of it; it is made anew then, from the journals."""
-    shelf.say("a", "a heron", "an otter", "a badger")
-    shelf.say("b", *["a lynx in the hills"] * 30)
-    shelf.catch_up()
-    damage(shelf.directory)
-    shelf.catch_up()
-    check(shelf)
+    conversations.say("a", "a heron", "an otter", "a badger")
+    conversations.say("b", *["a lynx in the hills"] * 30)
+    conversations.catch_up()
+    damage(conversations.directory)
+    conversations.catch_up()
+    check(conversations)
 
 
 @pytest.mark.parametrize("embedder", [None, Bag("other")], ids=["no embedder", "another embedder"])
 @pytest.mark.proves("X6")
 def test_who_compares_no_meanings_or_others_leaves_the_index_as_it_is(top: Path, embedder: Embedder | None) -> None:
     """Two shells with other settings would make the index of each other anew for ever; what is missing is added."""
-    first, second = Shelf(top, Bag()), Shelf(top, embedder)
+    first, second = Conversations(top, Bag()), Conversations(top, embedder)
     first.say("a", "a heron", "an otter")
     first.catch_up()
     made = (first.directory / "catalogue.db").stat().st_ino
@@ -426,17 +439,17 @@ def test_who_compares_no_meanings_or_others_leaves_the_index_as_it_is(top: Path,
 
 def test_vectors_that_are_damaged_are_made_anew_and_the_words_stay(top: Path) -> None:
     """The words of years take minutes; a search goes on by them meanwhile."""
-    shelf = Shelf(top, Bag())
-    shelf.say("a", "a heron", "an otter")
-    shelf.catch_up()
-    made = (shelf.directory / "catalogue.db").stat().st_ino
-    shorter_vectors(shelf.directory)
-    assert shelf.with_word("otter") == [("a", 2)]
-    assert shelf.open().meant == 0
-    shelf.catch_up()
-    check(shelf)
-    assert shelf.open().meant == 2
-    assert (shelf.directory / "catalogue.db").stat().st_ino == made
+    conversations = Conversations(top, Bag())
+    conversations.say("a", "a heron", "an otter")
+    conversations.catch_up()
+    made = (conversations.directory / "catalogue.db").stat().st_ino
+    shorter_vectors(conversations.directory)
+    assert conversations.with_word("otter") == [("a", 2)]
+    assert conversations.open().meant == 0
+    conversations.catch_up()
+    check(conversations)
+    assert conversations.open().meant == 2
+    assert (conversations.directory / "catalogue.db").stat().st_ino == made
 
 
 class Purging(Bag):
@@ -455,88 +468,90 @@ class Purging(Bag):
 @pytest.mark.proves("M61")
 def test_an_index_deleted_while_it_is_written_stays_deleted(top: Path, indexed: bool) -> None:
     """The indexer has read what is being purged, and its meaning would tell of it."""
-    shelf = Shelf(top)
-    shelf.say("a", "a heron", "an otter")
+    conversations = Conversations(top)
+    conversations.say("a", "a heron", "an otter")
     if indexed:
-        shelf.catch_up()
+        conversations.catch_up()
     with pytest.raises(StoreTrouble, match="deleted meanwhile"):
-        Indexer(shelf.sessions, shelf.directory, Purging(shelf.directory)).catch_up()
-    assert [path.name for path in shelf.directory.iterdir()] == ["lock"]
+        Indexer(conversations.sessions, conversations.directory, Purging(conversations.directory)).catch_up()
+    assert [path.name for path in conversations.directory.iterdir()] == ["lock"]
 
 
 @pytest.mark.proves("M61")
-def test_an_index_of_which_a_part_cannot_be_deleted_is_none_any_more(shelf: Shelf) -> None:
+def test_an_index_of_which_a_part_cannot_be_deleted_is_none_any_more(conversations: Conversations) -> None:
     """An indexer that is at work sees by the catalogue that it has to delete what it has written meanwhile."""
-    shelf.say("a", "a heron")
-    shelf.catch_up()
+    conversations.say("a", "a heron")
+    conversations.catch_up()
     for letter in "abcdefghijklmnop":
-        (shelf.directory / (letter * 250)).mkdir()  # it cannot get the longer name under which it would be deleted
+        (
+            conversations.directory / (letter * 250)
+        ).mkdir()  # it cannot get the longer name under which it would be deleted
     with pytest.raises(OSError, match="too long"):
-        drop(shelf.directory)
-    assert not (shelf.directory / "catalogue.db").exists()
+        drop(conversations.directory)
+    assert not (conversations.directory / "catalogue.db").exists()
 
 
 @pytest.mark.proves("M61")
 def test_who_writes_an_index_that_was_deleted_leaves_the_one_in_its_place_alone(top: Path) -> None:
     """Who deletes it all deletes the lock as well, and the next indexer begins while the last is still at work."""
-    shelf = Shelf(top, Bag())
-    shelf.say("a", "a heron", "an otter")
+    conversations = Conversations(top, Bag())
+    conversations.say("a", "a heron", "an otter")
 
     class Replacing(Bag):
         """An embedder that is at work while the index is deleted and made anew."""
 
         def embed(self, texts: Sequence[str]) -> Floats:
-            shelf.directory.rename(top / "gone")  # at once: who writes it may add to it while it is deleted
-            shelf.say("b", "a badger", "a lynx", "a marmot")
-            shelf.catch_up()
+            conversations.directory.rename(top / "gone")  # at once: who writes it may add to it while it is deleted
+            conversations.say("b", "a badger", "a lynx", "a marmot")
+            conversations.catch_up()
             return super().embed(texts)
 
     with pytest.raises(StoreTrouble, match="deleted meanwhile"):
-        Indexer(shelf.sessions, shelf.directory, Replacing()).catch_up()
-    check(shelf)
+        Indexer(conversations.sessions, conversations.directory, Replacing()).catch_up()
+    check(conversations)
 
 
 def test_turns_without_any_word_are_no_trouble(top: Path) -> None:
     """A memory may begin with one, and a search by meaning looks at it."""
-    shelf = Shelf(top, Bag())
-    shelf.say("a", "!!!", "???")
-    shelf.catch_up()
-    finder = ConversationFinder(shelf.sessions, shelf.directory, Bag, now=lambda: START)
+    conversations = Conversations(top, Bag())
+    conversations.say("a", "!!!", "???")
+    conversations.catch_up()
+    finder = ConversationFinder(conversations.sessions, conversations.directory, Bag, now=lambda: START)
     assert finder.search("otter -heron").hits == ()
     assert [hit.text for hit in finder.search("otter !!!").hits] == ["!!!"]
 
 
 def test_the_first_turn_is_found_by_the_title_of_its_conversation_too(top: Path) -> None:
     """Other programs name conversations by words that nobody may have said in them."""
-    shelf = Shelf(top, Bag())
-    Journal(shelf.sessions, "a", {"title": "Marmots of the Alps"}).add(Turn("user", "where are they?"), START)
-    shelf.catch_up()
-    shelf.say("a", "in the hills")
-    shelf.catch_up()
-    assert shelf.with_word("marmot") == [("a", 1)]
-    assert told(shelf, ["marmot"])["blocks"] == {"marmot": [("a", 1)]}
-    check(shelf)
+    conversations = Conversations(top, Bag())
+    Journal(conversations.sessions, "a", {"title": "Marmots of the Alps"}).add(Turn("user", "where are they?"), START)
+    conversations.catch_up()
+    conversations.say("a", "in the hills")
+    conversations.catch_up()
+    assert conversations.with_word("marmot") == [("a", 1)]
+    assert told(conversations, ["marmot"])["blocks"] == {"marmot": [("a", 1)]}
+    check(conversations)
 
 
-def test_what_the_words_have_beyond_the_catalogue_does_not_exist(shelf: Shelf, top: Path) -> None:
+def test_what_the_words_have_beyond_the_catalogue_does_not_exist(conversations: Conversations, top: Path) -> None:
     """As a kill leaves it between the two commits; the next run takes the same rows for other turns."""
-    shelf.say("a", "a heron")
-    shelf.catch_up()
-    kept = (shelf.directory / "catalogue.db").read_bytes()
-    shelf.say("a", "an otter", "a badger")
-    shelf.catch_up()
-    (shelf.directory / "catalogue.db").write_bytes(kept)
-    note(shelf.directory, "busy", "1")
-    shelf.say("b", "a lynx", "a marmot")
-    shelf.catch_up()
-    check(shelf)
+    conversations.say("a", "a heron")
+    conversations.catch_up()
+    kept = (conversations.directory / "catalogue.db").read_bytes()
+    conversations.say("a", "an otter", "a badger")
+    conversations.catch_up()
+    (conversations.directory / "catalogue.db").write_bytes(kept)
+    note(conversations.directory, "busy", "1")
+    conversations.say("b", "a lynx", "a marmot")
+    conversations.catch_up()
+    check(conversations)
 
 
 FAULTS = """
 import os, resource, signal, sys
 from pathlib import Path
 from test_index import Bag, Shelf, prepare
-from aish.memory.finding import catalogue, words
+from aish.memory.finding import catalogue, word_index
 from aish.values.errors import StoreTrouble
 
 WRITES = {
@@ -583,16 +598,16 @@ for place in map(int, sys.argv[3:]):
 """
 
 
-def prepare(shelf: Shelf) -> None:
+def prepare(conversations: Conversations) -> None:
     """An index that is behind with something of each kind: more turns, a new journal, one that is gone."""
-    shelf.say("a", "a heron", "an otter")
-    shelf.say("b", *["a badger"] * 30)
-    shelf.say("d", "a marmot that will be gone")
-    shelf.catch_up()
-    shelf.say("a", "a lynx", after=20)
-    shelf.say("b", *[f"an otter and number {number}" for number in range(100)], after=50)
-    shelf.say("c", "a new heron")
-    shelf.path("d").unlink()
+    conversations.say("a", "a heron", "an otter")
+    conversations.say("b", *["a badger"] * 30)
+    conversations.say("d", "a marmot that will be gone")
+    conversations.catch_up()
+    conversations.say("a", "a lynx", after=20)
+    conversations.say("b", *[f"an otter and number {number}" for number in range(100)], after=50)
+    conversations.say("c", "a new heron")
+    conversations.path("d").unlink()
 
 
 def fail(top: Path, fault: str, places: Iterable[int]) -> dict[int, str]:
@@ -613,115 +628,115 @@ def test_an_indexer_killed_at_any_step_leaves_nothing_twice_and_nothing_out(top:
     came = fail(top, "kill", [2, *range(108, 149, 8)])
     assert set(came.values()) == {"killed"}, came
     for place in came:
-        shelf = Shelf(top / str(place), Bag())
-        shelf.say("c", "and a badger", after=5)
-        shelf.catch_up()
-        assert told(shelf) == told(shelf.rebuilt()), place
+        conversations = Conversations(top / str(place), Bag())
+        conversations.say("c", "and a badger", after=5)
+        conversations.catch_up()
+        assert told(conversations) == told(conversations.rebuilt()), place
 
 
 @pytest.mark.proves("N14")
 def test_a_full_disk_is_told_and_costs_nothing_once_there_is_room(top: Path) -> None:
     """Each size fails at another file of the index."""
     for place, said in fail(top, "full", [0, 500, 30_000]).items():
-        shelf = Shelf(top / str(place), Bag())
-        assert said.startswith(f"cannot write the index in {shelf.directory}: "), (place, said)
-        shelf.catch_up()
-        assert told(shelf) == told(shelf.rebuilt()), place
+        conversations = Conversations(top / str(place), Bag())
+        assert said.startswith(f"cannot write the index in {conversations.directory}: "), (place, said)
+        conversations.catch_up()
+        assert told(conversations) == told(conversations.rebuilt()), place
 
 
 @pytest.mark.proves("N9")
-def test_a_journal_that_is_back_after_a_kill_is_found(shelf: Shelf, top: Path) -> None:
+def test_a_journal_that_is_back_after_a_kill_is_found(conversations: Conversations, top: Path) -> None:
     """Its rows were let go of, but that it is gone was not written down yet."""
-    shelf.say("a", "a heron")
-    shelf.say("b", "an otter")
-    shelf.catch_up()
-    shelf.path("a").rename(top / "away")
-    columns = Columns(shelf.directory)
+    conversations.say("a", "a heron")
+    conversations.say("b", "an otter")
+    conversations.catch_up()
+    conversations.path("a").rename(top / "away")
+    columns = Columns(conversations.directory)
     with pytest.raises(KeyboardInterrupt):
-        Indexer(shelf.sessions, shelf.directory, shelf.embedder).catch_up(_interrupt)
-    (top / "away").rename(shelf.path("a"))
+        Indexer(conversations.sessions, conversations.directory, conversations.embedder).catch_up(_interrupt)
+    (top / "away").rename(conversations.path("a"))
     columns.show(2)
     assert NONE in columns["journal"].tolist()
-    shelf.catch_up()
-    assert shelf.with_word("heron") == [("a", 1)]
-    check(shelf)
+    conversations.catch_up()
+    assert conversations.with_word("heron") == [("a", 1)]
+    check(conversations)
 
 
 def _interrupt(done: int, total: int) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_run_that_is_stopped_keeps_what_it_has_and_the_next_goes_on(shelf: Shelf, top: Path) -> None:
+def test_a_run_that_is_stopped_keeps_what_it_has_and_the_next_goes_on(conversations: Conversations, top: Path) -> None:
     """Who waits for the prompt does not wait for the index."""
     for name in "abcd":
-        shelf.say(name, "a heron", "an otter")
+        conversations.say(name, "a heron", "an otter")
     asked = []
 
     def stop() -> bool:
         asked.append(1)
         return len(asked) > 2
 
-    Indexer(shelf.sessions, shelf.directory, shelf.embedder).catch_up(stop=stop)
-    assert shelf.with_word("heron") == [("c", 1), ("d", 1)]  # the newest first
-    shelf.catch_up()
-    check(shelf)
+    Indexer(conversations.sessions, conversations.directory, conversations.embedder).catch_up(stop=stop)
+    assert conversations.with_word("heron") == [("c", 1), ("d", 1)]  # the newest first
+    conversations.catch_up()
+    check(conversations)
 
 
-def test_progress_ends_at_the_whole(shelf: Shelf) -> None:
+def test_progress_ends_at_the_whole(conversations: Conversations) -> None:
     """And never goes back."""
-    shelf.say("a", "a heron")
-    shelf.say("b", "an otter")
+    conversations.say("a", "a heron")
+    conversations.say("b", "an otter")
     steps: list[tuple[int, int]] = []
-    Indexer(shelf.sessions, shelf.directory).catch_up(lambda done, total: steps.append((done, total)))
-    size = sum(path.stat().st_size for path in shelf.sessions.iterdir())
+    Indexer(conversations.sessions, conversations.directory).catch_up(lambda done, total: steps.append((done, total)))
+    size = sum(path.stat().st_size for path in conversations.sessions.iterdir())
     assert steps == sorted(steps)
     assert steps[-1] == (size, size)
 
 
-def test_who_finds_the_index_in_other_hands_lets_it_be(shelf: Shelf) -> None:
+def test_who_finds_the_index_in_other_hands_lets_it_be(conversations: Conversations) -> None:
     """One writes at a time, and nobody waits."""
-    shelf.say("a", "a heron")
-    shelf.directory.mkdir()
-    with (shelf.directory / "lock").open("w") as lock:
+    conversations.say("a", "a heron")
+    conversations.directory.mkdir()
+    with (conversations.directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert not Indexer(shelf.sessions, shelf.directory).catch_up()
-    shelf.catch_up()
+        assert not Indexer(conversations.sessions, conversations.directory).catch_up()
+    conversations.catch_up()
 
 
 @pytest.mark.proves("N14")
-def test_an_index_that_cannot_be_written_is_told(shelf: Shelf) -> None:
+def test_an_index_that_cannot_be_written_is_told(conversations: Conversations) -> None:
     """With the directory it is about, and why."""
-    shelf.say("a", "a heron")
-    shelf.directory.write_text("a file in its place", encoding="utf-8")
-    with pytest.raises(StoreTrouble, match=f"cannot write the index in {shelf.directory}: "):
-        shelf.catch_up()
+    conversations.say("a", "a heron")
+    conversations.directory.write_text("a file in its place", encoding="utf-8")
+    with pytest.raises(StoreTrouble, match=f"cannot write the index in {conversations.directory}: "):
+        conversations.catch_up()
 
 
 @pytest.mark.proves("N14")
-def test_a_journal_that_cannot_be_read_is_told_and_the_others_are_found(shelf: Shelf) -> None:
+def test_a_journal_that_cannot_be_read_is_told_and_the_others_are_found(conversations: Conversations) -> None:
     """A directory in its place stands for one with other rights, which root would read."""
-    shelf.say("a", "a heron")
-    shelf.path("b").mkdir()
+    conversations.say("a", "a heron")
+    conversations.path("b").mkdir()
     with pytest.raises(StoreTrouble, match=r"cannot read .*b\.jsonl: Is a directory; what was said there is not found"):
-        shelf.catch_up()
-    assert shelf.with_word("heron") == [("a", 1)]
+        conversations.catch_up()
+    assert conversations.with_word("heron") == [("a", 1)]
 
 
 @pytest.mark.proves("N14")
-def test_a_directory_that_cannot_be_read_is_not_an_empty_one(shelf: Shelf, top: Path) -> None:
+def test_a_directory_that_cannot_be_read_is_not_an_empty_one(conversations: Conversations, top: Path) -> None:
     """Or all would be taken for gone, and let go of."""
-    shelf.say("a", "a heron")
-    shelf.catch_up()
-    shelf.sessions.rename(top / "away")
-    shelf.sessions.write_text("a file in its place", encoding="utf-8")
+    conversations.say("a", "a heron")
+    conversations.catch_up()
+    conversations.sessions.rename(top / "away")
+    conversations.sessions.write_text("a file in its place", encoding="utf-8")
     with pytest.raises(StoreTrouble, match=r"cannot read .*sessions: Not a directory"):
-        shelf.catch_up()
-    shelf.sessions.unlink()
-    (top / "away").rename(shelf.sessions)
-    commits = shelf.open().catalogue.commits
-    shelf.catch_up()
-    assert shelf.open().catalogue.commits == commits
-    assert shelf.with_word("heron") == [("a", 1)]
+        conversations.catch_up()
+    conversations.sessions.unlink()
+    (top / "away").rename(conversations.sessions)
+    commits = conversations.open().catalogue.commits
+    conversations.catch_up()
+    assert conversations.open().catalogue.commits == commits
+    assert conversations.with_word("heron") == [("a", 1)]
 
 
 ODD: tuple[dict[str, Any], ...] = (
@@ -742,61 +757,61 @@ ODD: tuple[dict[str, Any], ...] = (
 )
 
 
-def test_no_line_keeps_the_others_out(shelf: Shelf) -> None:
+def test_no_line_keeps_the_others_out(conversations: Conversations) -> None:
     """Journals may be edited by hand; anything in a line is at most not found."""
-    shelf.say("a", "a heron")
-    with shelf.path("a").open("a", encoding="utf-8") as file:
+    conversations.say("a", "a heron")
+    with conversations.path("a").open("a", encoding="utf-8") as file:
         for odd in ODD:
             record = {"n": 2, "ts": "2026-05-04T10:00:00Z", "role": "user", "content": "an otter", **odd}
             file.write(json.dumps(record) + "\nrubbish\n\n[]\n")
-    shelf.say("b", "a badger")
-    shelf.catch_up()
-    assert shelf.with_word("heron") + shelf.with_word("badger") == [("a", 1), ("b", 1)]
-    assert len(shelf.with_word("otter")) == len(ODD) - 1  # one says nothing
-    assert told(shelf)["count"] == len(ODD) + 1
+    conversations.say("b", "a badger")
+    conversations.catch_up()
+    assert conversations.with_word("heron") + conversations.with_word("badger") == [("a", 1), ("b", 1)]
+    assert len(conversations.with_word("otter")) == len(ODD) - 1  # one says nothing
+    assert told(conversations)["count"] == len(ODD) + 1
 
 
-def test_what_is_no_file_keeps_no_other_out(shelf: Shelf) -> None:
+def test_what_is_no_file_keeps_no_other_out(conversations: Conversations) -> None:
     """A link to itself cannot even be asked whether it is there, and who opens a pipe waits."""
-    shelf.say("a", "a heron")
-    shelf.path("b").symlink_to("b.jsonl")
-    shelf.path("c").symlink_to("a.jsonl/c.jsonl")
-    shelf.path("d").symlink_to("d")
-    os.mkfifo(shelf.path("e"))
-    shelf.catch_up()
-    assert shelf.with_word("heron") == [("a", 1)]
+    conversations.say("a", "a heron")
+    conversations.path("b").symlink_to("b.jsonl")
+    conversations.path("c").symlink_to("a.jsonl/c.jsonl")
+    conversations.path("d").symlink_to("d")
+    os.mkfifo(conversations.path("e"))
+    conversations.catch_up()
+    assert conversations.with_word("heron") == [("a", 1)]
 
 
-def test_a_name_of_odd_bytes_keeps_no_other_out(shelf: Shelf) -> None:
+def test_a_name_of_odd_bytes_keeps_no_other_out(conversations: Conversations) -> None:
     """Not by us, and not a name that can be shown."""
-    shelf.say("a", "a heron")
-    os.link(shelf.path("a"), os.fsencode(shelf.sessions) + b"/b\xff.jsonl")
-    shelf.catch_up()
-    assert shelf.with_word("heron") == [("a", 1)]
+    conversations.say("a", "a heron")
+    os.link(conversations.path("a"), os.fsencode(conversations.sessions) + b"/b\xff.jsonl")
+    conversations.catch_up()
+    assert conversations.with_word("heron") == [("a", 1)]
 
 
 def test_many_small_journals_are_one_index(top: Path) -> None:
     """A conversation of one question is the usual one."""
-    shelf = Shelf(top)
+    conversations = Conversations(top)
     for number in range(400):
-        shelf.sessions.mkdir(exist_ok=True)
+        conversations.sessions.mkdir(exist_ok=True)
         line = {"n": 1, "ts": "2026-05-04T10:00:00Z", "role": "user", "content": f"the {ANIMALS[number % 5]}"}
-        shelf.path(f"j{number:03}").write_text(json.dumps(line) + "\n", encoding="utf-8")
-    shelf.catch_up()
-    assert len(shelf.with_word("heron")) == 80
-    check(shelf)
+        conversations.path(f"j{number:03}").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    conversations.catch_up()
+    assert len(conversations.with_word("heron")) == 80
+    check(conversations)
 
 
 def test_a_journal_longer_than_a_batch_is_whole(top: Path) -> None:
     """Blocks and neighbours go on over the commits in between."""
-    shelf = Shelf(top)
-    shelf.sessions.mkdir()
-    with shelf.path("a").open("w", encoding="utf-8") as file:
+    conversations = Conversations(top)
+    conversations.sessions.mkdir()
+    with conversations.path("a").open("w", encoding="utf-8") as file:
         for number in range(1, 10_031):
             text = f"{ANIMALS[number % 5]} {number}"
             file.write(f'{{"n":{number},"ts":"2026-05-04T10:00:00Z","role":"user","content":"{text}"}}\n')
-    shelf.catch_up()
-    snapshot = shelf.open()
+    conversations.catch_up()
+    snapshot = conversations.open()
     assert snapshot.catalogue.commits == 2
     assert (snapshot.rows, snapshot.words.size, snapshot.blocks.size) == (10_030, 10_030, -(-10_030 // BLOCK))
     assert snapshot.columns["before"].tolist() == list(range(-1, 10_029))
@@ -814,32 +829,32 @@ class Changes(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.top = Path(os.environ["SHELF_TOP"]) / os.urandom(6).hex()
-        self.shelf = Shelf(self.top, Bag())
-        self.shelf.say("z", "a heron that stays")
+        self.conversations = Conversations(self.top, Bag())
+        self.conversations.say("z", "a heron that stays")
 
     @rule(name=names, texts=texts, minutes=st.integers(0, 100))
     def said(self, name: str, texts: list[str], minutes: int) -> None:
-        self.shelf.say(name, *texts, after=minutes)
+        self.conversations.say(name, *texts, after=minutes)
 
     @rule(name=names)
     def deleted(self, name: str) -> None:
-        self.shelf.path(name).unlink(missing_ok=True)
+        self.conversations.path(name).unlink(missing_ok=True)
 
     @rule(name=names, old=st.sampled_from(ANIMALS), new=st.sampled_from(ANIMALS))
     def edited(self, name: str, old: str, new: str) -> None:
-        if self.shelf.path(name).exists():
-            text = self.shelf.path(name).read_text(encoding="utf-8").replace(',"crc":', ',"old":')
-            self.shelf.path(name).write_text(text.replace(old, new), encoding="utf-8")
+        if self.conversations.path(name).exists():
+            text = self.conversations.path(name).read_text(encoding="utf-8").replace(',"crc":', ',"old":')
+            self.conversations.path(name).write_text(text.replace(old, new), encoding="utf-8")
 
     @rule(name=names, size=st.integers(0, 2_000))
     def cut(self, name: str, size: int) -> None:
-        if self.shelf.path(name).exists() and self.shelf.path(name).stat().st_size > size:
-            os.truncate(self.shelf.path(name), size)
+        if self.conversations.path(name).exists() and self.conversations.path(name).stat().st_size > size:
+            os.truncate(self.conversations.path(name), size)
 
     @rule()
     def caught_up(self) -> None:
-        self.shelf.catch_up()
-        check(self.shelf)
+        self.conversations.catch_up()
+        check(self.conversations)
 
     def teardown(self) -> None:
         self.caught_up()
@@ -870,12 +885,12 @@ def test_the_fault_tool_sees_what_is_lost_and_what_is_double(top: Path) -> None:
     """Or the test above proves nothing."""
     fault_index = import_module("fault_index")
     home, acks = top / "home", top / "acks"
-    shelf = Shelf(home)
-    shelf.say("a", "w1x1 was said here", "w1x2 was said here")
+    conversations = Conversations(home)
+    conversations.say("a", "w1x1 was said here", "w1x2 was said here")
     fault_index.acknowledge(acks, ["w1x1", "w1x2"])
     assert list(fault_index.judge(home, acks)) == []
     fault_index.acknowledge(acks, ["w1x3"])
-    shutil.copyfile(shelf.path("a"), shelf.path("b"))
+    shutil.copyfile(conversations.path("a"), conversations.path("b"))
     found = set(fault_index.judge(home, acks))
     for when in ("at once", "indexed"):
         assert {f"{when}: w1x3 is found 0 times", f"{when}: w1x1 is 2 times among the newest"} <= found

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from world import at
 
-from aish.memory.journal import Entry, Journal, new_id
+from aish.memory.journal import Journal, JournalEntry, new_id
 from aish.storage.lines import Damage, LineFile, encode
 from aish.values.errors import StoreTrouble
 from aish.values.turns import ToolCall, Turn
@@ -70,7 +70,7 @@ def test_a_conversation_is_read_as_it_was_told(written: list[tuple[Turn, datetim
         assert list(journal.entries_back()) == first[::-1]
         for number, (entry, (turn, time)) in enumerate(zip(first, written, strict=True), start=1):
             kept = turn.with_content(entry.turn.content)
-            assert entry == Entry(number=number, time=time, turn=kept, meta={"model": "m", "ms": number})
+            assert entry == JournalEntry(number=number, time=time, turn=kept, meta={"model": "m", "ms": number})
             if turn.content.isprintable():
                 assert entry.turn.content == turn.content
 
@@ -173,8 +173,8 @@ def test_turns_written_by_hand_are_read_with_what_they_have(tmp_path: Path) -> N
 
     epoch = datetime.fromtimestamp(0, UTC)
     assert list(journal.entries()) == [
-        Entry(number=1, time=epoch, turn=Turn(role="user", content="hi"), meta={}),
-        Entry(
+        JournalEntry(number=1, time=epoch, turn=Turn(role="user", content="hi"), meta={}),
+        JournalEntry(
             number=2,
             time=epoch,
             turn=Turn(role="assistant", content="5", tool_calls=(ToolCall(id="", name="ls"),)),
@@ -189,12 +189,12 @@ def test_a_turn_that_could_not_be_written_goes_before_the_next(tmp_path: Path) -
     journal = Journal(tmp_path, "talk")
     journal.add(QUESTION, NOW)
     journal.show("because")
-    aside = journal.path.rename(tmp_path / "aside")
+    side_answer = journal.path.rename(tmp_path / "aside")
     journal.path.mkdir()
     with pytest.raises(StoreTrouble):
         journal.add(ANSWER, NOW)
     journal.path.rmdir()
-    aside.rename(journal.path)
+    side_answer.rename(journal.path)
 
     assert journal.add(QUESTION, NOW) == 3
 

@@ -16,10 +16,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from world import at
 
-from aish.memory import redact, seal
+from aish.memory import fingerprint, secret_patterns
 from aish.memory.curation import Memory, open_memory
 from aish.memory.ledger import Ledger
-from aish.memory.masks import Masks
+from aish.memory.redaction import Redaction
 from aish.places import find_places
 from aish.storage.lines import Record, decode, encode
 from aish.values.errors import AishError, BadUsage, Declined, NotFound, StoreTrouble
@@ -41,17 +41,17 @@ class Patterns:
     """The patterns of the product."""
 
     def redact(self, text: str, salt: bytes) -> tuple[str, list[tuple[str, int, int]]]:
-        masked, found = redact.redact(text, salt)
+        masked, found = secret_patterns.redact(text, salt)
         return masked, [(kind, start, end) for kind, start, end in found]
 
-    def seal(self, text: str, salt: bytes) -> str:
-        return seal.seal(text, salt)
+    def fingerprint(self, text: str, salt: bytes) -> str:
+        return fingerprint.fingerprint(text, salt)
 
 
 def memory_in(directory: Path, clock: Clock, *, allow_duplicates: bool = False, exclusive: bool = False) -> Memory:
-    masks = Masks(directory / "salt", Patterns)
+    redaction = Redaction(directory / "salt", Patterns)
     path, index = directory / "memory.jsonl", directory / "cache" / "ledger"
-    memory, trouble = open_memory(path, index, masks, clock, allow_duplicates=allow_duplicates, exclusive=exclusive)
+    memory, trouble = open_memory(path, index, redaction, clock, allow_duplicates=allow_duplicates, exclusive=exclusive)
     assert trouble == ""
     return memory
 
@@ -749,7 +749,7 @@ def test_fields_of_any_name_are_taken_in(memory: Memory, trusted: bool) -> None:
 
     assert memory.take_in(records, trusted=trusted) == (1, 0, 0)
 
-    [item] = (memory.ledger if trusted else memory.waiting).items()
+    [item] = (memory.ledger if trusted else memory.pending).items()
     assert {name: item.record.get(name) for name in ("self", "plain", "fields", "mood", "record")} == {
         "self": 1,
         "plain": 2,
@@ -795,7 +795,7 @@ def test_no_field_of_an_import_switches_the_masks_off(memory: Memory, trusted: b
 
     memory.take_in([{"kind": "fact", "content": f"my token is {secret}", "plain": True}], trusted=trusted)
 
-    ledger = memory.ledger if trusted else memory.waiting
+    ledger = memory.ledger if trusted else memory.pending
     assert len(list(ledger.items())) == 1
     assert secret.encode() not in ledger.path.read_bytes()
 

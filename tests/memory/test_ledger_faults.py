@@ -206,8 +206,8 @@ def test_a_purge_leaves_alone_what_another_is_about_to_put_in_place(tmp_path: Pa
             unfinished.write_text("Tea at fo", encoding="utf-8")
         return datetime.now(UTC)
 
-    masks = ledger.Masks(places.salt, lambda: ledger.PATTERNS)
-    memory, _ = ledger.open_memory(places.memory, places.indexes / "ledger", masks, now)
+    redaction = ledger.Redaction(places.salt, lambda: ledger.PATTERNS)
+    memory, _ = ledger.open_memory(places.memory, places.indexes / "ledger", redaction, now)
     memory.remember("Tea at")
     live.parent.mkdir()
     live.write_text("1\nTea", encoding="utf-8")

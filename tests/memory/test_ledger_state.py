@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aish.memory.entries import fold_number, folded
 from aish.memory.ledger import Ledger
-from aish.memory.snapshot import Snapshot
-from aish.memory.state import State
+from aish.memory.ledger_lines import fold_number, folded
+from aish.memory.ledger_snapshot import LedgerSnapshot
+from aish.memory.ledger_state import State
 from aish.storage.lines import Record, decode, encode
 from aish.values.errors import NotFound
 from aish.values.items import KINDS, stamp
@@ -154,15 +154,15 @@ def test_a_snapshot_and_the_rest_mean_the_same_as_the_file(data: bytes, percent:
     first = read(data[:cut])
     with TemporaryDirectory() as directory:
         path = Path(directory) / "index"
-        Snapshot.write(path, first.snapshot((0, 0, 0)))
-        base = Snapshot.load(path)
+        LedgerSnapshot.write(path, first.snapshot((0, 0, 0)))
+        base = LedgerSnapshot.load(path)
         assert base
         state = go_on(State(base), data[first.size :])
 
         assert meaning(state) == meaning(read(data))
-        Snapshot.write(path, state.snapshot((0, 0, 0)))  # and once more, now that one snapshot is made of another
+        LedgerSnapshot.write(path, state.snapshot((0, 0, 0)))  # and once more, now that one snapshot is made of another
         base.close()
-        again = Snapshot.load(path)
+        again = LedgerSnapshot.load(path)
         assert again
         assert meaning(State(again)) == meaning(read(data))
         again.close()
@@ -223,8 +223,8 @@ def filled(path: Path, count: int = 6) -> bytes:
 def make_index(path: Path, index: Path, size: int | None = None) -> None:
     """An index of the first bytes of the file, with a stamp that says: nobody touched it since."""
     state = read(path.read_bytes()[:size])
-    Snapshot.write(index, state.snapshot((0, 0, 0)))
-    snapshot, found = Snapshot.load(index), path.stat()
+    LedgerSnapshot.write(index, state.snapshot((0, 0, 0)))
+    snapshot, found = LedgerSnapshot.load(index), path.stat()
     assert snapshot
     snapshot.set_stamp((found.st_ino, found.st_size, found.st_mtime_ns))
     snapshot.close()
@@ -500,7 +500,7 @@ def damage_unseen(path: Path, index: Path, offset: int) -> None:
     with path.open("r+b") as file:
         file.seek(offset)
         file.write(b"#####")
-    snapshot, found = Snapshot.load(index), path.stat()
+    snapshot, found = LedgerSnapshot.load(index), path.stat()
     assert snapshot
     snapshot.set_stamp((found.st_ino, found.st_size, found.st_ctime_ns))
     snapshot.close()

@@ -16,11 +16,11 @@ from aish.memory.finding.ranking import (
     DATED,
     NAMED,
     SIGNALS,
-    Found,
+    Candidates,
     Having,
     Numbers,
-    Question,
     Ranked,
+    RankedQuery,
     clarity,
     closeness,
     coverage,
@@ -50,18 +50,18 @@ class Row(NamedTuple):
     speaker: float = 0.0
     own: float = 0.0
     traits: int = 0
-    bag: str = ""
+    term_set: str = ""
 
     @property
     def key(self) -> int:
         return (self.conversation << 32) + self.number
 
 
-def columns(rows: Sequence[Row]) -> Found:
+def columns(rows: Sequence[Row]) -> Candidates:
     def numbers(name: str) -> Numbers:
         return np.array([getattr(row, name) for row in rows], dtype=np.float64)
 
-    return Found(
+    return Candidates(
         key=np.array([row.key for row in rows], dtype=np.int64),
         block=np.array([(row.conversation << 32) + row.number // BLOCK for row in rows], dtype=np.int64),
         words=numbers("words"),
@@ -81,9 +81,9 @@ def ranked(
     wants: int = 0,
     clear: float = 1.0,
 ) -> Ranked:
-    question, found = Question(weights or {}, NOW, spans, wants, clear), columns(rows)
+    question, found = RankedQuery(weights or {}, NOW, spans, wants, clear), columns(rows)
     table, sorted_rows = signals(found, question), sorted(rows, key=lambda row: row.key)
-    has = [[term in row.bag.split() for term in question.weights] for row in sorted_rows]
+    has = [[term in row.term_set.split() for term in question.weights] for row in sorted_rows]
     terms = np.array(has, np.bool_).reshape(len(rows), len(question.weights))
     having = Having(np.array([row.key for row in sorted_rows], np.int64), terms)
     short = shortlist(table)
@@ -104,7 +104,7 @@ def apart(*rows: Row) -> list[Row]:
         Row(own=1.0),
         Row(time=NOW - DAY),
         Row(traits=COUNTED),
-        Row(bag="boat"),
+        Row(term_set="boat"),
     ],
 )
 @pytest.mark.proves("N8")
@@ -123,7 +123,7 @@ def test_no_signal_speaks_against_a_turn() -> None:
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
     """What few turns have tells more."""
     weights = {"boat": rarity(1000, 3), "nice": rarity(1000, 400)}
-    assert ranked(apart(Row(bag="nice"), Row(bag="boat")), weights).order.tolist() == [1, 0]
+    assert ranked(apart(Row(term_set="nice"), Row(term_set="boat")), weights).order.tolist() == [1, 0]
 
 
 def test_a_word_that_every_turn_has_still_weighs_something() -> None:
@@ -134,8 +134,8 @@ def test_a_word_that_every_turn_has_still_weighs_something() -> None:
 def test_half_of_the_words_beside_a_turn_count_but_less_than_in_it() -> None:
     """A short reply takes its subject from the turns around it."""
     weights = {"boat": 1.0, "harbour": 1.0}
-    reply = [Row(number=0, bag="boat"), Row(number=1, bag="harbour")]
-    alone, whole = Row(conversation=2, bag="harbour"), Row(conversation=3, bag="boat harbour")
+    reply = [Row(number=0, term_set="boat"), Row(number=1, term_set="harbour")]
+    alone, whole = Row(conversation=2, term_set="harbour"), Row(conversation=3, term_set="boat harbour")
     found = ranked([*reply, alone, whole], weights)
     scores = dict(zip(found.order.tolist(), found.scores.tolist(), strict=True))
     assert scores[3] > scores[1] > scores[2]
@@ -143,7 +143,7 @@ def test_half_of_the_words_beside_a_turn_count_but_less_than_in_it() -> None:
 
 def test_the_words_of_another_conversation_do_not_count_as_close_by() -> None:
     """Keys of two conversations never touch, whatever their numbers."""
-    far = [Row(conversation=1, number=5, bag="boat"), Row(conversation=2, number=4), Row(conversation=3, number=9)]
+    far = [Row(conversation=1, number=5, term_set="boat"), Row(conversation=2, number=4), Row(conversation=3, number=9)]
     assert ranked(far, {"boat": 1.0}).scores[1:].max() == pytest.approx(0.0)
 
 
@@ -166,7 +166,7 @@ def test_a_candidate_whose_turn_before_is_unknown_answers_nothing() -> None:
 
 def test_talk_with_who_is_named_comes_before_talk_of_others() -> None:
     """What was said to Anna is nearer to a question about Anna than what was said among strangers."""
-    rows = [Row(conversation=1, bag="boat"), Row(conversation=2, number=1, bag="boat")]
+    rows = [Row(conversation=1, term_set="boat"), Row(conversation=2, number=1, term_set="boat")]
     anna = Row(conversation=2, number=3, speaker=1.0)
     assert ranked([*rows, anna], {"boat": 1.0}).order.tolist().index(1) < 2
     assert ranked([*rows, anna], {"boat": 1.0}).order.tolist()[-1] == 0
@@ -211,7 +211,7 @@ def test_a_turn_of_the_future_is_as_recent_as_now_and_no_more() -> None:
 
 def test_reasons_are_told_strongest_first_and_small_ones_are_not() -> None:
     """How it fits the question comes first: a person can check that against the text."""
-    found = ranked([Row(bag="boat", meaning=0.01, own=1.0)], {"boat": 1.0})
+    found = ranked([Row(term_set="boat", meaning=0.01, own=1.0)], {"boat": 1.0})
     assert why(found.parts[0], most=9) == ["has the words", "your own words"]
     assert matches(found.parts)[0] < found.scores[0]
     assert why(found.parts[0], most=1) == ["has the words"]
@@ -220,21 +220,21 @@ def test_reasons_are_told_strongest_first_and_small_ones_are_not() -> None:
 
 def test_a_long_question_is_about_a_subject_and_a_short_one_about_a_fact() -> None:
     """Who goes on talking has many words that say little; what the conversation is about says more then."""
-    fact, subject = apart(Row(bag="boat"), Row(block_words=3.0))
+    fact, subject = apart(Row(term_set="boat"), Row(block_words=3.0))
     for words, best in ((6, 0), (200, 1)):
         assert ranked([fact, subject], {"boat": 1.0}, clear=clarity(words)).order.tolist()[0] == best
 
 
 def test_the_parts_of_a_hit_add_up_to_its_score() -> None:
     """Otherwise the reasons would tell a story of their own."""
-    found = ranked([Row(bag="boat", meaning=0.4, own=1.0), Row(number=1, words=3.0)], {"boat": 1.0})
+    found = ranked([Row(term_set="boat", meaning=0.4, own=1.0), Row(number=1, words=3.0)], {"boat": 1.0})
     assert found.parts.sum(axis=1).tolist() == pytest.approx(found.scores.tolist())
 
 
 def test_the_shortlist_is_short_and_has_the_best() -> None:
     """Terms are fetched for few turns only."""
     rows = [Row(conversation=number, words=float(number)) for number in range(1, 500)]
-    short = shortlist(signals(columns(rows), Question({}, NOW)), size=10)
+    short = shortlist(signals(columns(rows), RankedQuery({}, NOW)), size=10)
     assert short.tolist() == list(range(498, 488, -1))
 
 

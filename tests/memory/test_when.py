@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from aish.memory.finding import when_rules
-from aish.memory.finding.when import Span, find_times, read_moment
+from aish.memory.finding.when import TimeSpan, find_times, read_moment
 from aish.memory.finding.when_words import lexicon, may_name_time, tokens
 from aish.values.times import read_moment as moment_of_memory
 
@@ -524,7 +524,7 @@ def test_any_text_gives_times_in_order_and_none_at_all_is_fine(text: str) -> Non
     read_moment(text, NOW, end=True)
 
 
-def _can_be_compared(span: Span) -> bool:
+def _can_be_compared(span: TimeSpan) -> bool:
     return all(bound is None or (bound < NOW) in (True, False) for bound in (span.first, span.last))
 
 

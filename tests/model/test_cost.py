@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aish.model.cost import Call, CostBook, Price, Sum, by_model, total, worst_case
+from aish.model.cost import CostBook, ModelCall, Price, Sum, by_model, total, worst_case
 from aish.values.errors import StoreTrouble
 from aish.values.events import Usage
 
@@ -23,8 +23,8 @@ def call(
     category: str = "main",
     hours: float = 0.0,
     usage: Usage = USAGE,
-) -> Call:
-    return Call(NOON + timedelta(hours=hours), conversation, model, category, usage, dollars)
+) -> ModelCall:
+    return ModelCall(NOON + timedelta(hours=hours), conversation, model, category, usage, dollars)
 
 
 @pytest.mark.proves("P7")

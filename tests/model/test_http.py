@@ -10,7 +10,7 @@ from fake_server import Asked, FakeServer, Say, reply_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aish.model.http import HttpTrouble, Patience, Reply, proxy_for, send
+from aish.model.http import HttpResponse, HttpTrouble, Patience, proxy_for, send
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +34,7 @@ async def receive(data: bytes) -> tuple[int, bytes]:
     with theirs:
         theirs.sendall(data)
     reader, writer = await asyncio.open_connection(sock=ours)
-    async with Reply(reader, writer, PATIENCE) as reply:
+    async with HttpResponse(reader, writer, PATIENCE) as reply:
         await reply.head()
         return reply.status, await reply.whole()
 
@@ -69,7 +69,7 @@ async def test_interim_responses_are_passed_over(status: int) -> None:
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=ours)
     with theirs:
-        async with Reply(reader, writer, PATIENCE) as reply:
+        async with HttpResponse(reader, writer, PATIENCE) as reply:
             theirs.sendall(b"HTTP/1.1 %d Wait\r\nLink: </x>\r\n\r\n" % status)
             waiting = asyncio.create_task(reply.head())
             assert (await asyncio.wait([waiting], timeout=0.05))[0] == set()

@@ -263,8 +263,8 @@ def test_a_torn_end_that_cannot_be_set_aside_stays_where_it_is(tmp_path: Path) -
 
     run(LIMITED, path, 2000, 1)
 
-    aside = path.with_name("torn.jsonl.torn")
-    assert torn in path.read_bytes() or torn in aside.read_bytes()
+    side_answer = path.with_name("torn.jsonl.torn")
+    assert torn in path.read_bytes() or torn in side_answer.read_bytes()
     assert read(path)[0][0] == {"n": 1}
 
 

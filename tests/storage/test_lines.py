@@ -211,10 +211,10 @@ def test_a_line_changed_by_hand_under_its_old_checksum_is_damaged(tmp_path: Path
 
 
 @pytest.mark.parametrize("sealed", [True, False], ids=["with checksums", "by hand"])
-def test_windows_line_ends_and_a_byte_order_mark_are_no_damage(tmp_path: Path, sealed: bool) -> None:
+def test_windows_line_ends_and_a_byte_order_mark_are_no_damage(tmp_path: Path, with_checksum: bool) -> None:
     """Some editors add both when they save, to every line and to the first one."""
     path = tmp_path / "windows.jsonl"
-    lines = [encode(record).strip() if sealed else json.dumps(record).encode() for record in FOUR]
+    lines = [encode(record).strip() if with_checksum else json.dumps(record).encode() for record in FOUR]
     path.write_bytes(b"\xef\xbb\xbf" + b"\r\n".join([*lines, b""]))
 
     assert read(path) == (FOUR, 0)

@@ -16,7 +16,7 @@ from world import AISH, World, script_of
 
 from aish.memory.importers import FORMATS, read
 from aish.values.errors import AishError, BadUsage, StoreTrouble
-from aish.values.said import Said
+from aish.values.imported import ImportedTurn
 from aish.views.importing import run as run_import
 from aish.views.memory import run as run_memory
 from aish.views.search import run_search, run_thread
@@ -566,7 +566,7 @@ def test_what_is_kept_of_a_turn_without_an_id_does_not_tell_who_guesses_its_word
     home = desk.world.directory
     path = history(home / "there", "login --pin 4711")
     desk.take(path)
-    (theirs,) = (one.ref for one in read("shell-history", path) if isinstance(one, Said) and "4711" in one.text)
+    (theirs,) = (one.ref for one in read("shell-history", path) if isinstance(one, ImportedTurn) and "4711" in one.text)
 
     assert theirs
     assert not [name for name, data in whole(desk.world).items() if theirs.rpartition(":")[2].encode() in data]

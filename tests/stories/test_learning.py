@@ -418,8 +418,8 @@ def test_what_is_learned_at_quit_waits(world: World) -> None:
     assert "3 candidates wait for your yes (:memory pending)" in ran.err
     assert records(world) == []
     (journal,) = world.journals()
-    waiting = records(world, "memory.pending.jsonl")
-    assert [(r["content"], r["source"], r["origin"]) for r in waiting] == [
+    pending = records(world, "memory.pending.jsonl")
+    assert [(r["content"], r["source"], r["origin"]) for r in pending] == [
         ("the cat is called Miso", journal.stem, "model"),
         ("tabs over spaces", journal.stem, "model"),
         ("the parser is half done", journal.stem, "model"),

@@ -268,15 +268,15 @@ def test_what_was_exported_waits_where_it_is_imported_until_it_is_accepted(
 
     first = memory("import", "out.jsonl")
     again = memory("import", "out.jsonl")
-    waiting = memory.json("pending")
+    pending = memory.json("pending")
     before = memory.contents()
     memory("accept", "all")
 
     assert (first.code, first.err) == (0, "")
     assert first.out == "3 items now waiting for your yes (:memory pending), 0 known already, 0 could not be taken\n"
     assert again.code == 1 and ", 3 known already, 0 could not be taken" in again.out
-    assert before == [] and len(waiting) == 3
-    assert {item["source"] for item in waiting} == {"import"}
+    assert before == [] and len(pending) == 3
+    assert {item["source"] for item in pending} == {"import"}
     assert sorted(memory.contents()) == [TANDEM, "by hand", "editor = helix"]
     kept = {line["content"]: line for line in lines(there.places.memory)[1:]}
     assert kept["by hand"]["mood"] == {"of": ["the", "day"]}

@@ -764,7 +764,7 @@ async def test_what_was_undone_and_done_again_can_be_undone_again(world: World) 
 # What waits
 
 
-async def waiting(world: World, *contents: str) -> Typist:
+async def proposed(world: World, *contents: str) -> Typist:
     """A typist with a model that proposed these."""
     calls = "\n".join(f"TOOL: memory_add {json.dumps({'kind': 'fact', 'content': text})}" for text in contents)
     typist = Typist(world, calls, memory={"propose": True})
@@ -775,7 +775,7 @@ async def waiting(world: World, *contents: str) -> Typist:
 @pytest.mark.proves("M63")
 async def test_what_the_model_proposes_waits_until_the_user_accepts_it(world: World) -> None:
     """No prompt has it before, and it stays known as the model's."""
-    typist = await waiting(world, "the user has a dog", "the user has a cat")
+    typist = await proposed(world, "the user has a dog", "the user has a cat")
     pending = await typist.reply(":memory pending")
     assert pending.table is not None
     assert [(row[0], row[4], row[5]) for row in pending.table.rows] == [
@@ -800,7 +800,7 @@ async def test_what_the_model_proposes_waits_until_the_user_accepts_it(world: Wo
 
 async def test_all_of_what_waits_is_accepted_or_rejected_at_once(world: World) -> None:
     """And what was said by the user meanwhile is known, not written twice."""
-    typist = await waiting(world, "the user has a dog", "the user has a cat", "the user has a fish")
+    typist = await proposed(world, "the user has a dog", "the user has a cat", "the user has a fish")
     await typist.type(":remember The user has a cat.")
 
     said = await typist.type(":memory accept all")
@@ -816,7 +816,7 @@ async def test_all_of_what_waits_is_accepted_or_rejected_at_once(world: World) -
 
 async def test_rejecting_all_leaves_nothing_and_writes_nothing_into_memory(world: World) -> None:
     """No is no."""
-    typist = await waiting(world, "the user has a dog", "the user has a cat")
+    typist = await proposed(world, "the user has a dog", "the user has a cat")
 
     assert sorted((await typist.type(":memory reject all")).split("\n")) == [
         "dropped: the user has a cat",
@@ -828,7 +828,7 @@ async def test_rejecting_all_leaves_nothing_and_writes_nothing_into_memory(world
 
 async def test_a_wrong_number_among_those_to_accept_changes_nothing(world: World) -> None:
     """As with forget: one looks again, and nothing is half done."""
-    typist = await waiting(world, "the user has a dog")
+    typist = await proposed(world, "the user has a dog")
 
     with pytest.raises(NotFound):
         await typist.reply(":memory accept 1 9")

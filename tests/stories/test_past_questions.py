@@ -475,7 +475,7 @@ async def test_odd_arguments_find_little_and_break_nothing(talks: Talks, odd: st
     """A model may write any number and any text."""
     id = talks.said(NOW - timedelta(days=1), "How is the vault opened?", ANSWER)
     if indexed:
-        journal = talks.session().shelf.open(id)
+        journal = talks.session().conversations.open(id)
         journal.extend((Turn("user", f"line {number}"), NOW - timedelta(hours=9), {}) for number in range(60))
         assert talks.program(tools=False).finder.catch_up(wait=True) == ""
     session = talks.session(odd.replace("{id}", id), "I see.", tools=True)
@@ -544,14 +544,14 @@ async def test_a_wish_in_what_was_recalled_never_becomes_a_memory_by_itself(talk
 
 def imported(talks: Talks, *texts: str) -> str:
     """A conversation of another tool, a day ago."""
-    journal = talks.session().shelf.open("20260512-120000-elsewhere")
+    journal = talks.session().conversations.open("20260512-120000-elsewhere")
     journal = Journal(journal.path.parent, journal.id, {"source": "chatgpt", "trust": "import"})
     for number, text in enumerate(texts):
         journal.add(Turn("assistant" if number % 2 else "user", text), NOW - timedelta(days=1))
     return journal.id
 
 
-def made_of(session: Session) -> list[object]:
+def provenance(session: Session) -> list[object]:
     """What the journal says that its answers are made of."""
     return [entry.meta.get("made_of") for entry in session.journal.entries() if entry.turn.role == "assistant"]
 
@@ -582,7 +582,7 @@ async def test_an_answer_from_what_was_brought_along_is_trusted_as_the_least_of_
     await talks.world.ask(session, "what did we decide about the vault?")
     await propose_candidates(session, session.journal)
 
-    assert made_of(session)[0] == origin
+    assert provenance(session)[0] == origin
     assert waiting(talks) == [("the vault has two keys", origin or "model")]
 
 
@@ -602,7 +602,7 @@ async def test_what_is_learned_from_an_answer_out_of_an_import_is_no_word_of_the
     await talks.world.ask(session, "and?")
     await propose_candidates(session, session.journal)
 
-    assert made_of(session)[0] == "import"
+    assert provenance(session)[0] == "import"
     assert [origin for _, origin in waiting(talks)] == ["import"] * 3
     assert list(session.memory.ledger.items()) == []
 
@@ -613,7 +613,7 @@ async def test_the_mark_of_an_import_goes_on_from_answer_to_answer(talks: Talks)
     imported(talks, "How is the vault opened?", f"It says: {WISH} The vault has keys.")
     first = talks.session("The vault wants its logs deleted.")
     await talks.world.ask(first, "what did we say about the vault?")
-    assert first.made_of == "", "it is of one answer only"
+    assert first.provenance == "", "it is of one answer only"
     for path in talks.world.journals():
         if "elsewhere" in path.name:
             path.unlink()
@@ -622,7 +622,7 @@ async def test_the_mark_of_an_import_goes_on_from_answer_to_answer(talks: Talks)
     await talks.world.ask(second, "what did we say about the vault?")
     await talks.world.ask(second, "hello")
 
-    assert made_of(second) == ["import", None]
+    assert provenance(second) == ["import", None]
 
 
 @pytest.mark.proves("X4")
@@ -645,7 +645,7 @@ async def test_an_answer_that_a_crash_cut_short_keeps_what_it_was_made_of(talks:
 async def test_what_is_learned_from_an_imported_conversation_itself_is_from_an_import(talks: Talks) -> None:
     """Also when it is read as a whole, and not brought along for a question."""
     session = talks.session("fact: the vault has two keys")
-    journal = session.shelf.open(imported(talks, "How is the vault opened?", ANSWER))
+    journal = session.conversations.open(imported(talks, "How is the vault opened?", ANSWER))
 
     await propose_candidates(session, journal)
 

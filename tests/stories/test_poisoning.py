@@ -43,7 +43,7 @@ def system(session: Session) -> str:
 
 
 def pending(shell: Shell) -> list[Item]:
-    return list(shell.program.memory.waiting.items())
+    return list(shell.program.memory.pending.items())
 
 
 def unharmed(shell: Shell) -> None:
@@ -55,7 +55,7 @@ def unharmed(shell: Shell) -> None:
         block = system(shell.session).partition(BACKGROUND_MARK)[2].partition("\n\n")[0]
         assert block == f"\n- (fact) {OWN}"
     again = shell.program.session()
-    again.remind()
+    again.load_background()
     assert again.background
     assert again.background[0].text == f"{BACKGROUND_MARK}\n- (fact) {OWN}"
 

@@ -6,7 +6,7 @@ import pytest
 from world import World, script_of
 
 from aish.memory.finding.backlog import searchable
-from aish.memory.journal import Entry
+from aish.memory.journal import JournalEntry
 from aish.values.outcomes import Outcome
 from aish.values.turns import Turn
 
@@ -61,5 +61,5 @@ async def test_what_waits_for_another_question_is_still_known_for_what_it_is(wor
 @pytest.mark.parametrize("recalled", [[], [[0, 1]], [[1, 99]], [[-5, 1], 7, ["a", 2], [1]], "yes", 3, None, {"a": 1}])
 def test_a_mark_that_was_written_by_hand_is_no_trouble(recalled: object) -> None:
     """Whatever stands there, the turn is read."""
-    entry = Entry(1, None, Turn("user", "one\ntwo"), {"recalled": recalled})  # type: ignore[arg-type]  # no time needed
+    entry = JournalEntry(1, None, Turn("user", "one\ntwo"), {"recalled": recalled})  # type: ignore[arg-type]  # no time needed
     assert searchable(entry) in ("one\ntwo", "two", "one")

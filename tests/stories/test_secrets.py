@@ -11,7 +11,7 @@ from fake_server import FakeServer, Say, sse
 from terminal import Terminal
 from world import World
 
-from aish.memory.masks import Masks
+from aish.memory.redaction import Redaction
 from aish.values.events import Notice
 
 pytestmark = pytest.mark.anyio
@@ -148,9 +148,9 @@ def test_the_same_secret_has_the_same_mask_tomorrow_and_another_one_with_another
     """One can tell two secrets apart without having either."""
     one, other = World(tmp_path / "one"), World(tmp_path / "other")
 
-    first = one.program().masks.text(f"password={WORD}")
-    again = one.program().masks.text(f"password={WORD}")
-    elsewhere = other.program().masks.text(f"password={WORD}")
+    first = one.program().redaction.text(f"password={WORD}")
+    again = one.program().redaction.text(f"password={WORD}")
+    elsewhere = other.program().redaction.text(f"password={WORD}")
 
     assert first == again != elsewhere
     assert WORD not in first
@@ -162,10 +162,10 @@ def test_ordinary_text_loads_no_patterns(tmp_path: Path) -> None:
     def load() -> object:
         raise AssertionError("the patterns were loaded")
 
-    masks = Masks(tmp_path / "salt", load)  # type: ignore[arg-type]  # it must not come to that
+    redaction = Redaction(tmp_path / "salt", load)  # type: ignore[arg-type]  # it must not come to that
 
     for text in ("What is the capital of France?", "The answer is 42, as always.\nAnd one more line."):
-        assert masks.mask(text) == (text, ())
+        assert redaction.mask(text) == (text, ())
     assert not (tmp_path / "salt").exists()
 
 

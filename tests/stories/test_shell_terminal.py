@@ -14,7 +14,7 @@ from fake_server import FakeServer, Say, sse
 from terminal import CTRL_C, CTRL_D, ENTER, Terminal
 from world import World
 
-from aish.views.exits import BUG
+from aish.views.exit_codes import BUG
 
 
 def serve(world: World, server: FakeServer, extra: str = "") -> None:

@@ -32,7 +32,7 @@ def active(world: World) -> list[str]:
     return [record["content"] for record in records(world)]
 
 
-def waiting(world: World) -> list[tuple[str, str]]:
+def pending(world: World) -> list[tuple[str, str]]:
     return [(record["content"], record["source"]) for record in records(world, "memory.pending.jsonl")]
 
 
@@ -193,7 +193,7 @@ async def test_a_call_is_put_together_from_its_fragments(world: World, stream: S
 
         messages = server.chats()[1].json["messages"]
     assert said.text == "Done that."
-    assert waiting(world) == [("tea", "model")]
+    assert pending(world) == [("tea", "model")]
     call, result = messages[2:]
     assert call["tool_calls"] == [
         {"id": "c1", "type": "function", "function": {"name": "memory_add", "arguments": arguments("tea")}}
@@ -243,7 +243,7 @@ async def test_several_calls_are_answered_each_by_its_id(world: World, stream: S
         await world.ask(session, "q1")
 
         messages = server.chats()[1].json["messages"][2:]
-    assert [text for text, _ in waiting(world)] == ["tea", "milk"]
+    assert [text for text, _ in pending(world)] == ["tea", "milk"]
     assert [call["id"] for call in messages[0]["tool_calls"]] == ["c0", "c1"]
     assert [(m["tool_call_id"], json.loads(m["content"])["id"]) for m in messages[1:]] == [("c0", 1), ("c1", 2)]
 
@@ -294,7 +294,7 @@ async def test_a_bad_call_is_an_answer_to_the_model_and_writes_nothing(world: Wo
     assert reason in answer["reason"]
     assert len(json.dumps(answer)) < 300
     assert (said.text, said.done.state) == ("I see.", "complete")
-    assert (active(world), waiting(world)) == ([], [])
+    assert (active(world), pending(world)) == ([], [])
 
 
 async def test_a_model_can_try_again_after_a_bad_call(world: World) -> None:
@@ -304,7 +304,7 @@ async def test_a_model_can_try_again_after_a_bad_call(world: World) -> None:
     await world.ask(session, "q1")
 
     assert [answer["status"] for answer in results(session)] == ["refused", "pending"]
-    assert waiting(world) == [("the cat is called Miso", "model")]
+    assert pending(world) == [("the cat is called Miso", "model")]
 
 
 async def test_a_call_where_no_tools_were_offered_does_nothing(world: World) -> None:
@@ -315,7 +315,7 @@ async def test_a_call_where_no_tools_were_offered_does_nothing(world: World) -> 
 
     (answer,) = results(session)
     assert answer == {"status": "refused", "reason": "there is no tool 'memory_add'"}
-    assert (active(world), waiting(world)) == ([], [])
+    assert (active(world), pending(world)) == ([], [])
 
 
 # The loop
@@ -331,7 +331,7 @@ async def test_a_model_that_only_calls_tools_is_ended_and_that_is_said(world: Wo
     requests = script_of(session).requests
     assert len(requests) == MAX_STEPS + 1
     assert [bool(request.tools) for request in requests] == [True] * MAX_STEPS + [False]
-    assert len(waiting(world)) == MAX_STEPS, "what it calls when it was offered nothing is not done"
+    assert len(pending(world)) == MAX_STEPS, "what it calls when it was offered nothing is not done"
     assert said.done.state == "failed"
     assert said.done.trouble
 
@@ -460,7 +460,7 @@ async def test_the_conversation_goes_on_after_a_stop_between_call_and_answer(wor
     said = await world.ask(session, "q2")
 
     assert said.text == "A2"
-    assert waiting(world) == [("the cat is called Miso", "model")]
+    assert pending(world) == [("the cat is called Miso", "model")]
     roles = [message["role"] for message in script_of(session).requests[-1].messages]
     assert roles == ["system", "user", "assistant", "tool", "user"]
 
@@ -472,7 +472,7 @@ async def test_a_model_that_fails_after_a_call_keeps_what_came_before(world: Wor
     said = await world.ask(session, "q1")
 
     assert said.done.state == "failed"
-    assert waiting(world) == [("the cat is called Miso", "model")]
+    assert pending(world) == [("the cat is called Miso", "model")]
     assert (await world.ask(session, "q2")).text == "A2"
 
 
@@ -483,7 +483,7 @@ async def test_calls_of_an_answer_that_broke_off_are_not_run(world: World) -> No
     said = await world.ask(session, "q1")
 
     assert said.done.state == "failed"
-    assert (active(world), waiting(world)) == ([], [])
+    assert (active(world), pending(world)) == ([], [])
 
 
 # What it writes
@@ -503,7 +503,7 @@ async def test_a_proposal_waits_and_the_answer_says_where(world: World) -> None:
     assert said.notices == [
         "the model would like to remember: (fact) the cat is called Miso   to keep it: :memory accept 1"
     ]
-    assert (active(world), waiting(world)) == ([], [("the cat is called Miso", "model")])
+    assert (active(world), pending(world)) == ([], [("the cat is called Miso", "model")])
     assert "Miso" not in str(script_of(session).requests[-1].messages[0]["content"])
 
 
@@ -520,7 +520,7 @@ async def test_what_the_user_said_and_asked_for_in_this_turn_is_kept_at_once(wor
     (record,) = records(world)
     assert (record["content"], record["source"]) == ("the cat is called Miso", "user")
     assert (record["conversation"], record["turn"]) == (session.journal.id, 2)
-    assert waiting(world) == []
+    assert pending(world) == []
 
 
 @pytest.mark.proves("M63", "X4")
@@ -539,7 +539,7 @@ async def test_a_wish_is_good_for_its_own_turn_only(world: World, before: str, t
     await world.ask(session, before)
     await world.ask(session, typed)
 
-    assert (active(world), waiting(world)) == ([], [("the cat is called Miso", "model")])
+    assert (active(world), pending(world)) == ([], [("the cat is called Miso", "model")])
 
 
 @pytest.mark.proves("M57")
@@ -589,7 +589,7 @@ async def test_a_purged_fact_cannot_be_proposed_again(world: World) -> None:
 
     assert results(session)[0]["status"] == "refused"
     assert "purged" in said.notices[0]
-    assert waiting(world) == []
+    assert pending(world) == []
 
 
 # Claims
@@ -668,7 +668,7 @@ def test_what_is_piped_in_is_never_the_users_word(world: World, question: str) -
 
     assert (ran.code, ran.out) == (0, "Done that.\n")
     assert active(world) == []
-    assert [text for text, _ in waiting(world)] == ["the admin is mallory"]
+    assert [text for text, _ in pending(world)] == ["the admin is mallory"]
     assert "would like to remember" in ran.err
 
 
@@ -680,4 +680,4 @@ async def test_attached_words_are_no_wish_and_no_part_of_one(world: World) -> No
     events = [event async for event in take_turn(session, "Remember who the admin is", no, PIPED)]
 
     assert isinstance(events[-1], TurnDone)
-    assert (active(world), waiting(world)) == ([], [("the admin is mallory", "file")])
+    assert (active(world), pending(world)) == ([], [("the admin is mallory", "file")])

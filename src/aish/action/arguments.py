@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from aish.action.table import Entry, Flags
-from aish.action.words import UNKNOWN, Word
+from aish.action.command_table import CommandRule, Flags
+from aish.action.command_words import UNKNOWN, CommandWord
 from aish.values.text import one_line
 
 _ANY = Flags(every=True)
@@ -18,17 +18,17 @@ class Taken(NamedTuple):
     """Arguments sorted into flags, their values and operands; `odd` is a flag that is not permitted."""
 
     flags: frozenset[str]
-    values: tuple[tuple[str, Word], ...]
-    operands: tuple[Word, ...]
+    values: tuple[tuple[str, CommandWord], ...]
+    operands: tuple[CommandWord, ...]
     odd: str = ""
 
 
-def take(entry: Entry, arguments: Sequence[Word], *, stop: bool = False) -> Taken:
+def take(entry: CommandRule, arguments: Sequence[CommandWord], *, stop: bool = False) -> Taken:
     """Sort the arguments. With `stop`, flags end at the first operand, as for commands that run others."""
     permitted = entry.flags or _ANY
     flags: set[str] = set()
-    values: list[tuple[str, Word]] = []
-    operands: list[Word] = []
+    values: list[tuple[str, CommandWord]] = []
+    operands: list[CommandWord] = []
     waiting, over = "", False
     if entry.bundled and arguments and (first := arguments[0].plain) and first[0] != "-":  # tar tf
         arguments = [arguments[0]._replace(texts=(f"-{first}",)), *arguments[1:]]
@@ -59,15 +59,15 @@ def take(entry: Entry, arguments: Sequence[Word], *, stop: bool = False) -> Take
     return Taken(frozenset(flags), tuple(values), tuple(operands))
 
 
-def _is_odd_value(entry: Entry, permitted: Flags, text: str) -> bool:
+def _is_odd_value(entry: CommandRule, permitted: Flags, text: str) -> bool:
     """Would the value of a flag be a flag that is not permitted, if the table were wrong about the first one?"""
     if not re.match(r"--?[A-Za-z]", text) or " " in text or text in permitted.valued or text in permitted.bare:
         return False
-    return not _flag(entry, permitted, text, Word(text, (text,)), [])[0]
+    return not _flag(entry, permitted, text, CommandWord(text, (text,)), [])[0]
 
 
 def _flag(
-    entry: Entry, permitted: Flags, text: str, word: Word, values: list[tuple[str, Word]]
+    entry: CommandRule, permitted: Flags, text: str, word: CommandWord, values: list[tuple[str, CommandWord]]
 ) -> tuple[set[str], str]:
     """The flags in one text, and the one that takes the next word as its value; no flags where one is not permitted."""
     name, has_value, value = text.partition("=")
@@ -94,13 +94,13 @@ def _flag(
     return found, ""
 
 
-def knows(entry: Entry, flags: Collection[str]) -> bool:
+def knows(entry: CommandRule, flags: Collection[str]) -> bool:
     """Are all long flags spelled out in the table? A short form of one could be another."""
     known = entry.flags or _ANY
     return all(flag.partition("=")[0] in known.bare | known.valued for flag in flags if flag.startswith("--"))
 
 
-def unwrap(entry: Entry, arguments: Sequence[Word]) -> tuple[list[Word], str]:
+def unwrap(entry: CommandRule, arguments: Sequence[CommandWord]) -> tuple[list[CommandWord], str]:
     """The words of the command that another one runs, and what is wrong with the words before it."""
     taken = take(entry, arguments, stop=True)
     skip = entry.wraps or 0

@@ -12,11 +12,11 @@ from typing import NamedTuple
 import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
-from aish.action.words import (
+from aish.action.command_words import (
     NUMBER,
     OPEN,
-    Unreadable,
-    Word,
+    CommandWord,
+    UnreadableCommand,
     ansi_quoted,
     braces,
     from_values,
@@ -55,23 +55,23 @@ class Redirect(NamedTuple):
     """`operator` with what it reads or writes; a here-document has no target."""
 
     operator: str
-    target: Word | None = None
+    target: CommandWord | None = None
 
 
 class Simple(NamedTuple):
     """One simple command; `feed` are the commands before it in its pipeline."""
 
-    words: tuple[Word, ...] = ()
-    assigns: tuple[tuple[str, Word], ...] = ()
+    words: tuple[CommandWord, ...] = ()
+    assigns: tuple[tuple[str, CommandWord], ...] = ()
     redirects: tuple[Redirect, ...] = ()
     feed: tuple["Simple", ...] = ()
 
 
-class Line(NamedTuple):
+class CommandLine(NamedTuple):
     """All simple commands of a line, and the words in it that belong to none of them."""
 
     parts: tuple[Simple, ...]
-    mentioned: tuple[Word, ...]
+    mentioned: tuple[CommandWord, ...]
 
 
 @cache
@@ -79,32 +79,32 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-def read_line(text: str) -> Line:
+def read_line(text: str) -> CommandLine:
     """Take a command line apart. Raises `Unreadable`."""
     if re.search(r"[^ \t]\\\n", text):
-        raise Unreadable("a line is continued in the middle of a word")
+        raise UnreadableCommand("a line is continued in the middle of a word")
     data = text.encode("utf-8")
     root = _parser().parse(data).root_node
     if root.has_error:
-        raise Unreadable("it is not a complete command, or not one that can be read safely")
+        raise UnreadableCommand("it is not a complete command, or not one that can be read safely")
     _check_gap(data[: root.start_byte])
     _check_gap(data[root.end_byte :])
-    values: dict[str, list[Word]] = {}
+    values: dict[str, list[CommandWord]] = {}
     for _ in range(3):  # a loop may use what a later part of it sets: read again until nothing new is learned
         reader = _Reader(data, values)
         reader.statement(root)
         if not reader.late:
-            return Line(tuple(reader.parts), tuple(reader.mentioned))
-    raise Unreadable("its variables depend on each other")
+            return CommandLine(tuple(reader.parts), tuple(reader.mentioned))
+    raise UnreadableCommand("its variables depend on each other")
 
 
 class _Reader:
     """Walks the tree once. `values` are the words that each variable was given, anywhere in the line."""
 
-    def __init__(self, data: bytes, values: dict[str, list[Word]]) -> None:
+    def __init__(self, data: bytes, values: dict[str, list[CommandWord]]) -> None:
         self._data = data
         self.parts: list[Simple] = []
-        self.mentioned: list[Word] = []
+        self.mentioned: list[CommandWord] = []
         self.late = False
         self._values = values
         self._used: set[str] = set()
@@ -134,8 +134,8 @@ class _Reader:
         if kind == "comment":
             return ()
         if kind == "function_definition":
-            raise Unreadable("it defines a function")
-        raise Unreadable(f"it has a part ({kind.replace('_', ' ')}) that is not looked into")
+            raise UnreadableCommand("it defines a function")
+        raise UnreadableCommand(f"it has a part ({kind.replace('_', ' ')}) that is not looked into")
 
     def _group(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
         given: tuple[Simple, ...] = ()
@@ -156,33 +156,33 @@ class _Reader:
             if child.start_byte > at:
                 _check_gap(self._data[at : child.start_byte])
             if child.type == "comment" and self._data[max(child.start_byte - 1, 0)] not in b" \t\n;#":
-                raise Unreadable("it is not clear where a comment begins")
+                raise UnreadableCommand("it is not clear where a comment begins")
             at = child.end_byte
             yield child
         _check_gap(self._data[at : node.end_byte])
 
     def _token(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
         if node.type not in _TOKENS:
-            raise Unreadable(f"{source(node)!r} is not expected here")
+            raise UnreadableCommand(f"{source(node)!r} is not expected here")
         after = self._data[node.end_byte : node.end_byte + 1]
         if (node.type in "!{" and after not in b" \t\n") or (node.type.isalpha() and after not in b" \t\n;&|()<>"):
-            raise Unreadable(f"without a space, {node.type} is a part of a word")
+            raise UnreadableCommand(f"without a space, {node.type} is a part of a word")
         return feed
 
     def _add(self, part: Simple) -> None:
         self.parts.append(part)
         if len(self.parts) > MOST_PARTS:
-            raise Unreadable(f"it has more than {MOST_PARTS} parts")
+            raise UnreadableCommand(f"it has more than {MOST_PARTS} parts")
 
-    def _command(self, node: Node, feed: tuple[Simple, ...], more: tuple[Word, ...] = ()) -> tuple[Simple, ...]:
-        words: list[Word] = []
-        assigns: list[tuple[str, Word]] = []
+    def _command(self, node: Node, feed: tuple[Simple, ...], more: tuple[CommandWord, ...] = ()) -> tuple[Simple, ...]:
+        words: list[CommandWord] = []
+        assigns: list[tuple[str, CommandWord]] = []
         redirects: list[Redirect] = []
         for child in self._children(node):
             if child.type == "variable_assignment":
                 assigns.append(self._assign(child))
                 if words:  # `export X=1`: an operand as well
-                    words.append(Word(source(child), (source(child),)))
+                    words.append(CommandWord(source(child), (source(child),)))
             elif child.type == "command_name":
                 words.append(self._word(child.children[0]))
             elif child.type.endswith("_redirect"):
@@ -190,10 +190,10 @@ class _Reader:
                 redirects.append(redirect)
                 words += extra
             elif child.type == "variable_name":
-                words.append(Word(source(child), (source(child),)))
+                words.append(CommandWord(source(child), (source(child),)))
             else:
                 keyword = not child.is_named and child.type.isalpha()
-                words.append(Word(child.type, (child.type,)) if keyword else self._word(child))
+                words.append(CommandWord(child.type, (child.type,)) if keyword else self._word(child))
         self._bind_reader(words)
         part = Simple((*words, *more), tuple(assigns), tuple(redirects), feed)
         self._add(part)
@@ -201,7 +201,7 @@ class _Reader:
 
     def _redirected(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
         redirects: list[Redirect] = []
-        extra: list[Word] = []
+        extra: list[CommandWord] = []
         body, given = None, feed
         for child in self._children(node):
             if child.type == "heredoc_redirect":
@@ -215,13 +215,13 @@ class _Reader:
         if body is not None and body.type == "command":
             given = self._command(body, feed, tuple(extra))
         elif extra:
-            raise Unreadable("there are words after a redirection")
+            raise UnreadableCommand("there are words after a redirection")
         elif body is not None:
             given = self.statement(body, feed)
         self._add(Simple(redirects=tuple(redirects)))
         return given
 
-    def _redirect(self, node: Node) -> tuple[Redirect, list[Word]]:
+    def _redirect(self, node: Node) -> tuple[Redirect, list[CommandWord]]:
         operator, targets = "", []
         for child in self._children(node):
             if child.type == "file_descriptor":
@@ -233,10 +233,10 @@ class _Reader:
         if not targets and operator in (">&-", "<&-"):
             return Redirect(operator), []
         if not targets:
-            raise Unreadable("a redirection goes nowhere")
+            raise UnreadableCommand("a redirection goes nowhere")
         return Redirect(operator, targets[0]), targets[1:]
 
-    def _here_document(self, node: Node, redirects: list[Redirect], extra: list[Word]) -> None:
+    def _here_document(self, node: Node, redirects: list[Redirect], extra: list[CommandWord]) -> None:
         """Read a here-document; the parser also puts what follows on the first line inside it."""
         start = body = end = ""
         for child in self._children(node):
@@ -260,20 +260,20 @@ class _Reader:
                 case "command":
                     self.statement(child)
                 case kind:
-                    raise Unreadable(f"a here-document is followed by {kind.replace('_', ' ')}")
+                    raise UnreadableCommand(f"a here-document is followed by {kind.replace('_', ' ')}")
         name = start.strip("'\"")
         lines = [line.strip("\t") for line in body.split("\n")]
         if not name.isalnum() or end.strip() != name or name in lines:
-            raise Unreadable("it is not clear where a here-document ends")
+            raise UnreadableCommand("it is not clear where a here-document ends")
         if start == name and any(mark in body for mark in ("`", "$(", "${", "\\")):
-            raise Unreadable("commands may be hidden in a here-document")
+            raise UnreadableCommand("commands may be hidden in a here-document")
         redirects.append(Redirect("<<"))
 
-    def _assign(self, node: Node) -> tuple[str, Word]:
+    def _assign(self, node: Node) -> tuple[str, CommandWord]:
         name, *rest = self._children(node)
         if name.type != "variable_name" or [child.type for child in rest[:1]] not in (["="], ["+="]):
-            raise Unreadable("it sets a part of an array")
-        values = [Word("", ("",))]
+            raise UnreadableCommand("it sets a part of an array")
+        values = [CommandWord("", ("",))]
         if len(rest) > 1 and rest[1].type == "array":
             values = [self._word(child) for child in self._children(rest[1]) if child.is_named]
         elif len(rest) > 1:
@@ -283,14 +283,14 @@ class _Reader:
         self._bind(source(name), values)
         return source(name), joined(source(node), values[:1]) if len(values) == 1 else OPEN._replace(raw=source(node))
 
-    def _bind(self, name: str, values: list[Word]) -> None:
+    def _bind(self, name: str, values: list[CommandWord]) -> None:
         known = self._values.setdefault(name, [])
         new = [value for value in values if value not in known]
         self.late |= bool(new) and name in self._used
         known += new
         self.mentioned += values
 
-    def _bind_reader(self, words: list[Word]) -> None:
+    def _bind_reader(self, words: list[CommandWord]) -> None:
         """`read x` gives a variable a value that nobody knows; whatever else sets variables has no table entry."""
         if words and words[0].plain in ("read", "mapfile", "readarray"):
             for word in words[1:]:
@@ -299,7 +299,7 @@ class _Reader:
 
     def _loop(self, node: Node) -> tuple[Simple, ...]:
         given: tuple[Simple, ...] = ()
-        values: list[Word] = []
+        values: list[CommandWord] = []
         name = ""
         for child in self._children(node):
             if child.type in ("do_group", "compound_statement", "case_item"):
@@ -318,7 +318,7 @@ class _Reader:
     def _test(self, node: Node) -> tuple[Simple, ...]:
         """`[ … ]` and `[[ … ]]`: nothing runs but substitutions; the second evaluates numbers, `-v` subscripts."""
         if node.type == "test_command" and not re.fullmatch(r"\[\[?\s.*\s\]\]?", source(node), re.DOTALL):
-            raise Unreadable("without spaces, brackets are a part of a word")
+            raise UnreadableCommand("without spaces, brackets are a part of a word")
         for child in self._children(node):
             operators = [part.type if not part.is_named else source(part) for part in child.children]
             if child.type.endswith("_expression"):
@@ -326,11 +326,11 @@ class _Reader:
                     for part in child.children:
                         self._arithmetic(part)
                 elif "-v" in operators and not source(child.children[-1]).isidentifier():
-                    raise Unreadable("-v evaluates what it is given")
+                    raise UnreadableCommand("-v evaluates what it is given")
                 else:
                     self._test(child)
             elif not child.is_named and child.type not in _TESTS and self._in_single_bracket(node):
-                raise Unreadable(f"{child.type} inside [ ] belongs to the shell, not to the test")
+                raise UnreadableCommand(f"{child.type} inside [ ] belongs to the shell, not to the test")
             elif child.is_named and child.type != "test_operator":
                 self._mention(child)
         return ()
@@ -354,12 +354,12 @@ class _Reader:
             values = self._values.get(name)
             known = all(text.lstrip("-").isdigit() for value in values for text in value.texts) if values else False
             if not (known or name in _NUMBERS or is_number(raw) or raw.isdigit()):
-                raise Unreadable(f"{raw} is evaluated, and what it holds is not known to be a number")
+                raise UnreadableCommand(f"{raw} is evaluated, and what it holds is not known to be a number")
         elif kind == "variable_assignment":
             self._bind(source(node.children[0]), [NUMBER])
             self._arithmetic(node.children[-1])
         elif kind in ("command_substitution", "string", "subscript", "raw_string"):
-            raise Unreadable(f"{source(node)} is evaluated as arithmetic")
+            raise UnreadableCommand(f"{source(node)} is evaluated as arithmetic")
         else:
             for child in self._children(node):
                 self._arithmetic(child)
@@ -368,16 +368,16 @@ class _Reader:
     def _mention(self, node: Node) -> None:
         if node.type in ("extglob_pattern", "regex"):
             if hides_expansion(source(node)):
-                raise Unreadable(f"{source(node)} is expanded before it is compared")
+                raise UnreadableCommand(f"{source(node)} is expanded before it is compared")
             return
         self.mentioned.append(self._word(node))
 
-    def _word(self, node: Node, *, quoted: bool = False) -> Word:
+    def _word(self, node: Node, *, quoted: bool = False) -> CommandWord:
         match node.type:
             case "word":
                 return braces(literal(node))
             case "number" if source(node).lstrip("-").isalnum():
-                return Word(source(node), (source(node),))
+                return CommandWord(source(node), (source(node),))
             case "raw_string":
                 return single_quoted(node)
             case "ansi_c_string":
@@ -396,15 +396,15 @@ class _Reader:
                     self._arithmetic(child)
                 return NUMBER._replace(raw=source(node))
             case "brace_expression":
-                return Word(source(node), ("1",))
+                return CommandWord(source(node), ("1",))
             case kind:
-                raise Unreadable(f"{source(node)!r} ({kind.replace('_', ' ')}) is not looked into")
+                raise UnreadableCommand(f"{source(node)!r} ({kind.replace('_', ' ')}) is not looked into")
 
-    def _piece(self, node: Node) -> Word:
+    def _piece(self, node: Node) -> CommandWord:
         """A part of a word; its braces may be closed by the next part."""
         return literal(node) if node.type == "word" else self._word(node)
 
-    def _string(self, node: Node) -> Word:
+    def _string(self, node: Node) -> CommandWord:
         raw = source(node)
         pieces, at = [], node.start_byte + 1
         data = (node.text or b"")[1:-1]
@@ -417,13 +417,13 @@ class _Reader:
         return joined(raw, [piece for piece in pieces if piece.texts != ("",)] or pieces[:1], quoted=True)
 
     @staticmethod
-    def _plain(data: bytes) -> Word:
+    def _plain(data: bytes) -> CommandWord:
         text = data.decode("utf-8")
         if hides_expansion(text):
-            raise Unreadable(f"{text!r} is expanded")
-        return Word(text, (unquoted_string(text),))
+            raise UnreadableCommand(f"{text!r} is expanded")
+        return CommandWord(text, (unquoted_string(text),))
 
-    def _expansion(self, raw: str, quoted: bool) -> Word:
+    def _expansion(self, raw: str, quoted: bool) -> CommandWord:
         name, whole = variable(raw)
         self._used.add(name)
         if is_number(raw) or (whole and name in _NUMBERS):
@@ -432,18 +432,18 @@ class _Reader:
             word = from_values(raw, self._values[name], quoted=quoted)
             return word if whole else OPEN._replace(raw=raw, murky=word.murky or bool(word.texts), origins=word.origins)
         if whole and name in _GIVEN:
-            return Word(raw, (_GIVEN[name],))
+            return CommandWord(raw, (_GIVEN[name],))
         return OPEN._replace(raw=raw)
 
-    def _substitution(self, node: Node, quoted: bool) -> Word:
+    def _substitution(self, node: Node, quoted: bool) -> CommandWord:
         given: tuple[Simple, ...] = ()
         if source(node).startswith("`") and "\\" in source(node):
-            raise Unreadable("backslashes inside backticks are read twice")
+            raise UnreadableCommand("backslashes inside backticks are read twice")
         for child in list(self._children(node))[1:-1]:
             if child.type == "file_redirect":  # $(<file)
                 redirect, extra = self._redirect(child)
                 if extra:
-                    raise Unreadable("there are words after a redirection")
+                    raise UnreadableCommand("there are words after a redirection")
                 self._add(Simple(redirects=(redirect,)))
                 given = (Simple(),)
             elif child.is_named:
@@ -451,19 +451,19 @@ class _Reader:
             else:
                 self._token(child, ())
         if node.type == "process_substitution":
-            return Word(source(node), ("/dev/fd/63",))
+            return CommandWord(source(node), ("/dev/fd/63",))
         return OPEN._replace(raw=source(node), murky=False, origins=(given,))
 
 
 def _check_gap(gap: bytes) -> None:
     if gap.replace(b"\\\n", b"").strip(b" \t\n"):
-        raise Unreadable(f"{gap.decode('utf-8', 'replace')!r} is passed over by the parser")
+        raise UnreadableCommand(f"{gap.decode('utf-8', 'replace')!r} is passed over by the parser")
 
 
 def _touching(node: Node) -> Iterator[Node]:
     at = node.start_byte
     for child in node.children:
         if child.start_byte != at:
-            raise Unreadable(f"{source(node)!r} has a gap")
+            raise UnreadableCommand(f"{source(node)!r} has a gap")
         at = child.end_byte
         yield child

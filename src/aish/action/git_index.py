@@ -18,7 +18,7 @@ _LONGEST_INDEX = 64 << 20
 State = Literal["outside", "changed", "safe"]
 
 
-class Entry(NamedTuple):
+class GitIndexEntry(NamedTuple):
     """What git noted of a file: when it was last like this, how long it was, and the hash of its content."""
 
     seconds: int
@@ -32,7 +32,7 @@ class Index(NamedTuple):
 
     top: Path
     time: int
-    entries: dict[bytes, Entry]
+    entries: dict[bytes, GitIndexEntry]
 
     def state(self, path: str, found: os.stat_result) -> State:
         """Whether the file as it is now could come back."""
@@ -116,7 +116,7 @@ def _read_index(top: Path, home: Path, deadline: float) -> Index | None:
         name = kept + data[at:end]
         at = end + 1 if version == 4 else start + (end - start + 8) // 8 * 8
         if not flags & 0x3000 and not more & 0x2000:
-            entries[name] = Entry(*noted)
+            entries[name] = GitIndexEntry(*noted)
     return Index(top, found.st_mtime_ns, entries)
 
 

@@ -10,11 +10,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from aish.action.arguments import Taken, is_flag, knows, take, unwrap
-from aish.action.command_line import Line, Redirect, Simple, read_line
-from aish.action.little_languages import awk_only_prints, python_only_prints, sed_only_prints, sql_only_reads
+from aish.action.command_line import CommandLine, Redirect, Simple, read_line
+from aish.action.command_table import CommandRule, CommandTable, Node
+from aish.action.command_words import UNKNOWN, CommandWord, UnreadableCommand
+from aish.action.inline_scripts import awk_only_prints, python_only_prints, sed_only_prints, sql_only_reads
 from aish.action.secret_files import is_secret, is_wide, secrets_in
-from aish.action.table import Entry, Node, Table
-from aish.action.words import UNKNOWN, Unreadable, Word
 from aish.values.text import one_line
 from aish.values.verdicts import SEVERITY, Effect, Verdict
 
@@ -33,7 +33,7 @@ _STARTUP = r"rc$|profile$|_login$|/\.git/|authorized_keys|cron|/etc/|\.service$|
 _RUNS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 
-class Finding(NamedTuple):
+class Judgement(NamedTuple):
     """What one part of a command line does. `prefix` is what "always allow" could remember of it."""
 
     effect: Effect
@@ -46,10 +46,10 @@ class Finding(NamedTuple):
         return bool(self.reason)
 
 
-READS = Finding("read")
+READS = Judgement("read")
 
 
-def judge(command: str, table: Table, allowed: Collection[tuple[str, ...]] = ()) -> Verdict:
+def judge(command: str, table: CommandTable, allowed: Collection[tuple[str, ...]] = ()) -> Verdict:
     """Say whether the command may run. `allowed` are prefixes that the user always allows."""
     if not command.strip():
         return Verdict("refuse", "unknown", "there is no command")
@@ -81,21 +81,21 @@ def _hidden(command: str) -> str:
     return ""
 
 
-def _is_allowed(finding: Finding, allowed: Collection[tuple[str, ...]]) -> bool:
+def _is_allowed(finding: Judgement, allowed: Collection[tuple[str, ...]]) -> bool:
     return any(finding.prefix[: len(one)] == one for one in allowed if one)
 
 
-def _look(command: str, table: Table, depth: int) -> list[Finding]:
+def _look(command: str, table: CommandTable, depth: int) -> list[Judgement]:
     if depth > _DEEPEST:
-        return [Finding("unknown", "it starts a shell in a shell in a shell")]
+        return [Judgement("unknown", "it starts a shell in a shell in a shell")]
     try:
         line = read_line(command)
-    except Unreadable as trouble:
-        return [Finding("unknown", str(trouble))]
+    except UnreadableCommand as trouble:
+        return [Judgement("unknown", str(trouble))]
     except RecursionError:
-        return [Finding("unknown", "its parts are nested too deeply")]
+        return [Judgement("unknown", "its parts are nested too deeply")]
     except UnicodeEncodeError:
-        return [Finding("unknown", "it holds half a character")]
+        return [Judgement("unknown", "it holds half a character")]
     look = _Look(table, line, depth)
     return [look.placed(finding) for part in line.parts for finding in look.part(part)] or [READS]
 
@@ -103,7 +103,7 @@ def _look(command: str, table: Table, depth: int) -> list[Finding]:
 class _Look:
     """One look at one line. It knows what the whole line names, so that no part can be judged without the others."""
 
-    def __init__(self, table: Table, line: Line, depth: int) -> None:
+    def __init__(self, table: CommandTable, line: CommandLine, depth: int) -> None:
         self._table = table
         self._depth = depth
         self._line = line
@@ -120,7 +120,7 @@ class _Look:
         words = [word for part in self._line.parts for word in part.words]
         return any(is_secret(text) for word in (*words, *self._line.mentioned) for text in word.texts)
 
-    def placed(self, finding: Finding) -> Finding:
+    def placed(self, finding: Judgement) -> Judgement:
         """A finding whose targets are known: after a `cd`, only those that begin at the root or a home are."""
         if not self._bases:
             return finding
@@ -128,7 +128,7 @@ class _Look:
             targets=tuple(one if one.lstrip("\"'")[:1] in ("/", "~") else f"$PWD/{one}" for one in finding.targets)
         )
 
-    def part(self, part: Simple) -> Iterable[Finding]:
+    def part(self, part: Simple) -> Iterable[Judgement]:
         for name, word in part.assigns:
             if not (name == "IFS" and part.words and part.words[0].plain == "read"):  # it splits what is read, no more
                 yield self._assignment(name, word, exported=bool(part.words))
@@ -137,60 +137,64 @@ class _Look:
         if part.words:
             yield self.command(part.words, part.feed)
 
-    def _assignment(self, name: str, word: Word, *, exported: bool) -> Finding:
+    def _assignment(self, name: str, word: CommandWord, *, exported: bool) -> Judgement:
         plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and not name.endswith(("path", "_proxy")) and not exported
         if plain or name in self._table.variables or name.startswith("LC_"):
             return READS
-        return Finding("unknown", f"{name}= can change what runs")
+        return Judgement("unknown", f"{name}= can change what runs")
 
-    def _redirect(self, redirect: Redirect) -> Finding:
+    def _redirect(self, redirect: Redirect) -> Judgement:
         operator, target = redirect
         if target is None or operator == "<<<":
             return READS
         text = target.plain
         if text is not None and text.startswith(("/dev/tcp", "/dev/udp")):
-            return Finding("send", f"{operator} {target.raw} opens a connection")
+            return Judgement("send", f"{operator} {target.raw} opens a connection")
         if operator == "<" or (operator == "<&" and text and re.fullmatch(r"\d+-?|-", text)):
             return self._contents("<", [target])
         if text in _SINKS or (operator == ">&" and text and re.fullmatch(r"\d+-?|-", text)):
             return READS
         if re.search(_STARTUP, target.raw):
-            return Finding("unknown", f"{operator} {target.raw} changes what runs later", (target.raw,))
+            return Judgement("unknown", f"{operator} {target.raw} changes what runs later", (target.raw,))
         if operator in (">>", "&>>"):
-            return Finding("change", f"{operator} {target.raw} writes to a file", (target.raw,))
-        return Finding("destroy", f"{operator} {target.raw} replaces what is in the file", (target.raw,))
+            return Judgement("change", f"{operator} {target.raw} writes to a file", (target.raw,))
+        return Judgement("destroy", f"{operator} {target.raw} replaces what is in the file", (target.raw,))
 
-    def command(self, words: Sequence[Word], feed: tuple[Simple, ...] = ()) -> Finding:
+    def command(self, words: Sequence[CommandWord], feed: tuple[Simple, ...] = ()) -> Judgement:
         """Judge one simple command by its entry in the table."""
         name = words[0].plain
         if name is None:
-            return Finding("unknown", f"{words[0].raw} is a command that is only known when it runs")
+            return Judgement("unknown", f"{words[0].raw} is a command that is only known when it runs")
         if not re.fullmatch(r"[\w.+@:/\[-]+", name, re.ASCII):
-            return Finding("unknown", f"{words[0].raw} is an unusual name for a command")
+            return Judgement("unknown", f"{words[0].raw} is an unusual name for a command")
         name = _PROGRAMS.sub("", name, count=1) if _PROGRAMS.match(name) else name
         node = self._table.commands.get(name)
         if node is None:
             what = "runs a program by its path" if "/" in name else "is not a command of the table"
-            return Finding("unknown", f"{name} {what}")
+            return Judgement("unknown", f"{name} {what}")
         node, arguments = self._descend(node, list(words[1:]))
         if [word.plain for word in arguments] in (["--help"], ["--version"]) and name != "eval":
             return READS
         entry = node.entry
         if entry is None:
-            return Finding("unknown", f"{' '.join((name, *(word.raw for word in arguments[:1])))} is not in the table")
+            return Judgement(
+                "unknown", f"{' '.join((name, *(word.raw for word in arguments[:1])))} is not in the table"
+            )
         if entry.effect == "read" and name not in _SPEAKS:
             for word in arguments:
                 if any(_ADDRESS.search(text) for text in word.texts):
                     why = entry.because or f"could talk to {one_line(word.raw, 60)}"
                     return self._asked(entry._replace(effect="send", flags=None, because=why), arguments)
         if entry.rule:
-            rule: Callable[[Entry, list[Word], tuple[Simple, ...]], Finding] = getattr(self, f"_{entry.rule}")
+            rule: Callable[[CommandRule, list[CommandWord], tuple[Simple, ...]], Judgement] = getattr(
+                self, f"_{entry.rule}"
+            )
             return rule(entry, arguments, feed)
         if entry.wraps is not None:
             return self._wrapper(entry, arguments, feed)
         return self._permitted(entry, arguments) if entry.effect == "read" else self._asked(entry, arguments)
 
-    def _descend(self, node: Node, arguments: list[Word]) -> tuple[Node, list[Word]]:
+    def _descend(self, node: Node, arguments: list[CommandWord]) -> tuple[Node, list[CommandWord]]:
         """Find the subcommand; flags in front of it are left to the checks if they are not permitted there."""
         best = node, arguments
         while node.below:
@@ -210,7 +214,7 @@ class _Look:
             best = (node, arguments) if node.raw is not None else best
         return best
 
-    def _permitted(self, entry: Entry, arguments: Sequence[Word]) -> Finding:
+    def _permitted(self, entry: CommandRule, arguments: Sequence[CommandWord]) -> Judgement:
         taken = take(entry, arguments)
         trouble = taken.odd or self._misfit(entry, taken)
         if hit := next((t for word in arguments for t in word.texts for mark in entry.destroy if is_flag(mark, t)), ""):
@@ -226,16 +230,16 @@ class _Look:
             if found.asks:
                 return found
         elif any(text.startswith("-") and is_secret(text) for word in arguments for text in word.texts):
-            return Finding("read", f"{entry.name} could show a credential")
+            return Judgement("read", f"{entry.name} could show a credential")
         elif entry.words[0] in ("cd", "pushd") and any(is_secret(text) for word in arguments for text in word.texts):
-            return Finding("read", f"{entry.name} goes to a directory of credentials")
+            return Judgement("read", f"{entry.name} goes to a directory of credentials")
         if entry.walks and (entry.walks & taken.flags or "*" in entry.walks):
             for word in taken.operands:
                 if any(is_wide(text) for text in word.texts):
-                    return Finding("read", f"{entry.name} would look into everything in {word.raw}")
+                    return Judgement("read", f"{entry.name} would look into everything in {word.raw}")
         return READS
 
-    def _misfit(self, entry: Entry, taken: Taken) -> str:
+    def _misfit(self, entry: CommandRule, taken: Taken) -> str:
         """Say what keeps permitted flags and operands from being a command that only reads."""
         operands = taken.operands
         if entry.needs and not entry.needs & taken.flags:
@@ -254,19 +258,19 @@ class _Look:
                     return f"{entry.name} {word.raw}"
         return ""
 
-    def _contents(self, name: str, files: Iterable[Word], others: Iterable[Word] = ()) -> Finding:
+    def _contents(self, name: str, files: Iterable[CommandWord], others: Iterable[CommandWord] = ()) -> Judgement:
         """The contents of files are shown: none may be a credential, and each must be known."""
         files = list(files)
         for word in (*files, *others):
             for text in word.texts:
                 if is_secret(text) or any(is_secret(f"{base}/{text}") for base in self._bases):
-                    return Finding("read", f"{name} {word.raw} could show a credential")
+                    return Judgement("read", f"{name} {word.raw} could show a credential")
         for word in files:
             if self._is_murky(word):
-                return Finding("read", f"it cannot be said which file {word.raw} is that {name} shows")
+                return Judgement("read", f"it cannot be said which file {word.raw} is that {name} shows")
         return READS
 
-    def _is_murky(self, word: Word) -> bool:
+    def _is_murky(self, word: CommandWord) -> bool:
         return word.murky or any(not self._lists(chain) for chain in word.origins)
 
     def _lists(self, chain: object) -> bool:
@@ -285,11 +289,11 @@ class _Look:
             return False  # hidden files are where credentials are
         return bool(first.lists & {"*", *texts}) and not any(is_wide(text) for text in texts)
 
-    def _entry(self, part: Simple) -> Entry | None:
+    def _entry(self, part: Simple) -> CommandRule | None:
         node = self._table.commands.get(part.words[0].plain or "") if part.words else None
         return self._descend(node, list(part.words[1:]))[0].entry if node else None
 
-    def _asked(self, entry: Entry, arguments: Sequence[Word], trouble: str = "") -> Finding:
+    def _asked(self, entry: CommandRule, arguments: Sequence[CommandWord], trouble: str = "") -> Judgement:
         """What a command does that does not run by itself."""
         texts = [text for word in arguments for text in word.texts]
         hit = next((text for text in texts for mark in entry.destroy if is_flag(mark, text)), None)
@@ -301,25 +305,25 @@ class _Look:
         if not reason or (effect == "unknown" and trouble):
             reason = f"{trouble or entry.name} is not known to only read"
         if effect == "destroy":
-            return Finding(effect, reason, operands)
-        return Finding(effect, reason, (), _prefix(entry, effect, arguments))
+            return Judgement(effect, reason, operands)
+        return Judgement(effect, reason, (), _prefix(entry, effect, arguments))
 
-    def _wrapper(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _wrapper(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         """A command that runs the rest of its words as another command."""
         rest, trouble = unwrap(entry, arguments)
         if trouble:
-            return Finding("unknown", f"{trouble} is not known to only read")
+            return Judgement("unknown", f"{trouble} is not known to only read")
         if not rest:
-            return Finding("unknown", f"{entry.name} runs nothing that can be read")
+            return Judgement("unknown", f"{entry.name} runs nothing that can be read")
         return self._through(entry, self.command(rest, feed))
 
     @staticmethod
-    def _through(entry: Entry, found: Finding) -> Finding:
+    def _through(entry: CommandRule, found: Judgement) -> Judgement:
         if entry.effect == "read" or SEVERITY.index(found.effect) > SEVERITY.index(entry.effect):
             return found._replace(prefix=())
-        return Finding(entry.effect, f"{entry.name} {entry.because}")
+        return Judgement(entry.effect, f"{entry.name} {entry.because}")
 
-    def _env(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _env(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         rest, trouble = unwrap(entry, arguments)
         while rest and "=" in (text := rest[0].plain or ""):
             found = self._assignment(text.split("=")[0], rest[0], exported=True)
@@ -327,43 +331,43 @@ class _Look:
                 return found
             rest = rest[1:]
         if trouble:
-            return Finding("unknown", f"{trouble} is not known to only read")
+            return Judgement("unknown", f"{trouble} is not known to only read")
         return self._through(entry, self.command(rest, feed)) if rest else READS
 
-    def _command(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _command(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         """`command -v ls` tells where a command is, `command ls` runs it."""
         if arguments and arguments[0].plain in ("-v", "-V"):
             return READS
         return self._wrapper(entry, arguments, feed)
 
-    def _joined(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _joined(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         """`eval` and `watch` give their words to a shell as one text."""
         rest, trouble = unwrap(entry, arguments)
         texts = [word.plain for word in rest]
         if trouble or not texts or None in texts:
-            return Finding("unknown", f"{trouble or entry.name} runs a text that is only known when it runs")
+            return Judgement("unknown", f"{trouble or entry.name} runs a text that is only known when it runs")
         return self._inner(entry, " ".join(text for text in texts if text))
 
-    def _inner(self, entry: Entry, script: str) -> Finding:
+    def _inner(self, entry: CommandRule, script: str) -> Judgement:
         found = max(_look(script, self._table, self._depth + 1), key=lambda one: (one.asks, SEVERITY.index(one.effect)))
         return self._through(entry, found)
 
-    def _shell(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _shell(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         texts = [word.plain for word in arguments]
         if len(texts) < 2 or not re.fullmatch(r"-[eul]*c", texts[0] or "") or texts[1] is None:
-            return Finding("unknown", f"{entry.name} runs commands that cannot be seen here")
+            return Judgement("unknown", f"{entry.name} runs commands that cannot be seen here")
         found = self._inner(entry, texts[1])
         if "l" in (texts[0] or "") and not found.asks:
-            return Finding("unknown", f"{entry.name} -l runs the commands of a login")
+            return Judgement("unknown", f"{entry.name} -l runs the commands of a login")
         return found
 
-    def _xargs(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _xargs(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         rest, trouble = unwrap(entry, arguments)
         if trouble:
-            return Finding("unknown", f"{trouble} is not known to only read")
+            return Judgement("unknown", f"{trouble} is not known to only read")
         flags = [word.plain or "" for word in arguments[: len(arguments) - len(rest)]]
         fed = bool(feed) and self._lists(feed)
-        item = Word("what xargs is given", (UNKNOWN,), loose=True, murky=not fed)
+        item = CommandWord("what xargs is given", (UNKNOWN,), loose=True, murky=not fed)
         mark = next(
             (flags[at + 1] if text == "-I" else text[2:] for at, text in enumerate(flags) if text[:2] == "-I"), ""
         )
@@ -373,11 +377,11 @@ class _Look:
             return self._through(entry, self.command([_filled(word, mark, item) for word in rest], ()))
         return self._through(entry, self.command([*rest, item], ()))
 
-    def _find(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _find(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         """`find` itself, and the commands it runs for what it finds."""
-        own: list[Word] = []
+        own: list[CommandWord] = []
         wide = any(is_wide(text) for word in arguments for text in word.texts)
-        item = Word("what find finds", (f"./{UNKNOWN}",), murky=wide or self._names_secret)
+        item = CommandWord("what find finds", (f"./{UNKNOWN}",), murky=wide or self._names_secret)
         at, found = 0, []
         while at < len(arguments):
             if arguments[at].plain in _RUNS:
@@ -385,7 +389,7 @@ class _Look:
                     (to for to in range(at, len(arguments)) if arguments[to].plain in (";", "+")), len(arguments)
                 )
                 if end == at + 1 or end == len(arguments):
-                    return Finding("unknown", "find runs a command that has no end")
+                    return Judgement("unknown", "find runs a command that has no end")
                 found.append(self.command([_filled(word, "{}", item) for word in arguments[at + 1 : end]]))
                 at = end + 1
             else:
@@ -395,15 +399,19 @@ class _Look:
         worst = max(found, key=lambda one: (one.asks, SEVERITY.index(one.effect)))
         return worst._replace(prefix=())
 
-    def _sed(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _sed(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         return self._scripted(entry, arguments, ("-e", "--expression"), sed_only_prints)
 
-    def _awk(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _awk(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         return self._scripted(entry, arguments, (), awk_only_prints)
 
     def _scripted(
-        self, entry: Entry, arguments: list[Word], options: Collection[str], harmless: Callable[[str], bool]
-    ) -> Finding:
+        self,
+        entry: CommandRule,
+        arguments: list[CommandWord],
+        options: Collection[str],
+        harmless: Callable[[str], bool],
+    ) -> Judgement:
         """A command whose first operand, or the value of one of these options, is a script."""
         taken = take(entry, arguments)
         if taken.odd:
@@ -411,14 +419,14 @@ class _Look:
         scripts, files = [word for flag, word in taken.values if flag in options], list(taken.operands)
         if not scripts:
             scripts, files = files[:1], files[1:]
-        for script in scripts or [Word("", ())]:
+        for script in scripts or [CommandWord("", ())]:
             if script.plain is None or not harmless(script.plain):
-                return Finding("unknown", f"{entry.name} runs a script that is not known to only print: {script.raw}")
+                return Judgement("unknown", f"{entry.name} runs a script that is not known to only print: {script.raw}")
             for name in secrets_in(script.plain):
-                return Finding("read", f"{entry.name} could show a credential: {name}")
+                return Judgement("read", f"{entry.name} could show a credential: {name}")
         return self._contents(entry.name, files)
 
-    def _sql(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _sql(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         """A client of a database: the text of an option, or for sqlite3 the operands after the first."""
         taken = take(entry, arguments)
         queries = [word for flag, word in taken.values if flag in ("-c", "-e", "--command", "--execute")]
@@ -434,12 +442,14 @@ class _Look:
             ):
                 loss = re.search(r"\b(drop|delete|truncate|update|alter)\b", query.raw, re.IGNORECASE)
                 effect: Effect = "destroy" if loss else "unknown"
-                return Finding(effect, f"{entry.name} runs {one_line(query.raw, 60)}, which is not known to only read")
+                return Judgement(
+                    effect, f"{entry.name} runs {one_line(query.raw, 60)}, which is not known to only read"
+                )
         if taken.odd or not (queries or "-l" in taken.flags):
-            return Finding("unknown", f"{taken.odd or entry.name} is not known to only read")
+            return Judgement("unknown", f"{taken.odd or entry.name} is not known to only read")
         return READS
 
-    def _python(self, entry: Entry, arguments: list[Word], feed: tuple[Simple, ...]) -> Finding:
+    def _python(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         texts = [word.plain for word in arguments]
         if texts[:1] == ["-c"] and len(texts) > 1 and texts[1] is not None:
             if python_only_prints(texts[1]):
@@ -448,10 +458,10 @@ class _Look:
             return self.command(arguments[1:], feed)
         elif texts in (["-V"], ["-VV"]):
             return READS
-        return Finding("unknown", f"{entry.name} runs a program that is not known to only read")
+        return Judgement("unknown", f"{entry.name} runs a program that is not known to only read")
 
 
-def _prefix(entry: Entry, effect: Effect, arguments: Sequence[Word]) -> tuple[str, ...]:
+def _prefix(entry: CommandRule, effect: Effect, arguments: Sequence[CommandWord]) -> tuple[str, ...]:
     """The words that "always" may cover. A bare `curl` would cover sending anything anywhere, so it does not count."""
     kept = [word.plain for word in arguments if not word.raw.startswith("-")][: entry.keep]
     words = (*entry.words, *(text for text in kept if text is not None))
@@ -460,7 +470,7 @@ def _prefix(entry: Entry, effect: Effect, arguments: Sequence[Word]) -> tuple[st
     return words
 
 
-def _filled(word: Word, mark: str, item: Word) -> Word:
+def _filled(word: CommandWord, mark: str, item: CommandWord) -> CommandWord:
     """The word with the item that `find` or `xargs` puts in the place of the mark."""
     if all(mark not in text for text in word.texts):
         return word

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.capture import MOST, Capture
-from aish.action.hooks import End, Marks, line_file, may_define, quoted, run_line, say_end, start_file
-from aish.action.lookup import BUILTINS
-from aish.action.showing import Showing
+from aish.action.shell_protocol import End, Marks, line_file, may_define, quoted, run_line, say_end, start_file
+from aish.action.shell_words import BUILTINS
 from aish.action.terminal import Terminal, raw
+from aish.action.terminal_output import TerminalOutput
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
@@ -126,7 +126,7 @@ class UserShell:
             self.start()
         assert self._terminal and self._files
         capture = Capture()
-        showing = Showing(show, capture)
+        showing = TerminalOutput(show, capture)
         self._terminal.resize()
         told = Path(self._files.name) / "line"
         _write_file(told, line_file(line, remembered))

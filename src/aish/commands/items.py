@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from aish.commands.shell import Shell
 from aish.memory.curation import Kept
-from aish.memory.masks import count_kinds
+from aish.memory.redaction import count_kinds
 from aish.storage.lines import decode
 from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS, Item, read_time
@@ -55,7 +55,7 @@ async def keep_said(shell: Shell, text: str, kind: str, options: dict[str, Any])
     """Remember what the user said; a secret only after a question."""
     fields: dict[str, Any] = {name: options[name] for name in ("tags", "key") if name in options}
     memory = shell.memory
-    masked, plain = memory.masks.mask(text), False
+    masked, plain = memory.redaction.mask(text), False
     if masked.kinds:
         answer = (
             (await shell.ask(f"this holds a secret ({count_kinds(masked.kinds)})\nremember it as it is? [y/N/mask] "))
@@ -81,7 +81,7 @@ def say_kept(shell: Shell, kept: Kept, text: str = "") -> Reply:
 
 def changed(shell: Shell, reply: Reply) -> Reply:
     """The prompt follows what the user changed. Trouble with that is said too."""
-    notices = shell.session.remind(anew=True) if shell.session.background else []
+    notices = shell.session.load_background(anew=True) if shell.session.background else []
     return reply._replace(text="\n".join([*(notice.text for notice in notices), reply.text])) if notices else reply
 
 
@@ -186,10 +186,10 @@ def read_ids(words: str, where: str = ":memory list") -> list[int]:
     return [read_id(word) for word in words.replace(",", " ").split()]
 
 
-def waiting_ids(shell: Shell, words: str) -> list[int]:
+def pending_ids(shell: Shell, words: str) -> list[int]:
     if words.strip() == "all":
-        return [id for id, *_ in shell.memory.waiting.state().newest()]
-    state, ids = shell.memory.waiting.state(), list(dict.fromkeys(read_ids(words, ":memory pending")))
+        return [id for id, *_ in shell.memory.pending.state().newest()]
+    state, ids = shell.memory.pending.state(), list(dict.fromkeys(read_ids(words, ":memory pending")))
     missing = [id for id in ids if not state.shows(id)]
     if missing:
         raise NotFound(f"nothing with the number {missing[0]} waits; :memory pending lists what does")

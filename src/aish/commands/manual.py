@@ -1,9 +1,9 @@
 """All commands, registered: import this to have the whole table, and for the text of docs/commands.md."""
 
-from aish.commands import memory, memory_care, model, project, recall, talk
+from aish.commands import conversation, memory, memory_upkeep, model, project, recall
 from aish.commands.shell import COMMANDS
 
-__all__ = ["COMMANDS", "manual", "memory", "memory_care", "model", "project", "recall", "talk"]
+__all__ = ["COMMANDS", "conversation", "manual", "memory", "memory_upkeep", "model", "project", "recall"]
 
 _HEAD = """\
 # Commands

@@ -18,7 +18,7 @@ from aish.commands.items import (
     say_kept,
 )
 from aish.commands.shell import COMMANDS, Shell
-from aish.memory.provenance import explain
+from aish.memory.item_history import explain
 from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS
 from aish.values.replies import Reply, Table
@@ -170,7 +170,7 @@ async def show_at(shell: Shell, words: str) -> Reply:
 @COMMANDS.add("memory why", argument="ID")
 async def show_why(shell: Shell, words: str) -> Reply:
     """Tell where an item came from, when it was in a prompt, and what it superseded."""
-    found = explain(shell.memory, shell.program.shelf, read_id(words), shell.program.now())
+    found = explain(shell.memory, shell.program.conversations, read_id(words), shell.program.now())
     lines = [f"{name:<14} {value}" for name, value in found.items() if name != "record"]
     return Reply("\n".join(lines), data=found)
 
@@ -181,7 +181,7 @@ async def inject(shell: Shell, words: str) -> Reply:
 
     After an edit of the file by hand, or a change in another shell.
     """
-    notices = shell.session.remind(anew=True)
+    notices = shell.session.load_background(anew=True)
     block, ids = shell.session.background or (None, ())
     text = f"{counted(len(ids), 'item')} in the prompt, {len(block.text) if block else 0:,} characters"
     lines = [notice.text for notice in notices] + [text]

@@ -1,7 +1,7 @@
 """Commands about the model: which one answers, what it is sent, and what that costs."""
 
 from aish.commands.shell import COMMANDS, Shell
-from aish.context.tally import PER_MESSAGE, PromptSize
+from aish.context.token_counts import PER_MESSAGE, PromptSize
 from aish.model.cost import Sum, by_model, total
 from aish.values.errors import BadUsage
 

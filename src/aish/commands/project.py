@@ -43,7 +43,7 @@ async def trust(shell: Shell, words: str) -> Reply:
     _nothing_after("trust", "" if yes else words)
     _must_keep(shell)
     session = shell.session
-    offered = look(session.cwd, session.settings.project, lambda _: True, session.masks.text)
+    offered = look(session.cwd, session.settings.project, lambda _: True, session.redaction.text)
     new = [one for one in offered.sources if one.trusted and not session.trust.holds(one.path)] if offered else []
     if not offered or not new:
         known = offered and any(one.trusted for one in offered.sources)
@@ -52,7 +52,7 @@ async def trust(shell: Shell, words: str) -> Reply:
         return Reply("nothing was changed", data={"trusted": []}, found=False)
     for one in new:
         session.trust.give(one.path)
-    again = look(session.cwd, session.settings.project, session.trust.holds, session.masks.text)
+    again = look(session.cwd, session.settings.project, session.trust.holds, session.redaction.text)
     seen = {one.path: one.digest for one in again.sources} if again else {}
     moved = [one for one in new if seen.get(one.path) != one.digest]  # between the look and the yes
     for one in moved:
@@ -70,7 +70,7 @@ async def distrust(shell: Shell, words: str) -> Reply:
     _nothing_after("distrust", words)
     _must_keep(shell)
     session = shell.session
-    found = look(session.cwd, session.settings.project, session.trust.holds, session.masks.text)
+    found = look(session.cwd, session.settings.project, session.trust.holds, session.redaction.text)
     trusted = [one for one in found.sources if one.trusted] if found else []
     for one in trusted:
         session.trust.take(one.path)
@@ -120,7 +120,7 @@ async def _shown(shell: Shell) -> Reply:
     project = session.project
     if project is None or block is None:
         return Reply(_NONE, data={"on": True, "root": None}, found=False)
-    [counted] = await session.tally.blocks(session.backend.tokenizer, [block])
+    [counted] = await session.token_counts.blocks(session.backend.tokenizer, [block])
     room = f"{len(block.text):,} of {project.limit:,} characters, {counted.tokens:,} tokens"
     lines = [_place(project), "", block.text or "(not even the first facts fit)", "", room]
     lines += [f"{one.name}: {_state(shell, one, block)}" for one in project.sources]
@@ -176,7 +176,7 @@ def _settings(shell: Shell, source: Source) -> Iterable[str]:
     for key, value in values[:MOST_SETTINGS]:
         wanted = type_of(key)
         wrong = "unknown, ignored" if wanted is None else mismatch(value, wanted)
-        yield f"  {one_line(shell.session.masks.text(f'{key} = {wrong or toml_value(value)}'), 200)}"
+        yield f"  {one_line(shell.session.redaction.text(f'{key} = {wrong or toml_value(value)}'), 200)}"
     if len(values) > MOST_SETTINGS:
         yield f"  and {len(values) - MOST_SETTINGS:,} more: read the file before you trust it"
     yield from (f"  {problem}" for problem in problems)

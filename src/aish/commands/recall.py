@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from textwrap import fill
 
-from aish.commands.page import found_page, matching_part, recent_page, thread_page
 from aish.commands.shell import COMMANDS, Shell
+from aish.commands.turn_pages import found_page, matching_part, recent_page, thread_page
 from aish.conversation.program import Program
 from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import UNITS, Scope, Unit

@@ -9,13 +9,13 @@ from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import Confirm
 from aish.intake.commands import Commands
-from aish.intake.past import shows_past
+from aish.intake.past_questions import shows_past
 from aish.memory.curation import Memory
 from aish.values.errors import BadUsage
 from aish.values.outcomes import Outcome
 
 
-class LiveShell(Protocol):
+class UserShellPort(Protocol):
     """The user's own shell, as far as commands know it."""
 
     directory: str
@@ -33,7 +33,7 @@ class Shell:
     confirm: Confirm
     ask: Callable[[str], Awaitable[str]]  # a line of the user's; nothing when there is nobody
     edit: Callable[[str], Awaitable[str]]  # the text as the user changed it; nothing when it is to stay
-    live: LiveShell | None = None  # the user's own shell, where there is a prompt
+    user_shell: UserShellPort | None = None  # the user's own shell, where there is a prompt
     width: int = 80
     leaving: bool = False
 
@@ -44,7 +44,7 @@ class Shell:
     def hold(self, command: str, outcome: Outcome) -> None:
         """Keep what a command printed for the next question, without its secrets."""
         ended = f"\n[exit status {outcome.status}]" if outcome.status else ""
-        output = self.program.masks.text(f"$ {command}\n{outcome.output}{ended}")
+        output = self.program.redaction.text(f"$ {command}\n{outcome.output}{ended}")
         self.session.history.hold(output, recalled=shows_past(command))
 
     @property

@@ -84,7 +84,7 @@ class Document(NamedTuple):
     beyond: int = 0  # lines that come after this text
 
 
-class Facts(NamedTuple):
+class ProjectFacts(NamedTuple):
     """All that is told of a project."""
 
     folder: str
@@ -93,7 +93,7 @@ class Facts(NamedTuple):
     documents: tuple[Document, ...] = ()
 
 
-def project_block(facts: Facts, limit: int) -> Block:
+def project_block(facts: ProjectFacts, limit: int) -> Block:
     """The block, in at most `limit` characters; none if not even its first facts fit."""
     lines = [PROJECT_MARK, f"folder: {name_in_quotes(facts.folder)}"]
     for line in (kind_line(facts.kinds), git_line(facts.git)):

@@ -6,7 +6,7 @@ from typing import Any
 
 from aish.conversation.session import Session
 from aish.conversation.tool import Tool, Used, answer, refused, schema
-from aish.values.hits import Found, Hit, Scope
+from aish.values.hits import Hit, Scope, SearchResult
 from aish.values.items import stamp
 from aish.values.snippets import snippet
 from aish.values.text import clip
@@ -40,7 +40,7 @@ def _search(session: Session, typed: str, arguments: dict[str, Any]) -> Used:
     return _turns((hit._replace(text=_matching(session, hit.text, found)) for hit in hits), "best first")
 
 
-def _matching(session: Session, text: str, found: Found) -> str:
+def _matching(session: Session, text: str, found: SearchResult) -> str:
     """What of a long turn has the words that were looked for."""
     marks = session.finder.marks(text, found.sought) if len(text) > _MOST_EACH else []
     return snippet(text, marks, _MOST_EACH, len)[0] if marks else text

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from aish.context.crisis import shows_crisis
-from aish.conversation.aside import ask_aside
 from aish.conversation.session import Session
+from aish.conversation.side_question import ask_side_question
 from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, MOST_BYTES, Candidate, Lesson, lesson, read_candidates
-from aish.memory.journal import Entry, Journal
+from aish.memory.journal import Journal, JournalEntry
 from aish.values.errors import BadUsage, Declined
 from aish.values.events import ChatRequest
 from aish.values.text import one_line
@@ -28,10 +28,10 @@ async def find_candidates(session: Session, journal: Journal) -> tuple[list[Cand
         max_tokens=min(backend.max_tokens or _ANSWER_TOKENS, _ANSWER_TOKENS),
         grammar=GRAMMAR if backend.takes_grammar else "",
     )
-    aside = await ask_aside(session, backend, request, "memory")
-    if aside is None:
+    side_answer = await ask_side_question(session, backend, request, "memory")
+    if side_answer is None:
         return [], read, "not asked: it could cost more than the cap"
-    text, trouble = aside.text, aside.trouble
+    text, trouble = side_answer.text, side_answer.trouble
     _record(session, journal, read, text, trouble)
     found = read_candidates(text)
     if found:
@@ -39,9 +39,9 @@ async def find_candidates(session: Session, journal: Journal) -> tuple[list[Cand
     return [], read, trouble or ("the model found nothing worth keeping" if not text.strip() else _nothing(text))
 
 
-def _unless_in_crisis(newest_first: Iterator[Entry]) -> Iterator[Entry]:
+def _unless_in_crisis(newest_first: Iterator[JournalEntry]) -> Iterator[JournalEntry]:
     """The turns without those of a person in crisis, and without the answers to them."""
-    answers: list[Entry] = []
+    answers: list[JournalEntry] = []
     for entry in newest_first:
         answers.append(entry)
         if entry.turn.role == "user":
@@ -58,7 +58,7 @@ async def propose_candidates(session: Session, journal: Journal) -> tuple[int, s
     for candidate in found:
         try:
             kept = session.memory.propose(candidate.content, candidate.kind, source=journal.id, origin=read.origin)
-            new += kept.new and kept.waits
+            new += kept.new and kept.pending
         except (BadUsage, Declined) as error:
             trouble = str(error)
     return new, trouble

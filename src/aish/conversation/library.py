@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from aish.memory.masks import Masks
-from aish.memory.shelf import Shelf
+from aish.memory.conversations import Conversations
+from aish.memory.redaction import Redaction
 from aish.places import Places
 from aish.settings.layers import Loaded
 from aish.settings.options import Settings
@@ -23,7 +23,7 @@ class Library:
 
     loaded: Loaded
     places: Places
-    masks: Masks
+    redaction: Redaction
     cwd: Path
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     progress: ShowProgress | None = None  # a view that shows how far long work is
@@ -35,8 +35,8 @@ class Library:
         return self.loaded.settings
 
     @property
-    def shelf(self) -> Shelf:
-        return Shelf(self.places.sessions, self.masks)
+    def conversations(self) -> Conversations:
+        return Conversations(self.places.sessions, self.redaction)
 
     @property
     def finder(self) -> Finder:

@@ -25,11 +25,11 @@ def _memory_add(session: Session, typed: str, arguments: dict[str, Any]) -> Used
         kept = session.memory.propose(content, kind, source=source, **where)
     item = kept.item
     if not kept.new:
-        state = "waits for the user's yes already" if kept.waits else "is known already"
+        state = "waits for the user's yes already" if kept.pending else "is known already"
         return Used(answer(status="known", id=item.id, note=f"it {state}"), wrote=True)
     text = one_line(item.content, 100)
     notices = [Notice(kept.masked, warning=True)] if kept.masked else []
-    if kept.waits:
+    if kept.pending:
         say = f"the model would like to remember: ({item.kind}) {text}   to keep it: :memory accept {item.id}"
         note = "not remembered yet: it waits in memory.pending.jsonl until the user accepts it with :memory accept"
         return Used(answer(status="pending", id=item.id, note=note), (*notices, Notice(say)), wrote=True)

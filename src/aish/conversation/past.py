@@ -9,16 +9,16 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Iterable
 from datetime import timedelta
 
-from aish.conversation.aside import ask_aside
 from aish.conversation.finding_tools import elsewhere, trust_of
 from aish.conversation.session import Session
-from aish.intake.past import Past, asks_about_past
+from aish.conversation.side_question import ask_side_question
+from aish.intake.past_questions import Past, asks_about_past
 from aish.memory.candidates import origin_of
 from aish.memory.trust import least_trusted, lowest_trust
 from aish.model.backend import Backend
 from aish.values.errors import StoreTrouble
 from aish.values.events import ChatRequest, Notice
-from aish.values.hits import Found, Hit, Scope
+from aish.values.hits import Hit, Scope, SearchResult
 from aish.values.text import clip
 from aish.values.times import local
 from aish.values.turns import Turn
@@ -37,9 +37,9 @@ _PART = (
 )
 
 
-async def bring_past(session: Session, typed: str, backend: Backend) -> AsyncGenerator[Notice]:
+async def recall_turns(session: Session, typed: str, backend: Backend) -> AsyncGenerator[Notice]:
     """Put into the prompt of this turn what the question is about, if it is about what was said before."""
-    session.recalled = session.made_of = ""
+    session.recalled = session.provenance = ""
     if not session.remembers or session.needs_care or session.looks_itself(backend):
         return
     kind = asks_about_past(typed)
@@ -48,7 +48,7 @@ async def bring_past(session: Session, typed: str, backend: Backend) -> AsyncGen
     hits, origin = await _looked(session, kind, typed)
     if not hits:
         return
-    session.made_of = origin if origin != "model" else ""
+    session.provenance = origin if origin != "model" else ""
     limits = await session.limits(backend)
     room = limits.token_budget * 3 // 2  # half of the budget, at three characters a token
     parts = list(_parts([_line(hit) for hit in hits], room))
@@ -60,12 +60,12 @@ async def bring_past(session: Session, typed: str, backend: Backend) -> AsyncGen
     for number, part in enumerate(parts[-_MOST_PARTS:], start=1):
         yield Notice(f"reading what was said: part {number} of {min(len(parts), _MOST_PARTS)} (Ctrl-C stops)")
         request = ChatRequest(messages=({"role": "user", "content": _PART + part},), max_tokens=200)
-        aside = await ask_aside(session, backend, request, "summary")
-        if aside is None:
+        side_answer = await ask_side_question(session, backend, request, "summary")
+        if side_answer is None:
             yield Notice("the rest was not read: it could cost more than the cap", warning=True)
             break
-        if aside.text.strip():
-            summaries.append(aside.text.strip())
+        if side_answer.text.strip():
+            summaries.append(side_answer.text.strip())
     session.recalled = clip(f"{RECALLED_MARK}\n" + "\n\n".join(summaries), room) if summaries else ""
 
 
@@ -101,7 +101,9 @@ def _origins(session: Session, hits: Iterable[Hit]) -> Iterable[str]:
             answers[hit.conversation] = max(hit.turn, answers.get(hit.conversation, 0))
     for conversation, last in answers.items():
         try:
-            yield origin_of(entry for entry in session.shelf.open(conversation).entries() if entry.number <= last)
+            yield origin_of(
+                entry for entry in session.conversations.open(conversation).entries() if entry.number <= last
+            )
         except StoreTrouble:
             yield "tool:unknown"
 
@@ -123,7 +125,7 @@ def _look(session: Session, kind: Past, typed: str, stop: Callable[[], bool]) ->
     if not hits and not spans:  # nothing else in that time, and no time was named
         hits, asked = elsewhere(session, session.finder.recent(_THREADS, by="thread")), f"{_THREADS} conversations"
     shown = tuple(hit._replace(why="the newest") for hit in hits[:_TOLD])
-    session.found = Found(shown, asked=(("newest", asked),), considered=len(hits))
+    session.found = SearchResult(shown, asked=(("newest", asked),), considered=len(hits))
     return [hit for hit in reversed(hits) if hit.role != "tool"]
 
 

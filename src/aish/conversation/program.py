@@ -71,7 +71,7 @@ class Program(Library):
         """A new conversation. A model that does not exist is an error when it was asked for by name."""
         return Session(
             settings=self.settings,
-            shelf=self.shelf,
+            conversations=self.conversations,
             costs=CostBook(self.places.costs),
             estimates=self.estimates,
             open_backend=self.backend,
@@ -80,7 +80,7 @@ class Program(Library):
             open_memory=lambda: (self.memory, self.memory_trouble),
             open_finder=lambda: self.finder,
             offered=tuple(tool.schema for tool in TOOLS.values()),
-            masks=self.masks,
+            redaction=self.redaction,
             now=self.now,
             cwd=self.cwd,
         )

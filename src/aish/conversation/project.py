@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from aish.context.blocks import Block
-from aish.context.project import KINDS, Document, Facts, GitState, branch_name, name_in_quotes, project_block
+from aish.context.project import KINDS, Document, GitState, ProjectFacts, branch_name, name_in_quotes, project_block
 from aish.places import find_project
-from aish.settings.options import Project as Options
+from aish.settings.options import ProjectSettings as Options
 
 Role = Literal["settings", "instructions", "readme"]
 Holds = Callable[[Path], bool]
@@ -58,7 +58,7 @@ class Project(NamedTuple):
     """A directory with a project in it."""
 
     root: Path
-    facts: Facts
+    facts: ProjectFacts
     sources: tuple[Source, ...]
     block: Block
     limit: int
@@ -83,7 +83,7 @@ def look(directory: Path, options: Options, holds: Holds, mask: Callable[[str], 
     if not (kinds or git or sources):
         return None
     documents = (Document(one.name, one.role, one.text, one.beyond) for one in sources if one.role != "settings")
-    facts = Facts(root.name or str(root), kinds, git, tuple(documents))
+    facts = ProjectFacts(root.name or str(root), kinds, git, tuple(documents))
     ask_git = bool(options.git and git and not git.bare and any(one.trusted for one in sources))
     return Project(root, facts, sources, project_block(facts, options.max_chars), options.max_chars, ask_git)
 

@@ -19,14 +19,14 @@ from aish.context.blocks import (
 from aish.context.crisis import CARE
 from aish.context.eviction import Limits
 from aish.context.history import History
-from aish.context.tally import PromptSize, Tally, measure
+from aish.context.token_counts import PromptSize, TokenCounts, measure
 from aish.conversation.project import Project, counted, entered, look, root_of
 from aish.memory.candidates import MARK
+from aish.memory.conversations import Conversations, window
 from aish.memory.curation import Memory
 from aish.memory.journal import Journal, new_id
-from aish.memory.masks import Masks, count_kinds
 from aish.memory.purge import Eraser
-from aish.memory.shelf import Shelf, window
+from aish.memory.redaction import Redaction, count_kinds
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
@@ -37,7 +37,7 @@ from aish.storage.lines import Damage
 from aish.values.channels import channel_of
 from aish.values.errors import AishError, BadTurn, StoreTrouble
 from aish.values.events import Notice
-from aish.values.hits import Finder, Found
+from aish.values.hits import Finder, SearchResult
 from aish.values.text import clip
 from aish.values.turns import Message, Turn
 
@@ -50,25 +50,25 @@ class Session:
     """Everything a turn needs to know. Commands and views change it through its verbs."""
 
     settings: Settings
-    shelf: Shelf
+    conversations: Conversations
     costs: CostBook
     estimates: Estimates
     open_backend: OpenBackend
     open_memory: Callable[[], tuple[Memory, str]]
     open_finder: Callable[[], Finder]
-    masks: Masks
+    redaction: Redaction
     model: str
     remembers: bool = True  # false: nothing is written anywhere
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
     cwd: Path = field(default_factory=Path.cwd)
     history: History = field(default_factory=History)
-    tally: Tally = field(default_factory=Tally)
+    token_counts: TokenCounts = field(default_factory=TokenCounts)
     goal: str = ""
     summary: str = ""
     offered: tuple[Message, ...] = ()
     recalled: str = ""  # what was said before and this turn's question is about
-    made_of: str = ""  # the least trusted of it, if that is less than a model's word
-    found: Found | None = None  # what the last search came to, whoever asked for it
+    provenance: str = ""  # the least trusted of it, if that is less than a model's word
+    found: SearchResult | None = None  # what the last search came to, whoever asked for it
     needs_care: bool = False  # the question of this turn shows a person in crisis
     evicted: list[Turn] = field(default_factory=list)  # left the prompt, not in the summary yet
     last_size: PromptSize | None = None
@@ -95,7 +95,7 @@ class Session:
             now = self.now()
             meta = {"started": now.isoformat(timespec="seconds"), "cwd": str(self.cwd), "model": self.model}
             meta["channel"] = channel_of(str(root_of(self.cwd) or self.cwd))
-            self._journal = Journal(self.shelf.directory, new_id(now), meta, self.masks)
+            self._journal = Journal(self.conversations.directory, new_id(now), meta, self.redaction)
         return self._journal
 
     @property
@@ -115,7 +115,7 @@ class Session:
     @property
     def trust(self) -> Trust:
         """The project files that the user trusts; they are listed beside the conversations."""
-        return Trust(self.shelf.directory.with_name("trusted.jsonl"))
+        return Trust(self.conversations.directory.with_name("trusted.jsonl"))
 
     def blocks(self) -> tuple[Block, ...]:
         background = (self.background[0],) if self.background else ()
@@ -138,7 +138,7 @@ class Session:
         self._looked = self.cwd
         if self.project and not anew and root_of(self.cwd) == self.project.root:
             return []  # another folder of the same project: the prompt stays as it is
-        self.project = look(self.cwd, options, self.trust.holds, self.masks.text)
+        self.project = look(self.cwd, options, self.trust.holds, self.redaction.text)
         known, self._known = self._known, self.project.root if self.project else self.cwd
         if self.project is None or self._known == known:
             return []
@@ -153,7 +153,7 @@ class Session:
         wanted = {True: self.settings.memory.propose, False: self.settings.finding.tools}
         return tuple(tool for tool in self.offered if wanted[tool["function"]["name"] == "memory_add"])
 
-    def remind(self, *, anew: bool = False) -> list[Notice]:
+    def load_background(self, *, anew: bool = False) -> list[Notice]:
         """Bring what is remembered into the prompt: once in a conversation, or `anew` when the user changed it.
 
         The project comes with it, and follows when the directory has changed.
@@ -235,7 +235,7 @@ class Session:
     async def size(self, backend: Backend) -> PromptSize:
         """What a prompt would cost if it were sent now."""
         tools = self.tools() if self.can_use_tools(backend) else ()
-        return await measure(self.tally, backend.tokenizer, self.blocks(), self.history, tools)
+        return await measure(self.token_counts, backend.tokenizer, self.blocks(), self.history, tools)
 
     def looks_itself(self, backend: Backend) -> bool:
         """Can this model look for what was said before?"""
@@ -260,7 +260,7 @@ class Session:
         if not self.remembers:
             return []
         try:
-            self.journal.show(text, self.made_of)
+            self.journal.show(text, self.provenance)
         except StoreTrouble as error:
             return self.say_once("store", f"this answer is not kept while it comes: {error}")
         return []
@@ -280,7 +280,7 @@ class Session:
         self.evicted = [turn.with_content(clean(turn.content)) for turn in self.evicted]
         self.goal = clean(self.goal)
         self.found = None
-        self.tally, self.last_size = Tally(), None
+        self.token_counts, self.last_size = TokenCounts(), None
 
     def start_new(self) -> None:
         """Begin another conversation; this one stays in its journal."""
@@ -293,7 +293,7 @@ class Session:
 
     def resume(self, id: str) -> tuple[int, list[Notice]]:
         """Go on with a conversation: the turns that fit come back, and what a crash left behind is taken in."""
-        journal = self.shelf.open(id)
+        journal = self.conversations.open(id)
         notices = []
         try:
             if self.remembers and journal.recover(self.now()):

@@ -13,11 +13,11 @@ from aish.context.blocks import compose
 from aish.context.crisis import shows_crisis
 from aish.context.eviction import Limits, excess, over_budget_warning
 from aish.context.messages import render
-from aish.conversation.bill import confirm_cost, settle
-from aish.conversation.past import bring_past
+from aish.conversation.past import recall_turns
 from aish.conversation.session import MAX_TURN_CHARS, Session
+from aish.conversation.spending import confirm_cost, settle
 from aish.conversation.tools import use
-from aish.memory.journal import MADE_OF
+from aish.memory.journal import PROVENANCE
 from aish.memory.trust import claims_to_have_saved
 from aish.model.backend import Answering, Backend, stream_with_fallback
 from aish.values.events import (
@@ -85,7 +85,7 @@ async def take_turn(
     """
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{typed}".rstrip() if attached else typed)
     session.needs_care = session.settings.safety.crisis_support and shows_crisis(typed)
-    for notice in session.remind():
+    for notice in session.load_background():
         yield notice
     held, recalled = session.history.held, session.history.recalled
     carried = Turn(role="user", content=f"{held}\n\n{question}" if held else question)
@@ -103,7 +103,7 @@ async def take_turn(
             yield Notice(f"the message is too long for the model: {len(question) - len(fitting):,} characters left out")
         if chain[0] != session.model:
             yield Notice(f"{answer.backend.label} answers this one, by a rule")
-        async with aclosing(bring_past(session, typed, answer.backend)) as notices_of_past:
+        async with aclosing(recall_turns(session, typed, answer.backend)) as notices_of_past:
             async for notice in notices_of_past:
                 yield notice
         for notice in await make_room(session, answer.backend, limits):
@@ -131,7 +131,7 @@ async def take_turn(
             yield notice
         yield done
     finally:
-        session.needs_care, session.recalled, session.made_of = False, "", ""
+        session.needs_care, session.recalled, session.provenance = False, "", ""
         if not recorded:
             finish(session, asked, answer, "interrupted")
 
@@ -158,7 +158,7 @@ async def make_room(session: Session, backend: Backend, limits: Limits) -> list[
     if gone:
         dropped = session.history.drop_oldest(gone)
         session.evicted += dropped
-        session.tally.forget(dropped, session.history.turns)
+        session.token_counts.forget(dropped, session.history.turns)
         size = await session.size(backend)
         notices.append(
             Notice(f"{len(dropped)} older turns left the prompt ({size.total} of {limits.token_budget} tokens)")
@@ -296,9 +296,9 @@ def _meta(session: Session, answer: Answer, usage: Usage | None) -> dict[str, ob
     if usage:
         meta["usage"] = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
     if answer.failure:
-        meta["error"] = session.masks.text(for_keeping(answer.failure.reason))
-    if session.made_of:  # what is made of the answer in its turn is trusted no more
-        meta[MADE_OF] = session.made_of
+        meta["error"] = session.redaction.text(for_keeping(answer.failure.reason))
+    if session.provenance:  # what is made of the answer in its turn is trusted no more
+        meta[PROVENANCE] = session.provenance
     injected = session.injected()
     if injected:
         meta["background"] = injected

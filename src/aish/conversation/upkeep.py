@@ -3,8 +3,8 @@
 from contextlib import aclosing
 
 from aish.context.blocks import compose
-from aish.conversation.aside import ask_aside
 from aish.conversation.session import Session
+from aish.conversation.side_question import ask_side_question
 from aish.values.events import ChatRequest
 from aish.values.text import clip
 from aish.values.turns import Turn
@@ -28,11 +28,11 @@ async def summarize_evicted(session: Session) -> None:
         messages=({"role": "user", "content": f"{_ORDER}\n\n{_transcript(session.summary, turns)}"},),
         max_tokens=SUMMARY_TOKENS,
     )
-    aside = await ask_aside(session, backend, request, "summary")
+    side_answer = await ask_side_question(session, backend, request, "summary")
     begun_anew = session.evicted[: len(turns)] != turns
-    if aside is None or not aside.whole or not aside.text.strip() or begun_anew:
+    if side_answer is None or not side_answer.whole or not side_answer.text.strip() or begun_anew:
         return
-    session.summary = clip(aside.text.strip(), SUMMARY_CHARS)
+    session.summary = clip(side_answer.text.strip(), SUMMARY_CHARS)
     del session.evicted[: len(turns)]
 
 

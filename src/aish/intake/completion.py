@@ -23,7 +23,7 @@ _CLOSING = frozenset("fi esac done }".split())
 _SPECIAL = frozenset(" \t!\"#$&'()*;<>?[\\]^`{|}")
 
 
-class Word(NamedTuple):
+class TypedWord(NamedTuple):
     """A word of a command line: where it stands, what it means without its quotes, and which quote is open."""
 
     start: int
@@ -37,8 +37,8 @@ class Word(NamedTuple):
 class Scan(NamedTuple):
     """A command line up to the cursor: the words of its last simple command, and the names of all commands."""
 
-    words: tuple[Word, ...]  # the last one ends at the cursor; it is empty after a blank
-    names: tuple[Word, ...]
+    words: tuple[TypedWord, ...]  # the last one ends at the cursor; it is empty after a blank
+    names: tuple[TypedWord, ...]
     unfinished: str  # why Enter would not end it: quote, backslash, here-document, operator, block; else nothing
     comment: bool
 
@@ -139,9 +139,9 @@ class _Reader:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._words: list[Word] = []
-        self._names: list[Word] = []
-        self._word: Word | None = None
+        self._words: list[TypedWord] = []
+        self._names: list[TypedWord] = []
+        self._word: TypedWord | None = None
         self._wants_name, self._redirected = True, False
         self._nested: list[str] = []
         self._depth = 0
@@ -168,7 +168,7 @@ class _Reader:
 
     def _grow(self, kind: str, piece: str, start: int, end: int) -> None:
         """Add a piece to the word that is being read."""
-        word = self._word or Word(start, start, "", self._wants_name and not self._redirected, self._redirected)
+        word = self._word or TypedWord(start, start, "", self._wants_name and not self._redirected, self._redirected)
         quote, text = "", piece
         if kind in ("single", "double"):
             whole = len(piece) > 1 and piece[-1] == piece[0] and not (kind == "double" and _escaped_end(piece))
@@ -192,7 +192,7 @@ class _Reader:
         self._words.append(word)
         self._redirected = False
 
-    def _name(self, word: Word) -> None:
+    def _name(self, word: TypedWord) -> None:
         """Decide whether a command's name comes after this word, and count the blocks that are open."""
         value, self._valued = self._valued, word.text in _VALUED
         if value or word.text.startswith("-") or re.fullmatch(r"\d+|\w+\+?=.*", word.text, re.DOTALL):
@@ -238,7 +238,7 @@ class _Reader:
         end = len(self._text)
         typing = self._word
         if typing is None:
-            typing = Word(end, end, "", self._wants_name and not self._redirected, self._redirected)
+            typing = TypedWord(end, end, "", self._wants_name and not self._redirected, self._redirected)
         words = (*self._words, typing)
         if typing.text:
             self._finish_word(end)

@@ -5,7 +5,7 @@ Pure: tables, and one rule about names that were mistyped.
 
 from collections.abc import Sequence
 
-from aish.intake.english import Clues, is_everyday, word_set
+from aish.intake.vocabulary import Clues, is_everyday, word_set
 
 # Programs and builtins whose names are English, but seldom the first word of a request: their arguments decide.
 NOUNS = word_set("""

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Literal, NamedTuple, Protocol
 
-from aish.intake import english, programs
-from aish.intake.cutting import MIDDLE, cut, has_its_words
-from aish.intake.english import Clues, clues_in, is_english, is_everyday, is_sentence_word, is_slip
+from aish.intake import programs, vocabulary
+from aish.intake.simple_commands import MIDDLE, cut, has_its_words
+from aish.intake.vocabulary import Clues, clues_in, is_english, is_everyday, is_sentence_word, is_slip
 
 HEAD = 1000  # characters that are looked at: a line is judged at every key, however long it is
 PARTS = 25  # simple commands that are judged; who pastes more is asked
@@ -29,7 +29,7 @@ class Route(NamedTuple):
     text: str
 
 
-class Words(Protocol):
+class KnownWords(Protocol):
     """What the shell knows about a word."""
 
     def kind(self, word: str) -> str:
@@ -45,17 +45,21 @@ class Words(Protocol):
         """Commands that are one slip of a finger away."""
 
 
-class Verdict(NamedTuple):
+class RouteVerdict(NamedTuple):
     """What one simple command seems to be."""
 
     kind: Kind
     reason: str
 
 
-_command, _question, _ask = partial(Verdict, "command"), partial(Verdict, "question"), partial(Verdict, "ask")
+_command, _question, _ask = (
+    partial(RouteVerdict, "command"),
+    partial(RouteVerdict, "question"),
+    partial(RouteVerdict, "ask"),
+)
 
 
-def route(line: str, words: Words) -> Route:
+def route(line: str, words: KnownWords) -> Route:
     """Where this line goes. Lines that start with a colon and a name are not for this function."""
     text = line.strip()
     if text[:1] in ("?", "？"):
@@ -66,12 +70,12 @@ def route(line: str, words: Words) -> Route:
     return Route(kind, reason, text)
 
 
-def _judge_text(text: str, words: Words) -> Verdict:
+def _judge_text(text: str, words: KnownWords) -> RouteVerdict:
     """Cut the head of the text into simple commands, judge each, and take the most careful of the verdicts."""
     if not text:
         return _command("nothing was typed")
     if text.startswith("$ "):
-        return Verdict("question" if "\n" in text[:HEAD] else "ask", "it was copied with its prompt")
+        return RouteVerdict("question" if "\n" in text[:HEAD] else "ask", "it was copied with its prompt")
     if re.match(r"#\s*(include|define|ifdef|pragma)\b|<[A-Za-z!/][^<>\n]*>", text):
         return _question("it is source code")
     head = text[:HEAD]
@@ -95,7 +99,7 @@ def _judge_text(text: str, words: Words) -> Verdict:
 class Scene(NamedTuple):
     """What is known beside the words of one simple command."""
 
-    words: Words
+    words: KnownWords
     starts: frozenset[str]  # the first words of the commands after the first
     leads: bool  # it is the first of the text
     joined: bool  # operators, redirections or settings go with it
@@ -108,7 +112,7 @@ class Scene(NamedTuple):
         return clues_in(words, self.words.exists)
 
 
-def _judge(command: Sequence[str], scene: Scene) -> Verdict:
+def _judge(command: Sequence[str], scene: Scene) -> RouteVerdict:
     """Judge one simple command of a text."""
     first, rest = command[0], command[1:]
     if re.match(r"[A-Za-z_]\w*(\[[^]]*\])?\+?=", first):
@@ -131,7 +135,7 @@ def _judge(command: Sequence[str], scene: Scene) -> Verdict:
     return _judge_known(first.rsplit("/", 1)[-1], rest, clues, scene)
 
 
-def _by_shape(first: str, clues: Clues, words: Words) -> Verdict | None:
+def _by_shape(first: str, clues: Clues, words: KnownWords) -> RouteVerdict | None:
     """First words that are no plain names: paths, variables, substitutions; or what ends like an error message."""
     if first in ("!!", "!$"):
         return _command("it repeats a command")
@@ -153,7 +157,7 @@ def _by_shape(first: str, clues: Clues, words: Words) -> Verdict | None:
     return None
 
 
-def _judge_prefixed(first: str, rest: Sequence[str], clues: Clues, scene: Scene) -> Verdict:
+def _judge_prefixed(first: str, rest: Sequence[str], clues: Clues, scene: Scene) -> RouteVerdict:
     """`sudo`, `time` and their like: what comes after them decides."""
     tail = rest
     while tail and re.match(r"-|\w+=|\d+$", tail[0]):
@@ -165,7 +169,7 @@ def _judge_prefixed(first: str, rest: Sequence[str], clues: Clues, scene: Scene)
     return _judge(tail, scene)
 
 
-def _judge_known(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> Verdict:
+def _judge_known(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> RouteVerdict:
     """A line that starts with the name of something that can be run."""
     ordinary = name in programs.NOUNS or not is_everyday(name)
     if not rest:
@@ -181,7 +185,7 @@ def _judge_known(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> 
         return _question("it ends in a question mark")
     if _fits(name, rest, clues, scene):
         return _command(f"{name} takes such words")
-    if not ordinary and clues.total == 1 and clues.sentence and rest[0].isascii() and name not in english.STARTERS:
+    if not ordinary and clues.total == 1 and clues.sentence and rest[0].isascii() and name not in vocabulary.STARTERS:
         return _ask(f"{name} is also an English word")
     if _is_talk(name, rest, scene):
         return _question(f"{name} is followed by a sentence")
@@ -194,10 +198,10 @@ def _judge_known(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> 
     return _judge_ordinary(name, rest, clues, scene)
 
 
-def _judge_bare(name: str, *, ordinary: bool) -> Verdict:
+def _judge_bare(name: str, *, ordinary: bool) -> RouteVerdict:
     if name in programs.BARE or ordinary:
         return _command(f"{name} can be run")
-    if name in english.STARTERS and name not in ("help", "wait", "true", "false"):
+    if name in vocabulary.STARTERS and name not in ("help", "wait", "true", "false"):
         return _question(f"{name} alone is said, not run")
     return _ask(f"{name} is also an English word")
 
@@ -222,7 +226,7 @@ def _fits(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> bool:
     if name == "help":
         return scene.words.kind(line) in ("builtin", "keyword")
     if name in programs.OF_PROGRAMS and plain:
-        vague = is_sentence_word(plain[0]) or plain[0] in english.WEAK
+        vague = is_sentence_word(plain[0]) or plain[0] in vocabulary.WEAK
         others = plain[1:] if name != "watch" and not clues.hard else []
         return not vague and all(scene.known(word) for word in (plain[0], *others))
     return name in programs.OF_NUMBERS and clues.numbers + clues.flags == clues.total
@@ -232,12 +236,12 @@ def _is_talk(name: str, rest: Sequence[str], scene: Scene) -> bool:
     """Do the words after the program, and after its subcommand if there is one, make a remark?"""
     operands = rest[1:] if rest[0] in programs.SUBCOMMANDS.get(name, ()) else rest
     clues = scene.clues(operands)
-    linked = len(operands) > 1 and len(operands[1]) > 1 and operands[0] in english.LINKS and not clues.hard
-    trouble = len(rest) > 1 and not clues.flags and english.is_trouble(rest[-1])
-    return clues.prose or linked or trouble or not english.CONTRASTS.isdisjoint(rest)
+    linked = len(operands) > 1 and len(operands[1]) > 1 and operands[0] in vocabulary.LINKS and not clues.hard
+    trouble = len(rest) > 1 and not clues.flags and vocabulary.is_trouble(rest[-1])
+    return clues.prose or linked or trouble or not vocabulary.CONTRASTS.isdisjoint(rest)
 
 
-def _judge_ordinary(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> Verdict:
+def _judge_ordinary(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> RouteVerdict:
     """A program whose name is no word that requests start with: a command, unless its operands are only words."""
     command = _command(f"{name} can be run")
     bundled = name in ("tar", "ar") and re.fullmatch(r"[cxtrudvzjfJpk]{2,}", rest[0])
@@ -251,7 +255,7 @@ def _judge_ordinary(name: str, rest: Sequence[str], clues: Clues, scene: Scene) 
         return _ask(f"there is no {rest[0]}") if one else _question(f"{name} is followed by words")
     if clues.total == 1:
         return _judge_one(name, rest[0], clues)
-    if name in programs.OF_PATHS and clues.total == 2 and rest[0] not in english.AMOUNTS:
+    if name in programs.OF_PATHS and clues.total == 2 and rest[0] not in vocabulary.AMOUNTS:
         return command
     if clues.wordy * 2 < clues.total or clues.total - clues.numbers < 2:
         return command
@@ -261,18 +265,18 @@ def _judge_ordinary(name: str, rest: Sequence[str], clues: Clues, scene: Scene) 
     return command if remote else _question(f"{name} is followed by words only")
 
 
-def _judge_one(name: str, word: str, clues: Clues) -> Verdict:
+def _judge_one(name: str, word: str, clues: Clues) -> RouteVerdict:
     """A program and one plain word."""
     if not clues.wordy or word[0].isupper():
         return _command(f"{name} can be run")
-    if word in english.ABOUT:
+    if word in vocabulary.ABOUT:
         return _question(f"{word} is asked about {name}")
     if is_everyday(name) or name in programs.WITHOUT_WORDS or name in programs.CHANGING:
         return _ask(f"{name} can be run, but {word} may be a subject")
     return _command(f"{name} can be run")
 
 
-def _judge_subcommand(name: str, rest: Sequence[str], clues: Clues) -> Verdict:
+def _judge_subcommand(name: str, rest: Sequence[str], clues: Clues) -> RouteVerdict:
     """Programs that want a subcommand first: other words are slips if near to one, and talk if they are English."""
     known = programs.SUBCOMMANDS[name]
     sub, tail = rest[0], rest[1:]
@@ -281,25 +285,25 @@ def _judge_subcommand(name: str, rest: Sequence[str], clues: Clues) -> Verdict:
             lists = sub in programs.GIT_GROUPS or "origin" in tail or "upstream" in tail
         else:
             lists = sub in programs.LISTING or any(word in known or word in programs.RESOURCES for word in tail)
-        vague = len(tail) > 1 and (tail[0] in english.AMOUNTS or (clues.wordy == len(tail) and not lists))
+        vague = len(tail) > 1 and (tail[0] in vocabulary.AMOUNTS or (clues.wordy == len(tail) and not lists))
         talk = not clues.hard and (vague or not "".join(tail).isascii())
         return _question(f"{name} {sub} is followed by words only") if talk else _command(f"{sub} is a part of {name}")
     none = f"{sub} is no part of {name}"
     if clues.flags or sub[0] in "./~$@{" or (not is_english(sub) and any(is_slip(sub, each) for each in known)):
         return _command(f"{name} can be run")
     if is_english(sub) or not re.match(r"[a-z]", sub):
-        talk = bool(tail) or not sub.isascii() or sub in english.WEAK or sub in english.ABOUT
+        talk = bool(tail) or not sub.isascii() or sub in vocabulary.WEAK or sub in vocabulary.ABOUT
         return _question(none) if talk else _ask(none)
     talk = (len(tail) > 1 or len(sub) > 3) and clues.wordy > 0 and not clues.hard
     return _question(none) if talk else _command(f"{name} can be run")
 
 
-def _judge_english(name: str, rest: Sequence[str], clues: Clues, *, joined: bool) -> Verdict:
+def _judge_english(name: str, rest: Sequence[str], clues: Clues, *, joined: bool) -> RouteVerdict:
     """A program whose name is an English word: without evidence for a command it is none."""
     command = _command(f"{name} is used like a command")
     talk = _question(f"{name} is an English word, and words follow it")
     either = _ask(f"{name} is also an English word")
-    starter = name in english.STARTERS
+    starter = name in vocabulary.STARTERS
     if not clues.hard and (not "".join(rest).isascii() or (starter and clues.wordy and clues.total > 1)):
         return talk
     if name in ("let", "return", "yes") and not joined:
@@ -307,7 +311,7 @@ def _judge_english(name: str, rest: Sequence[str], clues: Clues, *, joined: bool
     if clues.flags or (clues.shell and not clues.wordy):
         return command
     if clues.shell:
-        return either if english.is_shell(rest[0]) or clues.shell >= clues.wordy else talk
+        return either if vocabulary.is_shell(rest[0]) or clues.shell >= clues.wordy else talk
     if name in programs.OF_NAMES and not clues.wordy and not clues.numbers:
         return command
     if joined and clues.total < 3 and not clues.sentence:
@@ -317,7 +321,7 @@ def _judge_english(name: str, rest: Sequence[str], clues: Clues, *, joined: bool
     return talk if clues.wordy else either
 
 
-def _judge_unknown(first: str, rest: Sequence[str], clues: Clues, scene: Scene) -> Verdict:
+def _judge_unknown(first: str, rest: Sequence[str], clues: Clues, scene: Scene) -> RouteVerdict:
     """A first word that names nothing to run: a slip of the finger, a program that is not here, or talk."""
     talk = _question(f"{first[:40]} is no command")
     if len(first) > 40 or not re.match(r"[A-Za-z_][^']*$", first) or clues.marks:
@@ -338,14 +342,14 @@ def _judge_unknown(first: str, rest: Sequence[str], clues: Clues, scene: Scene) 
     return talk
 
 
-def _lacks_space(word: str, words: Words) -> bool:
+def _lacks_space(word: str, words: KnownWords) -> bool:
     """`cd..`, `ls-la`, `cd/tmp`, `gitstatus`: a command and its first argument in one."""
     if glued := re.match(r"([a-z]{2,})(?:\.\.|-[a-zA-Z]{1,3}$)|(cd|ls|cat|vim?|nano)[/~]", word):
         return bool(words.kind(glued[1] or glued[2]))
     return any(word[place:] in programs.SUBCOMMANDS.get(word[:place], ()) for place in range(3, len(word) - 2))
 
 
-def _candidates(word: str, words: Words) -> list[str]:
+def _candidates(word: str, words: KnownWords) -> list[str]:
     """What may have been meant: commands that are there, and well-known ones that are not."""
     initials = set(word[:2])
     others = (each for each in programs.WELL_KNOWN if each[0] in initials and is_slip(word, each))

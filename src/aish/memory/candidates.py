@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from aish.memory.journal import MADE_OF, Entry
+from aish.memory.journal import PROVENANCE, JournalEntry
 from aish.memory.trust import least_trusted, lowest_trust
 from aish.values.items import KINDS
 from aish.values.text import one_line
@@ -47,7 +47,7 @@ class Lesson(NamedTuple):
     origin: str
 
 
-def origin_of(entries: Iterable[Entry], *, imported: bool = False) -> str:
+def origin_of(entries: Iterable[JournalEntry], *, imported: bool = False) -> str:
     """Where words that a model makes of these turns may come from, and of what they were made of in their turn.
 
     `imported` is a conversation of another tool, also one that went on here.
@@ -57,17 +57,17 @@ def origin_of(entries: Iterable[Entry], *, imported: bool = False) -> str:
     def turns() -> Iterator[Turn]:
         for entry in entries:
             if entry.meta.get("meta") != MARK:
-                older.append(str(entry.meta.get(MADE_OF, "model")))
+                older.append(str(entry.meta.get(PROVENANCE, "model")))
                 yield entry.turn
 
     return least_trusted([lowest_trust(turns()), *older])
 
 
-def lesson(entries_back: Iterable[Entry], limit: int = MOST_BYTES, *, imported: bool = False) -> Lesson:
+def lesson(entries_back: Iterable[JournalEntry], limit: int = MOST_BYTES, *, imported: bool = False) -> Lesson:
     """The question for a conversation, given newest turn first; what does not fit is its beginning."""
     lines: list[str] = []
-    kept: list[Entry] = []
-    unread: list[Entry] = []
+    kept: list[JournalEntry] = []
+    unread: list[JournalEntry] = []
     room = limit - len(INSTRUCTION.encode()) - 20
     entries = (entry for entry in entries_back if entry.meta.get("meta") != MARK)
     for entry in entries:

@@ -6,8 +6,8 @@ Undoing appends. What undoes a change says so (`undoes`), and many records can b
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from aish.memory.entries import read_item, targets
 from aish.memory.ledger import Ledger
+from aish.memory.ledger_lines import read_item, targets
 from aish.storage.lines import Record
 from aish.values.errors import NotFound
 from aish.values.items import FORGET, Item

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aish.memory.changes import OWN, SUPERSEDED, Change, log, undo
-from aish.memory.entries import folded, read_item, targets
 from aish.memory.ledger import Ledger
-from aish.memory.masks import Masks
+from aish.memory.ledger_lines import folded, read_item, targets
+from aish.memory.ledger_reader import Progress
 from aish.memory.purge import Erased, Eraser, purge_files, torn_files
-from aish.memory.reader import Progress
+from aish.memory.redaction import Redaction
 from aish.storage.lines import Record
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.items import FORGET, Item, stamp
@@ -28,7 +28,7 @@ class Kept(NamedTuple):
 
     item: Item
     new: bool
-    waits: bool = False
+    pending: bool = False
     masked: str = ""
 
 
@@ -40,15 +40,15 @@ class Memory:
     3. Every change can be undone but a purge, and undoing appends.
     """
 
-    def __init__(self, ledger: Ledger, waiting: Ledger, masks: Masks, now: Callable[[], datetime]) -> None:
+    def __init__(self, ledger: Ledger, pending: Ledger, redaction: Redaction, now: Callable[[], datetime]) -> None:
         self.ledger = ledger
-        self.waiting = waiting
-        self.masks = masks
+        self.pending = pending
+        self.redaction = redaction
         self._now = now
 
     def close(self) -> None:
         self.ledger.close()
-        self.waiting.close()
+        self.pending.close()
 
     # Remembering
 
@@ -57,35 +57,35 @@ class Memory:
         return self._keep(content, kind, fields, plain=plain)
 
     def _keep(self, content: str, kind: str, fields: dict[str, Any], *, plain: bool = False) -> Kept:
-        masked = self.masks.mask(content)
+        masked = self.redaction.mask(content)
         added = self.ledger.add(kind, content if plain else masked.text, self._fields(fields))
         return Kept(added.item, added.new, masked="" if plain else masked.notice)
 
     def propose(self, content: str, kind: str = "fact", **fields: Any) -> Kept:
         """Let an item wait for the user's yes, unless it is known or waits already."""
-        return self._let_wait(content, kind, fields)
+        return self._keep_pending(content, kind, fields)
 
-    def _let_wait(self, content: str, kind: str, fields: dict[str, Any]) -> Kept:
-        masked = self.masks.mask(content)
+    def _keep_pending(self, content: str, kind: str, fields: dict[str, Any]) -> Kept:
+        masked = self.redaction.mask(content)
         known = self.ledger.known(masked.text)
         if known:
             return Kept(known, new=False)
         self._refuse_purged(masked.text)
-        added = self.waiting.add(kind, masked.text, self._fields(fields))
-        return Kept(added.item, added.new, waits=True, masked=masked.notice)
+        added = self.pending.add(kind, masked.text, self._fields(fields))
+        return Kept(added.item, added.new, pending=True, masked=masked.notice)
 
     def accept(self, id: int) -> Kept:
         """Keep what waited. It stays what it was: where it came from does not change, only that the user said yes."""
-        item = self._waiting(id)
+        item = self._pending_item(id)
         fields = {name: value for name, value in item.record.items() if name not in OWN | {"kind", "content"}}
         added = self.ledger.add(item.kind, item.content, {**fields, "confirmed": True})
-        self.waiting.forget([id])
+        self.pending.forget([id])
         return Kept(added.item, added.new)
 
     def reject(self, id: int) -> Item:
         """Drop what waited."""
-        item = self._waiting(id)
-        self.waiting.forget([id])
+        item = self._pending_item(id)
+        self.pending.forget([id])
         return item
 
     def set(self, key: str, value: str, kind: str = "fact", **fields: Any) -> Kept:
@@ -103,7 +103,7 @@ class Memory:
             return Kept(old, new=False)
         fields |= {"supersedes": [id], "source": "user"}
         fields.pop("origin", None)
-        masked = self.masks.mask(content)
+        masked = self.redaction.mask(content)
         added = self.ledger.add(old.kind, masked.text, fields, instead_of=id)
         return Kept(added.item, added.new, masked=masked.notice)
 
@@ -139,7 +139,7 @@ class Memory:
                 fields = {name: value for name, value in fields.items() if name not in _CLAIMED}
                 fields |= {"source": "import", "origin": "import", "confirmed": None}
             try:
-                keep = self._keep if trusted else self._let_wait
+                keep = self._keep if trusted else self._keep_pending
                 kept = keep(item.content, item.kind, fields)  # no name of theirs is an argument of ours
             except (BadUsage, Declined):
                 refused += 1
@@ -172,8 +172,8 @@ class Memory:
                 raise NotFound(f"there is no item {wanted}, or it is purged already")
         elif len(wanted) < (4 if wanted.isascii() else 2):
             raise BadUsage("words of less than four letters stand everywhere; say more of them")
-        eraser = Eraser([wanted], self.masks.seal)
-        records = [*self.ledger.records_back(), *self.waiting.records_back()]
+        eraser = Eraser([wanted], self.redaction.fingerprint)
+        records = [*self.ledger.records_back(), *self.pending.records_back()]
         found = [read_item(record) for record in records]
         items = [one for one in found if isinstance(one, Item) and eraser.found_in(one.content)]
         return list(dict.fromkeys([wanted, *(item.content for item in items)])), items
@@ -181,20 +181,20 @@ class Memory:
     def purge(self, phrases: list[str], directories: Iterable[Path], leave: Iterable[Path]) -> Erased:
         """Erase the phrases from everything below the directories. The ledger comes last. Raises `StoreTrouble`."""
 
-        def seal(text: str) -> str:
-            return self.masks.seal(folded(text))
+        def fingerprint(text: str) -> str:
+            return self.redaction.fingerprint(folded(text))
 
-        eraser = Eraser(phrases, seal)
-        ours = (self.ledger.path, self.waiting.path)
+        eraser = Eraser(phrases, fingerprint)
+        ours = (self.ledger.path, self.pending.path)
         files, busy = purge_files(eraser, directories, {*leave, *ours}, self._now)
         older = self._kept_back(eraser)
         if older:
             self.ledger.apply(lambda: [{"kind": FORGET, "target": id, "reason": SUPERSEDED} for id in older])
-        lines = [ledger.rewrite(eraser.clean_item) for ledger in (self.waiting, self.ledger)]
+        lines = [ledger.rewrite(eraser.clean_item) for ledger in (self.pending, self.ledger)]
         files += sum(map(eraser.clean_file, torn_files(ours)))
         known = self.ledger.state().purged
         tight = [re.sub(r"\s*=\s*", "=", phrase) for phrase in phrases]  # as it was typed, perhaps
-        missing = [one for one in dict.fromkeys(map(seal, phrases + tight)) if one not in known]
+        missing = [one for one in dict.fromkeys(map(fingerprint, phrases + tight)) if one not in known]
         if missing:  # what was no item must not become one
             self.ledger.apply(lambda: [{"kind": FORGET, "target": 0, "purged": one} for one in missing])
         return Erased(eraser.places, files + sum(count > 0 for count in lines), busy)
@@ -222,7 +222,7 @@ class Memory:
         """A value as it may be kept, however deep its texts are."""
         match value:
             case str():
-                return for_keeping(self.masks.text(value))
+                return for_keeping(self.redaction.text(value))
             case list() | tuple():
                 return [self._clean(one) for one in value]
             case dict():
@@ -231,11 +231,11 @@ class Memory:
 
     def _refuse_purged(self, content: str) -> None:
         purged = self.ledger.state().purged
-        if purged and self.masks.seal(folded(content)) in purged:
+        if purged and self.redaction.fingerprint(folded(content)) in purged:
             raise Declined("this was purged, so it is not learned again")
 
-    def _waiting(self, id: int) -> Item:
-        item = self.waiting.get(id) if self.waiting.state().shows(id) else None
+    def _pending_item(self, id: int) -> Item:
+        item = self.pending.get(id) if self.pending.state().shows(id) else None
         if item is None:
             raise NotFound(f"nothing with the number {id} waits; :memory pending lists what does")
         return item
@@ -244,7 +244,7 @@ class Memory:
 def open_memory(
     path: Path,
     index: Path,
-    masks: Masks,
+    redaction: Redaction,
     now: Callable[[], datetime],
     *,
     allow_duplicates: bool = False,
@@ -252,9 +252,11 @@ def open_memory(
     progress: Progress | None = None,
 ) -> tuple[Memory, str]:
     """The memory at `path`, and a warning when it cannot be written. Nothing is read before it is needed."""
-    ledger = Ledger(path, index, now=now, seal=masks.seal, allow_duplicates=allow_duplicates, progress=progress)
-    waiting = Ledger(path.with_suffix(".pending.jsonl"), None, now=now, seal=masks.seal)
-    memory = Memory(ledger, waiting, masks, now)
+    ledger = Ledger(
+        path, index, now=now, fingerprint=redaction.fingerprint, allow_duplicates=allow_duplicates, progress=progress
+    )
+    pending = Ledger(path.with_suffix(".pending.jsonl"), None, now=now, fingerprint=redaction.fingerprint)
+    memory = Memory(ledger, pending, redaction, now)
     if exclusive:
         try:
             ledger.hold()

@@ -17,16 +17,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from aish.memory.entries import PUNCTUATION
-from aish.memory.journal import Entry, Journal
-from aish.memory.masks import Masks
+from aish.memory.fingerprint import digest
+from aish.memory.journal import Journal, JournalEntry
+from aish.memory.ledger_lines import PUNCTUATION
 from aish.memory.purge import GONE
-from aish.memory.purged import Purged
-from aish.memory.seal import digest
+from aish.memory.purged_phrases import Purged
+from aish.memory.redaction import Redaction
 from aish.storage.files import make_directory
 from aish.values.errors import StoreTrouble
+from aish.values.imported import MADE_REF, ImportedRecord, ImportedTurn, Skipped
 from aish.values.items import stamp
-from aish.values.said import MADE_REF, Heard, Said, Skipped
 from aish.values.text import for_keeping
 from aish.values.turns import Turn
 
@@ -55,22 +55,24 @@ class Importer:
         self,
         sessions: Path,
         source: str,
-        masks: Masks,
+        redaction: Redaction,
         seals: Callable[[], Collection[str]] = frozenset,
         *,
         dry_run: bool = False,
     ) -> None:
-        self._sessions, self._source, self._masks, self._dry_run = sessions, source, masks, dry_run
+        self._sessions, self._source, self._redaction, self._dry_run = sessions, source, redaction, dry_run
         self._seals = seals  # of what was purged, also while we are at work
         self._purged: Purged | None = None
         self._names: dict[str, str] = {}  # of journals, by the hash they end in
-        self._waiting: dict[str, list[Said]] = {}
+        self._pending_item: dict[str, list[ImportedTurn]] = {}
         self._turns = self._chars = 0
         self._there: dict[str, Counter[bytes]] = {}  # the turns of conversations that are coming in, the last ones last
         self._remembered = 0  # how many they are
         self.result = Imported()
 
-    def take(self, heard: Iterable[Heard], told: Callable[[Imported], object] = lambda result: None) -> Imported:
+    def take(
+        self, heard: Iterable[ImportedRecord], told: Callable[[Imported], object] = lambda result: None
+    ) -> Imported:
         """Take in all of one file; `told` learns how far it is after each write. Raises `StoreTrouble`."""
         with self._alone():
             self._names = {path.stem.rpartition("-")[2]: path.stem for path in self._sessions.glob("*-*.jsonl")}
@@ -97,13 +99,13 @@ class Importer:
         finally:
             os.close(fd)
 
-    def _hear(self, heard: Iterable[Heard], told: Callable[[Imported], object]) -> None:
+    def _hear(self, heard: Iterable[ImportedRecord], told: Callable[[Imported], object]) -> None:
         for one in heard:
             if isinstance(one, Skipped):
                 self.result.skipped[one.why] += one.times
                 self.result.where.setdefault(one.why, one.where)
                 continue
-            self._waiting.setdefault(one.conversation, []).append(one)
+            self._pending_item.setdefault(one.conversation, []).append(one)
             self._turns += 1
             self._chars += len(one.text)
             if self._turns >= _MOST_TURNS or self._chars >= _MOST_CHARS:
@@ -112,17 +114,17 @@ class Importer:
 
     def _write(self) -> None:
         seals = self._seals()
-        self._purged = Purged(seals, self._masks.salt) if seals else None
-        for conversation, said in self._waiting.items():
+        self._purged = Purged(seals, self._redaction.salt) if seals else None
+        for conversation, said in self._pending_item.items():
             self._keep(conversation, said)
-        self._waiting, self._turns, self._chars = {}, 0, 0
+        self._pending_item, self._turns, self._chars = {}, 0, 0
 
-    def _keep(self, conversation: str, said: list[Said]) -> None:
+    def _keep(self, conversation: str, said: list[ImportedTurn]) -> None:
         key = hashlib.sha256(f"{self._source}\0{conversation}".encode("utf-8", "replace")).hexdigest()[:12]
         times = [one.time for one in said if one.time]
         first = min(times, default=_DAWN)
         name = self._names.setdefault(key, f"{first.astimezone(UTC):%Y%m%d-%H%M%S}-{key}")
-        journal = Journal(self._sessions, name, self._meta(said[0], first), self._masks)
+        journal = Journal(self._sessions, name, self._meta(said[0], first), self._redaction)
         there = self._turns_of(journal)
         before = len(there)
         new = list(self._new(said, there, first))
@@ -135,18 +137,18 @@ class Importer:
         self.result.turns += len(new)
         self.result.conversations.add(name)
 
-    def _meta(self, said: Said, first: datetime) -> dict[str, Any]:
+    def _meta(self, said: ImportedTurn, first: datetime) -> dict[str, Any]:
         meta = {"started": first.isoformat(timespec="seconds"), "source": self._source, "trust": "import"}
         meta |= {"conversation": said.conversation, "channel": said.channel, "title": said.title}
-        return {key: self._clean(self._masks.text(for_keeping(value))) for key, value in meta.items() if value}
+        return {key: self._clean(self._redaction.text(for_keeping(value))) for key, value in meta.items() if value}
 
     def _new(
-        self, said: list[Said], there: Counter[bytes], time: datetime
+        self, said: list[ImportedTurn], there: Counter[bytes], time: datetime
     ) -> Iterator[tuple[Turn, datetime, dict[str, Any]]]:
         """Those of the turns that are not there yet, as a journal takes them."""
         for one in said:
             time = one.time or time  # who does not tell speaks right after the one before
-            masked = self._masks.mask(for_keeping(one.text))
+            masked = self._redaction.mask(for_keeping(one.text))
             self.result.masked.update(masked.kinds)
             name, ref = self._label(one.name), self._label(one.ref)
             text = self._clean(masked.text)
@@ -165,8 +167,8 @@ class Importer:
     def _label(self, label: str) -> str:
         """A name or an id as it may be kept. One that was made of the words would tell who guesses them right."""
         if label.startswith(MADE_REF):
-            return digest(label, self._masks.salt)
-        return self._clean(self._masks.text(label)) if label else ""
+            return digest(label, self._redaction.salt)
+        return self._clean(self._redaction.text(label)) if label else ""
 
     def _clean(self, text: str) -> str:
         return self._purged.clean(text) if self._purged else text
@@ -183,7 +185,7 @@ class Importer:
         return there
 
 
-def _key_of(entry: Entry) -> bytes:
+def _key_of(entry: JournalEntry) -> bytes:
     ref = entry.meta.get("ref")
     time = None if entry.meta.get("undated") else entry.time
     return _key(ref if isinstance(ref, str) else "", time, entry.turn.role, entry.turn.content)

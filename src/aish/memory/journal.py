@@ -13,8 +13,8 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aish.memory.masks import Masks
-from aish.memory.veil import Veil
+from aish.memory.redaction import Redaction
+from aish.memory.stream_redaction import StreamRedaction
 from aish.storage.files import make_directory
 from aish.storage.lines import Damage, LineFile, Record, decode, opener_now
 from aish.values.errors import StoreTrouble
@@ -23,10 +23,10 @@ from aish.values.text import for_keeping
 from aish.values.turns import State, ToolCall, Turn
 
 FORMAT = 1
-MADE_OF = "made_of"  # in the meta of an answer: the least trusted that was brought along for it, as an origin
+PROVENANCE = "made_of"  # in the meta of an answer: the least trusted that was brought along for it, as an origin
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """A turn as it stands in the journal: numbered, dated, with what is known of its making."""
 
     number: int
@@ -45,15 +45,15 @@ class Journal:
     """
 
     def __init__(
-        self, directory: Path, name: str, meta: dict[str, Any] | None = None, masks: Masks | None = None
+        self, directory: Path, name: str, meta: dict[str, Any] | None = None, redaction: Redaction | None = None
     ) -> None:
         self.id = name
         self.path = directory / f"{name}.jsonl"
         self._lines = LineFile(self.path, first=lambda: {"meta": {"format": FORMAT, "id": name, **(meta or {})}})
-        self._masks = masks
+        self._redaction = redaction
         self.masked: list[str] = []  # the kinds of secrets in the turn that was added last
         self._live: int | None = None
-        self._veil: Veil | None = None
+        self._stream_redaction: StreamRedaction | None = None
         self._head = self._shown = 0  # bytes of the live file: its first line, and all of it
         self._waiting: list[tuple[Turn, datetime, dict[str, Any]]] = []  # could not be written; go before the next
 
@@ -77,14 +77,14 @@ class Journal:
         self._end_live()
         return number
 
-    def show(self, text: str, made_of: str = "") -> None:
+    def show(self, text: str, provenance: str = "") -> None:
         """Write down a piece of the answer that is about to be shown. Raises `StoreTrouble`."""
         try:
             if self._live is None:
-                self._live = self._open_live(made_of)
-                self._veil = Veil(self._masks.text) if self._masks else None
+                self._live = self._open_live(provenance)
+                self._stream_redaction = StreamRedaction(self._redaction.text) if self._redaction else None
                 self._head = self._shown = os.fstat(self._live).st_size
-            self._put(*self._veil.feed(for_keeping(text))) if self._veil else self._put(
+            self._put(*self._stream_redaction.feed(for_keeping(text))) if self._stream_redaction else self._put(
                 self._shown - self._head, for_keeping(text).encode("utf-8", "replace")
             )
         except OSError as error:
@@ -104,9 +104,9 @@ class Journal:
         return turn._replace(content=self._mask(turn.content), tool_calls=calls, call_id=self._mask(turn.call_id))
 
     def _mask(self, text: str) -> str:
-        if self._masks is None:
+        if self._redaction is None:
             return text
-        masked = self._masks.mask(text)
+        masked = self._redaction.mask(text)
         self.masked += masked.kinds
         return masked.text
 
@@ -122,11 +122,11 @@ class Journal:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             header, _, text = os.read(fd, os.fstat(fd).st_size).partition(b"\n")
             shown = text.decode("utf-8", "ignore")
-            first, _, made_of = header.decode("utf-8", "replace").partition(" ")
+            first, _, provenance = header.decode("utf-8", "replace").partition(" ")
             number = 0
             if shown and not self._holds(int(first), for_keeping(shown)):
                 turn = Turn(role="assistant", content=shown, state="interrupted")
-                number = self.add(turn, time, {"recovered": True} | ({MADE_OF: made_of} if made_of else {}))
+                number = self.add(turn, time, {"recovered": True} | ({PROVENANCE: provenance} if provenance else {}))
             self.live_path.unlink(missing_ok=True)
             return number
         except (BlockingIOError, ValueError):  # an answer is being given right now, or the file is not ours
@@ -136,11 +136,11 @@ class Journal:
         finally:
             os.close(fd)
 
-    def entries(self, damage: Damage | None = None) -> Iterator[Entry]:
+    def entries(self, damage: Damage | None = None) -> Iterator[JournalEntry]:
         """Every turn, oldest first."""
         yield from _entries(self._lines.read(damage))
 
-    def entries_back(self, damage: Damage | None = None) -> Iterator[Entry]:
+    def entries_back(self, damage: Damage | None = None) -> Iterator[JournalEntry]:
         """Every turn, newest first; reads only as far as it is asked for."""
         yield from _entries(self._lines.read_back(damage))
 
@@ -150,14 +150,16 @@ class Journal:
         meta = first.get("meta")
         return meta if isinstance(meta, dict) else {}
 
-    def _open_live(self, made_of: str) -> int:
+    def _open_live(self, provenance: str) -> int:
         make_directory(self.path.parent)
         fd = os.open(self.live_path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(fd, 0)
             number = self._last_number() + 1
-            head = f"{number} {made_of}".rstrip()  # the number tells a leftover from an answer that reached the journal
+            head = (
+                f"{number} {provenance}".rstrip()
+            )  # the number tells a leftover from an answer that reached the journal
             os.write(fd, head.encode() + b"\n")
         except (OSError, StoreTrouble) as error:
             os.close(fd)
@@ -185,7 +187,7 @@ class Journal:
         return any(entry.turn.role == "assistant" and entry.turn.content.startswith(shown) for entry in since)
 
 
-def entries_from(path: Path, start: int, end: int) -> Iterator[tuple[int, int, Entry | None]]:
+def entries_from(path: Path, start: int, end: int) -> Iterator[tuple[int, int, JournalEntry | None]]:
     """Every whole line between two offsets: where it begins, how long it is, and the turn in it, if it is one.
 
     Raises:
@@ -206,7 +208,7 @@ def entries_from(path: Path, start: int, end: int) -> Iterator[tuple[int, int, E
         raise StoreTrouble(f"cannot read {path}: {error.strerror or error}") from error
 
 
-def entry_of(line: bytes) -> Entry | None:
+def entry_of(line: bytes) -> JournalEntry | None:
     """The turn in a line of a journal, if it is one."""
     record = decode(line)
     return _entry(record) if record else None
@@ -232,14 +234,14 @@ def _record(number: int, turn: Turn, time: datetime, meta: dict[str, Any]) -> Re
 _OWN = {"n", "ts", "role", "content", "tool_calls", "call_id", "state"}
 
 
-def _entries(records: Iterator[Record]) -> Iterator[Entry]:
+def _entries(records: Iterator[Record]) -> Iterator[JournalEntry]:
     for record in records:
         entry = _entry(record)
         if entry:
             yield entry
 
 
-def _entry(record: Record) -> Entry | None:
+def _entry(record: Record) -> JournalEntry | None:
     """The turn in a record, or None: the first line, or something from a later version."""
     role, number = record.get("role"), record.get("n")
     if role not in ("user", "assistant", "tool") or not isinstance(number, int):
@@ -258,4 +260,4 @@ def _entry(record: Record) -> Entry | None:
         call_id=str(record.get("call_id", "")),
         state=state,
     )
-    return Entry(number=number, time=time, turn=turn, meta={k: v for k, v in record.items() if k not in _OWN})
+    return JournalEntry(number=number, time=time, turn=turn, meta={k: v for k, v in record.items() if k not in _OWN})

@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aish.memory.entries import LARGEST_ID, checked, fold_number, folded, read_item, usual_line
-from aish.memory.reader import Progress, Reader
-from aish.memory.state import State
-from aish.storage.lines import LineFile, Record, Writer, sealed
+from aish.memory.ledger_lines import LARGEST_ID, checked, fold_number, folded, read_item, usual_line
+from aish.memory.ledger_reader import Progress, Reader
+from aish.memory.ledger_state import State
+from aish.storage.lines import LineFile, Record, Writer, with_checksum
 from aish.values.errors import Declined, NotFound, StoreTrouble
 from aish.values.items import FORGET, Item, read_time, stamp
 
@@ -42,14 +42,14 @@ class Ledger:
         index: Path | None = None,
         *,
         now: Callable[[], datetime],
-        seal: Callable[[str], str] | None = None,
+        fingerprint: Callable[[str], str] | None = None,
         allow_duplicates: bool = False,
         progress: Progress | None = None,
     ) -> None:
         self.path = path
         self._index = index
         self._now = now
-        self._seal = seal
+        self._fingerprint = fingerprint
         self._allow_duplicates = allow_duplicates
         self._lines = LineFile(path, first=lambda: {"meta": _meta()}, keep_open=True)
         self._reader = Reader(self._lines, index, progress)
@@ -129,7 +129,7 @@ class Ledger:
         fold = fold_number(text)
         with self._lines.writing(watcher=self._reader) as writer:
             state = self._reader.begin(writer)
-            if state.purged and self._seal and self._seal(text) in state.purged:
+            if state.purged and self._fingerprint and self._fingerprint(text) in state.purged:
                 raise Declined("this was purged, so it is not learned again; say it in other words to have it back")
             if instead_of and not state.shows(instead_of):
                 raise NotFound(f"item {instead_of} is not there any more; nothing was changed")
@@ -184,7 +184,7 @@ class Ledger:
         record = {"id": id, "ts": ts, "kind": kind, "content": content, **fields}
         text = usual_line(id, ts, kind, content, fields)
         if text:
-            state.take_new(id, int(now.timestamp() * 1000), fold, writer.write_line(sealed(text)))
+            state.take_new(id, int(now.timestamp() * 1000), fold, writer.write_line(with_checksum(text)))
         else:
             state.take_written(record, writer.write(record))
         return Added(Item(id, record["ts"], kind, content, record), new=True)

@@ -79,9 +79,9 @@ def _escaped(letter: str) -> str:
 class Eraser:
     """Takes phrases out of files. Each file is replaced whole or not at all."""
 
-    def __init__(self, phrases: Iterable[str], seal: Callable[[str], str]) -> None:
+    def __init__(self, phrases: Iterable[str], fingerprint: Callable[[str], str]) -> None:
         self._pattern = pattern_of(phrases)
-        self._seal = seal
+        self._fingerprint = fingerprint
         self.places = 0
 
     def found_in(self, text: str) -> bool:
@@ -128,7 +128,9 @@ class Eraser:
             return self.clean_line(line)
         self.places += 1
         id = record.get("id")
-        return encode({"id": id, "ts": record.get("ts"), "kind": "forget", "target": id, "purged": self._seal(content)})
+        return encode(
+            {"id": id, "ts": record.get("ts"), "kind": "forget", "target": id, "purged": self._fingerprint(content)}
+        )
 
     def _clean_value(self, value: Any) -> Any:
         match value:

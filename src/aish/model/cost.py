@@ -25,7 +25,7 @@ class Price(NamedTuple):
         return (fresh * self.input + cached * cached_price + usage.completion_tokens * self.output) / 1e6
 
 
-class Call(NamedTuple):
+class ModelCall(NamedTuple):
     """One call of a model. `dollars` is None when the price is unknown: unknown is not free."""
 
     time: datetime
@@ -46,7 +46,7 @@ class Sum:
     dollars: float = 0.0
     unpriced: int = 0
 
-    def add(self, call: Call) -> None:
+    def add(self, call: ModelCall) -> None:
         self.calls += 1
         self.prompt_tokens += call.usage.prompt_tokens
         self.completion_tokens += call.usage.completion_tokens
@@ -63,14 +63,14 @@ class Sum:
         return f"${self.dollars:.4f}" + (f" + {self.unpriced} of unknown price" if self.unpriced else "")
 
 
-def total(calls: Iterable[Call]) -> Sum:
+def total(calls: Iterable[ModelCall]) -> Sum:
     result = Sum()
     for call in calls:
         result.add(call)
     return result
 
 
-def by_model(calls: Iterable[Call]) -> dict[tuple[str, str], Sum]:
+def by_model(calls: Iterable[ModelCall]) -> dict[tuple[str, str], Sum]:
     """Sums for each model and category, in the order they were first used."""
     sums: dict[tuple[str, str], Sum] = {}
     for call in calls:
@@ -83,11 +83,11 @@ class CostBook:
 
     def __init__(self, path: Path) -> None:
         self._lines = LineFile(path, first=lambda: {"meta": {"format": 1, "what": "calls of models"}})
-        self.session: list[Call] = []
-        self._filed: list[Call] = []  # those of the session that are in the file
+        self.session: list[ModelCall] = []
+        self._filed: list[ModelCall] = []  # those of the session that are in the file
         self._before: dict[str, float] = {}
 
-    def add(self, call: Call) -> None:
+    def add(self, call: ModelCall) -> None:
         """Remember a call. Raises `StoreTrouble` if it could not be written; it is counted all the same."""
         self.session.append(call)
         record = {
@@ -103,7 +103,7 @@ class CostBook:
         self._lines.append(record, sync=False)  # the journal, which is synced, has the same figures
         self._filed.append(call)
 
-    def all(self) -> Iterator[Call]:
+    def all(self) -> Iterator[ModelCall]:
         """Every call on file, newest first."""
         for record in self._lines.read_back():
             try:
@@ -111,7 +111,7 @@ class CostBook:
             except (KeyError, TypeError, ValueError):
                 continue  # the first line, or one of another version
 
-    def of(self, conversation: str) -> list[Call]:
+    def of(self, conversation: str) -> list[ModelCall]:
         """Every call of one conversation, those of earlier runs first; what could not be filed is there too."""
         ours = {id(call) for call in self._filed}
         filed = [call for call in self.all() if call.conversation == conversation]
@@ -135,13 +135,13 @@ class CostBook:
         return sum(call.dollars or 0.0 for call in (*filed, *unfiled))
 
 
-def _call(record: dict[str, object]) -> Call:
+def _call(record: dict[str, object]) -> ModelCall:
     def number(name: str) -> int:
         return int(str(record[name]))
 
     dollars = record["dollars"]
     time = datetime.fromisoformat(str(record["ts"]))
-    return Call(
+    return ModelCall(
         time=time if time.tzinfo else time.replace(tzinfo=UTC),
         conversation=str(record["conversation"]),
         model=str(record["model"]),

@@ -37,7 +37,7 @@ class Patience(NamedTuple):
     silence: float = 60.0
 
 
-class Reply:
+class HttpResponse:
     """A response as it arrives. Use it under `async with`; leaving closes the socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: Patience) -> None:
@@ -51,7 +51,7 @@ class Reply:
         self.status = 0
         self.headers: dict[str, str] = {}
 
-    async def __aenter__(self) -> "Reply":
+    async def __aenter__(self) -> "HttpResponse":
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -120,14 +120,14 @@ class Reply:
 
 async def send(
     method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience, *, proxy: str | None = None
-) -> Reply:
+) -> HttpResponse:
     """Send one request and wait for the head of the response. Raises `HttpTrouble`."""
     target = _split(url)
     if proxy is None:
         proxy = proxy_for(target, os.environ)
     hop = _split(proxy) if proxy else target
     reader, writer = await _connect(target, hop, patience)
-    reply = Reply(reader, writer, patience)
+    reply = HttpResponse(reader, writer, patience)
     try:
         path = (target.path or "/") + (f"?{target.query}" if target.query else "")
         if proxy and target.scheme == "http":

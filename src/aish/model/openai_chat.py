@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from aish.model.chunks import error_text, read_chunk, trouble_of
-from aish.model.http import MAX_BODY, HttpTrouble, Patience, Reply, send
+from aish.model.http import MAX_BODY, HttpResponse, HttpTrouble, Patience, send
 from aish.model.sse import SseReader
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, Usage
@@ -66,7 +66,7 @@ class OpenAIChat:
             except HttpTrouble as error:
                 yield Failed(f"the answer broke off: {error}")
 
-    async def _open(self, request: ChatRequest) -> Reply | Failed:
+    async def _open(self, request: ChatRequest) -> HttpResponse | Failed:
         """A response that streams, or why there is none. Tries again as long as no token can have been made."""
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
         key = await self._key()
@@ -117,7 +117,7 @@ class OpenAIChat:
         return json.dumps(body).encode()
 
 
-async def _events(reply: Reply) -> AsyncGenerator[ModelEvent]:
+async def _events(reply: HttpResponse) -> AsyncGenerator[ModelEvent]:
     """The events of one response. Whether it is whole is told by the server's finish reason, not by the connection."""
     finished: Finished | None = None
     try:
@@ -136,7 +136,7 @@ async def _events(reply: Reply) -> AsyncGenerator[ModelEvent]:
     yield finished or Failed("the server ended its answer without saying that it was whole")
 
 
-async def _chunks(reply: Reply) -> AsyncGenerator[list[bytes]]:
+async def _chunks(reply: HttpResponse) -> AsyncGenerator[list[bytes]]:
     """The chunks of an answer, in the batches they were read in."""
     if "json" in reply.headers.get("content-type", ""):
         yield [await reply.whole()]  # some servers answer in one piece whatever they are asked

@@ -76,7 +76,7 @@ class Context(Section):
     summarize_evicted: bool = option(True, "Keep a short summary of what left the prompt.")
 
 
-class Memory(Section):
+class MemorySettings(Section):
     """What is remembered on purpose."""
 
     path: str = option("", "The ledger; unset: memory.jsonl. A relative path starts in the data directory.")
@@ -89,14 +89,14 @@ class Memory(Section):
     allow_duplicates: bool = option(False, "Keep an item that is known already.")
 
 
-class Finding(Section):
+class FindingSettings(Section):
     """Finding what was said."""
 
     meaning: bool = option(True, "Compare meanings as well as words, if the weights for it are here.")
     tools: bool = option(True, "Let models that can use tools look for themselves in what was said before.")
 
 
-class Project(Section):
+class ProjectSettings(Section):
     """What the model is told of the directory."""
 
     max_chars: int = option(4000, "Characters of the [project] block at most; 0: none.")
@@ -108,7 +108,7 @@ class Project(Section):
     git: bool = option(True, "Count changed files by running git, where you trust the folder.")
 
 
-class Commands(Section):
+class CommandSettings(Section):
     """Commands: your own lines, and what the model proposes."""
 
     shell: str = option(
@@ -193,10 +193,10 @@ class Settings(Section):
     fallback: list[str] = option([], "Presets to try, in this order, when the chosen one cannot be reached.")
     rules: list[dict[str, str]] = option([], 'Presets by question: {match = "regular expression", model = "preset"}.')
     context: Context = option(Context, "")
-    memory: Memory = option(Memory, "")
-    project: Project = option(Project, "")
-    commands: Commands = option(Commands, "")
-    finding: Finding = option(Finding, "")
+    memory: MemorySettings = option(MemorySettings, "")
+    project: ProjectSettings = option(ProjectSettings, "")
+    commands: CommandSettings = option(CommandSettings, "")
+    finding: FindingSettings = option(FindingSettings, "")
     safety: Safety = option(Safety, "")
     tokenize: Tokenize = option(Tokenize, "")
     network: Network = option(Network, "")

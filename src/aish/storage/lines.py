@@ -31,10 +31,10 @@ _sync = getattr(os, "fdatasync", os.fsync)
 
 def encode(record: Mapping[str, Any]) -> bytes:
     """The line for `record`, with its checksum and newline."""
-    return sealed(_to_json(record))
+    return with_checksum(_to_json(record))
 
 
-def sealed(text: str) -> bytes:
+def with_checksum(text: str) -> bytes:
     """The same for a record that is JSON already."""
     body = text.encode("utf-8", "replace")
     return b'%s,"crc":"%08x"}\n' % (body[:-1], zlib.crc32(body))
@@ -308,13 +308,13 @@ class Writer:
             self.size += 1
             return
         name = path.with_name(path.name + ".torn")
-        aside = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        side_answer = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
-            if os.write(aside, torn + b"\n") <= len(torn):
+            if os.write(side_answer, torn + b"\n") <= len(torn):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(aside)
+            os.fsync(side_answer)
         finally:
-            os.close(aside)
+            os.close(side_answer)
         self.size -= len(torn)
         os.ftruncate(self.fd, self.size)
 

@@ -50,7 +50,7 @@ class Hit(NamedTuple):
         return {name: value for name, value in fields.items() if name not in if_any or value}
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search came to."""
 
     hits: tuple[Hit, ...] = ()
@@ -79,7 +79,7 @@ THREAD_TURNS = 10  # that are shown of each conversation, where conversations ar
 class Finder(Protocol):
     """Finds what was said in all conversations."""
 
-    def search(self, query: str, limit: int = 20, scope: Scope = EVERYWHERE) -> Found:
+    def search(self, query: str, limit: int = 20, scope: Scope = EVERYWHERE) -> SearchResult:
         """The turns that fit a question best. Never an error, whatever is asked."""
 
     def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:

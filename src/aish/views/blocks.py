@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from aish.views.highlight import Highlighter
 from aish.views.inline import inline, is_settled, provisional
-from aish.views.spans import Line, Span, cells, exact, harmless, paint, redrawable, rows, size_of, wrap
+from aish.views.spans import StyledLine, StyledSpan, cells, exact, harmless, paint, redrawable, rows, size_of, wrap
 
 _STEP = 80  # characters after which prose is looked at for a part that can no longer change
 _MOST = 400  # characters after which prose is cut anyway
@@ -43,18 +43,22 @@ class Window(NamedTuple):
 class Prose:
     """A paragraph, a heading or an item of a list: `first` stands before its first line, `rest` before the others."""
 
-    def __init__(self, window: Window, first: Sequence[Span], rest: Sequence[Span], style: str = "") -> None:
+    def __init__(
+        self, window: Window, first: Sequence[StyledSpan], rest: Sequence[StyledSpan], style: str = ""
+    ) -> None:
         self.window = window
         self.source = ""  # what may still change
         self.whole = True  # whether nothing was cut off yet
         self._first, self._rest, self._style = _narrowed(first, window), _narrowed(rest, window), style
-        self._carry: list[Span] = []  # what is settled of the line that is not full
-        self._drawn: tuple[str, list[list[Span]], list[Line]] | None = None  # what was live, and of which source
+        self._carry: list[StyledSpan] = []  # what is settled of the line that is not full
+        self._drawn: tuple[str, list[list[StyledSpan]], list[StyledLine]] | None = (
+            None  # what was live, and of which source
+        )
         self._look_at = _STEP
 
-    def append(self, text: str) -> list[Line]:
+    def append(self, text: str) -> list[StyledLine]:
         """Take more source; returns the lines that became final."""
-        final: list[Line] = []
+        final: list[StyledLine] = []
         while text:
             room = self._look_at - len(self.source)
             self.source, text = self.source + text[:room], text[room:]
@@ -62,7 +66,7 @@ class Prose:
                 final += self.settle()
         return final
 
-    def settle(self) -> list[Line]:
+    def settle(self) -> list[StyledLine]:
         """Set aside what can no longer change, up to the last gap between words."""
         most = min(_MOST, max(self.window.room * self.window.limit // 4, 40))
         gap = max(self.source.rfind(" "), self.source.rfind("\n"))
@@ -73,13 +77,13 @@ class Prose:
             return []
         return self._cut(gap if gap > most // 2 else _last_joint(self.source))
 
-    def live(self) -> list[Line]:
+    def live(self) -> list[StyledLine]:
         """The lines that are not final, as if all that is open were closed here."""
         source = self.source.rstrip(" ")
         more = _plain_addition(self._drawn[0], source) if self._drawn else ""
         if self._drawn and more and size_of(self._drawn[1][-1]) + len(more) <= self.window.room:
             *full, last = self._drawn[1]
-            last = [*last, Span(more, last[-1].style)]
+            last = [*last, StyledSpan(more, last[-1].style)]
             painted = [*self._drawn[2][:-1], *self._painted([last])]
             self._drawn = (source, [*full, last], painted)
         else:
@@ -87,11 +91,11 @@ class Prose:
             self._drawn = (source, lines, self._painted(lines))
         return self._drawn[2]
 
-    def close(self) -> list[Line]:
+    def close(self) -> list[StyledLine]:
         """The last lines."""
         return self._painted(self._wrapped(self.source.rstrip()))
 
-    def break_off(self, window: Window) -> list[Line]:
+    def break_off(self, window: Window) -> list[StyledLine]:
         """End the lines here; what comes goes on in a line of its own, in a window that may have another size."""
         lines = self.live()
         self.window, self.source, self.whole = window, "", False
@@ -99,7 +103,7 @@ class Prose:
         self._carry, self._look_at, self._drawn = [], _STEP, None
         return lines
 
-    def _cut(self, place: int) -> list[Line]:
+    def _cut(self, place: int) -> list[StyledLine]:
         self._drawn = None
         *full, last = self._wrapped(self.source[:place])
         self.source, self.whole, self._look_at = self.source[place:], False, 0
@@ -109,14 +113,14 @@ class Prose:
         self._carry = last[len(self._first) :]
         return self._painted(full)
 
-    def _wrapped(self, source: str) -> list[list[Span]]:
+    def _wrapped(self, source: str) -> list[list[StyledSpan]]:
         if not (source or self._carry or self.whole):
             return []  # after a break nothing has come
         spans = inline(source, color=self.window.color, style=self._style)
         return wrap([*self._carry, *spans], self.window.room, self._first, self._rest)
 
-    def _painted(self, lines: Iterable[Sequence[Span]]) -> list[Line]:
-        return [Line(paint(line, color=self.window.color).rstrip()) for line in lines]
+    def _painted(self, lines: Iterable[Sequence[StyledSpan]]) -> list[StyledLine]:
+        return [StyledLine(paint(line, color=self.window.color).rstrip()) for line in lines]
 
 
 def _plain_addition(before: str, now: str) -> str:
@@ -126,7 +130,7 @@ def _plain_addition(before: str, now: str) -> str:
     return more if plain and now.startswith(before) and provisional(before) == before else ""
 
 
-def _narrowed(prefix: Sequence[Span], window: Window) -> list[Span]:
+def _narrowed(prefix: Sequence[StyledSpan], window: Window) -> list[StyledSpan]:
     """A prefix that leaves half of a narrow window to the text; the outer end goes, the bullet stays."""
     spans = list(prefix)
     while len(spans) > 1 and size_of(spans) > window.room // 2:
@@ -157,9 +161,9 @@ class Verbatim:
         self._added = False  # whether more than that is there
         self._before = ""  # the character before what is added next
 
-    def append(self, text: str) -> list[Line]:
+    def append(self, text: str) -> list[StyledLine]:
         """Take more of the line; returns what is only added, and has no end yet."""
-        final: list[Line] = []
+        final: list[StyledLine] = []
         if self._highlighter and not self._added:
             known = self._start + text[: 2 * self.window.width]
             most = redrawable(harmless(known), self.window.width)
@@ -168,53 +172,53 @@ class Verbatim:
                 final.append(self._colored(self._highlighter)._replace(end=""))
                 self._before = self._start[-1:]
         if text:
-            final.append(Line(self._plain(text), end=""))
+            final.append(StyledLine(self._plain(text), end=""))
             self._added, self._before = True, text[-1]
         return final
 
-    def newline(self) -> list[Line]:
+    def newline(self) -> list[StyledLine]:
         """The line is whole, and final."""
-        final = Line() if self._added or not self._highlighter else self._colored(self._highlighter)
+        final = StyledLine() if self._added or not self._highlighter else self._colored(self._highlighter)
         if self._highlighter:
             self._highlighter.line_done(harmless(self._start))
         self._start, self._added, self._before = "", False, ""
         return [final]
 
-    def live(self) -> list[Line]:
+    def live(self) -> list[StyledLine]:
         """The start of a line in colours."""
         drawn = self._start and not self._added and self._highlighter
         return [self._colored(drawn, live=True)] if drawn else []
 
-    def close(self) -> list[Line]:
+    def close(self) -> list[StyledLine]:
         return self.newline() if self._start or self._added else []
 
-    def break_off(self, window: Window) -> list[Line]:
+    def break_off(self, window: Window) -> list[StyledLine]:
         """End the line here; the rest of it goes on below."""
         lines = self.close()
         self.window = window
         return lines
 
-    def _colored(self, highlighter: Highlighter, *, live: bool = False) -> Line:
+    def _colored(self, highlighter: Highlighter, *, live: bool = False) -> StyledLine:
         text = harmless(self._start)
-        return Line(paint(highlighter.spans(text, live=live)), rows(text, self.window.width))
+        return StyledLine(paint(highlighter.spans(text, live=live)), rows(text, self.window.width))
 
     def _plain(self, text: str) -> str:
-        spans = exact(text) if self._command else [Span(harmless(self._before + text)[len(self._before) :], "36")]
-        return paint([Span(part, style or "2") for part, style in spans], color=self.window.color)
+        spans = exact(text) if self._command else [StyledSpan(harmless(self._before + text)[len(self._before) :], "36")]
+        return paint([StyledSpan(part, style or "2") for part, style in spans], color=self.window.color)
 
 
-class Table:
+class MarkdownTable:
     """Rows in columns that fit the window. A table that gets taller than it keeps the columns it has by then."""
 
     def __init__(self, window: Window, head: str, ruler: str) -> None:
         self.window = window
         self._aligned = ["^" if c[0] == c[-1] == ":" else ">" if c[-1] == ":" else "<" for c in split_row(ruler)]
-        self._rows: list[list[list[Span]]] = []
+        self._rows: list[list[list[StyledSpan]]] = []
         self._sizes: list[int] | None = None  # set once the columns may not change any more
         self._head = self._cells(head, "1")
         self._started = False  # whether the head is final
 
-    def add(self, line: str) -> list[Line]:
+    def add(self, line: str) -> list[StyledLine]:
         """Take one row; returns lines once the table has got too tall to wait."""
         self._rows.append(self._cells(line))
         if self._sizes is None and len(self.live()) < self.window.limit:
@@ -222,32 +226,32 @@ class Table:
         self._sizes = self._sizes if self._sizes is not None else self._fit(_SLACK)
         return self.close()
 
-    def live(self) -> list[Line]:
+    def live(self) -> list[StyledLine]:
         """The rows that are not final."""
         sizes = self._sizes if self._sizes is not None else self._fit()
-        lines: list[Line] = []
+        lines: list[StyledLine] = []
         if not self._started:
             lines += self._laid(self._head, sizes)
-            ruler = Span("─┼─".join("─" * size for size in sizes), "2")
-            lines += [Line(paint([ruler], color=self.window.color))] if sizes else []
+            ruler = StyledSpan("─┼─".join("─" * size for size in sizes), "2")
+            lines += [StyledLine(paint([ruler], color=self.window.color))] if sizes else []
         for row in self._rows:
             lines += self._laid(row, sizes)
         return lines
 
-    def close(self) -> list[Line]:
+    def close(self) -> list[StyledLine]:
         """All rows that are left, in columns that stay as they are."""
         self._sizes = self._sizes if self._sizes is not None else self._fit()
         lines = self.live()
         self._rows, self._started = [], True
         return lines
 
-    def break_off(self, window: Window) -> list[Line]:
+    def break_off(self, window: Window) -> list[StyledLine]:
         """Make the rows final; the others get columns of their own."""
         lines = self.close()
         self.window, self._sizes = window, None
         return lines
 
-    def _cells(self, line: str, style: str = "") -> list[list[Span]]:
+    def _cells(self, line: str, style: str = "") -> list[list[StyledSpan]]:
         """The cells of a row, as many as the table has columns; what is too much is joined to the last."""
         texts = split_row(line)
         many = len(self._aligned)
@@ -269,12 +273,12 @@ class Table:
             level -= 1
         return sizes
 
-    def _laid(self, row: Sequence[Sequence[Span]], sizes: Sequence[int]) -> list[Line]:
+    def _laid(self, row: Sequence[Sequence[StyledSpan]], sizes: Sequence[int]) -> list[StyledLine]:
         color = self.window.color
         if not sizes:
             return [] if row is self._head else self._as_list(row)
         columns = [wrap(cell, size) for cell, size in zip(row, sizes, strict=True)]
-        bar = paint([Span(_BAR, "2")], color=color)
+        bar = paint([StyledSpan(_BAR, "2")], color=color)
         lines = []
         for number in range(max(map(len, columns))):
             parts = []
@@ -283,19 +287,21 @@ class Table:
                 free = max(size - size_of(part), 0)
                 left = {"<": 0, ">": free, "^": free // 2}[side]
                 parts.append(" " * left + paint(part, color=color) + " " * (free - left))
-            lines.append(Line(bar.join(parts).rstrip()))
+            lines.append(StyledLine(bar.join(parts).rstrip()))
         return lines
 
-    def _as_list(self, row: Sequence[Sequence[Span]]) -> list[Line]:
+    def _as_list(self, row: Sequence[Sequence[StyledSpan]]) -> list[StyledLine]:
         """A row where columns do not fit: each cell on a line of its own, after the name of its column."""
         lines = []
         for name, cell in zip(self._head, row, strict=True):
-            spans = [*name, Span(": "), *cell]
-            lines += [paint(line, color=self.window.color) for line in wrap(spans, self.window.room, (), [Span("  ")])]
-        return [Line(text) for text in (*lines, "")]
+            spans = [*name, StyledSpan(": "), *cell]
+            lines += [
+                paint(line, color=self.window.color) for line in wrap(spans, self.window.room, (), [StyledSpan("  ")])
+            ]
+        return [StyledLine(text) for text in (*lines, "")]
 
 
-def _longest_word(cell: Sequence[Span]) -> int:
+def _longest_word(cell: Sequence[StyledSpan]) -> int:
     return max((cells(word) for span in cell for word in span.text.split()), default=1)
 
 

@@ -12,7 +12,7 @@ from aish.settings.template import template, toml_value
 from aish.settings.trust import Trust
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage
-from aish.views.exits import NOTHING, OK
+from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from aish.places import find_places
 
 
-def file_report(suspicious: Callable[[str], bool]) -> str:
+def file_report(may_hold_secret: Callable[[str], bool]) -> str:
     """Write the traceback of the exception being handled to a file, and say in one line where that is.
 
     What an exception quotes may be what the user typed; a `suspicious` line loses that part.
     """
     lines = traceback.format_exc().splitlines()
-    harmless = (line if line.startswith(" ") or not suspicious(line) else line.partition(":")[0] for line in lines)
+    harmless = (line if line.startswith(" ") or not may_hold_secret(line) else line.partition(":")[0] for line in lines)
     error = "\n".join(harmless)
     path = find_places(os.environ).state / "crash.txt"
     try:

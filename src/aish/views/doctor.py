@@ -19,15 +19,15 @@ from aish.storage.files import replace_file
 from aish.storage.lines import Damage, LineFile
 from aish.values.errors import AishError, StoreTrouble
 from aish.values.text import for_terminal
-from aish.views.exits import NOTHING, OK
-from aish.views.loop import run_loop
+from aish.views.event_loop import run_loop
+from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
 USUAL_PORTS = {11434: "Ollama", 8080: "llama.cpp", 1234: "LM Studio", 8000: "vLLM", 5001: "KoboldCpp"}
 _SECONDS = 2.0
 
 
-class Finding(NamedTuple):
+class Diagnosis(NamedTuple):
     """One thing that was looked at, and what to do about it if it is bad."""
 
     what: str
@@ -51,10 +51,10 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     return NOTHING if any(finding.state == "bad" for finding in findings) else OK
 
 
-async def examine(program: Program) -> list[Finding]:
+async def examine(program: Program) -> list[Diagnosis]:
     """All findings, in the order of the list in the manual."""
     try:
-        findings = [Finding("aish", "ok", f"version {__version__}"), *_configuration(program)]
+        findings = [Diagnosis("aish", "ok", f"version {__version__}"), *_configuration(program)]
         findings += [finding async for finding in _model(program)]
         findings += [*_stores(program), *_permissions(program), *_sandbox(program)]
         findings += [finding async for finding in _servers(program)]
@@ -63,14 +63,14 @@ async def examine(program: Program) -> list[Finding]:
         await program.close()
 
 
-def _configuration(program: Program) -> list[Finding]:
-    problems = [Finding("configuration", "bad", str(problem)) for problem in program.loaded.problems]
+def _configuration(program: Program) -> list[Diagnosis]:
+    problems = [Diagnosis("configuration", "bad", str(problem)) for problem in program.loaded.problems]
     file = program.places.config_file
     where = str(file) if file.exists() else f"defaults ({file} is not there; aish config init writes one)"
-    return problems or [Finding("configuration", "ok", where)]
+    return problems or [Diagnosis("configuration", "ok", where)]
 
 
-async def _model(program: Program) -> AsyncIterator[Finding]:
+async def _model(program: Program) -> AsyncIterator[Diagnosis]:
     names = [program.settings.model, *program.settings.fallback]
     for name in dict.fromkeys(names):
         try:
@@ -81,112 +81,115 @@ async def _model(program: Program) -> AsyncIterator[Finding]:
                 backend = program.backend(name)
                 if backend.server:
                     await backend.server()
-                yield Finding("model", "ok", f"{name} is ready")
+                yield Diagnosis("model", "ok", f"{name} is ready")
         except KeyError:
             known = ", ".join(program.presets())
-            yield Finding("model", "bad", f"there is no preset {name!r}; there are: {known}")
+            yield Diagnosis("model", "bad", f"there is no preset {name!r}; there are: {known}")
             continue
         except AishError as error:
-            yield Finding("model", "bad", f"{name}: {error}")
+            yield Diagnosis("model", "bad", f"{name}: {error}")
             continue
         yield await _tokenizer(name, program)
 
 
-async def _reach(name: str, preset: Preset, program: Program) -> Finding:
+async def _reach(name: str, preset: Preset, program: Program) -> Diagnosis:
     backend = program.backend(name)
     if not preset.endpoint:
-        return Finding("model", "bad", f"{name} has no endpoint; set models.{name}.endpoint")
+        return Diagnosis("model", "bad", f"{name} has no endpoint; set models.{name}.endpoint")
     assert backend.server
     server = await backend.server()
     try:
         async with asyncio.timeout(_SECONDS * 2):
             status, answer = await fetch_json("GET", f"{server.endpoint}/models", server.key)
     except (TimeoutError, HttpTrouble) as error:
-        return Finding("model", "bad", f"{name}: {error or 'no answer'}; is the server running?")
+        return Diagnosis("model", "bad", f"{name}: {error or 'no answer'}; is the server running?")
     if status in (401, 403):
-        return Finding("model", "bad", f"{name}: the server refuses the key ({status})")
+        return Diagnosis("model", "bad", f"{name}: the server refuses the key ({status})")
     listed = answer.get("data") if isinstance(answer, dict) else None
     known = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     if known and backend.model_name not in known:
         some = ", ".join(str(entry) for entry in known[:5])
-        return Finding("model", "bad", f"{name}: the server has no {backend.model_name!r}; it has: {some}")
-    return Finding("model", "ok", f"{name} at {server.endpoint} answers")
+        return Diagnosis("model", "bad", f"{name}: the server has no {backend.model_name!r}; it has: {some}")
+    return Diagnosis("model", "ok", f"{name} at {server.endpoint} answers")
 
 
-async def _tokenizer(name: str, program: Program) -> Finding:
+async def _tokenizer(name: str, program: Program) -> Diagnosis:
     backend = program.backend(name)
     count = await backend.tokenizer.count("How many tokens is this?")
     window = await find_window(await backend.server(), backend.model_name) if backend.server else None
     size = f"; its window is {window:,} tokens" if window else ""
     how = "counts itself" if backend.tokenizer.ability == "yes" else "does not count; tokens are estimated"
-    return Finding("tokenizer", "ok", f"{name} {how} ({count} for a test sentence){size}")
+    return Diagnosis("tokenizer", "ok", f"{name} {how} ({count} for a test sentence){size}")
 
 
-def _stores(program: Program) -> list[Finding]:
+def _stores(program: Program) -> list[Diagnosis]:
     data = program.places.data
     probe = data / ".doctor"
     try:
         replace_file(probe, b"")
         probe.unlink()
     except (OSError, StoreTrouble) as error:
-        return [Finding("store", "bad", f"{error}; conversations are not kept until this is mended")]
+        return [Diagnosis("store", "bad", f"{error}; conversations are not kept until this is mended")]
     findings = []
-    ids = program.shelf.ids()
+    ids = program.conversations.ids()
     torn = len(list(program.places.sessions.glob("*.torn"))) if ids else 0
-    others = (program.places.costs, program.places.trusted, program.memory.waiting.path)
+    others = (program.places.costs, program.places.trusted, program.memory.pending.path)
     for path in [*sorted(program.places.sessions.glob("*.jsonl")), *others]:
         damage = Damage()
         try:
             for _ in LineFile(path).read(damage):
                 pass
         except StoreTrouble as error:
-            findings.append(Finding("store", "bad", str(error)))
+            findings.append(Diagnosis("store", "bad", str(error)))
         if damage.lines:
             text = f"{path}: {damage.lines} damaged line(s) are skipped; the rest is fine, the file is left as it is"
-            findings.append(Finding("store", "bad", text))
+            findings.append(Diagnosis("store", "bad", text))
     aside = f", {torn} with a torn end set aside" if torn else ""
-    return [*(findings or [Finding("store", "ok", f"{len(ids)} conversations in {data}{aside}")]), *_memory(program)]
+    return [
+        *(findings or [Diagnosis("store", "ok", f"{len(ids)} conversations in {data}{aside}")]),
+        *_memory(program),
+    ]
 
 
-def _memory(program: Program) -> list[Finding]:
+def _memory(program: Program) -> list[Diagnosis]:
     """What is remembered, and lines that could not be read as part of it."""
     path = program.memory.ledger.path
     try:
-        state, waiting = program.memory.ledger.state(), program.memory.waiting.state()
-        items, waits = sum(1 for _ in state.newest()), sum(1 for _ in waiting.newest())
+        state, proposed = program.memory.ledger.state(), program.memory.pending.state()
+        items, pending = sum(1 for _ in state.newest()), sum(1 for _ in proposed.newest())
     except StoreTrouble as error:
-        return [Finding("memory", "bad", str(error))]
-    findings = [Finding("memory", "bad", f"{path}: {problem}, so it is ignored") for problem in state.problems]
+        return [Diagnosis("memory", "bad", str(error))]
+    findings = [Diagnosis("memory", "bad", f"{path}: {problem}, so it is ignored") for problem in state.problems]
     if state.damaged:
         text = f"{path}: {state.damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
-        findings.append(Finding("memory", "bad", text))
+        findings.append(Diagnosis("memory", "bad", text))
     if program.memory.ledger.torn:
         text = f"{path}: its last line is not whole and is skipped; with the next change it goes to {path.name}.torn"
-        findings.append(Finding("memory", "bad", text))
+        findings.append(Diagnosis("memory", "bad", text))
     torn = path.with_name(path.name + ".torn")
     if torn.exists():
-        findings.append(Finding("memory", "note", f"a torn end of {path.name} was set aside in {torn}"))
-    wait = f", {waits} wait for your yes (aish memory pending)" if waits else ""
-    return findings or [Finding("memory", "ok", f"{items} items in {path}{wait}")]
+        findings.append(Diagnosis("memory", "note", f"a torn end of {path.name} was set aside in {torn}"))
+    wait = f", {pending} wait for your yes (aish memory pending)" if pending else ""
+    return findings or [Diagnosis("memory", "ok", f"{items} items in {path}{wait}")]
 
 
-def _permissions(program: Program) -> list[Finding]:
+def _permissions(program: Program) -> list[Diagnosis]:
     open_to_others = [path for path in (program.places.data, program.places.sessions) if _readable_by_others(path)]
     if open_to_others:
         names = shlex.join(str(path) for path in open_to_others)
         return [
-            Finding("permissions", "note", f"others can read your conversations; close them with: chmod 700 {names}")
+            Diagnosis("permissions", "note", f"others can read your conversations; close them with: chmod 700 {names}")
         ]
-    return [Finding("permissions", "ok", "only you can read your conversations")]
+    return [Diagnosis("permissions", "ok", "only you can read your conversations")]
 
 
-def _sandbox(program: Program) -> list[Finding]:
+def _sandbox(program: Program) -> list[Diagnosis]:
     """What keeps commands of the model from writing where they should not."""
     wanted = program.settings.commands.sandbox
     missing, found = why(wanted), kind(wanted)
     if found == "none":
-        return [Finding("sandbox", "note", missing)]
-    return [Finding("sandbox", "ok", f"commands of the model run under {found}{f'; {missing}' if missing else ''}")]
+        return [Diagnosis("sandbox", "note", missing)]
+    return [Diagnosis("sandbox", "ok", f"commands of the model run under {found}{f'; {missing}' if missing else ''}")]
 
 
 def _readable_by_others(path: Path) -> bool:
@@ -196,7 +199,7 @@ def _readable_by_others(path: Path) -> bool:
         return False
 
 
-async def _servers(program: Program) -> AsyncIterator[Finding]:
+async def _servers(program: Program) -> AsyncIterator[Diagnosis]:
     """Servers on the usual ports of this machine. They are offered, never used unasked."""
     known = " ".join(preset.endpoint for preset in program.presets().values())
     for port, name in USUAL_PORTS.items():
@@ -212,4 +215,4 @@ async def _servers(program: Program) -> AsyncIterator[Finding]:
         if status == 200 and isinstance(listed, list) and listed and isinstance(listed[0], dict):
             model = listed[0].get("id", "")
             text = f"{name} runs here; to use it: [models.{name.lower().replace(' ', '-').replace('.', '')}] "
-            yield Finding("server", "note", text + f'endpoint = "{endpoint}", model = "{model}"')
+            yield Diagnosis("server", "note", text + f'endpoint = "{endpoint}", model = "{model}"')

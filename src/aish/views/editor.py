@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from aish.action.completion import files
-from aish.intake.completion import Scan, Suggestion, Word, break_words, quoted, read_command
+from aish.intake.completion import Scan, Suggestion, TypedWord, break_words, quoted, read_command
 from aish.values.text import for_terminal
 from aish.views.prompt import plain_sign
 
@@ -91,7 +91,7 @@ class ShellSuggestions:
             found = self._files(word, only_directories=scan.arguments[:1] in _DIRECTORIES)
         if not found and word.quote == "'":  # an apostrophe of a sentence, perhaps
             last = text.rpartition(" ")[2]
-            found = self._files(Word(0, len(last), last))
+            found = self._files(TypedWord(0, len(last), last))
         return found[:MOST_OFFERED]
 
     def file_argument(self, typed: str) -> list[Suggestion]:
@@ -100,13 +100,13 @@ class ShellSuggestions:
         found = files(start, self._directory())
         return [(path + "/" * is_directory, len(start), "") for path, is_directory in found]
 
-    def _commands(self, word: Word) -> list[Suggestion]:
+    def _commands(self, word: TypedWord) -> list[Suggestion]:
         if not word.text:
             return []  # everything there is would be no help
         length = word.end - word.start
         return [(f"{name} ", length, "") for name in sorted(set(self._names())) if name.startswith(word.text)]
 
-    def _known_to_bash(self, scan: Scan, word: Word) -> list[Suggestion]:
+    def _known_to_bash(self, scan: Scan, word: TypedWord) -> list[Suggestion]:
         """What completion functions offer. They answer for the part after the last `=` or `:`, as readline wants it."""
         words = break_words(scan.arguments)
         part = "" if words[-1].strip("=:") == "" else words[-1]
@@ -121,7 +121,7 @@ class ShellSuggestions:
             if one.startswith(part) and one != part
         ]
 
-    def _files(self, word: Word, *, only_directories: bool = False) -> list[Suggestion]:
+    def _files(self, word: TypedWord, *, only_directories: bool = False) -> list[Suggestion]:
         """Files for the word, or for what stands after its `=`, as in `--file=NAME`."""
         length = word.end - word.start
         simple = length == len(word.text)  # without quotes

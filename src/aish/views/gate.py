@@ -8,17 +8,17 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aish.action.command_runner import CommandResult
 from aish.action.proposals import proposed
-from aish.action.scratch import Scratched
 from aish.commands.shell import Shell
-from aish.conversation.aside import ask_aside
+from aish.conversation.side_question import ask_side_question
 from aish.places import find_project
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest
 from aish.values.text import exactly, for_terminal, one_line
 from aish.values.verdicts import Verdict
 from aish.views.answers import AnswerScreen
-from aish.views.live import ctrl_c
+from aish.views.user_shell import ctrl_c
 
 WORD = "run"  # what is typed for a command that cannot be taken back
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
@@ -35,7 +35,7 @@ class Tools(NamedTuple):
     as_trash: Callable[[str], str | None]
     as_own: Callable[[str], str | None]  # a search of ours, which must read what the fence hides
     allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
-    run: Callable[..., Scratched]
+    run: Callable[..., CommandResult]
     sandbox: str  # what fences commands in; empty if nothing does
     trouble: str = ""  # why it is not fenced in, or not wholly
 
@@ -137,11 +137,13 @@ class Gate:
         messages = ({"role": "user", "content": _EXPLAIN.format(command)},)
         try:
             backend = session.backend
-            aside = await ask_aside(session, backend, ChatRequest(messages=messages, max_tokens=300), "main")
+            side_answer = await ask_side_question(
+                session, backend, ChatRequest(messages=messages, max_tokens=300), "main"
+            )
         except AishError as error:
             self._screen.note(str(error), warning=True)
             return
-        said = aside.text.strip() or aside.trouble if aside else "that could cost more than the cap"
+        said = side_answer.text.strip() or side_answer.trouble if side_answer else "that could cost more than the cap"
         self._screen.say(for_terminal(said))
 
     async def _run(self, command: str, *, fenced: bool = True) -> None:
@@ -160,21 +162,23 @@ class Gate:
         if done.keeps_something:
             await self._keep(done)
 
-    async def _scratch(self, command: str, *, fenced: bool) -> Scratched:
+    async def _scratch(self, command: str, *, fenced: bool) -> CommandResult:
         self._screen.pause()
         with ctrl_c(lambda: None):
             return await asyncio.to_thread(self.tools.run, command, fenced=fenced)
 
-    async def _keep(self, done: Scratched) -> None:
+    async def _keep(self, done: CommandResult) -> None:
         moved = [f"the directory is {exactly(done.outcome.directory)}"] if done.outcome.moved else []
         named = [f"{exactly(name)} is “{one_line(exactly(value), 60)}”" for name, value in done.changed.items()]
         named += [f"{name} is gone" for name in done.gone]
         self._screen.note(f"for that command {', '.join(moved + named)}; your own shell is as it was")
         if await self._person.key("[k]eep that for your shell, or [s]kip ", "ks") == "k":
-            live: Any = self._shell.live
-            with ctrl_c(lambda: live.terminal and live.terminal.interrupt()):  # it must end before the next line begins
-                await asyncio.to_thread(live.adopt, done.outcome.directory, done.changed, done.gone)
-            self._shell.enter(live.directory)
+            user_shell: Any = self._shell.user_shell
+            with ctrl_c(
+                lambda: user_shell.terminal and user_shell.terminal.interrupt()
+            ):  # it must end before the next line begins
+                await asyncio.to_thread(user_shell.adopt, done.outcome.directory, done.changed, done.gone)
+            self._shell.enter(user_shell.directory)
 
     @property
     def _directory(self) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pygments import lexers, styles, token, util  # type: ignore[import-untyped]  # pygments comes without types
 
-from aish.views.spans import Span
+from aish.views.spans import StyledSpan
 
 # The sixteen colours that every terminal has, chosen to be read on dark and on light ground.
 _DEFAULT: dict[Any, str] = {
@@ -51,17 +51,17 @@ class Highlighter:
         self._theme = theme
         self._probe = _PROBE_SHELL if language.lower() in _SHELLS else _PROBE
         self._context = ""  # lines that opened what is still open; read again before each line, and not shown
-        self._drawn: tuple[str, list[Span]] = ("", [])  # the line as it was shown last
+        self._drawn: tuple[str, list[StyledSpan]] = ("", [])  # the line as it was shown last
         self._read: tuple[str, list[tuple[int, Any, str]]] = ("", [])  # the text that was looked at last
         self._braces = language.lower() in ("css", "scss", "less")
 
-    def spans(self, line: str, *, live: bool = False) -> list[Span]:
+    def spans(self, line: str, *, live: bool = False) -> list[StyledSpan]:
         """One line in colours; while it comes, only what follows its last gap is looked at again."""
         if self._lexer is None:
-            return [Span(line, "36")]
+            return [StyledSpan(line, "36")]
         before, known = self._drawn if live and line.startswith(self._drawn[0]) else ("", [])
         if line[len(before) :].isalnum() and before[-1:].isalnum():
-            spans = [*known[:-1], Span(known[-1].text + line[len(before) :], known[-1].style)]
+            spans = [*known[:-1], StyledSpan(known[-1].text + line[len(before) :], known[-1].style)]
             self._drawn = (line, spans)  # more of a word: so far the same
             return spans
         while known and (known[-1].style or known[-1].text[-1].isalnum()):
@@ -71,12 +71,12 @@ class Highlighter:
         self._drawn = (line, spans)
         return spans
 
-    def _colored(self, line: str) -> list[Span]:
+    def _colored(self, line: str) -> list[StyledSpan]:
         start, end = len(self._context), len(self._context) + len(line)
         spans = []
         for place, kind, text in self._tokens(line):
             if part := text[max(start - place, 0) : max(end - place, 0)]:
-                spans.append(Span(part, style_of(kind, self._theme)))
+                spans.append(StyledSpan(part, style_of(kind, self._theme)))
         return spans
 
     def line_done(self, line: str) -> None:

@@ -13,7 +13,7 @@ from aish.memory.importing import Imported, Importer
 from aish.memory.ledger import Ledger
 from aish.values.errors import AishError, BadUsage
 from aish.values.text import for_terminal, json_text, one_line
-from aish.views.exits import NOTHING, OK
+from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
 
@@ -33,13 +33,13 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     screen = Screen(program.settings.view.color)
     results: list[tuple[str, Imported]] = []
     paths = [program.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
-    masks = program.masks.reading() if options.dry_run else program.masks
+    redaction = program.redaction.reading() if options.dry_run else program.redaction
     ledger = Ledger(program.memory_file, now=program.now)  # only to read it, whoever else holds it
     formats = [options.format or _format(path, screen) for path in paths]  # before anything is written
     try:
         for path, format in zip(paths, formats, strict=True):
             importer = Importer(
-                program.places.sessions, format, masks, lambda: ledger.state().purged, dry_run=options.dry_run
+                program.places.sessions, format, redaction, lambda: ledger.state().purged, dry_run=options.dry_run
             )
             results.append((str(path), importer.result))
             with closing(read(format, path)) as heard:

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from aish.views.spans import Span, harmless
+from aish.views.spans import StyledSpan, harmless
 
 _STYLES = {"strong": "1", "em": "3", "s": "9", "link": "4"}
 _FORMULA = r"\$\$.+?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]"
@@ -52,9 +52,9 @@ def _tokens(source: str) -> list[Token]:
     return _parser().parseInline(harmless(source).replace("\t", " "))[0].children or []
 
 
-def inline(source: str, *, color: bool, style: str = "") -> list[Span]:
+def inline(source: str, *, color: bool, style: str = "") -> list[StyledSpan]:
     """The spans of a piece of prose. Without colours code and deletions keep their marks, or they would not be seen."""
-    spans: list[Span] = []
+    spans: list[StyledSpan] = []
     styles, links = [style] if style else [], [("", 0)]
     for token in _tokens(source):
         kind, _, side = token.type.rpartition("_")
@@ -64,20 +64,20 @@ def inline(source: str, *, color: bool, style: str = "") -> list[Span]:
             address, start = links.pop()
             spans += _address(address, "".join(span.text for span in spans[start:]))
         if kind == "s" and not color:
-            spans.append(Span("~~"))
+            spans.append(StyledSpan("~~"))
         elif side == "open":
             styles.append(_STYLES.get(kind, ""))
         elif side == "close":
             styles.pop()
         elif token.type in ("softbreak", "hardbreak"):
-            spans.append(Span("\n"))
+            spans.append(StyledSpan("\n"))
         elif token.type == "code_inline":
             text = token.content if color else f"{token.markup}{token.content}{token.markup}"
-            spans.append(Span(_leaf(text), ";".join([*styles, "36"])))
+            spans.append(StyledSpan(_leaf(text), ";".join([*styles, "36"])))
         elif token.type == "image":
-            spans += [Span(_leaf(token.content), ";".join(styles)), *_address(str(token.attrGet("src")), "")]
+            spans += [StyledSpan(_leaf(token.content), ";".join(styles)), *_address(str(token.attrGet("src")), "")]
         elif token.content:
-            spans.append(Span(_leaf(token.content), ";".join(filter(None, styles))))
+            spans.append(StyledSpan(_leaf(token.content), ";".join(filter(None, styles))))
     return spans
 
 
@@ -86,9 +86,9 @@ def _leaf(text: str) -> str:
     return harmless(text).replace("\n", " ").replace("\t", " ")
 
 
-def _address(address: str, text: str) -> list[Span]:
+def _address(address: str, text: str) -> list[StyledSpan]:
     shown = _leaf(address)
-    return [] if not shown or text in (shown, shown.removeprefix("mailto:")) else [Span(f" ({shown})", "2")]
+    return [] if not shown or text in (shown, shown.removeprefix("mailto:")) else [StyledSpan(f" ({shown})", "2")]
 
 
 def is_settled(source: str) -> bool:

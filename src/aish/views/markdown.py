@@ -9,10 +9,10 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from aish.views.blocks import Prose, Table, Verbatim, Window, split_row
+from aish.views.blocks import MarkdownTable, Prose, Verbatim, Window, split_row
 from aish.views.highlight import Highlighter
 from aish.views.region import Region
-from aish.views.spans import Line, Span, harmless, paint
+from aish.views.spans import StyledLine, StyledSpan, harmless, paint
 
 _LONGEST_START = 4000  # characters of a line that are waited for, to see what it is
 # The start of a line that may still become something else. Possessive, so that no line takes long to look at.
@@ -32,10 +32,10 @@ class Level(NamedTuple):
     """An item of a list that is open: the column of its mark, and what stands before its other lines."""
 
     column: int
-    rest: Span
+    rest: StyledSpan
 
 
-class Fence(NamedTuple):
+class CodeFence(NamedTuple):
     """What ends lines that stay as they are, and the spaces and quotes before each."""
 
     closing: str
@@ -63,14 +63,14 @@ class MarkdownStream:
         self._window = self._measure()
         self._pending = ""  # source that is not decided about
         self._begun = False  # whether the line we are in belongs to the open block
-        self._block: Prose | Verbatim | Table | None = None
+        self._block: Prose | Verbatim | MarkdownTable | None = None
         self._kind = ""  # of the open block, or of the last one
-        self._fence: Fence | None = None
+        self._fence: CodeFence | None = None
         self._levels: list[Level] = []
         self._depth = 0  # of quotes
         self._gap: int | None = None  # the bars of quotes before an empty line that the source has
         self._spaced = True  # whether nothing stands right above the open block
-        self._final: list[Line] = []
+        self._final: list[StyledLine] = []
 
     def feed(self, text: str) -> None:
         """Take the next piece, and show what it changes."""
@@ -149,11 +149,11 @@ class MarkdownStream:
     def _is_undecided(self, line: str) -> bool:
         if self._fence and _quotes(line).count(">") >= self._fence.depth:
             return not self._fence.mark or bool(re.fullmatch(r"[> \t]*[`~]*[ \t]*", line))
-        return isinstance(self._block, Table) or bool(re.fullmatch(_UNDECIDED, line))
+        return isinstance(self._block, MarkdownTable) or bool(re.fullmatch(_UNDECIDED, line))
 
     def _may_be_head(self, line: str, after: str, at_end: bool) -> bool:
         """Whether the line may be the head of a table, which only the next one tells."""
-        if self._fence or at_end or isinstance(self._block, Table) or not line.lstrip(" >").startswith("|"):
+        if self._fence or at_end or isinstance(self._block, MarkdownTable) or not line.lstrip(" >").startswith("|"):
             return False
         return "\n" not in after and len(after) < _LONGEST_START and bool(re.fullmatch(r"[ >|:-]*", after))
 
@@ -183,7 +183,7 @@ class MarkdownStream:
         if mark and whole and re.fullmatch(closing, text):
             self._close()
             if not self._color:
-                self._final.append(Line(mark))
+                self._final.append(StyledLine(mark))
             return True
         spaces = len(text) - len(text.lstrip(" "))
         self._extend(text[min(spaces, indent) :])
@@ -216,7 +216,7 @@ class MarkdownStream:
     def _whole_line(self, body: str, indent: int) -> bool:
         """What only a whole line can be: a fence, a formula, a rule, a row of a table."""
         paragraph = self._block if isinstance(self._block, Prose) and self._kind == "text" else None
-        if isinstance(self._block, Table):
+        if isinstance(self._block, MarkdownTable):
             if "|" in body and not re.fullmatch(_FENCE, body):
                 self._final += self._block.add(body)
                 return True
@@ -227,7 +227,7 @@ class MarkdownStream:
             name = word[1] if word else ""
             self._open_fence("code", mark, rf" {{0,{indent + 3}}}{mark}{mark[0]}*\s*", indent, name)
             if not self._color:
-                self._final.append(Line(mark + harmless(name)))
+                self._final.append(StyledLine(mark + harmless(name)))
         elif formula := re.match(r"(\$\$(?!\$)|\\\[)(?!.*(?:\$\$|\\\]))", body):
             closing = r"\$\$" if formula[1] == "$$" else r"\\\]"
             self._open_fence("formula", "", closing, indent, "")
@@ -237,7 +237,9 @@ class MarkdownStream:
             pass
         elif re.fullmatch(_RULE, body):
             self._open("rule", None)
-            self._final.append(Line(paint([Span("─" * min(self._window.room, 40), "2")], color=self._color)))
+            self._final.append(
+                StyledLine(paint([StyledSpan("─" * min(self._window.room, 40), "2")], color=self._color))
+            )
         else:
             return False
         return True
@@ -245,7 +247,7 @@ class MarkdownStream:
     def _open_fence(self, kind: str, mark: str, closing: str, indent: int, language: str) -> None:
         highlighter = Highlighter(language, self._theme) if self._color and kind == "code" else None
         self._open(kind, Verbatim(self._window, highlighter))
-        self._fence = Fence(closing, indent, self._depth, mark)
+        self._fence = CodeFence(closing, indent, self._depth, mark)
 
     def _under(self, paragraph: Prose, body: str) -> bool:
         """What a line makes of the one line above it: a heading or the head of a table."""
@@ -257,15 +259,15 @@ class MarkdownStream:
         many = len(split_row(body)) if "|" in paragraph.source and re.fullmatch(_RULER, body) else 0
         if many != len(split_row(paragraph.source)):
             return False
-        self._block, self._kind = Table(self._window, paragraph.source, body), "table"
-        self._final += [] if self._spaced else [Line()]
+        self._block, self._kind = MarkdownTable(self._window, paragraph.source, body), "table"
+        self._final += [] if self._spaced else [StyledLine()]
         return True
 
     def _heading(self, body: str) -> bool:
         if not (mark := re.match(r"(#{1,6})[ \t]+", body)):
             return False
         self._levels = []
-        first = [] if self._color else [Span(f"{mark[1]} ")]
+        first = [] if self._color else [StyledSpan(f"{mark[1]} ")]
         self._open("heading", Prose(self._window, self._bars() + first, self._bars(), "1;4" if mark[1] == "#" else "1"))
         self._extend(body[mark.end() :])
         return True
@@ -278,19 +280,19 @@ class MarkdownStream:
         in_text = self._kind == "text" and self._block is not None and not self._levels
         if in_text and mark[1][0].isdigit() and mark[1] not in ("1.", "1)"):
             return False  # a number at the start of a line of a paragraph
-        bullets: list[Span] = []
+        bullets: list[StyledSpan] = []
         while mark and len(bullets) < _DEEPEST:
             while self._levels and indent < self._levels[-1].column + 2:
                 self._levels.pop()
             bullet = f"{'•◦▪'[len(self._levels) % 3]} " if mark[1] in "-*+" else f"{mark[1]} "
             before = [level.rest for level in self._levels] if not bullets else []
             self._levels = self._levels[-_DEEPEST:]
-            self._levels.append(Level(indent, Span(" " * len(bullet))))
-            bullets += [*before, Span(bullet, "2")]
+            self._levels.append(Level(indent, StyledSpan(" " * len(bullet))))
+            bullets += [*before, StyledSpan(bullet, "2")]
             body, indent = body[mark.end() :], indent + mark.end()
             mark = re.match(_ITEM, body)
         if task := re.match(r"\[([ xX])\](?: |$)", body):
-            bullets.append(Span("☐ " if task[1] == " " else "☑ "))
+            bullets.append(StyledSpan("☐ " if task[1] == " " else "☑ "))
             body = body[task.end() :]
         rest = self._bars() + [level.rest for level in self._levels]
         self._open("text", Prose(self._window, self._bars() + bullets, rest))
@@ -316,8 +318,8 @@ class MarkdownStream:
         before = self._bars() + [level.rest for level in self._levels]
         return Prose(self._window, before, before, style)
 
-    def _bars(self) -> list[Span]:
-        return [Span("│ ", "2")] * self._depth
+    def _bars(self) -> list[StyledSpan]:
+        return [StyledSpan("│ ", "2")] * self._depth
 
     def _extend(self, text: str) -> None:
         if isinstance(self._block, Prose | Verbatim):
@@ -333,13 +335,15 @@ class MarkdownStream:
             self._block.source = re.sub(r"(^|\s+)#+\s*$", "", self._block.source)
             self._close()
 
-    def _open(self, kind: str, block: Prose | Verbatim | Table | None) -> None:
+    def _open(self, kind: str, block: Prose | Verbatim | MarkdownTable | None) -> None:
         """Start a block, below an empty line where the source has one or the kinds want one."""
         self._close()
         apart = kind in _APART or self._kind in _APART or kind == "heading"
         self._spaced = not self._kind or self._gap is not None or apart
         if self._kind and self._spaced:
-            self._final.append(Line(paint([Span("│ " * (self._gap or 0), "2")], color=self._color).rstrip()))
+            self._final.append(
+                StyledLine(paint([StyledSpan("│ " * (self._gap or 0), "2")], color=self._color).rstrip())
+            )
         self._block, self._kind, self._gap = block, kind, None
 
     def _close(self) -> None:

@@ -14,8 +14,8 @@ from aish.conversation.program import Program
 from aish.values.errors import BadUsage
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, json_text
-from aish.views.exits import NOTHING, OK
-from aish.views.loop import run_loop
+from aish.views.event_loop import run_loop
+from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
 _VALUES = ("kind", "tag", "key", "limit")
@@ -92,11 +92,11 @@ async def _closing(program: Program, work: Coroutine[Any, Any, str | Reply], rep
 async def _propose(shell: Shell, words: str) -> Reply:
     """Look for what is worth keeping of the newest conversation; with nobody to ask, it waits."""
     session = shell.session
-    journal = shell.program.shelf.open(shell.program.shelf.find())
-    waits, trouble = await propose_candidates(session, journal)
+    journal = shell.program.conversations.open(shell.program.conversations.find())
+    pending, trouble = await propose_candidates(session, journal)
     lines = [trouble] if trouble else []
-    lines.append(f"{waits} candidates wait for your yes (aish memory pending)")
-    return Reply("\n".join(lines), data={"pending": waits}, found=waits > 0)
+    lines.append(f"{pending} candidates wait for your yes (aish memory pending)")
+    return Reply("\n".join(lines), data={"pending": pending}, found=pending > 0)
 
 
 def _shell(program: Program, screen: Screen) -> Shell:

@@ -9,7 +9,7 @@ from aish.conversation.program import Program
 from aish.model.pull import pull
 from aish.model.weights import CATALOGUE, SMOLLM2, find, shared_directory
 from aish.settings.options import EMBEDDED
-from aish.views.exits import OK
+from aish.views.exit_codes import OK
 from aish.views.screen import Bar, Screen
 
 

@@ -13,8 +13,8 @@ from aish.conversation.turn import take_turn
 from aish.values.errors import BadUsage
 from aish.values.events import Notice, TurnDone
 from aish.views.answers import AnswerScreen
-from aish.views.exits import answer_code
-from aish.views.loop import run_loop
+from aish.views.event_loop import run_loop
+from aish.views.exit_codes import answer_code
 from aish.views.screen import Screen
 
 MOST_INPUT = 16 << 20

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from aish.action.command_table import CommandTable, load_table
 from aish.action.policy import judge
-from aish.action.table import Table, load_table
 from aish.conversation.program import Program
 from aish.values.errors import BadUsage
 from aish.values.text import json_text
 from aish.values.verdicts import Verdict
-from aish.views.exits import NOTHING, OK
+from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
 
@@ -45,7 +45,7 @@ def _own(path: Path) -> Mapping[str, Any]:
         raise BadUsage(f"{path} cannot be read: {error}") from None
 
 
-def _one(words: list[str], table: Table, *, as_json: bool) -> int:
+def _one(words: list[str], table: CommandTable, *, as_json: bool) -> int:
     """Judge one command for a person or a script; exit 1 says that it would not run by itself."""
     if words[-1:] == ["--json"] and len(words) > 1 and as_json is False:  # where other verbs take it, too
         words, as_json = words[:-1], True

@@ -17,7 +17,7 @@ _LONGEST = 24  # columns of a name
 _TYPING_ROOM = 12  # columns that stay free for what is typed
 
 
-class Facts(NamedTuple):
+class PromptFacts(NamedTuple):
     """What a prompt can tell."""
 
     model: str = ""
@@ -30,7 +30,7 @@ class Facts(NamedTuple):
     status: int = 0  # of the last command
 
 
-def fill(template: str, facts: Facts, columns: int = 80) -> str:
+def fill(template: str, facts: PromptFacts, columns: int = 80) -> str:
     """The prompt as text, with `SIGN` where the sign goes. A name that is not known stays as it is.
 
     What has no value now takes the blank after it along, so that no gap is left.
@@ -47,7 +47,7 @@ def fill(template: str, facts: Facts, columns: int = 80) -> str:
     return "\n".join([*above, cut_left(last, max(columns - _TYPING_ROOM, 2))])
 
 
-def _values(facts: Facts, longest: int) -> dict[str, str]:
+def _values(facts: PromptFacts, longest: int) -> dict[str, str]:
     percent = f"{100 * facts.tokens // facts.window}%" if facts.window > 0 else ""
     return {
         "model": cut_left(_clean(facts.model), longest),
@@ -63,7 +63,7 @@ def _values(facts: Facts, longest: int) -> dict[str, str]:
 
 def first_prompt(template: str, model: str, directory: Path, columns: int) -> str:
     """The prompt of a shell that has just begun."""
-    facts = Facts(model, str(directory), str(home_directory()), git_branch(directory))
+    facts = PromptFacts(model, str(directory), str(home_directory()), git_branch(directory))
     return plain_sign(fill(template, facts, columns))
 
 

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Sequence
 
 from aish.conversation.program import Program
-from aish.memory.redact import redact
 from aish.memory.salt import load_salt
+from aish.memory.secret_patterns import redact
 from aish.values.errors import BadUsage
-from aish.views.exits import OK
+from aish.views.exit_codes import OK
 
 
 def run(program: Program, arguments: Sequence[str]) -> int:

@@ -5,7 +5,7 @@ Pure: lines in, what to write out.
 
 from collections.abc import Sequence
 
-from aish.views.spans import Line
+from aish.views.spans import StyledLine
 
 
 class Region:
@@ -18,10 +18,10 @@ class Region:
 
     def __init__(self, *, live: bool) -> None:
         self._live = live
-        self._shown: list[Line] = []
+        self._shown: list[StyledLine] = []
         self.hidden = False  # whether live lines were left out above, for want of rows
 
-    def update(self, final: Sequence[Line], live: Sequence[Line], limit: int) -> str:
+    def update(self, final: Sequence[StyledLine], live: Sequence[StyledLine], limit: int) -> str:
         """What turns the screen into one that has `final` after all that was final, and `live` below."""
         if not self._live:
             return "".join(line.text + line.end for line in final)
@@ -50,11 +50,11 @@ class Region:
         return out
 
 
-def _joined(lines: Sequence[Line]) -> str:
+def _joined(lines: Sequence[StyledLine]) -> str:
     return "".join(line.text + line.end for line in lines[:-1]) + (lines[-1].text if lines else "")
 
 
-def _last(lines: Sequence[Line], limit: int) -> list[Line]:
+def _last(lines: Sequence[StyledLine], limit: int) -> list[StyledLine]:
     """The last lines that fit into so many rows."""
     start = len(lines)
     while start and lines[start - 1].rows <= limit:

@@ -16,7 +16,7 @@ from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.upkeep import summarize_evicted, warm_up
 from aish.intake.line import ColonCommand, read_line
-from aish.memory.suspicion import suspicious
+from aish.memory.secret_hints import may_hold_secret
 from aish.places import home_directory
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError
@@ -25,12 +25,12 @@ from aish.values.text import for_terminal
 from aish.views.answers import AnswerScreen
 from aish.views.crash import file_report
 from aish.views.editor import LONGEST_LINE, Editor, PlainEditor
-from aish.views.exits import BUG, OK, answer_code, exit_code
+from aish.views.event_loop import new_runner
+from aish.views.exit_codes import BUG, OK, answer_code, exit_code
 from aish.views.gate import Gate, Person, Tools
 from aish.views.keys import ask_key, ask_line, lines
-from aish.views.live import Live, show, told_to_end
-from aish.views.loop import new_runner
-from aish.views.prompt import Facts, fill, git_branch
+from aish.views.prompt import PromptFacts, fill, git_branch
+from aish.views.user_shell import PromptShell, show, told_to_end
 
 _WELCOME = "type a command or a question; :help shows the rest, Ctrl-D leaves"
 _LEAVES = ("exit", "logout")
@@ -50,19 +50,24 @@ class Repl:
         session: Session,
         editor: Editor,
         screen: AnswerScreen,
-        live: Live,
-        load_tools: Callable[[Live], Tools],
+        user_shell: PromptShell,
+        load_tools: Callable[[PromptShell], Tools],
     ) -> None:
         self._program = program
         self._editor = editor
         self._screen = screen
-        self._live = live
+        self._user_shell = user_shell
         self._interactive = sys.stdin.isatty()
         self._shell = Shell(
-            program=program, session=session, confirm=self._confirm, ask=self._line, edit=editor.edit, live=live.shell
+            program=program,
+            session=session,
+            confirm=self._confirm,
+            ask=self._line,
+            edit=editor.edit,
+            user_shell=user_shell.shell,
         )
         person = Person(self._key, self._line, editor.edit)
-        self._gate = Gate(self._shell, screen, person, lambda: load_tools(live))
+        self._gate = Gate(self._shell, screen, person, lambda: load_tools(user_shell))
         self._upkeep: asyncio.Task[None] | None = None
         self._last = ""  # the last line that was run
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
@@ -71,10 +76,10 @@ class Repl:
         """The exit code: of the last line on a pipe, otherwise success."""
         code, plain = OK, not self._interactive or isinstance(self._editor, PlainEditor)
         modes = nullcontext() if plain else lines(wanted=False)
-        with told_to_end(self._live.close), modes, new_runner() as runner:
+        with told_to_end(self._user_shell.close), modes, new_runner() as runner:
             try:
                 if self._interactive:
-                    self._live.begin()
+                    self._user_shell.begin()
                     runner.run(self._warm())
                 while not self._shell.leaving:
                     line = self._read(runner)
@@ -84,13 +89,13 @@ class Repl:
                         code = self._do(runner, line)
                 self._learn(runner)
             finally:
-                self._live.close()
+                self._user_shell.close()
                 runner.run(self._program.close())
         return OK if self._interactive else code
 
     def _read(self, runner: asyncio.Runner) -> str | None:
         while True:
-            terminal = self._live.idle
+            terminal = self._user_shell.idle
             try:
                 if terminal and self._interactive:
                     runner.get_loop().add_reader(terminal.master, self._show_background)
@@ -107,22 +112,22 @@ class Repl:
 
     def _show_background(self) -> None:
         """What programs in the background print, above the line that is being typed."""
-        data = self._live.shell.idle_output()
+        data = self._user_shell.shell.idle_output()
         if data:
             self._editor.show_above(lambda: show(data))
 
     def _prompt(self) -> str:
-        session, live = self._shell.session, self._live
+        session, user_shell = self._shell.session, self._user_shell
         size = session.last_size
-        facts = Facts(
+        facts = PromptFacts(
             model=session.model,
-            directory=live.shell.directory,
+            directory=user_shell.shell.directory,
             home=str(home_directory()),
-            branch=git_branch(Path(live.shell.directory)),
+            branch=git_branch(Path(user_shell.shell.directory)),
             tokens=size.total if size else 0,
             window=session.budget,
             cost=session.costs.spent_in(session.journal.id) if "{cost}" in session.settings.view.prompt else 0.0,
-            status=live.shell.status,
+            status=user_shell.shell.status,
         )
         return self._screen.styled(fill(session.settings.view.prompt, facts, self._screen.width), "prompt")
 
@@ -139,7 +144,7 @@ class Repl:
                 raise
             self._screen.note("stopped; what came is kept")
         except Exception:  # a bug in one command must not take the shell with it
-            self._screen.note(file_report(suspicious), warning=True)
+            self._screen.note(file_report(may_hold_secret), warning=True)
             return BUG
         return OK
 
@@ -168,7 +173,7 @@ class Repl:
         """What a line is. On a pipe nobody sees what a guess leads to, so that a command needs its `!` there."""
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
-        found = self._live.route(line)
+        found = self._user_shell.route(line)
         if found.kind != "ask":
             return found.kind, found.text
         key = await ask_key(f"[aish] {for_terminal(found.reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
@@ -182,10 +187,10 @@ class Repl:
             print(for_terminal(line))
         again = line == self._last
         self._last = line
-        outcome = await self._live.run(line, self._program.masks.text(line))
+        outcome = await self._user_shell.run(line, self._program.redaction.text(line))
         self._shell.hold(line, outcome)
         self._editor.take_keys(outcome.unread)
-        self._failed = (self._program.masks.text(line), outcome.status) if outcome.status else ("", 0)
+        self._failed = (self._program.redaction.text(line), outcome.status) if outcome.status else ("", 0)
         if outcome.moved:
             self._shell.enter(outcome.directory)
         if outcome.died:
@@ -196,7 +201,7 @@ class Repl:
         elif again and line.strip() in _LEAVES:  # the shell spoke of its jobs, and the user wants to leave all the same
             self._shell.leaving = True
         elif outcome.status == _NO_SUCH_COMMAND:
-            near = self._live.words.near(line.split()[0])[:_MOST_MEANT]
+            near = self._user_shell.words.near(line.split()[0])[:_MOST_MEANT]
             meant = f"did you mean {' or '.join(near)}? " if near else ""
             self._screen.note(f"{meant}? hands the line to the model")
         elif outcome.status not in _NO_FAULT and self._interactive:
@@ -237,7 +242,7 @@ class Repl:
         session = self._shell.session
         if not self._program.places.sessions.exists():  # somebody is here for the first time
             self._screen.note(_WELCOME)
-        for notice in session.remind():
+        for notice in session.load_background():
             self._screen.note(notice.text, warning=notice.warning)
         if session.model == EMBEDDED and self._program.settings.embedded.warm and not self._program.settings.rules:
             self._start(warm_up(session))

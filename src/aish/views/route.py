@@ -6,12 +6,12 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from aish.action.lookup import WIDESPREAD_ALIASES, ShellWords
+from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
 from aish.conversation.program import Program
-from aish.intake.routing import Words, route
+from aish.intake.routing import KnownWords, route
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
-from aish.views.exits import OK
+from aish.views.exit_codes import OK
 
 
 def run(program: Program, arguments: Sequence[str]) -> int:
@@ -35,7 +35,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     return OK
 
 
-def _answer(line: str, words: Words) -> dict[str, str]:
+def _answer(line: str, words: KnownWords) -> dict[str, str]:
     found = route(line, words)
     return {"line": line, "route": found.kind, "reason": found.reason}
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from aish.commands.page import found_page, recent_page, thread_page
+from aish.commands.turn_pages import found_page, recent_page, thread_page
 from aish.conversation.library import Library
 from aish.values.errors import BadUsage
-from aish.values.hits import THREAD_TURNS, UNITS, Found, Scope
+from aish.values.hits import THREAD_TURNS, UNITS, Scope, SearchResult
 from aish.values.text import json_text
-from aish.views.exits import NOTHING, OK
+from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
 _MOST = 1_000  # hits that one search gives
@@ -160,7 +160,7 @@ def _limit(value: Any, number: int) -> int:
     return value
 
 
-def _answer(query: str, found: Found) -> dict[str, Any]:
+def _answer(query: str, found: SearchResult) -> dict[str, Any]:
     answer: dict[str, Any] = {"query": query, "ms": round(found.milliseconds, 2)}
     answer["hits"] = [hit.record() for hit in found.hits]
     return answer | ({"notes": list(found.notes)} if found.notes else {})

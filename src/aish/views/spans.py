@@ -23,14 +23,14 @@ _UNSURE = r"[\u0300-\u036f\u0483-\u0489\u0590-\u1fff\u200c-\u200f\u20d0-\u20ff\u
 _CLOSING = frozenset("、。，．！？：；）」』】〉》”’")  # no line starts with these
 
 
-class Span(NamedTuple):
+class StyledSpan(NamedTuple):
     """Text in one style; a style is the inside of an SGR sequence, such as `1;36`, or nothing."""
 
     text: str
     style: str = ""
 
 
-class Line(NamedTuple):
+class StyledLine(NamedTuple):
     """What stands on `rows` rows of the window. One that is not at its end yet has no `end`."""
 
     text: str = ""
@@ -45,15 +45,15 @@ def harmless(text: str) -> str:
     return re.sub(_MISPLACED, "\ufffd", for_terminal(text).translate(_REPLACED))
 
 
-def exact(text: str) -> list[Span]:
+def exact(text: str) -> list[StyledSpan]:
     """A command as it is, with what is not seen as itself written as an escape and set off."""
     if text.isascii() and text.isprintable():
-        return [Span(text)]
+        return [StyledSpan(text)]
     marked = "".join(
         "\0" + letter.encode("unicode_escape").decode("ascii") + "\0" if _is_odd(letter) else letter for letter in text
     )
     parts = marked.replace("\0\0", "").split("\0")
-    return [Span(part, "7" if place % 2 else "") for place, part in enumerate(parts) if part]
+    return [StyledSpan(part, "7" if place % 2 else "") for place, part in enumerate(parts) if part]
 
 
 def _is_odd(letter: str) -> bool:
@@ -104,13 +104,13 @@ def _positions(text: str, width: int) -> Iterator[tuple[int, int]]:
         yield row, column
 
 
-def paint(spans: Iterable[Span], *, color: bool = True) -> str:
+def paint(spans: Iterable[StyledSpan], *, color: bool = True) -> str:
     """The spans as one text; neighbours of one style share their sequence, and each sequence is closed."""
     out: list[str] = []
-    joined: list[Span] = []
+    joined: list[StyledSpan] = []
     for span in spans:
         if joined and joined[-1].style == span.style:
-            joined[-1] = Span(joined[-1].text + span.text, span.style)
+            joined[-1] = StyledSpan(joined[-1].text + span.text, span.style)
         else:
             joined.append(span)
     for text, style in joined:
@@ -118,21 +118,23 @@ def paint(spans: Iterable[Span], *, color: bool = True) -> str:
     return "".join(out)
 
 
-def wrap(spans: Sequence[Span], width: int, first: Sequence[Span] = (), rest: Sequence[Span] = ()) -> list[list[Span]]:
+def wrap(
+    spans: Sequence[StyledSpan], width: int, first: Sequence[StyledSpan] = (), rest: Sequence[StyledSpan] = ()
+) -> list[list[StyledSpan]]:
     """The spans in lines of at most `width` cells, broken between words; `first` and `rest` stand before the lines.
 
     The work goes from left to right: no line depends on what comes after the word that follows it.
     """
     text = "".join(span.text for span in spans)
     places = _lines(text, max(width - size_of(first), 2), max(width - size_of(rest), 2))
-    lines: list[list[Span]] = []
+    lines: list[list[StyledSpan]] = []
     number, before = 0, 0  # the span that is being cut up, and the characters before it
     for start, end in places:
         line = list(rest if lines else first)
         while number < len(spans) and before < end:
             text, style = spans[number]
             if part := text[max(start - before, 0) : end - before]:
-                line.append(Span(part, style))
+                line.append(StyledSpan(part, style))
             if before + len(text) > end:
                 break  # the rest of it is for the next line
             number, before = number + 1, before + len(text)
@@ -192,6 +194,6 @@ def _fitting(unit: str, room: int) -> int:
     return place + 1
 
 
-def size_of(spans: Iterable[Span]) -> int:
+def size_of(spans: Iterable[StyledSpan]) -> int:
     """How many columns the spans take together."""
     return sum(cells(span.text) for span in spans)

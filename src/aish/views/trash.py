@@ -10,7 +10,7 @@ from aish.action.trash import Trashed, in_trash, move_to_trash, restore
 from aish.conversation.program import Program
 from aish.values.errors import Declined, NotFound
 from aish.values.text import json_text
-from aish.views.exits import NOTHING, OK
+from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
 

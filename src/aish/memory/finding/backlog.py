@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from aish.memory.candidates import MARK
 from aish.memory.finding.catalogue import Known
-from aish.memory.journal import Entry
+from aish.memory.journal import JournalEntry
 from aish.values.errors import StoreTrouble
 from aish.values.text import for_keeping
 
@@ -102,7 +102,7 @@ def titled(text: str, number: int, title: str) -> str:
     return f"{title}\n{text}" if title and number <= 1 else text
 
 
-def searchable(entry: Entry) -> str:
+def searchable(entry: JournalEntry) -> str:
     """What can be found of a turn; nothing if it was never part of the conversation, or repeats what was found."""
     recalled = entry.meta.get("recalled")
     if entry.meta.get("meta") == MARK or recalled is True:

@@ -5,15 +5,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from aish.memory.finding.backlog import LONGEST, Seen, Work, behind, look, searchable, tail_of, titled
-from aish.memory.finding.bags import Bags, Numbers, numbers_of
 from aish.memory.finding.catalogue import Catalogue, Known
 from aish.memory.finding.columns import COLUMNS, NONE, Columns, numbered
-from aish.memory.finding.meanings import Meanings, text_at
 from aish.memory.finding.ranking import BLOCK, traits
+from aish.memory.finding.term_sets import Numbers, TermSets, numbers_of
 from aish.memory.finding.terms import terms
+from aish.memory.finding.turn_vectors import TurnVectors, text_at
 from aish.memory.finding.vectors import Embedder
-from aish.memory.finding.words import WordWriter
-from aish.memory.journal import Entry, Journal, entries_from
+from aish.memory.finding.word_index import WordWriter
+from aish.memory.journal import Journal, JournalEntry, entries_from
 from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
 from aish.values.text import for_keeping
@@ -53,10 +53,10 @@ class Batch:
         self._sessions, self._catalogue = sessions, catalogue
         self._directory, self._progress, self._stop = directory, progress, stop
         self._columns = Columns(directory)
-        self._meanings = Meanings(sessions, directory, catalogue, embedder) if embedder else None
+        self._meanings = TurnVectors(sessions, directory, catalogue, embedder) if embedder else None
         self._rows = self._start = catalogue.rows
         self._columns.show(self._rows)
-        self._bags, self._bags_waiting = Bags(directory), list[Numbers]()
+        self._term_sets, self._bags_waiting = TermSets(directory), list[Numbers]()
         self._bagged = self._bags_start = bagged(self._columns, self._rows)
         self._values: dict[str, list[int]] = {name: [] for name in COLUMNS}
         self._texts: list[str] = []
@@ -146,7 +146,7 @@ class Batch:
         stamp = seen.changed if end >= seen.size else 0  # 0: what it has beyond is looked at again
         self._changed[known.name] = known._replace(size=end, inode=seen.inode, tail=tail_of(path, end), changed=stamp)
 
-    def _add(self, known: Known, offset: int, length: int, entry: Entry, text: str, block: "_Block") -> Known:
+    def _add(self, known: Known, offset: int, length: int, entry: JournalEntry, text: str, block: "_Block") -> Known:
         row, time = self._rows, round(entry.time.timestamp() * 1000)
         if block.turns == BLOCK:
             self._close_block(known, block)
@@ -158,7 +158,7 @@ class Batch:
         speaker = self._label("speaker", name) if isinstance(name, str) and name else 0
         text = titled(text, entry.number, known.title)[:LONGEST]
         found = terms(text)
-        bag = numbers_of(found)
+        term_set = numbers_of(found)
         values = {
             "time": time,
             "offset": offset,
@@ -171,7 +171,7 @@ class Batch:
             "after": NONE,
             "block": block.first,
             "bag": self._bagged,
-            "bag_size": len(bag),
+            "bag_size": len(term_set),
             "role": role,
             "traits": traits(text),
         }
@@ -182,8 +182,8 @@ class Batch:
         elif known.newest >= 0:
             self._after[known.newest] = row
         self._words.add(found, row=row, journal=known.id, channel=known.channel, role=role, time=time)
-        self._bags_waiting.append(bag)
-        self._bagged += len(bag)
+        self._bags_waiting.append(term_set)
+        self._bagged += len(term_set)
         block.terms += found
         block.turns += 1
         block.grown = True
@@ -251,7 +251,7 @@ class Batch:
         self._catalogue.require()
         if self._texts:
             self._columns.write(self._start, self._values)
-            self._bags.write(self._bags_start, self._bags_waiting)
+            self._term_sets.write(self._bags_start, self._bags_waiting)
             self._columns.mend("after", list(self._after), list(self._after.values()))
             if self._meanings and self._meanings.rows == self._start:
                 self._meanings.add(self._texts)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from aish.memory.finding.pieces import Pieces
 from aish.memory.finding.vectors import Floats
+from aish.memory.finding.word_pieces import WordPieces
 
 _LONGEST = 4_000  # characters of a text that count
 
@@ -19,7 +19,7 @@ class StaticEmbedder:
 
     def __init__(self, weights: Path, tokens: Path) -> None:
         self.name = weights.stem
-        self._pieces, self._vectors = Pieces(tokens), _matrix(weights)
+        self._pieces, self._vectors = WordPieces(tokens), _matrix(weights)
         self.size = int(self._vectors.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -12,21 +12,21 @@ from pathlib import Path
 
 from aish.memory.finding.backlog import Seen, behind, look
 from aish.memory.finding.batch import Progress
-from aish.memory.finding.fresh import FreshTurn, FreshTurns, read_turns, unknown_journal
 from aish.memory.finding.index import Indexer, drop
-from aish.memory.finding.marks import find_marks
-from aish.memory.finding.pending import Fresh, Pending
+from aish.memory.finding.matched_words import find_matched_words
 from aish.memory.finding.query import Query, read_query
 from aish.memory.finding.question import Bounds, bounds
 from aish.memory.finding.recent import newest, newness
 from aish.memory.finding.search import search
-from aish.memory.finding.snapshot import Snapshot, hit_of
+from aish.memory.finding.snapshot import IndexSnapshot, hit_of
 from aish.memory.finding.terms import query_terms, terms
+from aish.memory.finding.unindexed import Unindexed, UnindexedEntry
+from aish.memory.finding.unindexed_turns import UnindexedTurn, UnindexedTurns, read_turns, unknown_journal
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.when import LONGEST, find_times, read_moment
 from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
-from aish.values.hits import EVERYWHERE, Found, Hit, Scope, Unit
+from aish.values.hits import EVERYWHERE, Hit, Scope, SearchResult, Unit
 
 _FEW = 50  # turns that are searched directly rather than put into the index first
 _SAMPLE = 20  # turns of a day that tell what it was about
@@ -59,11 +59,11 @@ class ConversationFinder:
         self._load_embedder = embedder
         self._embedder: Embedder | None = None
         self._loaded = False
-        self._snapshot: Snapshot | None = None
+        self._snapshot: IndexSnapshot | None = None
         self._indexing: threading.Thread | None = None
-        self._pending = Pending(sessions)
-        self._fresh: dict[Hit, FreshTurn] = {}
-        self._turns = FreshTurns()
+        self._unindexed = Unindexed(sessions)
+        self._unindexed_by_hit: dict[Hit, UnindexedTurn] = {}
+        self._turns = UnindexedTurns()
         self._meta: dict[str, tuple[Seen, tuple[str, str, str]]] = {}  # channel, source and title of files in no index
 
     @property
@@ -84,7 +84,7 @@ class ConversationFinder:
         """Now, on the user's clock; without a zone, because the zone of today need not be that of another day."""
         return self._now().astimezone().replace(tzinfo=None)
 
-    def search(self, query: str, limit: int = 20, scope: Scope = EVERYWHERE) -> Found:
+    def search(self, query: str, limit: int = 20, scope: Scope = EVERYWHERE) -> SearchResult:
         """The turns that fit a question best. Never an error, whatever is asked."""
         started = time.perf_counter()
         asked = read_query(query, self._clock())
@@ -92,9 +92,9 @@ class ConversationFinder:
         self._keep_up()
         if not asked.words and not asked.phrases:  # only bounds: what is newest within them
             hits = _without(asked.without, self._newest(bounds(asked, scope)))
-            found = Found(tuple(hit._replace(why="the newest") for hit in islice(hits, limit)))
+            found = SearchResult(tuple(hit._replace(why="the newest") for hit in islice(hits, limit)))
         else:
-            stale, now = self._pending.stale, self._now().timestamp()
+            stale, now = self._unindexed.stale, self._now().timestamp()
             found = search(asked, scope, snapshot, self._turns, stale, self.embedder, limit, now)
         notes = (*asked.trouble, *self.missing())
         sought = (*query_terms(" ".join([asked.words, *asked.phrases])[:LONGEST]), *_respelt(found))
@@ -102,7 +102,7 @@ class ConversationFinder:
 
     def marks(self, text: str, sought: Collection[str]) -> list[tuple[int, int]]:
         """Which characters of a text are words that a search sought."""
-        return find_marks(text, sought)
+        return find_matched_words(text, sought)
 
     def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:
         """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days.
@@ -121,11 +121,11 @@ class ConversationFinder:
         snapshot = self._look()
         known = snapshot.journals.get(conversation) if snapshot else None
         rows: list[int] = []
-        if self._pending.left_out(conversation):  # the journal itself has it, whatever the index does not
-            fresh: Iterable[Hit] = map(self._hit_of, self._pending.whole(conversation))
+        if self._unindexed.left_out(conversation):  # the journal itself has it, whatever the index does not
+            fresh: Iterable[Hit] = map(self._hit_of, self._unindexed.whole(conversation))
         else:
             fresh = (self._turns.hit(place) for place in range(self._turns.size))
-            if snapshot and known and known.id not in self._pending.stale:
+            if snapshot and known and known.id not in self._unindexed.stale:
                 rows = snapshot.rows_of(conversation, around, count)
         hits = [hit for row in rows if snapshot and (hit := snapshot.hit(row))]
         if snapshot and snapshot.unread and not hits:
@@ -155,7 +155,7 @@ class ConversationFinder:
         while self._indexing and self._indexing.is_alive() and not stop():
             self._indexing.join(_MOMENT)  # it is at it already, and has the lock
         self._look()
-        if not self._is_behind and not self._pending.stale:
+        if not self._is_behind and not self._unindexed.stale:
             return ""
         try:
             progress = self._progress() if self._progress and wait else None
@@ -191,13 +191,13 @@ class ConversationFinder:
 
     def missing(self) -> tuple[str, ...]:
         """What was not looked at, or could not be read, when something was looked for last."""
-        notes, more = self._pending.troubles[:_TOLD], len(self._pending.troubles) - _TOLD
+        notes, more = self._unindexed.troubles[:_TOLD], len(self._unindexed.troubles) - _TOLD
         if more > 0:
             notes.append(f"{more} more could not be read")
         if self._snapshot and self._snapshot.unread:
             notes.append(self._snapshot.troubles())
-        if self._pending.bytes:
-            size = self._pending.bytes / 1e6
+        if self._unindexed.bytes:
+            size = self._unindexed.bytes / 1e6
             notes.append(f"the index is behind: {size:.1f} MB were not looked at; aish search brings it up to date")
         return tuple(notes)
 
@@ -223,7 +223,7 @@ class ConversationFinder:
     def _is_behind(self) -> bool:
         """Is there more to do for the index than is worth a search?"""
         snapshot = self._snapshot
-        return bool(self._pending.bytes or self._turns.size > _FEW or (snapshot and snapshot.meant < snapshot.rows))
+        return bool(self._unindexed.bytes or self._turns.size > _FEW or (snapshot and snapshot.meant < snapshot.rows))
 
     def _index_quietly(self) -> None:
         try:
@@ -231,13 +231,13 @@ class ConversationFinder:
         except StoreTrouble:
             pass  # who waits for the index is told; a search works without it
 
-    def _look(self, *, anew: bool = False) -> Snapshot | None:
+    def _look(self, *, anew: bool = False) -> IndexSnapshot | None:
         """The index as it is now, if there is one, and what it does not have."""
         if self._snapshot:
             self._snapshot.unread.clear()
         changed = self._open()  # what was pending may be in it now
-        if self._pending.look(self._snapshot.journals if self._snapshot else {}, anew=anew or changed):
-            self._take_fresh(self._snapshot)
+        if self._unindexed.look(self._snapshot.journals if self._snapshot else {}, anew=anew or changed):
+            self._read_unindexed(self._snapshot)
         return self._snapshot
 
     def _open(self) -> bool:
@@ -246,29 +246,33 @@ class ConversationFinder:
         try:
             if old and old.catalogue.is_current:
                 return old.refresh()
-            self._snapshot = Snapshot(self._sessions, self._directory, self.embedder)
+            self._snapshot = IndexSnapshot(self._sessions, self._directory, self.embedder)
         except _UNUSABLE:
             self._snapshot = None
         if old:
             old.close()
         return self._snapshot is not old
 
-    def _take_fresh(self, snapshot: Snapshot | None) -> None:
+    def _read_unindexed(self, snapshot: IndexSnapshot | None) -> None:
         """Read what is not in the index, each turn once."""
         unknown: dict[str, int] = {}
         hits: dict[Hit, int] = {}
-        for fresh in self._pending.turns:
+        for fresh in self._unindexed.turns:
             known = snapshot.journals.get(fresh.journal) if snapshot else None
             journal = known.id if known else unknown_journal(unknown.setdefault(fresh.journal, len(unknown)))
             hits[self._hit_of(fresh)] = journal
-        new = read_turns({hit: journal for hit, journal in hits.items() if hit not in self._fresh}, self.embedder)
-        self._fresh = {hit: new.get(hit) or self._fresh[hit]._replace(journal=hits[hit]) for hit in hits}
-        self._turns = FreshTurns(list(self._fresh.values()))
+        new = read_turns(
+            {hit: journal for hit, journal in hits.items() if hit not in self._unindexed_by_hit}, self.embedder
+        )
+        self._unindexed_by_hit = {
+            hit: new.get(hit) or self._unindexed_by_hit[hit]._replace(journal=hits[hit]) for hit in hits
+        }
+        self._turns = UnindexedTurns(list(self._unindexed_by_hit.values()))
 
-    def _hit_of(self, fresh: Fresh) -> Hit:
-        seen, known = self._pending.seen(fresh.journal), self._meta.get(fresh.journal)
+    def _hit_of(self, fresh: UnindexedEntry) -> Hit:
+        seen, known = self._unindexed.seen(fresh.journal), self._meta.get(fresh.journal)
         if known is None or known[0] != seen:  # a purge puts another in its place, and it may be edited by hand
-            meta = self._pending.meta(fresh.journal)
+            meta = self._unindexed.meta(fresh.journal)
             channel = str(meta.get("channel") or channel_of(str(meta.get("cwd", ""))))
             known = seen, (channel, str(meta.get("source", "")), str(meta.get("title", "")))
             self._meta[fresh.journal] = known
@@ -282,7 +286,7 @@ class ConversationFinder:
         """The same by turns, exchanges or conversations, as far as they can be read."""
         snapshot, new = self._snapshot, self._turns.within(within._replace(roles=frozenset()))
         fresh = sorted((new.hit(place) for place in range(new.size)), key=newness)
-        for piece in newest(snapshot, fresh, self._pending.stale, within, by):
+        for piece in newest(snapshot, fresh, self._unindexed.stale, within, by):
             hits = [hit for place in piece if (hit := place.hit or (snapshot and snapshot.hit(place.row)))]
             if hits:
                 yield hits
@@ -304,7 +308,7 @@ def _without(texts: Sequence[str], hits: Iterator[Hit]) -> Iterator[Hit]:
     return (hit for hit in hits if barred.isdisjoint(terms(hit.text))) if barred else hits
 
 
-def _respelt(found: Found) -> Iterator[str]:
+def _respelt(found: SearchResult) -> Iterator[str]:
     """The words that were taken for others that nobody has used."""
     return (value.rpartition(" ")[2] for name, value in found.asked if name == "spelt")
 

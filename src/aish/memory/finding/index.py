@@ -19,12 +19,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aish.memory.finding.bags import Bags
 from aish.memory.finding.batch import Batch, Progress, bagged
 from aish.memory.finding.catalogue import Catalogue
 from aish.memory.finding.columns import Columns
+from aish.memory.finding.term_sets import TermSets
 from aish.memory.finding.vectors import Embedder
-from aish.memory.finding.words import Words
+from aish.memory.finding.word_index import WordIndex
 from aish.storage.files import make_directory
 from aish.values.errors import StoreTrouble
 
@@ -92,8 +92,8 @@ class Indexer:
         rows, columns = catalogue.rows, Columns(self._directory)
         try:
             columns.show(rows)
-            Bags(self._directory).show(bagged(columns, rows))
-            words, _ = Words(self._directory / "words"), Words(self._directory / "blocks")
+            TermSets(self._directory).show(bagged(columns, rows))
+            words, _ = WordIndex(self._directory / "words"), WordIndex(self._directory / "blocks")
         except (OSError, ValueError):
             return False
         if words.size != catalogue.turns and catalogue.fact("busy") != "1":

@@ -10,7 +10,7 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
-from aish.memory.finding.when import LONGEST, Span, find_times, read_moment
+from aish.memory.finding.when import LONGEST, TimeSpan, find_times, read_moment
 
 _ROLES = (
     dict.fromkeys(("user", "me", "human"), "user")
@@ -50,7 +50,7 @@ class Query(NamedTuple):
     channel: str = ""
     since: datetime | None = None
     until: datetime | None = None
-    times: tuple[Span, ...] = ()
+    times: tuple[TimeSpan, ...] = ()
     trouble: tuple[str, ...] = ()
 
 
@@ -123,7 +123,7 @@ class _Reader:
             end = self._operator(match["name"].lower(), _inner(match["value"]), match)
         self.taken.append((match.start(), end))
 
-    def query(self, words: str, times: tuple[Span, ...]) -> Query:
+    def query(self, words: str, times: tuple[TimeSpan, ...]) -> Query:
         """All that was gathered; of two bounds the narrower one counts."""
         return Query(
             words=words,

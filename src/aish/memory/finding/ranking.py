@@ -73,7 +73,7 @@ _ABOUT = [place for place, name in enumerate(SIGNALS) if name not in _BESIDES]
 _COVERAGE = [list(SIGNALS).index("words"), list(SIGNALS).index("around")]
 
 
-class Question(NamedTuple):
+class RankedQuery(NamedTuple):
     """What is asked: terms with what each weighs (see `rarity`), the moment, the times it speaks of, and its traits.
 
     The meaning of many words is a blur, so it counts as much as the question is clear.
@@ -86,7 +86,7 @@ class Question(NamedTuple):
     clarity: float = 1.0
 
 
-class Found(NamedTuple):
+class Candidates(NamedTuple):
     """Candidates, a column for each property; the numbers of a turn that is no hit by words or by meaning are 0.
 
     `key` is one more for the next turn of the same conversation, and no two conversations touch. The turn before a
@@ -164,7 +164,7 @@ def matches(parts: Numbers) -> Numbers:
     return np.asarray(parts[:, _ABOUT].sum(axis=1))
 
 
-def signals(found: Found, question: Question) -> Numbers:
+def signals(found: Candidates, question: RankedQuery) -> Numbers:
     """All that can be told without the terms, a column for each of `SIGNALS`."""
     before = _before(found.key)
     answers = (before >= 0) & (found.traits[before] & ASKS > 0)

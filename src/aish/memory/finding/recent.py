@@ -11,7 +11,7 @@ from aish.memory.finding.batch import ROLES
 from aish.memory.finding.catalogue import Known
 from aish.memory.finding.columns import NONE, numbered
 from aish.memory.finding.question import Bounds
-from aish.memory.finding.snapshot import Snapshot
+from aish.memory.finding.snapshot import IndexSnapshot
 from aish.values.channels import is_channel
 from aish.values.hits import THREAD_TURNS, Hit, Unit
 
@@ -37,7 +37,7 @@ class _Talk(NamedTuple):
 
 
 def newest(
-    snapshot: Snapshot | None, fresh: Iterable[Hit], stale: frozenset[int], within: Bounds, by: Unit
+    snapshot: IndexSnapshot | None, fresh: Iterable[Hit], stale: frozenset[int], within: Bounds, by: Unit
 ) -> Iterator[list[Place]]:
     """Turns, exchanges or conversations by their newest turn, each as its turns within the bounds, newest first.
 
@@ -107,7 +107,7 @@ _CUTS: Mapping[Unit, _Cut] = {"thread": _thread, "exchange": _exchanges}
 
 
 def _talks(
-    snapshot: Snapshot | None, fresh: Iterable[Hit], stale: frozenset[int], channel: str, until: int | None
+    snapshot: IndexSnapshot | None, fresh: Iterable[Hit], stale: frozenset[int], channel: str, until: int | None
 ) -> Iterator[_Talk]:
     """Conversations by their last turn, newest first: of the index, of what is new, and of both."""
     new: dict[str, list[Place]] = {}
@@ -127,7 +127,7 @@ def _talks(
 
 
 def _indexed_talks(
-    snapshot: Snapshot, stale: frozenset[int], channel: str, until: int | None, new: Mapping[str, Sequence[Place]]
+    snapshot: IndexSnapshot, stale: frozenset[int], channel: str, until: int | None, new: Mapping[str, Sequence[Place]]
 ) -> Iterator[_Talk]:
     """Conversations that only the index has turns of, as this snapshot has them: the catalogue may be further."""
     channels = [id for id, name in snapshot.channels.items() if is_channel(name, channel)] if channel else None
@@ -139,18 +139,18 @@ def _indexed_talks(
             yield _Talk(last, known.name, _indexed(snapshot, known))
 
 
-def _counts(snapshot: Snapshot, known: Known, stale: frozenset[int]) -> bool:
+def _counts(snapshot: IndexSnapshot, known: Known, stale: frozenset[int]) -> bool:
     return known.id not in stale and NONE < known.newest < snapshot.rows
 
 
-def _indexed(snapshot: Snapshot, known: Known) -> Iterator[Place]:
+def _indexed(snapshot: IndexSnapshot, known: Known) -> Iterator[Place]:
     """The turns of a conversation in the index, newest first."""
     times, numbers, roles = (snapshot.columns[name] for name in ("time", "number", "role"))
     for row in _rows(snapshot, known):
         yield Place((-int(times[row]), -int(numbers[row]), known.name), ROLES[roles[row]], row)
 
 
-def _rows(snapshot: Snapshot, known: Known) -> Iterator[int]:
+def _rows(snapshot: IndexSnapshot, known: Known) -> Iterator[int]:
     columns, row = snapshot.columns, known.newest
     if known.jumps:
         rows = np.flatnonzero(columns["journal"] == known.id)

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 
 from aish.memory.finding.batch import ROLES
 from aish.memory.finding.columns import NONE
-from aish.memory.finding.fresh import FreshTurns
 from aish.memory.finding.query import Query
 from aish.memory.finding.question import Bounds, bounds, understand
 from aish.memory.finding.ranking import (
     AROUND,
     SHORTLIST,
+    Candidates,
     Having,
-    Question,
     Ranked,
+    RankedQuery,
     clarity,
     coverage,
     matches,
@@ -29,14 +29,14 @@ from aish.memory.finding.ranking import (
     wants,
     why,
 )
-from aish.memory.finding.ranking import Found as Candidates
-from aish.memory.finding.snapshot import Snapshot
+from aish.memory.finding.snapshot import IndexSnapshot
 from aish.memory.finding.terms import query_terms
+from aish.memory.finding.unindexed_turns import UnindexedTurns
 from aish.memory.finding.vectors import Embedder, Rows
-from aish.memory.finding.when import Span
-from aish.memory.finding.words import NOTHING, Filter, Scores
+from aish.memory.finding.when import TimeSpan
+from aish.memory.finding.word_index import NOTHING, Filter, Scores
 from aish.values.channels import is_channel
-from aish.values.hits import Found, Hit, Scope
+from aish.values.hits import Hit, Scope, SearchResult
 
 _MOST = 200  # candidates by words, and as many by meaning
 _BLOCKS = 100
@@ -52,13 +52,13 @@ _LONGEST = 2_000  # characters of a question whose meaning counts
 def search(
     query: Query,
     scope: Scope,
-    snapshot: Snapshot | None,
-    fresh: FreshTurns,
+    snapshot: IndexSnapshot | None,
+    fresh: UnindexedTurns,
     stale: frozenset[int],
     embedder: Embedder | None,
     limit: int,
     now: float,
-) -> Found:
+) -> SearchResult:
     """The turns that fit best, out of the index and of what is not in it yet."""
     return _Search(query, bounds(query, scope), snapshot, fresh, stale, embedder).run(limit, now)
 
@@ -68,8 +68,8 @@ class _Search:
         self,
         query: Query,
         within: Bounds,
-        snapshot: Snapshot | None,
-        fresh: FreshTurns,
+        snapshot: IndexSnapshot | None,
+        fresh: UnindexedTurns,
         stale: frozenset[int],
         embedder: Embedder | None,
     ) -> None:
@@ -89,21 +89,21 @@ class _Search:
     def _frequency(self, term: str) -> int:
         return self.snapshot.words.frequency(term) if self.snapshot else 0
 
-    def run(self, limit: int, now: float) -> Found:
+    def run(self, limit: int, now: float) -> SearchResult:
         rows, words, blocks = self._indexed()
         candidates = self._candidates(rows, words, blocks)
         if not len(candidates.key):
-            return Found(asked=self._told())
+            return SearchResult(asked=self._told())
         now = self.within.until.timestamp() if self.within.until else now
         clear = clarity(len(self.asked.text.split()))
-        question = Question(self.asked.weights, now, self._spans(now), wants(self.query.words), clear)
+        question = RankedQuery(self.asked.weights, now, self._spans(now), wants(self.query.words), clear)
         table = signals(candidates, question)
         short = shortlist(table, max(limit, SHORTLIST))
         short = np.concatenate([short, np.setdiff1d(self._rare(rows), short, assume_unique=True)])
         having = self._having(candidates.key, short, rows)
         ranked = rank(table, short, coverage(candidates.key[short], question.weights, having), clear)
         hits = tuple(self._hits(ranked, having.of(candidates.key[ranked.order]), rows, limit))
-        return Found(hits, asked=self._told(), considered=len(candidates.key))
+        return SearchResult(hits, asked=self._told(), considered=len(candidates.key))
 
     def _indexed(self) -> tuple[Rows, dict[int, float], dict[int, float]]:
         """Rows of the index that may fit, and how well they and their blocks have the words."""
@@ -128,7 +128,7 @@ class _Search:
             self.eligible.update(beside[self._fits(beside)].tolist())
         return snapshot.newest(np.concatenate([rows, beside])), words, blocks  # the order in which equals stay
 
-    def _with_words(self, snapshot: Snapshot, only: Filter) -> tuple[dict[int, float], dict[int, float]]:
+    def _with_words(self, snapshot: IndexSnapshot, only: Filter) -> tuple[dict[int, float], dict[int, float]]:
         """The rows and the blocks that have the words best, with how well."""
         terms = nlargest(_SOUGHT, self.asked.weights, key=self.asked.weights.__getitem__)
         phrases = [query_terms(phrase) for phrase in self.query.phrases]
@@ -137,7 +137,7 @@ class _Search:
         blocks = snapshot.blocks.find(terms, _BLOCKS, only=around) if terms else NOTHING
         return _first(snapshot, *rows, _MOST), _first(snapshot, *blocks, _BLOCKS)
 
-    def _near(self, snapshot: Snapshot, only: Filter) -> Rows:
+    def _near(self, snapshot: IndexSnapshot, only: Filter) -> Rows:
         """The rows that are nearest in meaning."""
         if not snapshot.vectors or self.vector is None or self.query.phrases:
             return np.empty(0, np.int64)
@@ -237,7 +237,7 @@ class _Search:
             spans.append((span.first.timestamp() if span.first else last - _A_MONTH, last))
         return spans
 
-    def _sure(self) -> list[Span]:
+    def _sure(self) -> list[TimeSpan]:
         return [span for span in self.query.times if span.sure]
 
     def _hits(self, ranked: Ranked, had: NDArray[np.bool_], rows: Rows, limit: int) -> Iterator[Hit]:
@@ -296,7 +296,7 @@ class _Search:
         return tuple(told)
 
 
-def _first(snapshot: Snapshot, rows: Rows, scores: Scores, limit: int) -> dict[int, float]:
+def _first(snapshot: IndexSnapshot, rows: Rows, scores: Scores, limit: int) -> dict[int, float]:
     """So many of the rows that were found, with their scores; what is not committed yet does not count."""
     there = rows < snapshot.rows
     rows, scores = rows[there], scores[there]

@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aish.memory.finding.backlog import searchable
-from aish.memory.finding.bags import Bags
 from aish.memory.finding.batch import bagged
 from aish.memory.finding.catalogue import Catalogue, Known
 from aish.memory.finding.columns import NONE, Columns, numbered
 from aish.memory.finding.index import FORMAT
+from aish.memory.finding.term_sets import TermSets
 from aish.memory.finding.vectors import Embedder, Rows, Vectors
-from aish.memory.finding.words import Words
-from aish.memory.journal import Entry, entry_of
+from aish.memory.finding.word_index import WordIndex
+from aish.memory.journal import JournalEntry, entry_of
 from aish.values.hits import Hit
 
 _ASKED_ABOUT = 16  # people whose turns are kept in mind
 
 
-class Snapshot:
+class IndexSnapshot:
     """An index that is open for reading. Raises `OSError`, `ValueError` or `sqlite3.Error` if that cannot be."""
 
     def __init__(self, sessions: Path, directory: Path, embedder: Embedder | None) -> None:
@@ -31,8 +31,8 @@ class Snapshot:
         try:
             if self.catalogue.fact("format") != str(FORMAT):
                 raise ValueError("the index is of another version")
-            self.words, self.blocks = Words(directory / "words"), Words(directory / "blocks")
-            self.columns, self._bags = Columns(directory), Bags(directory)
+            self.words, self.blocks = WordIndex(directory / "words"), WordIndex(directory / "blocks")
+            self.columns, self._term_sets = Columns(directory), TermSets(directory)
             self.vectors = Vectors(directory, embedder) if embedder else None
             self.meant = 0  # rows that have vectors
             self.journals: dict[str, Known] = {}
@@ -56,7 +56,7 @@ class Snapshot:
         self.blocks.refresh()
         self.words.refresh()  # after the count was read: it has at least as much
         self.columns.show(self.rows)
-        self._bags.show(bagged(self.columns, self.rows))
+        self._term_sets.show(bagged(self.columns, self.rows))
         try:
             if self.vectors:
                 self.vectors.show(self.meant)
@@ -100,7 +100,7 @@ class Snapshot:
     def which(self, terms: Sequence[str], rows: Rows) -> NDArray[np.bool_]:
         """Which of the terms each of these rows has, a column for each term."""
         places = zip(self.columns["bag"][rows].tolist(), self.columns["bag_size"][rows].tolist(), strict=True)
-        return self._bags.which(terms, places)
+        return self._term_sets.which(terms, places)
 
     def said_by(self, speakers: frozenset[int]) -> Rows:
         """The rows of these speakers that have a meaning; who was asked about is often asked about again."""
@@ -126,7 +126,7 @@ class Snapshot:
             return None
         return hit_of(known.name, entry, self.channels.get(known.channel, ""), known.source, known.title)
 
-    def _entry(self, known: Known, row: int) -> Entry | None:
+    def _entry(self, known: Known, row: int) -> JournalEntry | None:
         path = f"{self._sessions}/{known.name}.jsonl"
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
@@ -163,7 +163,7 @@ class Snapshot:
         return [int(row) for row in rows[np.argsort(numbers, kind="stable")]]
 
 
-def hit_of(conversation: str, entry: Entry, channel: str, source: str, title: str) -> Hit:
+def hit_of(conversation: str, entry: JournalEntry, channel: str, source: str, title: str) -> Hit:
     """A turn as it is shown to who looks for it."""
     name, ref = entry.meta.get("name"), entry.meta.get("ref")
     return Hit(

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from aish.memory.finding import when_calendar as calendar
 from aish.memory.finding.when_calendar import Period
 from aish.memory.finding.when_chinese import find_chinese, whole_chinese
-from aish.memory.finding.when_rules import Found, find_periods, spelled
+from aish.memory.finding.when_rules import TimeMatch, find_periods, spelled
 from aish.memory.finding.when_words import KINDS, NAMES, Token, doubtful, figures, is_french, may_name_time, tokens
 from aish.values.times import exact_moment, plain_days
 
@@ -35,7 +35,7 @@ _SILENT = frozenset("the of in on mark one".split())
 _FILLERS = frozenset("earlier back sometime all just cours laufe lauf transcurso".split())
 
 
-class Span(NamedTuple):
+class TimeSpan(NamedTuple):
     """A part of the past, and which characters of the text said so.
 
     `last` is the first moment that is not in it any more. `sure` tells that the text bounds what is asked; otherwise
@@ -52,7 +52,7 @@ class Span(NamedTuple):
 class _Said(NamedTuple):
     """A period with the words around it: the lead that bounds it, and the clock that goes with it."""
 
-    found: Found
+    found: TimeMatch
     lead: str
     begin: int
     end: int
@@ -64,13 +64,13 @@ def _rule(rule: str) -> re.Pattern[str]:
     return re.compile(spelled(rule))
 
 
-def find_times(text: str, now: datetime) -> list[Span]:
+def find_times(text: str, now: datetime) -> list[TimeSpan]:
     """The times that a question names, in the order of the text; periods that have not begun are left out."""
     text = text[:LONGEST]
     try:
         row = tokens(text) if may_name_time(text) else []
         spans = [_span(said, sure, row) for said, sure in _judged(row, now)]
-        spans += [Span(*_bounds(said.period, said.lead), *said[:2], said.sure) for said in find_chinese(text, now)]
+        spans += [TimeSpan(*_bounds(said.period, said.lead), *said[:2], said.sure) for said in find_chinese(text, now)]
     except (ValueError, OverflowError):
         return []  # it reaches over the end of the calendar
     settled = (_settled(span) for span in spans)
@@ -170,7 +170,7 @@ def _said(row: list[Token], now: datetime) -> list[_Said]:
     return result
 
 
-def _with_lead(found: Found, row: list[Token], kinds: str) -> _Said:
+def _with_lead(found: TimeMatch, row: list[Token], kinds: str) -> _Said:
     """Look to the left for what bounds the period or names a part of it."""
     shift = max(found.begin - _NEAR, 0)
     match = _rule(_LEAD).search(kinds[shift : found.begin])
@@ -188,7 +188,7 @@ def _with_lead(found: Found, row: list[Token], kinds: str) -> _Said:
     return _Said(found, lead, begin, found.end)
 
 
-def _range(said: _Said, other: Found, row: list[Token], kinds: str) -> _Said | None:
+def _range(said: _Said, other: TimeMatch, row: list[Token], kinds: str) -> _Said | None:
     """One stretch of two periods, if the words between them say so."""
     gap = kinds[said.found.end : other.begin]
     if other.rule == "clock" != said.found.rule and row[other.begin - 1].text.lower() in ("à", "las", "la"):
@@ -203,12 +203,12 @@ def _range(said: _Said, other: Found, row: list[Token], kinds: str) -> _Said | N
         return None  # nor "du lundi au mercredi", "del lunes al miércoles"
     end = _with_lead(other, row, kinds).found.period
     period = calendar.from_to(said.found.period, end, dated=other.dated and not said.found.dated)
-    found = Found("range", said.found.begin, other.end, period, other.dated)
+    found = TimeMatch("range", said.found.begin, other.end, period, other.dated)
     begin = said.begin - (said.begin > 0 and row[said.begin - 1].kind == KINDS["of"])  # "von … bis", "de … à"
     return _Said(found, "from" if said.lead in ("", "in", "on") else said.lead, begin, other.end)
 
 
-def _before(found: Found, row: list[Token]) -> str:
+def _before(found: TimeMatch, row: list[Token]) -> str:
     return row[found.begin - 1].text.lower() if found.begin else ""
 
 
@@ -262,7 +262,7 @@ def _sure(said: _Said, row: list[Token], now: datetime) -> bool | None:
     return led and word.kind not in (KINDS["mon"], KINDS["sept"])
 
 
-def _is_edition(found: Found, row: list[Token]) -> bool:
+def _is_edition(found: TimeMatch, row: list[Token]) -> bool:
     """In the 2007 edition, not in the year 2007."""
     return row[found.begin].kind == KINDS["year"] and row[found.begin - 1].kind == KINDS["the"]
 
@@ -296,11 +296,11 @@ def _is_none(said: _Said, row: list[Token], now: datetime, *, led: bool) -> bool
     return word.text.lower() == "hier" and len(row) > 1 and not is_french(row)
 
 
-def _span(said: _Said, sure: bool, row: list[Token]) -> Span:
+def _span(said: _Said, sure: bool, row: list[Token]) -> TimeSpan:
     first, last = _bounds(said.found.period, said.lead)
     if said.moment and said.lead in _TAKES_TIME:
         first, last = first and said.moment, last and said.moment
-    return Span(first, last, row[said.begin].begin, row[said.end - 1].end, sure)
+    return TimeSpan(first, last, row[said.begin].begin, row[said.end - 1].end, sure)
 
 
 def _bounds(period: Period, lead: str) -> tuple[datetime | None, datetime | None]:
@@ -317,7 +317,7 @@ def _bounds(period: Period, lead: str) -> tuple[datetime | None, datetime | None
     return period.first - period.slack, period.last + period.slack
 
 
-def _settled(span: Span) -> Span | None:
+def _settled(span: TimeSpan) -> TimeSpan | None:
     """The same with a zone, if `now` had none; None at the ends of the calendar, which do not exist everywhere."""
     try:
         first, last = (

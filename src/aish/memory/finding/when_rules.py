@@ -29,7 +29,7 @@ _HALVES = {
 _COUNTS = {"couple": Count(2, 3), "few": Count(2, 6)}
 
 
-class Found(NamedTuple):
+class TimeMatch(NamedTuple):
     """A period in a row of tokens, by the rule that found it; `dated` when a year is named."""
 
     rule: str
@@ -39,7 +39,7 @@ class Found(NamedTuple):
     dated: bool = False
 
 
-class Words:
+class TimeWords:
     """The tokens of one match, asked for by kind."""
 
     def __init__(self, row: Sequence[Token], now: datetime) -> None:
@@ -87,21 +87,21 @@ class Words:
         return Count(number, number)
 
 
-def _each_year(words: Words, make: Callable[[int, str], Period]) -> Period:
+def _each_year(words: TimeWords, make: Callable[[int, str], Period]) -> Period:
     """In the year that is named, or the newest that has begun."""
     if "year" in words:
         return make(words.number("year"), "")
     return calendar.newest(lambda year: make(year, calendar.YEAR), words.now)
 
 
-def _numeric(words: Words) -> Period:
+def _numeric(words: TimeWords) -> Period:
     year, month, *day = words.figures("date")
     if not day:
         return calendar.months(year, month, 1, words.now)
     return calendar.one_day(date(year, month, day[0]), words.now)
 
 
-def _day_of_month(words: Words) -> Period:
+def _day_of_month(words: TimeWords) -> Period:
     """One day, or from one to another of the same month."""
     first, last = words.number("number"), words.number("number", -1)
     if first > last:
@@ -112,7 +112,7 @@ def _day_of_month(words: Words) -> Period:
     )
 
 
-def _month(words: Words) -> Period:
+def _month(words: TimeWords) -> Period:
     month, now = words.month, words.now
     if "unit" in words:
         if words.unit != calendar.YEAR:
@@ -124,17 +124,17 @@ def _month(words: Words) -> Period:
     return _each_year(words, lambda year, again: calendar.months(year, month, 1, now, again))
 
 
-def _named_month(words: Words) -> Period:
+def _named_month(words: TimeWords) -> Period:
     """In the month of May."""
     return _each_year(words, lambda year, again: calendar.months(year, words.month, 1, words.now, again))
 
 
-def _quarter(words: Words) -> Period:
+def _quarter(words: TimeWords) -> Period:
     first = words.number("quarter") * 3 - 2
     return _each_year(words, lambda year, again: calendar.months(year, first, 3, words.now, again))
 
 
-def _season(words: Words) -> Period:
+def _season(words: TimeWords) -> Period:
     """The newest one that has begun; the last one is over."""
     number, now = words.number("season"), words.now
     found = _each_year(words, lambda year, again: calendar.season(year, number, now, again))
@@ -143,22 +143,22 @@ def _season(words: Words) -> Period:
     return found
 
 
-def _years(words: Words) -> Period:
+def _years(words: TimeWords) -> Period:
     if "unit" in words and words.unit != calendar.YEAR:
         raise ValueError("two weeks 2023")
     first, last = words.figures("years") if "years" in words else (words.number("year"),) * 2
     return calendar.months(first, 1, 12 * (last - first + 1), words.now)
 
 
-def _ago(words: Words) -> Period:
+def _ago(words: TimeWords) -> Period:
     return calendar.ago(words.count, words.unit, words.now)
 
 
-def _past(words: Words) -> Period:
+def _past(words: TimeWords) -> Period:
     return calendar.past(words.count, words.unit, words.now)
 
 
-def _last_unit(words: Words) -> Period:
+def _last_unit(words: TimeWords) -> Period:
     unit, now = words.unit, words.now
     if unit == calendar.DAY and "last" in words and words.text("unit") in _DAYS:
         return calendar.past(Count(_LAST_DAYS, _LAST_DAYS), unit, now)
@@ -169,32 +169,32 @@ def _last_unit(words: Words) -> Period:
     return calendar.last_one(unit, now, words.number("last") + ("before" in words))
 
 
-def _running_unit(words: Words) -> Period:
+def _running_unit(words: TimeWords) -> Period:
     """The month of which it is the beginning: the one that it is now."""
     if words.unit in (calendar.DAY, calendar.MINUTE, calendar.HOUR):
         raise ValueError("the end of the day, the start of the hour")
     return calendar.current(words.unit, words.now)
 
 
-def _weekday_of(words: Words) -> Period:
+def _weekday_of(words: TimeWords) -> Period:
     if words.unit != calendar.WEEK:
         raise ValueError("a day of no week")
     monday = calendar.current(calendar.WEEK, words.now, words.number("last") if "last" in words else 0).first.date()
     return calendar.one_day(monday + timedelta(days=words.number("weekday")), words.now)
 
 
-def _weekday(words: Words) -> Period:
+def _weekday(words: TimeWords) -> Period:
     number = words.number("weekday" if "weekday" in words else "wday")
     back = (words.number("last") if "last" in words else 1) + ("before" in words)
     found = calendar.weekday(number, words.now, back)
     return _part(found.first.date(), words) if "daypart" in words else found
 
 
-def _weekend(words: Words) -> Period:
+def _weekend(words: TimeWords) -> Period:
     return calendar.current(calendar.WEEKEND, words.now)
 
 
-def _day(words: Words) -> Period:
+def _day(words: TimeWords) -> Period:
     if "unit" in words and words.unit != calendar.DAY:
         raise ValueError("the week before yesterday")
     back = (words.number("yesterday") if "yesterday" in words else 0) + ("before" in words)
@@ -208,11 +208,11 @@ def _day(words: Words) -> Period:
     return _part(day, words) if "daypart" in words or "tonight" in words else calendar.one_day(day, words.now)
 
 
-def _part(day: date, words: Words) -> Period:
+def _part(day: date, words: TimeWords) -> Period:
     return calendar.part_of_day(day, words.name("daypart") if "daypart" in words else "night", words.now)
 
 
-def _clock(words: Words) -> Period:
+def _clock(words: TimeWords) -> Period:
     """The newest moment at which the clock showed this."""
     hour, minute = words.figures("clock")
     moment = calendar.start_of(words.now.date(), words.now).replace(hour=hour, minute=minute)
@@ -221,14 +221,14 @@ def _clock(words: Words) -> Period:
     return Period(moment, moment, again=calendar.DAY)
 
 
-def _now(words: Words) -> Period:
+def _now(words: TimeWords) -> Period:
     return calendar.one_day(words.now.date(), words.now)
 
 
 class _Rule(NamedTuple):
     """An order of words and what it means; of each group of kinds in `needs` one must be there for it to fit."""
 
-    read: Callable[[Words], Period]
+    read: Callable[[TimeWords], Period]
     order: str
     needs: str
 
@@ -320,7 +320,7 @@ def _needs(rule: str) -> tuple[frozenset[str], ...]:
     return tuple(frozenset(KINDS[name] for name in group.split()) for group in _RULES[rule].needs.split(","))
 
 
-def find_periods(row: Sequence[Token], kinds: str, now: datetime) -> Iterator[Found]:
+def find_periods(row: Sequence[Token], kinds: str, now: datetime) -> Iterator[TimeMatch]:
     """Every period that the words name, whatever stands before them; one that does not exist is passed over."""
     present = frozenset(kinds)
     rules = [rule for rule in _RULES if all(present & group for group in _needs(rule))]
@@ -334,10 +334,10 @@ def find_periods(row: Sequence[Token], kinds: str, now: datetime) -> Iterator[Fo
         )
         if match is None:
             return
-        words = Words(row[match.start() : match.end()], now)
+        words = TimeWords(row[match.start() : match.end()], now)
         try:
             period = _RULES[rule].read(words)
-            yield Found(rule, match.start(), match.end(), period, "year" in words or "date" in words)
+            yield TimeMatch(rule, match.start(), match.end(), period, "year" in words or "date" in words)
         except (ValueError, OverflowError):
             pass  # 30 February, ten thousand years ago
         for other in rules:

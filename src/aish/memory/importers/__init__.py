@@ -17,9 +17,9 @@ from aish.memory.importers import (
 from aish.memory.importers.files import require
 from aish.memory.importers.sniff import sniff
 from aish.values.errors import BadUsage
-from aish.values.said import Heard, Said
+from aish.values.imported import ImportedRecord, ImportedTurn
 
-FORMATS: Mapping[str, Callable[[Path], Iterator[Heard]]] = {
+FORMATS: Mapping[str, Callable[[Path], Iterator[ImportedRecord]]] = {
     "jsonl": own.read,
     "chatgpt": chatgpt.read,
     "claude": claude.read,
@@ -34,7 +34,7 @@ FORMATS: Mapping[str, Callable[[Path], Iterator[Heard]]] = {
 __all__ = ["FORMATS", "read", "sniff"]
 
 
-def read(format: str, path: Path) -> Generator[Heard]:
+def read(format: str, path: Path) -> Generator[ImportedRecord]:
     """Every turn in a file or below a directory, and what had to be left out.
 
     Raises:
@@ -49,7 +49,7 @@ def read(format: str, path: Path) -> Generator[Heard]:
         raise BadUsage(f"{path} is not of the format {format}: it looks like {looks}; try --format {looks}")
     some = False
     for heard in FORMATS[format](path):
-        some = some or isinstance(heard, Said)
+        some = some or isinstance(heard, ImportedTurn)
         yield heard
     if not some and not looks and (path.is_dir() or (path.is_file() and path.stat().st_size)):
         raise BadUsage(f"there is nothing of the format {format} in {path}")

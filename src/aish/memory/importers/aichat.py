@@ -8,9 +8,20 @@ from typing import Any
 
 from aish.memory.importers.block_yaml import block_lists
 from aish.memory.importers.blocks import flat
-from aish.memory.importers.fields import Call, Oddities, Refs, compact, dict_of, label, list_of, moment, parsed, text_of
+from aish.memory.importers.fields import (
+    ImportedCall,
+    Oddities,
+    Refs,
+    compact,
+    dict_of,
+    label,
+    list_of,
+    moment,
+    parsed,
+    text_of,
+)
 from aish.memory.importers.files import MOST, each_file, lines, modified
-from aish.values.said import Heard, Said
+from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _LISTS = ("compressed_messages", "messages")  # the first holds what was said before the second
@@ -20,12 +31,12 @@ _HEAD = 2_000  # characters of the line over a question, which has its title
 _TOOLS = "<tool_calls>", "</tool_calls>"
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The turns of one of its files, or of all below its directory."""
     yield from each_file(path, ("messages.md", "sessions/**/*.yaml", "*.yaml"), _one)
 
 
-def _one(path: Path) -> Iterator[Heard]:
+def _one(path: Path) -> Iterator[ImportedRecord]:
     odd = Oddities()
     with path.open("rb") as file:
         text = (line.data.decode("utf-8", "replace") for line in lines(file, odd))
@@ -46,7 +57,7 @@ def _is_cut(path: Path) -> bool:
         return bool(size) and file.read(1) != b"\n"
 
 
-def _session(path: Path, text: Iterable[str], odd: Oddities, *, cut: bool) -> Iterator[Said]:
+def _session(path: Path, text: Iterable[str], odd: Oddities, *, cut: bool) -> Iterator[ImportedTurn]:
     """The messages of a session, which have no times: that of the file stands for them."""
     refs, name, time = Refs(), label(path.stem), modified(path)
     items = block_lists(text, _LISTS, MOST, odd)
@@ -62,7 +73,7 @@ def _session(path: Path, text: Iterable[str], odd: Oddities, *, cut: bool) -> It
         texts = _calls(calls) if list_of(calls.get("tool_results")) else [(_ROLES[role], "", flat(content, odd))]
         for voice, tool, said in texts:
             if said:
-                yield Said(f"session {name}", time, voice, said, tool, refs.name(voice, said), title=name)
+                yield ImportedTurn(f"session {name}", time, voice, said, tool, refs.name(voice, said), title=name)
 
 
 def _but_last(items: Iterable[Any], odd: Oddities) -> Iterator[Any]:
@@ -79,11 +90,11 @@ def _calls(calls: dict[str, Any]) -> Iterator[tuple[Role, str, str]]:
     yield "assistant", "", text_of(calls.get("text"))
     for result in map(dict_of, list_of(calls.get("tool_results"))):
         call = dict_of(result.get("call"))
-        yield "assistant", "", str(Call(call.get("name"), call.get("arguments")))
+        yield "assistant", "", str(ImportedCall(call.get("name"), call.get("arguments")))
         yield "tool", label(call.get("name")), compact(result.get("output"))
 
 
-def _questions(text: Iterable[str], odd: Oddities) -> Iterator[Said]:
+def _questions(text: Iterable[str], odd: Oddities) -> Iterator[ImportedTurn]:
     """Each question with its answer is a conversation of its own."""
     head: re.Match[str] | None = None
     body: list[str] = []
@@ -100,7 +111,7 @@ def _questions(text: Iterable[str], odd: Oddities) -> Iterator[Said]:
     yield from _exchange(head, body, refs, odd)
 
 
-def _exchange(head: re.Match[str] | None, body: list[str], refs: Refs, odd: Oddities) -> Iterator[Said]:
+def _exchange(head: re.Match[str] | None, body: list[str], refs: Refs, odd: Oddities) -> Iterator[ImportedTurn]:
     """The turns of one question. Two programs may ask in the same second, so the words tell them apart."""
     ended = bool(body) and not body[-1]
     while body and not body[-1].strip():
@@ -120,7 +131,7 @@ def _exchange(head: re.Match[str] | None, body: list[str], refs: Refs, odd: Oddi
         words, _, results = used.strip().rpartition("\n")
         turns += _calls({"text": words, "tool_results": parsed(results)})
     turns.append(("assistant", label(head["role"] or ""), answered))
-    base = Said(f"messages {head['time']}", moment(head["time"]), "user", "", title=label(head["title"]))
+    base = ImportedTurn(f"messages {head['time']}", moment(head["time"]), "user", "", title=label(head["title"]))
     for role, name, said in turns:
         if words := text_of(said):
             yield base._replace(role=role, name=name, text=words, ref=refs.name(head["time"], role, words))

@@ -6,7 +6,7 @@ Pure: blocks in, turns out.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, list_of, text_of
+from aish.memory.importers.fields import ImportedCall, Oddities, compact, dict_of, label, list_of, text_of
 from aish.values.turns import Role
 
 _TEXTS = ("text", "input_text", "output_text", "refusal")
@@ -64,7 +64,7 @@ def _line(block: object, odd: Oddities) -> str:
     if kind in _TEXTS:
         return text_of(block.get("text"))
     if kind in _CALLS:
-        return str(Call(block.get("name"), block.get("input")))
+        return str(ImportedCall(block.get("name"), block.get("input")))
     if kind == "knowledge":  # what a search has found
         return "\n".join(filter(None, (text_of(block.get(name)) for name in ("title", "url", "text"))))
     if kind in _FILES:

@@ -6,10 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from aish.memory.importers.exports import Head, Shape, read_export
-from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, list_of, moment, parsed, text_of
+from aish.memory.importers.fields import (
+    ImportedCall,
+    Oddities,
+    compact,
+    dict_of,
+    label,
+    list_of,
+    moment,
+    parsed,
+    text_of,
+)
 from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
 from aish.memory.importers.spool import Spool, Waiting
-from aish.values.said import Heard, Said
+from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _HEAD = ("id", "conversation_id", "title", "create_time", "current_node")
@@ -23,7 +33,7 @@ _DRAWN = r"([ \t]{0,9})\ue200(\w{1,40})\ue202([^\ue200\ue201]*)\ue201"
 _PRIVATE = r"[\ue200-\ue206]"
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The turns of `conversations.json`, of the split files, or of the zip with either."""
     yield from read_export(path, Shape(_fill, _turns))
 
@@ -37,12 +47,12 @@ def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: O
             head[name] = walk.value()
 
 
-def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[Said]:
+def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
     conversation = label(head.get("conversation_id")) or label(head.get("id"))
     if not conversation:
         odd.add("a conversation without an id, or cut off before it")
         return
-    base = Said(conversation, moment(head.get("create_time")), "user", "", title=label(head.get("title")))
+    base = ImportedTurn(conversation, moment(head.get("create_time")), "user", "", title=label(head.get("title")))
     yield from spool.path(label(head.get("current_node")), base)
 
 
@@ -68,7 +78,7 @@ def _turn(message: dict[str, Any], odd: Oddities) -> Waiting | None:
     text = "\n".join(filter(None, [_plain(_text(content, odd)), *_attached(metadata)]))
     recipient = label(message.get("recipient"))
     if text and role == "assistant" and recipient not in ("", "all"):
-        text = str(Call(recipient, text))
+        text = str(ImportedCall(recipient, text))
     if not text:
         return None
     name = label(author.get("name")) if _ROLES[role] == "tool" else ""

@@ -9,14 +9,14 @@ from aish.memory.importers.exports import Head, Shape, read_export
 from aish.memory.importers.fields import Oddities, compact, dict_of, label, list_of, moment, text_of
 from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
 from aish.memory.importers.spool import Spool, Waiting
-from aish.values.said import Heard, Said
+from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _HEAD = ("uuid", "name", "created_at", "project")
 _ROLES: dict[object, Role] = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The turns of `conversations.json`, or of a zip with it."""
     yield from read_export(path, Shape(_fill, _turns))
 
@@ -31,13 +31,13 @@ def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: O
             head[name] = walk.value()
 
 
-def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[Said]:
+def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
     if not (conversation := label(head.get("uuid"))):
         odd.add("a conversation without an id, or cut off before it")
         return
     channel = label(dict_of(head.get("project")).get("name"))
     time, title = moment(head.get("created_at")), label(head.get("name"))
-    yield from spool.all(Said(conversation, time, "user", "", channel=channel, title=title))
+    yield from spool.all(ImportedTurn(conversation, time, "user", "", channel=channel, title=title))
 
 
 def _message(message: Any, odd: Oddities) -> Iterator[Waiting]:

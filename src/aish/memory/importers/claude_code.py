@@ -8,7 +8,7 @@ from typing import Any
 from aish.memory.importers.blocks import Part, parts
 from aish.memory.importers.fields import Oddities, compact, dict_of, label, last_part, list_of, moment, parsed
 from aish.memory.importers.files import each_file, lines, open_file, records
-from aish.values.said import Heard, Said
+from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle"}  # the first is the user's own
@@ -32,12 +32,12 @@ _COMPACTOR = "agent-acompact"  # an agent that is told a whole session once more
 _SYNTHETIC = "<synthetic>"  # the model of answers that the program makes up: errors, limits, nothing to answer
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The turns of a session file, or of all below a directory of projects."""
     yield from each_file(path, ("*.jsonl",), _one)
 
 
-def _one(path: Path) -> Iterator[Heard]:
+def _one(path: Path) -> Iterator[ImportedRecord]:
     if path.name.startswith(_COMPACTOR):
         return
     odd, title, tools = Oddities(), _title(path), dict[str, str]()
@@ -79,7 +79,7 @@ def _queued(record: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _turns(record: dict[str, Any], title: str, tools: dict[str, str], odd: Oddities) -> Iterator[Said]:
+def _turns(record: dict[str, Any], title: str, tools: dict[str, str], odd: Oddities) -> Iterator[ImportedTurn]:
     """What is said in a line. What the program put in between is left out, and so are its summaries."""
     if any(record.get(mark) is True for mark in _NOT_SAID):
         return
@@ -101,7 +101,7 @@ def _turns(record: dict[str, Any], title: str, tools: dict[str, str], odd: Oddit
         if text := _typed(part):
             name = tools.get(part.call, "") if part.role == "tool" else other
             where = f"{ref}/{number}" if ref and number else ref
-            yield Said(conversation, time, part.role, text, name, where, channel, title)
+            yield ImportedTurn(conversation, time, part.role, text, name, where, channel, title)
 
 
 def _remember(message: dict[str, Any], tools: dict[str, str]) -> None:

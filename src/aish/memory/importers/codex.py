@@ -7,9 +7,19 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aish.memory.importers.blocks import flat
-from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, last_part, list_of, moment, parsed
+from aish.memory.importers.fields import (
+    ImportedCall,
+    Oddities,
+    compact,
+    dict_of,
+    label,
+    last_part,
+    list_of,
+    moment,
+    parsed,
+)
 from aish.memory.importers.files import each_file, open_file, records
-from aish.values.said import Heard, Said
+from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 # Events repeat for the screen what the items say for the model.
@@ -47,7 +57,7 @@ _WRAP = 10_000  # characters in which a typed command must stand
 _PICTURE = r"<image(?: name=[^\n]*)?>|</image>"  # stand around a picture, each in a block of its own
 
 
-class Session(NamedTuple):
+class CodexSession(NamedTuple):
     """What the head of a file says about all of its turns."""
 
     conversation: str = ""
@@ -57,14 +67,14 @@ class Session(NamedTuple):
     first: int = 0  # lines with a lower ordinal are of the session that it comes from
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The turns of a rollout file, or of all below a directory of sessions."""
     yield from each_file(path, ("rollout-*.jsonl", "rollout-*.jsonl.zst"), _one)
 
 
-def _one(path: Path) -> Iterator[Heard]:
+def _one(path: Path) -> Iterator[ImportedRecord]:
     odd, tools = Oddities(), dict[str, str]()
-    session = Session(path.name.partition(".")[0])
+    session = CodexSession(path.name.partition(".")[0])
     headed = False
     with open_file(path) as file:
         for number, record in records(file, odd):
@@ -90,14 +100,14 @@ def _item(record: dict[str, Any]) -> tuple[dict[str, Any], str]:
     return record, "session_meta" if "id" in record and "timestamp" in record else ""
 
 
-def _session(head: dict[str, Any], session: Session) -> Session:
+def _session(head: dict[str, Any], session: CodexSession) -> CodexSession:
     id, cwd = label(head.get("id")) or session.conversation, last_part(head.get("cwd"))
     agent = bool(_AGENTS & dict_of(head.get("source")).keys()) or head.get("thread_source") == "subagent"
     first = head.get("subagent_history_start_ordinal")
-    return Session(id, cwd, moment(head.get("timestamp")), agent, first if isinstance(first, int) else 0)
+    return CodexSession(id, cwd, moment(head.get("timestamp")), agent, first if isinstance(first, int) else 0)
 
 
-def _is_inherited(record: dict[str, Any], session: Session) -> bool:
+def _is_inherited(record: dict[str, Any], session: CodexSession) -> bool:
     ordinal = record.get("ordinal")
     return isinstance(ordinal, int) and ordinal < session.first
 
@@ -105,12 +115,12 @@ def _is_inherited(record: dict[str, Any], session: Session) -> bool:
 def _turn(
     item: dict[str, Any],
     kind: str,
-    session: Session,
+    session: CodexSession,
     time: datetime | None,
     ref: str,
     tools: dict[str, str],
     odd: Oddities,
-) -> Iterator[Said]:
+) -> Iterator[ImportedTurn]:
     role: Role = "assistant"
     name, text = "", ""
     if kind == "message":
@@ -127,11 +137,11 @@ def _turn(
         role, name = "tool", tools.pop(label(item.get("call_id")), "") or label(item.get("name"))
         text = _answer(item.get("output"), odd)
     elif kind == "image_generation_call":
-        text = str(Call("image", item.get("revised_prompt")))
+        text = str(ImportedCall("image", item.get("revised_prompt")))
     elif kind not in _SILENT:
         odd.add("a line of the unknown type", kind)
     if text:
-        yield Said(session.conversation, time or session.time, role, text, name, ref, session.channel)
+        yield ImportedTurn(session.conversation, time or session.time, role, text, name, ref, session.channel)
 
 
 def _blocks(content: object) -> list[Any]:
@@ -154,7 +164,7 @@ def _call(item: dict[str, Any], kind: str, tools: dict[str, str]) -> str:
         tools.clear()
     tools[label(item.get("call_id"))] = name
     given = next((item[field] for field in ("arguments", "input", "action") if item.get(field)), "")
-    return str(Call(name, given))
+    return str(ImportedCall(name, given))
 
 
 def _answer(output: object, odd: Oddities) -> str:

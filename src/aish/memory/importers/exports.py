@@ -11,10 +11,10 @@ from typing import IO, Any, NamedTuple
 
 from aish.memory.importers.fields import Oddities
 from aish.memory.importers.files import MOST, each_file
-from aish.memory.importers.json_walk import Cut, JsonWalk
+from aish.memory.importers.json_walk import CutOff, JsonWalk
 from aish.memory.importers.spool import Spool
 from aish.values.errors import StoreTrouble
-from aish.values.said import Heard, Said, Skipped
+from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
 
 ZIP_START = b"PK\x03\x04"
 # What a damaged, locked or oddly packed archive raises.
@@ -31,10 +31,10 @@ class Shape(NamedTuple):
     """
 
     fill: Callable[[Iterator[str], JsonWalk, Spool, Head, Oddities], None]
-    turns: Callable[[Head, Spool, Oddities], Iterator[Said]]
+    turns: Callable[[Head, Spool, Oddities], Iterator[ImportedTurn]]
 
 
-def read_export(path: Path, shape: Shape) -> Iterator[Heard]:
+def read_export(path: Path, shape: Shape) -> Iterator[ImportedRecord]:
     yield from each_file(path, ("conversations*.json", "conversations*.zip"), lambda file: _one(file, shape))
 
 
@@ -59,7 +59,7 @@ def open_archive(path: Path) -> zipfile.ZipFile | None:
         raise StoreTrouble(f"cannot read {path}: {error}; it may be cut off, so get it once more") from error
 
 
-def _one(path: Path, shape: Shape) -> Iterator[Heard]:
+def _one(path: Path, shape: Shape) -> Iterator[ImportedRecord]:
     archive = open_archive(path)
     if archive is None:
         with path.open("rb") as file:
@@ -75,17 +75,17 @@ def _one(path: Path, shape: Shape) -> Iterator[Heard]:
                 yield Skipped(where, f"cannot be unpacked to its end: {error}")
 
 
-def _conversations(file: IO[bytes], where: str, shape: Shape) -> Iterator[Heard]:
+def _conversations(file: IO[bytes], where: str, shape: Shape) -> Iterator[ImportedRecord]:
     walk, odd = JsonWalk(file.read, MOST), Oddities()
     with Spool() as spool:
         try:
             yield from _listed(walk, spool, shape, odd)
-        except Cut:
+        except CutOff:
             yield Skipped(where, f"breaks off or is damaged at byte {walk.place:,}; what follows is lost")
     yield from odd.told(where)
 
 
-def _listed(walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterator[Said]:
+def _listed(walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterator[ImportedTurn]:
     """The conversations of a list, of an object that has the list under `conversations`, or a single one."""
     if walk.peek() == b"{":
         names = walk.members()
@@ -102,13 +102,15 @@ def _listed(walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterat
                 odd.add("something that is no conversation")
 
 
-def _conversation(names: Iterator[str], walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterator[Said]:
+def _conversation(
+    names: Iterator[str], walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities
+) -> Iterator[ImportedTurn]:
     head: Head = {}
     spool.clear()
     cut = None
     try:
         shape.fill(names, walk, spool, head, odd)
-    except Cut as error:
+    except CutOff as error:
         cut = error  # what came before is worth having
     yield from shape.turns(head, spool, odd)
     if cut:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-from aish.values.said import MADE_REF, Skipped
+from aish.values.imported import MADE_REF, Skipped
 from aish.values.text import for_keeping, one_line
 
 _MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # no count of seconds is as large before the year 5138
@@ -76,7 +76,7 @@ def compact(value: object) -> str:
         return ""
 
 
-class Call(NamedTuple):
+class ImportedCall(NamedTuple):
     """A tool that a model called."""
 
     name: object

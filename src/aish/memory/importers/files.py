@@ -8,20 +8,22 @@ from typing import Any, BinaryIO, NamedTuple
 
 from aish.memory.importers.fields import Oddities, moment, parsed
 from aish.values.errors import StoreTrouble
-from aish.values.said import Heard, Skipped
+from aish.values.imported import ImportedRecord, Skipped
 
 MOST = 16 * 1024 * 1024  # bytes of one turn; what is longer is left out and said
 _BOM = b"\xef\xbb\xbf"
 
 
-class Line(NamedTuple):
+class FileLine(NamedTuple):
     """A line without its end, and its number in the file, from 1."""
 
     number: int
     data: bytes
 
 
-def each_file(path: Path, patterns: tuple[str, ...], read: Callable[[Path], Iterator[Heard]]) -> Iterator[Heard]:
+def each_file(
+    path: Path, patterns: tuple[str, ...], read: Callable[[Path], Iterator[ImportedRecord]]
+) -> Iterator[ImportedRecord]:
     """Read a file, or every one below a directory that fits a pattern.
 
     Raises:
@@ -68,7 +70,7 @@ def trouble(path: Path, error: OSError) -> StoreTrouble:
     return StoreTrouble(f"cannot read {path}: {error.strerror or error}")
 
 
-def lines(file: BinaryIO, odd: Oddities) -> Iterator[Line]:
+def lines(file: BinaryIO, odd: Oddities) -> Iterator[FileLine]:
     """The lines of a file, without byte-order mark and line ends; a line without end takes no memory."""
     number = 0
     while data := file.readline(MOST):
@@ -80,7 +82,7 @@ def lines(file: BinaryIO, odd: Oddities) -> Iterator[Line]:
             continue
         if number == 1:
             data = data.removeprefix(_BOM)
-        yield Line(number, data.rstrip(b"\r\n"))
+        yield FileLine(number, data.rstrip(b"\r\n"))
 
 
 def records(file: BinaryIO, odd: Oddities) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -16,15 +16,15 @@ _STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 _INSIDE = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'  # of a string
 
 
-class Cut(Exception):
+class CutOff(Exception):
     """The text ends too early, or is no JSON from here on."""
 
 
-class Unreadable:
+class UnreadableJson:
     """Stands for a value that is too long or is no JSON; the walk goes on behind it."""
 
 
-UNREADABLE = Unreadable()
+UNREADABLE = UnreadableJson()
 
 
 class JsonWalk:
@@ -86,7 +86,7 @@ class JsonWalk:
 
     def _take(self, sign: bytes) -> None:
         if self.peek() != sign:
-            raise Cut
+            raise CutOff
         self._at += 1
 
     def _go_on(self, start: int, end: bytes) -> None:
@@ -96,7 +96,7 @@ class JsonWalk:
         if self.peek() == b",":
             self._at += 1
         elif self.peek() != end:
-            raise Cut
+            raise CutOff
 
     def _raw(self) -> bytes | None:
         """The bytes of the value that comes next; None when they are too many to hold, and were passed."""
@@ -110,7 +110,7 @@ class JsonWalk:
         while True:
             size = _end(_letters(), self._data, self._at) - self._at
             if not 0 < size <= self._most:
-                raise Cut
+                raise CutOff
             if self._at + size < len(self._data) or not self._more():
                 self._at += size
                 return self._data[self._at - size : self._at]
@@ -133,7 +133,7 @@ class JsonWalk:
                         return None
                     continue
             if not self._more():
-                raise Cut
+                raise CutOff
 
     def _pass_string(self) -> None:
         """Go behind the string that begins here, and hold nothing of it."""
@@ -144,7 +144,7 @@ class JsonWalk:
                 self._at += 1
                 return
             if not self._more():
-                raise Cut
+                raise CutOff
 
     def _more(self) -> bool:
         """Drop what lies behind and get more: larger pieces of a long value, so that it is not searched too often."""

@@ -10,10 +10,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from aish.memory.importers.fields import Call, Oddities, compact, dict_of, label, list_of, moment, parsed, text_of
+from aish.memory.importers.fields import (
+    ImportedCall,
+    Oddities,
+    compact,
+    dict_of,
+    label,
+    list_of,
+    moment,
+    parsed,
+    text_of,
+)
 from aish.memory.importers.files import each_file
 from aish.values.errors import StoreTrouble
-from aish.values.said import Heard, Said
+from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _ROWS = 100
@@ -22,7 +32,7 @@ _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": 
 Row = dict[str, Any]
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The turns of a `logs.db`."""
     yield from each_file(path, ("logs.db",), _one)
 
@@ -36,7 +46,7 @@ def tables(path: Path) -> set[str]:
         return set()
 
 
-def _one(path: Path) -> Iterator[Heard]:
+def _one(path: Path) -> Iterator[ImportedRecord]:
     odd = Oddities()
     try:
         with closing(_open(path)) as base:
@@ -71,7 +81,7 @@ def _pages(base: sqlite3.Connection, table: str, where: str = "1", *values: obje
         last = rows[-1]["place"]
 
 
-def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iterator[Said]:
+def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iterator[ImportedTurn]:
     """What versions before the message store have logged; a response that is in the store as well is left to it."""
     for row in _pages(base, "responses"):
         id = label(row.get("id"))
@@ -80,9 +90,11 @@ def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iter
         conversation = label(row.get("conversation_id")) or id
         named = base.execute("select name from conversations where id = ?", (conversation,)).fetchone() or {}
         time = moment(row.get("datetime_utc"))
-        base_turn = Said(conversation, time, "user", "", title=label(named.get("name")))
+        base_turn = ImportedTurn(conversation, time, "user", "", title=label(named.get("name")))
         results = _of(base, known, "tool_results", id)
-        calls = [str(Call(call.get("name"), call.get("arguments"))) for call in _of(base, known, "tool_calls", id)]
+        calls = [
+            str(ImportedCall(call.get("name"), call.get("arguments"))) for call in _of(base, known, "tool_calls", id)
+        ]
         asked = [*_fragments(base, known, id), text_of(row.get("prompt")), *_attachments(base, known, id)]
         answered = "\n".join(filter(None, [text_of(row.get("response")), *calls]))
         yield from _filled(base_turn._replace(text="\n".join(filter(None, asked)), ref=f"{id}/prompt"))
@@ -92,7 +104,7 @@ def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iter
         yield from _filled(base_turn._replace(role="assistant", text=answered, ref=f"{id}/response"))
 
 
-def _filled(said: Said) -> Iterator[Said]:
+def _filled(said: ImportedTurn) -> Iterator[ImportedTurn]:
     if said.text:
         yield said
 
@@ -127,11 +139,11 @@ def _fragment(row: Row | None) -> str:
     return f"[{label((row or {}).get('source')) or 'fragment'}]"
 
 
-def _threads(base: sqlite3.Connection, odd: Oddities) -> Iterator[Said]:
+def _threads(base: sqlite3.Connection, odd: Oddities) -> Iterator[ImportedTurn]:
     for thread in _pages(base, "threads"):
         # A client may send all of a conversation with each turn, so what was told is remembered, in one thread only.
         told: set[str] = set()
-        conversation = Said(label(thread.get("id")), None, "user", "", title=label(thread.get("name")))
+        conversation = ImportedTurn(label(thread.get("id")), None, "user", "", title=label(thread.get("name")))
         for turn in _pages(base, "turns", "thread_id = ?", thread.get("id")):
             time = moment(turn.get("datetime_utc"))
             for message in _new_messages(base, turn.get("tip_message_hash"), told):
@@ -151,7 +163,7 @@ def _new_messages(base: sqlite3.Connection, tip: object, told: set[str]) -> list
     return chain[::-1]
 
 
-def _message(base: sqlite3.Connection, message: Row, said: Said, odd: Oddities) -> Iterator[Said]:
+def _message(base: sqlite3.Connection, message: Row, said: ImportedTurn, odd: Oddities) -> Iterator[ImportedTurn]:
     role, ref = message.get("role"), label(message.get("hash"))
     if role == "system":
         return
@@ -175,7 +187,7 @@ def _message(base: sqlite3.Connection, message: Row, said: Said, odd: Oddities) 
 def _part(base: sqlite3.Connection, part: Row, payload: dict[str, Any], odd: Oddities) -> str:
     kind = part.get("type")
     if kind == "tool_call":
-        return str(Call(part.get("tool_name") or payload.get("name"), payload.get("arguments")))
+        return str(ImportedCall(part.get("tool_name") or payload.get("name"), payload.get("arguments")))
     if kind == "attachment":
         return "[attachment]"
     if kind == "text":

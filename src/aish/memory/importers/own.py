@@ -6,18 +6,18 @@ from typing import Any
 
 from aish.memory.importers.fields import Oddities, compact, label, moment, text_of
 from aish.memory.importers.files import each_file, open_file, records
-from aish.values.said import Heard, Said
+from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The turns of lines `{"channel"?, "conversation", "time", "role", "name"?, "text", "ref"?, "title"?}`."""
     yield from each_file(path, ("*.jsonl",), _one)
 
 
-def _one(path: Path) -> Iterator[Heard]:
+def _one(path: Path) -> Iterator[ImportedRecord]:
     odd = Oddities()
     with open_file(path) as file:
         for _, record in records(file, odd):
@@ -26,7 +26,7 @@ def _one(path: Path) -> Iterator[Heard]:
     yield from odd.told(path.name)
 
 
-def _said(record: dict[str, Any], odd: Oddities) -> Said | None:
+def _said(record: dict[str, Any], odd: Oddities) -> ImportedTurn | None:
     role, text, conversation = record.get("role"), text_of(record.get("text")), label(record.get("conversation"))
     if not isinstance(role, str) or role not in _ROLES:
         odd.add("a line of the unknown role", compact(role))
@@ -37,5 +37,5 @@ def _said(record: dict[str, Any], odd: Oddities) -> Said | None:
         if not time and record.get("time") not in (None, ""):
             odd.add("a time that cannot be read, as 2026-04-01T12:00:00Z could; its turn is here without")
         rest = [label(record.get(name)) for name in ("name", "ref", "channel", "title")]
-        return Said(conversation, time, _ROLES[role], text, *rest)
+        return ImportedTurn(conversation, time, _ROLES[role], text, *rest)
     return None

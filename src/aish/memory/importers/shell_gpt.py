@@ -5,22 +5,22 @@ from pathlib import Path
 from typing import Any
 
 from aish.memory.importers.blocks import flat
-from aish.memory.importers.fields import Call, Oddities, Refs, compact, dict_of, label, list_of
+from aish.memory.importers.fields import ImportedCall, Oddities, Refs, compact, dict_of, label, list_of
 from aish.memory.importers.files import MOST, each_file, modified
-from aish.memory.importers.json_walk import UNREADABLE, Cut, JsonWalk
-from aish.values.said import Heard, Said, Skipped
+from aish.memory.importers.json_walk import UNREADABLE, CutOff, JsonWalk
+from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
 from aish.values.turns import Role
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
 _PART = "You are "  # in front of the name of the part, in the first line
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The turns of a chat, or of all in the directory of chats. Messages have no times: the file's stands for them."""
     yield from each_file(path, ("*",), _one)
 
 
-def _one(path: Path) -> Iterator[Heard]:
+def _one(path: Path) -> Iterator[ImportedRecord]:
     odd, refs, part, tools = Oddities(), Refs(), "", dict[str, str]()
     time, conversation = modified(path), label(path.name)
     with path.open("rb") as file:
@@ -35,8 +35,8 @@ def _one(path: Path) -> Iterator[Heard]:
                 elif said := _said(dict_of(message), tools, odd):
                     role, text, name = said
                     name = name or (part if role == "assistant" else "")
-                    yield Said(conversation, time, role, text, name, refs.name(role, text), title=conversation)
-        except Cut:
+                    yield ImportedTurn(conversation, time, role, text, name, refs.name(role, text), title=conversation)
+        except CutOff:
             yield Skipped(path.name, f"is no list of messages, or breaks off at byte {walk.place:,}")
     yield from odd.told(path.name)
 
@@ -58,7 +58,10 @@ def _said(message: dict[str, Any], tools: dict[str, str], odd: Oddities) -> tupl
         tools.clear()
     tools |= {label(one.get("id")): label(call.get("name")) for one, call in zip(made, calls, strict=True)}
     calls += [dict_of(message["function_call"])] if message.get("function_call") else []
-    lines = [flat(message.get("content"), odd), *(str(Call(call.get("name"), call.get("arguments"))) for call in calls)]
+    lines = [
+        flat(message.get("content"), odd),
+        *(str(ImportedCall(call.get("name"), call.get("arguments"))) for call in calls),
+    ]
     text = "\n".join(filter(None, lines))
     name = label(message.get("name")) or tools.get(label(message.get("tool_call_id")), "")
     return (_ROLES[role], text, name) if text else None

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.memory.importers.fields import Oddities, Refs, label, moment, text_of
-from aish.memory.importers.files import MOST, Line, day_of, each_file, lines
-from aish.values.said import Heard, Said
+from aish.memory.importers.files import MOST, FileLine, day_of, each_file, lines
+from aish.values.imported import ImportedRecord, ImportedTurn
 
 NAMES = ("*_history", "*.history", ".histfile", "*.zhistory")
 _ZSH = ("zsh", "zhistory", "histfile")
@@ -24,12 +24,12 @@ class Typed(NamedTuple):
     time: datetime | None = None
 
 
-def read(path: Path) -> Iterator[Heard]:
+def read(path: Path) -> Iterator[ImportedRecord]:
     """The commands of a history file, of whichever shell."""
     yield from each_file(path, NAMES, _one)
 
 
-def _one(path: Path) -> Iterator[Heard]:
+def _one(path: Path) -> Iterator[ImportedRecord]:
     odd, refs = Oddities(), Refs()
     name = label(path.name.lstrip("."))
     with path.open("rb") as file:
@@ -37,11 +37,11 @@ def _one(path: Path) -> Iterator[Heard]:
             if text := text_of(command.decode("utf-8", "replace")):
                 conversation = f"{name} {day_of(time)}".rstrip()
                 ref = refs.name(time.isoformat() if time else "", text)
-                yield Said(conversation, time, "user", text, ref=ref, title=conversation)
+                yield ImportedTurn(conversation, time, "user", text, ref=ref, title=conversation)
     yield from odd.told(path.name)
 
 
-def _commands(text: Iterator[Line], is_zsh: bool) -> Iterator[Typed]:
+def _commands(text: Iterator[FileLine], is_zsh: bool) -> Iterator[Typed]:
     """The commands of a file; its first line tells what shell has written it, unless zsh was told to keep no times."""
     first = next((line for line in text if line.data.strip()), None)
     if first is None:
@@ -55,7 +55,7 @@ def _commands(text: Iterator[Line], is_zsh: bool) -> Iterator[Typed]:
         yield from _bash(rest)
 
 
-def _chained(first: Line, rest: Iterable[Line]) -> Iterator[bytes]:
+def _chained(first: FileLine, rest: Iterable[FileLine]) -> Iterator[bytes]:
     yield first.data
     for line in rest:
         yield line.data

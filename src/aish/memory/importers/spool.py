@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import NamedTuple, Self, cast
 
 from aish.values.errors import StoreTrouble
-from aish.values.said import Said
+from aish.values.imported import ImportedTurn
 from aish.values.turns import Role
 
 _MEMORY = 4096  # KiB that SQLite keeps; a longer conversation goes to a file that is gone when it is closed
@@ -55,12 +55,12 @@ class Spool:
         row = (id, parent, role, text, time and time.isoformat(), name, ref)
         self._run("insert or ignore into turns values (null, ?, ?, ?, ?, ?, ?, ?)", row)
 
-    def all(self, base: Said) -> Iterator[Said]:
+    def all(self, base: ImportedTurn) -> Iterator[ImportedTurn]:
         """Every turn, in the order they came; what they have in common is in `base`."""
         for row in self._run("select role, text, time, name, ref from turns where role <> '' order by place"):
             yield _said(base, row)
 
-    def path(self, leaf: str, base: Said) -> Iterator[Said]:
+    def path(self, leaf: str, base: ImportedTurn) -> Iterator[ImportedTurn]:
         """The turns that lead to `leaf`, from the first; to the last that came if there is no such leaf."""
         (most,) = self._run("select coalesce(max(place), 0) from turns").fetchone()
         row = self._run("select place, parent from turns where id = ?", (leaf,)).fetchone()
@@ -84,7 +84,7 @@ class Spool:
             ) from error
 
 
-def _said(base: Said, row: tuple[str, str, str | None, str, str]) -> Said:
+def _said(base: ImportedTurn, row: tuple[str, str, str | None, str, str]) -> ImportedTurn:
     role, text, time, name, ref = row
     when = datetime.fromisoformat(time) if time else base.time
     return base._replace(role=cast(Role, role), text=text, time=when, name=name, ref=ref)

@@ -1,0 +1,174 @@
+"""The table of known commands: data files beside this module, and the user's own entries of the same form.
+
+docs/policy.md explains the form. An entry is made when its command is first asked for.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from aish.values.errors import BadUsage
+from aish.values.verdicts import SEVERITY, Effect
+
+_KINDS = ("none", "any", "names", "files", "text files")
+_RULES = ("", "awk", "command", "env", "find", "joined", "python", "sed", "shell", "sql", "xargs")
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Flags(NamedTuple):
+    """Permitted options, with their dashes; those in `valued` are followed by a value."""
+
+    every: bool = False
+    bare: frozenset[str] = frozenset()
+    valued: frozenset[str] = frozenset()
+
+
+class CommandRule(NamedTuple):
+    """What is known of one command or subcommand.
+
+    It runs if `effect` is "read" and all of it is permitted: `flags`, the kind of `operands`, at most `most` of them,
+    each of the `shape`, and one of the flags it `needs`. Otherwise it asks, with the effect `otherwise`; a word in
+    `destroy` makes that effect destroy. `lists` says with which flags its output is names of files, `walks` with which
+    it looks into everything below a directory, `wraps` how many operands come before the command that it runs,
+    `ordered` that no flag follows an operand.
+    """
+
+    words: tuple[str, ...]
+    flags: Flags | None = Flags()
+    operands: str = "none"
+    most: int | None = None
+    shape: str = ""
+    needs: frozenset[str] = frozenset()
+    effect: Effect = "read"
+    otherwise: Effect = "unknown"
+    because: str = ""
+    destroy: frozenset[str] = frozenset()
+    lists: frozenset[str] = frozenset()
+    walks: frozenset[str] = frozenset()
+    filters: bool = False
+    wraps: int | None = None
+    rule: str = ""
+    single: bool = False
+    bundled: bool = False
+    keep: int = 0
+    ordered: bool = False
+
+    @property
+    def name(self) -> str:
+        return " ".join(self.words)
+
+
+class Node:
+    """A command with its entry, if it has one, and its subcommands."""
+
+    def __init__(self) -> None:
+        self.words: tuple[str, ...] = ()
+        self.raw: Mapping[str, Any] | None = None
+        self.below: dict[str, Node] = {}
+        self._entry: CommandRule | None = None
+
+    @property
+    def entry(self) -> CommandRule | None:
+        if self._entry is None and self.raw is not None:
+            self._entry = make_entry(self.words, self.raw)
+        return self._entry
+
+
+class CommandTable(NamedTuple):
+    """Known commands by their first word, and variables that change nothing that runs."""
+
+    commands: Mapping[str, Node]
+    variables: frozenset[str]
+
+
+def load_table(extra: Mapping[str, Any] = _NONE) -> CommandTable:
+    """The built-in table with the user's entries over it. Raises `BadUsage` for an entry that makes no sense."""
+    files = _files()
+    commands: dict[str, Node] = {}
+    for data in files:
+        _add(commands, data)
+    variables = frozenset(word for data in files for word in data.get("variables", "").split())
+    for name, raw in extra.items():
+        if not isinstance(raw, Mapping):
+            raise BadUsage(f'policy: {name!r} must be a table such as {{ flags = "-v", operands = "files" }}')
+        for words in _names(name):
+            make_entry(words, raw)
+    _add(commands, extra)
+    return CommandTable(commands, variables)
+
+
+@cache
+def _files() -> list[dict[str, Any]]:
+    paths = sorted(Path(__file__).parent.glob("*.toml"))
+    return [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
+
+
+def _names(key: str) -> Iterable[tuple[str, ...]]:
+    return (tuple(name.split()) for name in key.split(",") if name.strip())
+
+
+def _add(commands: dict[str, Node], data: Mapping[str, Any]) -> None:
+    for key, raw in data.items():
+        if isinstance(raw, Mapping):
+            for words in _names(key):
+                node = commands.setdefault(words[0], Node())
+                for word in words[1:]:
+                    node = node.below.setdefault(word, Node())
+                node.words, node.raw, node._entry = words, raw, None
+
+
+def make_entry(words: tuple[str, ...], raw: Mapping[str, Any]) -> CommandRule:
+    """Check and read one entry. Raises `BadUsage` that names the command and what is wrong."""
+    place = f"policy: {' '.join(words) or 'an entry'}"
+    given: dict[str, Any] = {}
+    for key, value in raw.items():
+        if key not in CommandRule._fields or key == "words":
+            raise BadUsage(f"{place}: there is no {key!r}; there are: {', '.join(CommandRule._fields[1:])}")
+        wanted: type = str
+        if key in ("most", "wraps", "keep"):
+            wanted = int
+        elif key in ("filters", "single", "bundled", "ordered"):
+            wanted = bool
+        if type(value) is not wanted:
+            raise BadUsage(f"{place}: {key} must be {_A[wanted]}, not {value!r}")
+        given[key] = value
+        if key in ("needs", "destroy", "lists", "walks"):
+            given[key] = frozenset(str(value).split())
+        elif key == "flags":
+            given[key] = _flags(str(value), single=raw.get("single") is True)
+    entry = CommandRule(words, **given)
+    for key, choices in (("operands", _KINDS), ("effect", SEVERITY), ("otherwise", SEVERITY), ("rule", _RULES)):
+        if getattr(entry, key) not in choices:
+            raise BadUsage(f"{place}: {key} must be one of {', '.join(filter(None, choices))}")
+    if not words:
+        raise BadUsage(f"{place}: it has no name")
+    try:
+        re.compile(entry.shape)
+    except re.error as error:
+        raise BadUsage(f"{place}: shape is not a regular expression: {error}") from None
+    if entry.effect != "read" and "flags" not in raw:
+        entry = entry._replace(flags=None)
+    return entry
+
+
+_A = {str: "a text", int: "a number", bool: "true or false"}
+
+
+def _flags(text: str, *, single: bool) -> Flags:
+    """`-ab -k: --all --key=` as values; with `single`, one dash begins a whole word."""
+    bare: set[str] = set()
+    valued: set[str] = set()
+    for token in text.split():
+        if token.startswith("--") or single:
+            (valued if token[-1] in "=:" else bare).add(token.rstrip("=:"))
+        elif token.endswith(":"):
+            valued.update(f"-{letter}" for letter in token[1:-1])
+        elif token.startswith("-"):
+            bare.update(f"-{letter}" for letter in token[1:])
+        else:
+            bare.add(token)
+    return Flags("*" in bare, frozenset(bare), frozenset(valued))

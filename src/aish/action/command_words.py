@@ -1,0 +1,164 @@
+"""The words of a command line: what each may stand for once the shell has expanded it.
+
+Pure: nodes of the parse tree in, values out.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from itertools import product
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+UNKNOWN = "\0"  # stands in a text for a piece that only the shell will know
+_MOST_TEXTS = 64
+_SPECIAL = "#?$!"  # $# and its like are numbers
+_MARKS = frozenset("$`\"';|&<>()")
+_EXPANSION = re.compile(
+    r"\$\{#?[A-Za-z_]\w*(\[(@|\*|\d+)\])?"
+    r"((:?[-+]|%%?|##?|//?)[^$`'\"\\{}()<>&|;\n]*|:\d+(:\d+)?|\^\^?|,,?)?\}"
+)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+
+
+class UnreadableCommand(Exception):
+    """The command holds something whose meaning cannot be told from its text; the message says what."""
+
+
+class CommandWord(NamedTuple):
+    """A word as typed, and all texts it may become.
+
+    `loose`: it may become an option, several words, or none. `murky`: nobody can say which file it names.
+    `glob`: its texts are patterns of file names. `origins` are the command lines whose output is part of it.
+    """
+
+    raw: str
+    texts: tuple[str, ...]
+    loose: bool = False
+    murky: bool = False
+    glob: bool = False
+    origins: tuple[object, ...] = ()
+
+    @property
+    def plain(self) -> str | None:
+        """The one text that it stands for, if that is certain."""
+        certain = len(self.texts) == 1 and UNKNOWN not in self.texts[0] and not (self.loose or self.glob)
+        return self.texts[0] if certain else None
+
+
+NUMBER = CommandWord("", ("0",))
+OPEN = CommandWord("", (UNKNOWN,), loose=True, murky=True)
+
+
+def source(node: Node) -> str:
+    return (node.text or b"").decode("utf-8")
+
+
+def literal(node: Node) -> CommandWord:
+    """An unquoted word. What looks like syntax to us but not to the parser is read by nobody."""
+    raw = source(node)
+    if raw.replace("-", "").replace(".", "").replace("/", "").isalnum():  # most words, and time matters
+        return CommandWord(raw, (raw,))
+    raw = raw.replace("\\\n", "")
+    bare = _ESCAPED.sub("", raw)
+    if _MARKS.intersection(bare) or bare.startswith("#") or re.search(r"\s", bare):
+        raise UnreadableCommand(f"{raw!r} can be read in two ways")
+    glob = any(mark in bare for mark in "*?[")
+    return CommandWord(raw, (_ESCAPED.sub(r"\1", raw),), loose=glob and bare[0] in "*?[", glob=glob)
+
+
+def single_quoted(node: Node) -> CommandWord:
+    return CommandWord(source(node), (source(node)[1:-1],))
+
+
+def ansi_quoted(node: Node) -> CommandWord:
+    """$'…' with nothing but a line end or a tab escaped; other escapes are there to hide something."""
+    raw = source(node)
+    text = raw[2:-1].replace("\\n", "\n").replace("\\t", "\t")
+    if "\\" in text:
+        raise UnreadableCommand(f"{raw} spells characters by their numbers")
+    return CommandWord(raw, (text,))
+
+
+def joined(raw: str, pieces: Iterable[CommandWord], *, quoted: bool = False) -> CommandWord:
+    """One word made of pieces that touch each other."""
+    pieces = list(pieces)
+    if len(texts := _products([piece.texts for piece in pieces])) > _MOST_TEXTS:
+        return OPEN._replace(raw=raw)
+    first_is_open = bool(pieces) and pieces[0].loose
+    return CommandWord(
+        raw,
+        tuple(texts),
+        loose=first_is_open if quoted else any(piece.loose for piece in pieces),
+        murky=any(piece.murky for piece in pieces),
+        glob=any(piece.glob for piece in pieces),
+        origins=tuple(origin for piece in pieces for origin in piece.origins),
+    )
+
+
+def _products(texts: Sequence[Sequence[str]]) -> list[str]:
+    size = 1
+    for some in texts:
+        size *= len(some)
+    if size > _MOST_TEXTS:
+        return [""] * (_MOST_TEXTS + 1)
+    return ["".join(parts) for parts in product(*texts)]
+
+
+def unquoted_string(text: str) -> str:
+    """What is between double quotes, without the backslashes that the shell takes away."""
+    return re.sub(r'\\([$`"\\\n])', lambda found: "" if found[1] == "\n" else found[1], text)
+
+
+def hides_expansion(text: str) -> bool:
+    """Does text that the parser took for plain hold something that the shell would expand?"""
+    return bool(re.search(r"`|\$[\w({*@#?$!'\"-]", re.sub(r"\\.", "", text, flags=re.DOTALL)))
+
+
+def braces(word: CommandWord) -> CommandWord:
+    """`src/{a,b}.c` becomes its words; braces inside braces are left to the shell."""
+    text = word.texts[0]
+    if "{" not in text or text == "{}" or not _BRACES.search(text):
+        if re.search(r"\{[^{}]*\.\.[^{}]*\}", text):
+            return OPEN._replace(raw=word.raw)
+        return word
+    if len(word.texts) > 1 or text.count("{") > 3 or re.search(r"\{[^}]*\{|\.\.", text):
+        return OPEN._replace(raw=word.raw)
+    parts = [part.split(",") if odd % 2 else [part] for odd, part in enumerate(_BRACES.split(text))]
+    texts = _products(parts)
+    return word._replace(texts=tuple(texts)) if len(texts) <= _MOST_TEXTS else OPEN._replace(raw=word.raw)
+
+
+def variable(raw: str) -> tuple[str, bool]:
+    """The name in `$x` or `${x…}`, and whether nothing is done to the value. Raises `Unreadable`."""
+    if re.fullmatch(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])", raw, re.ASCII):
+        return raw[1:], True
+    if not _EXPANSION.fullmatch(raw):
+        raise UnreadableCommand(f"{raw} can run commands or set variables")
+    name = re.sub(r"^\$\{|\W.*$", "", raw, flags=re.DOTALL)
+    return name, raw == f"${{{name}}}"
+
+
+def is_number(raw: str) -> bool:
+    """Does the expansion always give a number?"""
+    return (len(raw) == 2 and raw[1] in _SPECIAL) or raw.startswith("${#")
+
+
+def from_values(raw: str, values: Sequence[CommandWord], *, quoted: bool) -> CommandWord:
+    """A variable that was given these values in the same command line."""
+    texts = tuple(dict.fromkeys(text for value in values for text in value.texts))
+    murky, origins = any(value.murky for value in values), tuple(o for value in values for o in value.origins)
+    odd = any(text.startswith("-") or (not quoted and (not text or re.search(r"\s", text))) for text in texts)
+    if odd or len(texts) > _MOST_TEXTS:
+        return OPEN._replace(raw=raw, origins=origins)
+    if any(UNKNOWN in text for text in texts):
+        return OPEN._replace(raw=raw, murky=murky, origins=origins)
+    return CommandWord(
+        raw,
+        texts,
+        loose=any(value.loose for value in values),
+        murky=murky,
+        glob=any(value.glob for value in values),
+        origins=origins,
+    )

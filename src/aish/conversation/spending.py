@@ -1,0 +1,120 @@
+"""Money and tokens around a call: the question before it, the entry after it."""
+
+import json
+from collections.abc import Awaitable, Callable
+from datetime import datetime
+
+from aish.context.eviction import Size
+from aish.context.token_counts import PER_MESSAGE, PromptSize
+from aish.conversation.session import Session
+from aish.model.backend import Backend
+from aish.model.cost import ModelCall, worst_case
+from aish.values.errors import StoreTrouble
+from aish.values.events import ChatRequest, Notice, Usage
+
+_LIKELY_ANSWER = 1000  # tokens assumed for an answer without a limit of its own
+
+
+async def confirm_cost(
+    session: Session, backend: Backend, size: PromptSize, confirm: Callable[[str], Awaitable[bool]]
+) -> bool:
+    """May this call be made? Asks when it could cross a cap, before anything is sent."""
+    caps = session.settings.cost
+    if caps.cap_at_dollars is None and caps.cap_at_dollars_per_day is None:
+        return True
+    if backend.price is None:
+        return await confirm(
+            f"the price of {backend.label} is unknown, so the cap cannot be kept. Ask it all the same?"
+        )
+    most = worst_case(backend.price, size.total, backend.max_tokens or _LIKELY_ANSWER)
+    if not most:
+        return True  # what is free crosses nothing, even when the cap is behind us
+    try:
+        sums = (
+            ("this conversation", caps.cap_at_dollars, session.costs.spent_in(session.journal.id)),
+            ("today", caps.cap_at_dollars_per_day, session.costs.spent_since(midnight(session.now()))),
+        )
+    except StoreTrouble as error:
+        return await confirm(f"what was spent cannot be read ({error}). Ask the model all the same?")
+    for what, cap, spent in sums:
+        if cap is not None and spent + most > cap:
+            return await confirm(
+                f"this call could cost about ${most:.4f}; with ${spent:.4f} spent {what} that crosses the cap of "
+                f"${cap:g}. Ask all the same?"
+            )
+    return True
+
+
+async def affordable(session: Session, backend: Backend, request: ChatRequest) -> bool:
+    """Whether a call that nobody can be asked about stays below the caps."""
+
+    async def no(_: str) -> bool:
+        return False
+
+    text = "".join(str(message["content"]) for message in request.messages)
+    size = PromptSize(blocks=(), exchanges=(Size(turns=1, tokens=await backend.tokenizer.count(text)),))
+    return await confirm_cost(session, backend, size, no)
+
+
+def settle(
+    session: Session, backend: Backend, size: PromptSize | None, reported: Usage | None, text: str
+) -> tuple[Usage | None, float | None, list[Notice]]:
+    """Enter a call into the books and learn from what the server counted."""
+    notices: list[Notice] = []
+    if reported is None and not text:
+        return None, None, notices
+    usage = reported or Usage(
+        prompt_tokens=size.total if size else 0,
+        completion_tokens=backend.tokenizer.estimates.count(backend.model_name, text),
+    )
+    if reported and size:
+        notices += _compare(session, backend, size, reported)
+    dollars = backend.price.of(usage) if backend.price else None
+    notices += enter(session, backend, usage, dollars, "main")
+    return usage, dollars, notices
+
+
+def enter(session: Session, backend: Backend, usage: Usage, dollars: float | None, category: str) -> list[Notice]:
+    """Put one call into the cost book."""
+    call = ModelCall(
+        time=session.now(),
+        conversation=session.journal.id,
+        model=backend.label,
+        category=category,
+        usage=usage,
+        dollars=dollars,
+    )
+    if not session.remembers:
+        session.costs.session.append(call)
+        return []
+    try:
+        session.costs.add(call)
+    except StoreTrouble as error:
+        return session.say_once("store", f"costs are not kept: {error}")
+    return []
+
+
+def _compare(session: Session, backend: Backend, size: PromptSize, reported: Usage) -> list[Notice]:
+    """Notice when the server saw another prompt than we sent, and learn its characters per token."""
+    messages = 2 + sum(exchange.turns for exchange in size.exchanges)
+    characters = sum(len(block.text) for block in size.blocks) + sum(
+        len(turn.content) for turn in session.history.turns
+    )
+    characters += len(json.dumps(session.tools())) if size.tools else 0
+    if session.remembers:
+        session.estimates.refine(backend.model_name, characters, reported.prompt_tokens - PER_MESSAGE * messages)
+    off = reported.prompt_tokens - size.total
+    if abs(off) <= 200 or abs(off) <= 0.1 * size.total:
+        return []
+    counted = f"the server counted {reported.prompt_tokens} prompt tokens where {size.total} were sent"
+    if off < 0:
+        return [
+            Notice(f"{counted}: it may have cut the conversation without saying so (is its window too small?)", True)
+        ]
+    low = f"{counted}: token_budget is kept by a count that is too low; it is being corrected"
+    return session.say_once(f"count of {backend.name}", low)
+
+
+def midnight(now: datetime) -> datetime:
+    """The start of the user's day."""
+    return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)

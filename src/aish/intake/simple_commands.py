@@ -1,0 +1,171 @@
+"""Cutting a text into simple commands by the grammar of the shell, as far as that tells commands from talk.
+
+Pure: a text goes in, lists of words come out, or the reason why it cannot be shell.
+"""
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import NamedTuple
+
+from aish.intake.vocabulary import LOOKED_AT, clues_in, is_shell
+
+_WORD = r"[ \t]*[^\s;&|<>)}\d#]"  # where only an operator may follow
+_OPENERS = frozenset("if while until do then else elif ! { time".split())
+MIDDLE = frozenset("do done then else elif fi esac".split())
+
+
+class CutLine(NamedTuple):
+    """A text as simple commands, each a list of words; `fault` says why it cannot be shell."""
+
+    commands: list[list[str]]
+    fault: str = ""
+    asks: bool = False  # the text ends in a question mark
+    joined: bool = False  # there are operators or redirections
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    inner = r"(?:[^()]++|\((?:[^()]++|\([^()]*+\))*+\))*+"
+    return re.compile(
+        rf"""(?P<space>[ \t\r]+|\\\n)
+        |(?P<comment>(?<![^\s;&|(])\#[^\n]*)
+        |(?P<heredoc><<-?[ ]*(?!<)["'\\]?(?P<end>\w+)["']?)
+        |(?P<redirect>\d*(?:&>>?|<<<|>>|>\||[<>]&[\d-]*|[<>](?!\()))
+        |(?P<operator>\|\||&&|;;&?|\|&|[;&|\n])
+        |(?P<word>(?:\\.|'[^']*'|"(?:[^"\\]|\\.)*"|[$<>]\({inner}\)|\(\({inner}\)\)|`[^`\n]*`|\$\{{[^}}]*\}}
+            |(?<=[A-Za-z])'(?=(?:t|s|re|ve|ll|d|m)\b)|(?<==)\({inner}\)|(?<=[@?*+!])\([^()]*\)|[^\s;&|<>()'"`\\])++)
+        |(?P<open>['"`])|(?P<paren>[()])|(?P<other>.)""",
+        re.VERBOSE | re.DOTALL,
+    )
+
+
+class _Cutter:
+    """Cuts a text at its operators, as the shell would; quoted texts stay whole."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+        self.commands: list[list[str]] = [[]]
+        self.joined = False
+        self.last = ""  # the kind of the token before
+        self._depth = 0
+        self._heredoc = ""
+
+    def step(self) -> str:
+        """Take the next token, and say why the text cannot be shell if it cannot."""
+        match = _token().match(self.text, self.position)
+        assert match  # the last alternative takes any character
+        kind, token = ("heredoc" if match["end"] else match.lastgroup or ""), match[0]
+        self.position = match.end()
+        self.joined = self.joined or kind in ("heredoc", "operator", "redirect")
+        fault = ""
+        if kind == "heredoc":
+            self._heredoc = match["end"]
+        elif kind == "operator":
+            self._operator(token)
+        elif kind == "redirect":
+            fault = self._redirect(token)
+        elif kind == "paren":
+            fault = self._paren(token)
+        elif kind == "open":
+            fault = self._open(token)
+        elif kind in ("word", "other"):
+            self._word(token, match.start())
+        self.last = kind
+        return fault
+
+    def follows(self, pattern: str) -> bool:
+        return bool(re.compile(pattern).match(self.text, self.position))
+
+    def _operator(self, token: str) -> None:
+        self.commands.append([])
+        if token == "\n" and self._heredoc:
+            body = re.compile(rf"^\s*{re.escape(self._heredoc)}$", re.MULTILINE).search(self.text, self.position)
+            self.position, self._heredoc = (body.end() if body else len(self.text)), ""
+
+    def _redirect(self, token: str) -> str:
+        """Leave out a redirection; at the start of a line it has to name what looks like a file."""
+        target = _token().match(self.text, self.position + self.follows(" "))
+        starts, name = not self.commands[-1], target[0] if target and target.lastgroup == "word" else ""
+        if target and name:
+            self.position = target.end()
+        if starts and not (name and (is_shell(name) or not self.follows(_WORD))):
+            return "it starts like a quotation or a tag"
+        if starts and not self.follows(_WORD):
+            self.commands[-1].append(token)
+        return ""
+
+    def _paren(self, token: str) -> str:
+        current = self.commands[-1]
+        if token == "(" and len(current) == 1 and self.follows(r"\)\s*[{(]"):  # the definition of a function
+            current[0] += "()"
+            self.commands.append([])
+            self.position += 1
+        elif token == "(" and all(word in _OPENERS for word in current):
+            self._depth += 1
+        elif token == "(" and current and current[-1].endswith(("$", "=")) and self.last == "word":  # not closed yet
+            current[-1] += self.text[self.position - 1 :]
+            self.position = len(self.text)
+        elif token == ")" and self._depth and not self.follows(_WORD):
+            self._depth -= 1
+            self.commands.append([])
+        else:
+            return "brackets stand where the shell allows none"
+        return ""
+
+    def _open(self, token: str) -> str:
+        """A quote without its end: the line goes on, unless it is an apostrophe."""
+        rest = self.text[self.position :]
+        if token == "'" and self.text[self.position - 2 : self.position - 1].isalnum():
+            return "it has an apostrophe, as sentences have"
+        self.commands[-1].append(token + rest)
+        self.position = len(self.text)
+        return ""
+
+    def _word(self, token: str, start: int) -> None:
+        current = self.commands[-1]
+        if len(current) < LOOKED_AT:
+            current.append(token)
+        else:  # the middle of a long command is left out, so that none takes long or goes deep
+            current[-1] = token
+        if current == ["case"]:
+            whole = re.compile(r"case[ \t]+\S+[ \t]+in\s.*?\besac\b", re.DOTALL).match(self.text, start)
+            if whole:  # its patterns look like nothing else, so it is not looked into
+                self.position = whole.end()
+                current += ["", "in"]
+
+
+def cut(text: str) -> CutLine:
+    """Cut a text at its operators; the first fault ends it."""
+    cutter = _Cutter(text)
+    while cutter.position < len(text):
+        if fault := cutter.step():
+            return CutLine([], fault)
+    asks = text.endswith("?") and cutter.last != "comment"
+    return CutLine([each for each in cutter.commands if each], asks=asks, joined=cutter.joined)
+
+
+def has_its_words(first: str, rest: Sequence[str], starts: frozenset[str]) -> bool | None:
+    """Does a compound command have the words that the shell wants? `starts` are those that later commands begin with.
+
+    Nothing is said of simple commands.
+    """
+    second = rest[0] if rest else ""
+    if first in ("if", "while", "until"):
+        opens = second in ("[", "[[", "!", "true", ":", "test", "read")
+        fits = opens or not (starts.isdisjoint(("then", "do")) or clues_in(rest).prose)
+    elif first in ("for", "select"):
+        loops = rest[1:2] == ["in"] and second.isidentifier() and not rest[-1].endswith(":")
+        fits = second.startswith("((") or (loops and ("do" in starts or clues_in(rest[2:]).hard > 0))
+    elif first == "case":
+        fits = rest[1:] == ["in"]
+    elif first == "function":
+        fits = second.endswith("()") or rest[1:2] == ["{"]
+    elif first in ("[", "[["):
+        fits = rest[-1:] == ["]" if first == "[" else "]]"] or (first == "[[" and bool(starts))
+    elif first in MIDDLE or first == "in":
+        fits = False
+    else:
+        return None
+    return fits

@@ -1,0 +1,158 @@
+"""The shelf: all conversations there are, found by number, name, id or time, and exported."""
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import NamedTuple
+
+from aish.memory.journal import Journal, JournalEntry
+from aish.memory.redaction import Redaction
+from aish.storage.lines import Damage, LineFile
+from aish.values.errors import BadUsage, NotFound, StoreTrouble
+from aish.values.items import stamp
+from aish.values.text import one_line
+
+
+class Listed(NamedTuple):
+    """A conversation as it appears in a list."""
+
+    id: str
+    name: str
+    turns: int
+    time: datetime
+    title: str
+
+
+class Conversations:
+    """The directory of journals. A list reads the first and the last lines of each, never the whole."""
+
+    def __init__(self, directory: Path, redaction: Redaction | None = None) -> None:
+        self.directory = directory
+        self._redaction = redaction
+        self._names = LineFile(directory / "names.jsonl", first=lambda: {"meta": {"format": 1, "what": "names"}})
+
+    def ids(self) -> list[str]:
+        """Every conversation, the newest first."""
+        try:
+            names = [
+                p.stem for p in self.directory.iterdir() if p.suffix in (".jsonl", ".live") and p.name != "names.jsonl"
+            ]
+        except OSError:
+            return []
+        return sorted(set(names), reverse=True)
+
+    def own_ids(self) -> Iterator[str]:
+        """Every conversation that was held here, the newest first; what other tools have kept was said elsewhere."""
+        for id in self.ids():
+            try:
+                if not self.open(id).meta().get("source"):
+                    yield id
+            except StoreTrouble:
+                yield id  # who opens it is told
+
+    def names(self) -> dict[str, str]:
+        """Names given by the user, by id; the last one counts."""
+        return {str(record["id"]): str(record["name"]) for record in self._names if "id" in record and "name" in record}
+
+    def save(self, conversation: str, name: str) -> None:
+        """Give a conversation a name. A name means one conversation: the newest that got it."""
+        if not name or name.isdecimal():
+            raise BadUsage("a name needs at least one letter, because numbers mean places in the list")
+        name = self._redaction.text(name) if self._redaction else name
+        for other, old in self.names().items():
+            if old == name and other != conversation:
+                self._names.append({"id": other, "name": ""})
+        self._names.append({"id": conversation, "name": name})
+
+    def list(self, limit: int = 20) -> list[Listed]:
+        """The newest conversations that have turns."""
+        names = self.names()
+        return list(islice((listed for id in self.ids() if (listed := self._listed(id, names))), limit))
+
+    def open(self, conversation: str) -> Journal:
+        return Journal(self.directory, conversation, redaction=self._redaction)
+
+    def find(self, wanted: str = "") -> str:
+        """The id of a conversation by list number, name or beginning of its id; by default the newest of our own."""
+        if wanted.isdecimal() and len(wanted) < 5:
+            listed = self.list(int(wanted))
+            if 1 <= int(wanted) <= len(listed):
+                return listed[int(wanted) - 1].id
+        elif not wanted:
+            newest = next((id for id in self.own_ids() if self._last(id)), None)
+            if newest:
+                return newest
+        else:
+            named = [id for id, name in self.names().items() if name == wanted]
+            ids = self.ids()
+            matching = named or [id for id in ids if id == wanted] or [id for id in ids if id.startswith(wanted)]
+            if len(matching) == 1:
+                return matching[0]
+            if matching:
+                raise NotFound(f"{len(matching)} conversations start with {wanted!r}; type more of the id")
+        raise NotFound(
+            f"no conversation {wanted!r}; :sessions lists them" if wanted else "there is no conversation yet"
+        )
+
+    def _listed(self, id: str, names: dict[str, str]) -> Listed | None:
+        journal, last = self.open(id), self._last(id)
+        if last is None:
+            return None
+        first = next((e for e in islice(journal.entries(), 3) if e.turn.role == "user"), last)
+        title = one_line(first.turn.content, 60)
+        return Listed(id=id, name=names.get(id, ""), turns=last.number, time=last.time, title=title)
+
+    def _last(self, id: str) -> JournalEntry | None:
+        """The newest turn, or None: there is none, or nobody can read the file, and `aish doctor` says so."""
+        try:
+            return next(self.open(id).entries_back(), None)
+        except StoreTrouble:
+            return None
+
+
+def window(
+    journal: Journal, max_turns: int, max_chars: int, damage: Damage | None = None, *, leave_out: str = ""
+) -> list[JournalEntry]:
+    """The newest entries that a prompt could hold, oldest first, starting with a question.
+
+    Turns whose meta is `leave_out` were never part of the conversation.
+    """
+    entries: list[JournalEntry] = []
+    chars = 0
+    for entry in journal.entries_back(damage):
+        if leave_out and entry.meta.get("meta") == leave_out:
+            continue
+        chars += len(entry.turn.content)
+        if len(entries) >= max_turns or (chars > max_chars and entries):
+            break
+        entries.append(entry)
+    entries.reverse()
+    while entries and entries[0].turn.role != "user":
+        entries.pop(0)
+    return entries
+
+
+def as_markdown(journal: Journal, title: str) -> Iterator[str]:
+    """A conversation for people, piece by piece."""
+    yield f"# {title}\n"
+    who = {"user": "You", "assistant": "aish", "tool": "Tool"}
+    for entry in journal.entries():
+        state = "" if entry.turn.state == "complete" else f", {entry.turn.state}"
+        yield f"\n## {who[entry.turn.role]} · {entry.time:%Y-%m-%d %H:%M}{state}\n\n{entry.turn.content}\n"
+        for call in entry.turn.tool_calls:
+            yield f"\n`{call.name}({call.arguments})`\n"
+
+
+def as_json(journal: Journal) -> Iterator[str]:
+    """A conversation for programs, one turn a line."""
+    for entry in journal.entries():
+        turn = entry.turn
+        record = {"conversation": journal.id, "turn": entry.number, "time": stamp(entry.time), "role": turn.role}
+        record |= {"text": turn.content, "state": turn.state}
+        if turn.tool_calls:
+            record["tool_calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in turn.tool_calls]
+        if turn.call_id:
+            record["call_id"] = turn.call_id
+        yield json.dumps(record, ensure_ascii=False) + "\n"

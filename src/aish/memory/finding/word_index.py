@@ -1,0 +1,160 @@
+"""The words of all turns, in tantivy: who has said these words, and how well they fit (BM25)."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import tantivy
+from numpy.typing import NDArray
+from tantivy import Occur, Query
+
+from aish.memory.finding.vectors import Rows
+
+_HEAP = 64_000_000  # bytes that a writer collects before it writes
+_SMALL_HEAP = 15_000_000  # the least that is allowed
+_EQUALS = 5_000  # that are looked at to find all that are equally good
+_DIGITS = 3  # of a score; the others depend on the order in which its parts are added
+
+
+class Filter(NamedTuple):
+    """Which rows may be found; None and 0 mean any."""
+
+    channels: tuple[int, ...] | None = None
+    roles: tuple[int, ...] | None = None
+    since: int | None = None  # milliseconds, inclusive
+    until: int | None = None  # exclusive
+
+
+ANY = Filter()
+Scores = NDArray[np.float64]
+NOTHING: tuple[Rows, Scores] = np.empty(0, np.int64), np.empty(0)
+
+
+def _schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("terms", stored=False, tokenizer_name="whitespace", index_option="freq")
+    builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
+    for name in ("journal", "channel", "role"):
+        builder.add_unsigned_field(name, stored=False, indexed=True, fast=False)
+    builder.add_integer_field("time", stored=False, indexed=True, fast=True)
+    return builder.build()
+
+
+SCHEMA = _schema()
+
+
+class WordWriter:
+    """Adds turns. Nothing is found before `commit`."""
+
+    def __init__(self, directory: Path, *, many: bool) -> None:
+        self._index = tantivy.Index(SCHEMA, path=str(directory))
+        self._writer = self._index.writer(heap_size=_HEAP if many else _SMALL_HEAP, num_threads=1)
+
+    def add(self, terms: Iterable[str], *, row: int, journal: int, channel: int, role: int, time: int) -> None:
+        document = tantivy.Document()
+        document.add_text("terms", " ".join(terms))
+        document.add_unsigned("row", row)
+        document.add_unsigned("journal", journal)
+        document.add_unsigned("channel", channel)
+        document.add_unsigned("role", role)
+        document.add_integer("time", time)
+        self._writer.add_document(document)
+
+    def drop_journal(self, journal: int) -> None:
+        self._drop("journal", journal)
+
+    def drop_row(self, row: int) -> None:
+        self._drop("row", row)
+
+    def _drop(self, field: str, value: int) -> None:
+        # by query: tantivy takes the number of a term for a signed one, and finds nothing to delete
+        self._writer.delete_documents_by_query(Query.term_query(SCHEMA, field, value))
+
+    def drop_rows(self, start: int) -> None:
+        """What a killed indexer added, and nobody counted."""
+        self._writer.delete_documents_by_query(
+            Query.range_query(SCHEMA, "row", tantivy.FieldType.Unsigned, start, (1 << 63) - 1)
+        )
+
+    def commit(self) -> None:
+        self._writer.commit()
+
+    def close(self) -> None:
+        self._writer.wait_merging_threads()
+
+
+class WordIndex:
+    """A reader of what was committed when it was opened, or refreshed."""
+
+    def __init__(self, directory: Path) -> None:
+        self._index = tantivy.Index.open(str(directory))
+        self._searcher = self._index.searcher()
+
+    def refresh(self) -> None:
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    @property
+    def size(self) -> int:
+        return int(self._searcher.num_docs)
+
+    def frequency(self, term: str) -> int:
+        """How many turns have the term."""
+        return int(self._searcher.doc_freq("terms", term))
+
+    def find(
+        self,
+        terms: Sequence[str],
+        limit: int,
+        *,
+        phrases: Sequence[Sequence[str]] = (),
+        without: Sequence[str] = (),
+        only: Filter = ANY,
+    ) -> tuple[Rows, Scores]:
+        """The rows that have any of the terms, all terms of the phrases and none of `without`, best first.
+
+        As many as `limit`, and all that are as good as the last of them: which come first is chance here.
+        """
+        shoulds = [(Occur.Should, _term(term)) for term in terms]
+        musts = [(Occur.Must, _term(term)) for words in phrases for term in words]
+        musts += [(Occur.Must, Query.const_score_query(one, 0.0)) for one in _filters(only)]
+        if not phrases and shoulds:
+            musts.append((Occur.Must, Query.boolean_query(shoulds)))
+            shoulds = []
+        elif not musts:
+            return NOTHING
+        nots = [(Occur.MustNot, _term(term)) for term in without]
+        return self._rows(Query.boolean_query([*musts, *shoulds, *nots]), limit)
+
+    def _rows(self, query: Query, limit: int) -> tuple[Rows, Scores]:
+        for most in (2 * limit, 6 * limit, _EQUALS):
+            hits = self._searcher.search(query, most, count=False).hits
+            scores = np.round(np.array([score or 0.0 for score, _ in hits]), _DIGITS)
+            good = np.count_nonzero(scores >= scores[limit - 1]) if len(hits) > limit else len(hits)
+            if good < most:
+                break
+        rows = self._searcher.fast_field_values("row", [address for _, address in hits[:good]]) if hits else []
+        return np.array(rows, np.int64), scores[:good]
+
+
+def _term(term: str) -> Query:
+    return Query.term_query(SCHEMA, "terms", term)
+
+
+def _any_of(field: str, values: Sequence[int]) -> Query:
+    """Rows with one of these values; a set of terms would take ten times as long."""
+    return Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, field, value)) for value in values])
+
+
+def _filters(only: Filter) -> list[Query]:
+    found = []
+    if only.channels is not None:
+        found.append(_any_of("channel", only.channels))
+    if only.roles is not None:
+        found.append(_any_of("role", only.roles))
+    if only.since is not None or only.until is not None:
+        lower = only.since if only.since is not None else -(1 << 62)
+        upper = only.until - 1 if only.until is not None else 1 << 62
+        found.append(Query.range_query(SCHEMA, "time", tantivy.FieldType.Integer, lower, upper))
+    return found

@@ -1,0 +1,28 @@
+"""A seal: what stays of words that must not be kept. A module of its own, because hashing takes time to load."""
+
+import hashlib
+from collections.abc import Collection
+
+
+def digest(text: str, salt: bytes) -> str:
+    """A salted hash: the same text has the same one, and nothing leads back from it."""
+    return hashlib.blake2s(text.encode("utf-8", "replace"), key=salt[:32], digest_size=12).hexdigest()
+
+
+def fingerprint(text: str, salt: bytes) -> str:
+    """The hash with the length of the text in front: so whoever has the seal knows which parts of a text to try."""
+    return f"{len(text)}-{digest(text, salt)}"
+
+
+def fingerprinted_parts(text: str, size: int, digests: Collection[str], salt: bytes) -> list[int]:
+    """Where the parts of this size begin whose hash is one of these."""
+    wanted, found = {bytes.fromhex(one) for one in digests}, []
+    fresh = hashlib.blake2s(key=salt[:32], digest_size=12)
+    data = text.encode() if text.isascii() else None  # to cut bytes is faster than to cut letters and to encode them
+    for start in range(len(text) - size + 1):
+        part = data[start : start + size] if data else text[start : start + size].encode("utf-8", "replace")
+        hashed = fresh.copy()
+        hashed.update(part)
+        if hashed.digest() in wanted:
+            found.append(start)
+    return found

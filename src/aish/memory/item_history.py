@@ -1,0 +1,109 @@
+"""Why an item is there: where it came from, when it was in a prompt, what it took the place of."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from aish.memory.conversations import Conversations
+from aish.memory.curation import Memory
+from aish.memory.ledger_lines import targets
+from aish.storage.lines import decode
+from aish.values.errors import NotFound, StoreTrouble
+from aish.values.items import FORGET, Item, read_time
+from aish.values.text import one_line
+from aish.values.times import age, local
+
+_MOST_JOURNALS = 5000
+
+
+def explain(memory: Memory, conversations: Conversations, id: int, now: datetime) -> dict[str, Any]:
+    """All there is to know about an item, by name. Raises `NotFound`."""
+    item = memory.ledger.get(id)
+    if item is None:
+        state = memory.ledger.state()
+        raise NotFound(f"item {id} is purged or was never an item" if id <= state.last_id else f"there is no item {id}")
+    found: dict[str, Any] = {"item": f"{id} ({item.kind}) {item.content}", "from": _origin(item)}
+    said = _said(conversations, item)
+    if said:
+        found["said in"] = said
+    found["recorded"] = f"{local(item.time)} ({age(item.time, now)})"
+    found["state"] = _fate(memory, item)
+    if item.key:
+        found["key"] = item.key
+    older = _before(memory, item)
+    if older:
+        found["superseded"] = "; ".join(f"{one.id}: {one_line(one.content, 60)}" for one in older)
+    found["in prompts"] = _uses(list(_prompts(conversations, id)))
+    found["record"] = item.record
+    return found
+
+
+def _origin(item: Item) -> str:
+    words = item.origin if item.origin == item.source else f"{item.origin}, learned in {item.source}"
+    if item.origin not in ("user", "by hand"):
+        words += ", confirmed by the user" if item.record.get("confirmed") else ""
+    if "restores" in item.record:
+        words += f"; it restored {item.record['restores']}"
+    return words
+
+
+def _said(conversations: Conversations, item: Item) -> str:
+    conversation, number = item.record.get("conversation"), item.record.get("turn")
+    if not conversation:
+        return ""
+    try:
+        entries = conversations.open(str(conversation)).entries()
+        turn = next((entry.turn for entry in entries if entry.number == number), None)
+    except (StoreTrouble, ValueError):  # the latter: a name that no file can have
+        turn = None
+    return f"{conversation}, turn {number}" + (f": {one_line(turn.content, 60)}" if turn else "")
+
+
+def _fate(memory: Memory, item: Item) -> str:
+    """Whether it is there, and if not, what became of it."""
+    if memory.ledger.state().shows(item.id):
+        return "active"
+    for record in memory.ledger.records_back():
+        if item.id in targets(record):
+            when = local(read_time(str(record.get("ts", ""))))
+            return f"forgotten {when}" if record.get("kind") == FORGET else f"superseded by {record.get('id')} {when}"
+    return "superseded by another item with its key"
+
+
+def _before(memory: Memory, item: Item) -> list[Item]:
+    """The items that this one took the place of, the newest first."""
+    older = [one for id in targets(item.record) if (one := memory.ledger.get(id))]
+    if item.key:
+        for record in memory.ledger.records_back():
+            id = record.get("id")
+            if record.get("key") == item.key and isinstance(id, int) and id < item.id:
+                one = memory.ledger.get(id)
+                older += [one] if one and one not in older else []
+    return older
+
+
+def _prompts(conversations: Conversations, id: int) -> Iterator[tuple[str, str]]:
+    """The conversations that had the item in their prompt, the newest first, and since when."""
+    for conversation in islice(conversations.own_ids(), _MOST_JOURNALS):
+        try:
+            data = conversations.open(conversation).path.read_bytes()
+        except OSError:
+            continue
+        place = data.find(b'"background":')
+        while place >= 0:
+            start, end = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place)
+            record = decode(data[start : end if end >= 0 else len(data)]) or {}
+            ids = record.get("background")
+            if isinstance(ids, list) and id in ids:
+                yield conversation, str(record.get("ts", ""))
+                break
+            place = data.find(b'"background":', end) if end >= 0 else -1
+
+
+def _uses(uses: list[tuple[str, str]]) -> str:
+    if not uses:
+        return "never yet"
+    newest, oldest = uses[0], uses[-1]
+    words = f"{len(uses)} conversation{'' if len(uses) == 1 else 's'}, last {local(read_time(newest[1]))} ({newest[0]})"
+    return words if len(uses) == 1 else f"{words}, first {local(read_time(oldest[1]))}"

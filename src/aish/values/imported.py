@@ -1,0 +1,39 @@
+"""What somebody said elsewhere, as another tool has kept it.
+
+Pure: plain values.
+"""
+
+from datetime import datetime
+from typing import NamedTuple
+
+from aish.values.turns import Role
+
+MADE_REF = "said:"  # in front of a `ref` that was made of the words, where the source has no ids
+
+
+class ImportedTurn(NamedTuple):
+    """One turn in the files of another tool.
+
+    `conversation` and `ref` are the source's own ids: a later export of the same turn has the same ones. `ref` is
+    unique in its conversation, or empty. `time` is in UTC, or None when the source does not tell.
+    """
+
+    conversation: str
+    time: datetime | None
+    role: Role
+    text: str
+    name: str = ""
+    ref: str = ""
+    channel: str = ""  # the project or directory that the source names
+    title: str = ""  # of the conversation
+
+
+class Skipped(NamedTuple):
+    """Something that could not be read, or was left out because nobody here knows what it means."""
+
+    where: str
+    why: str
+    times: int = 1
+
+
+ImportedRecord = ImportedTurn | Skipped

@@ -1,0 +1,98 @@
+"""The editor for this terminal, with all it can offer: what Tab completes, what a line is, what was asked before."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from aish.action.completion import BashCompletion
+from aish.action.shell_words import BUILTINS
+from aish.commands.manual import COMMANDS
+from aish.conversation.program import Program
+from aish.conversation.session import Session
+from aish.intake.completion import matching, suggest
+from aish.values.errors import AishError
+from aish.values.text import one_line
+from aish.views.editor import Editor, PlainEditor, ShellSuggestions
+from aish.views.screen import Screen
+from aish.views.themes import theme
+from aish.views.user_shell import PromptShell
+
+_MOST_ITEMS = 200
+_MOST_ASKED = 500  # questions of past conversations that can be found again with Ctrl-R
+
+
+def make_editor(program: Program, session: Session, user_shell: PromptShell, screen: Screen, rich: Any) -> Editor:
+    """The editor for this terminal: the rich one out of its module where that was loaded, else the plain one."""
+    if rich is None:
+        return PlainEditor()
+    words, view = user_shell.words, program.settings.view
+    shell = ShellSuggestions(
+        lambda: [*words.programs(), *words.aliases, *words.functions, *BUILTINS],
+        lambda: user_shell.shell.directory,
+        BashCompletion().ask,
+    )
+
+    def suggestions(text: str) -> Iterable[tuple[str, int, str]]:
+        return suggest(text, COMMANDS, arguments(program, shell)) if text.startswith(":") else shell(text)
+
+    lasting = program.places.lasting and session.remembers
+    look = rich.Look(
+        theme(view.theme, view.colors, colors=screen.colors),
+        colors=screen.colors,
+        unicode="utf" in (sys.stdout.encoding or "").lower(),
+        known=lambda name: bool(words.kind(name)),
+    )
+    editor: Editor = rich.LineEditor(
+        program.places.typed_history if lasting else None,
+        suggestions,
+        program.redaction.text,
+        vi=program.settings.view.keys == "vi",
+        route=user_shell.kind,
+        older=lambda: asked_before(program) if lasting else (),
+        look=look,
+    )
+    return editor
+
+
+def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
+    """What the arguments of colon commands may be."""
+
+    def items(typed: str) -> list[tuple[str, int, str]]:
+        try:
+            newest = islice(program.memory.ledger.items(), _MOST_ITEMS)
+            return matching(typed, [(str(item.id), one_line(item.content, 60)) for item in newest])
+        except AishError:
+            return []
+
+    def export(typed: str) -> list[tuple[str, int, str]]:
+        return [(word, len(typed), "") for word in ("md", "json") if word.startswith(typed)] + shell.file_argument(
+            typed
+        )
+
+    by_id = ("forget", "edit", "why", "purge")
+    return {
+        "model": list(program.presets()),
+        "resume": [name for name in program.conversations.names().values() if name],
+        "cost": ["detail", "all"],
+        "export": export,
+        "memory export": shell.file_argument,
+        "memory import": shell.file_argument,
+        "memory list": ["fact", "pref", "context"],
+        **{f"memory {verb}": items for verb in by_id},
+    }
+
+
+def asked_before(program: Program) -> Iterator[str]:
+    """What was asked in past conversations, the newest first."""
+    try:
+        yield from islice(_questions(program), _MOST_ASKED)
+    except AishError:
+        return
+
+
+def _questions(program: Program) -> Iterator[str]:
+    for id in program.conversations.own_ids():  # a key puts it on the line: it must be what the user typed here
+        for entry in program.conversations.open(id).entries_back():
+            if entry.turn.role == "user" and "\n" not in entry.turn.content:
+                yield entry.turn.content

@@ -1,0 +1,90 @@
+"""The table of commands: every entry can be read, and the user's own are checked before they count."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from aish.action.command_table import CommandRule, Node, load_table
+from aish.action.policy import judge
+from aish.values.errors import BadUsage
+
+
+def entries() -> Iterator[CommandRule]:
+    waiting: list[Node] = list(load_table().commands.values())
+    while waiting:
+        node = waiting.pop()
+        waiting += node.below.values()
+        if node.entry:
+            yield node.entry
+
+
+def test_every_entry_can_be_read_and_there_are_many() -> None:
+    """An entry is made when it is first used; a mistake in one must not wait for that day."""
+    found = list(entries())
+    assert len(found) > 1000
+    assert {entry.effect for entry in found} == {"read", "change", "destroy", "send", "unknown"}
+
+
+def test_every_command_that_asks_says_why() -> None:
+    """Its reason is the question that a person is asked."""
+    silent = [entry.name for entry in entries() if entry.effect != "read" and not entry.because]
+    assert silent == []
+
+
+@pytest.mark.proves("X5")
+def test_nothing_that_can_run_code_or_write_has_every_flag_permitted() -> None:
+    """A star is for commands without a flag that does harm, not for those with many flags."""
+    starred = {entry.words[0] for entry in entries() if entry.effect == "read" and entry.flags and entry.flags.every}
+    risky = "sort sed awk find git tar less man xargs env nm objdump rg curl tree date uniq docker kubectl bash printf"
+    assert not starred & set(risky.split())
+
+
+@pytest.mark.proves("X5")
+def test_an_entry_of_the_user_counts() -> None:
+    """A tool of one's own, with the flags that only read."""
+    extra = {
+        "deploy status": {"flags": "-v --env=", "operands": "any"},
+        "deploy": {"effect": "send", "because": "ships"},
+    }
+    table = load_table(extra)
+    assert judge("deploy status --env=live web", table).verdict == "run"
+    assert judge("deploy status --force", table).verdict == "ask"
+    assert judge("deploy web", table)[:3] == ("ask", "send", "deploy ships")
+    assert judge("deploy status", load_table()).verdict == "ask"
+
+
+def test_an_entry_of_the_user_takes_the_place_of_ours() -> None:
+    """Also to be asked more often."""
+    table = load_table({"ls": {"effect": "send", "because": "is slow on this disk"}})
+    assert judge("ls", table)[:3] == ("ask", "send", "ls is slow on this disk")
+    assert judge("ls", load_table()).verdict == "run"
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"flag": "-v"}, "there is no 'flag'"),
+        ({"flags": ["-v"]}, "flags must be a text"),
+        ({"most": "1"}, "most must be a number"),
+        ({"most": True}, "most must be a number"),
+        ({"single": 1}, "single must be true or false"),
+        ({"operands": "everything"}, "operands must be one of none, any"),
+        ({"effect": "harmless"}, "effect must be one of read"),
+        ({"otherwise": "fine"}, "otherwise must be one of read"),
+        ({"rule": "part"}, "rule must be one of awk"),
+        ({"shape": "("}, "shape is not a regular expression"),
+        ("-v", "must be a table"),
+    ],
+)
+def test_an_entry_that_makes_no_sense_says_what_is_wrong(entry: Any, words: str) -> None:
+    """A rule about safety is not dropped in silence."""
+    with pytest.raises(BadUsage, match=f"mytool.*{words.replace('(', '.')}"):
+        load_table({"mytool": entry})
+
+
+def test_several_commands_can_share_an_entry() -> None:
+    """As in the files that come with the program."""
+    table = load_table({"one, two sub": {"operands": "any"}})
+    assert judge("one a; two sub b", table).verdict == "run"
+    assert judge("two a", table).verdict == "ask"

@@ -1,0 +1,191 @@
+"""What a prompt costs: everything that is sent is counted, once, in the tokens of the model that answers."""
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from world import World
+
+from aish.context.blocks import Block, base_block
+from aish.context.eviction import Limits, Size
+from aish.context.history import History
+from aish.context.token_counts import PER_MESSAGE, PromptSize, TokenCounts, measure
+from aish.conversation.turn import make_room
+from aish.model.estimate import Estimates
+from aish.values.turns import Message, ToolCall, Turn
+
+pytestmark = pytest.mark.anyio
+
+BASE = Block("base", "0123456789")
+GOAL = Block("goal", "01234")
+TOOLS: list[Message] = [{"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}]
+CALL = ToolCall(id="1", name="ls", arguments='{"path": "/"}')
+QUESTION = Turn(role="user", content="list it")
+CALLING = Turn(role="assistant", content="I look", tool_calls=(CALL,))
+RESULT = Turn(role="tool", call_id="1", content="a b c")
+
+
+@dataclass
+class Letters:
+    """Counts a token for each character (`factor` of them, to be another model) and remembers what it counted."""
+
+    model: str = "letters"
+    factor: int = 1
+    counted: list[str] = field(default_factory=list)
+
+    async def count(self, text: str) -> int:
+        self.counted.append(text)
+        return self.factor * len(text)
+
+
+@pytest.mark.proves("C20")
+async def test_everything_that_is_sent_is_counted() -> None:
+    """A prompt that was counted as smaller than it is would be refused by the server."""
+    history = History([QUESTION, CALLING, RESULT])
+    history.hold("out")
+
+    size = await measure(TokenCounts(), Letters(), [GOAL, BASE], history, TOOLS)
+
+    turns = len("list it") + len("I look") + len("ls") + len('{"path": "/"}') + len("a b c")
+    assert size == PromptSize(
+        blocks=(Block("base", BASE.text, tokens=10), Block("goal", GOAL.text, tokens=5)),
+        exchanges=(Size(turns=3, tokens=turns + 3 * PER_MESSAGE, bytes=size.exchanges[0].bytes),),
+        tools=len(json.dumps(TOOLS)),
+        held=len("[exec output]\nout"),
+    )
+    marks = 2 * PER_MESSAGE  # of the system message, and where the answer starts
+    assert size.fixed == 10 + 5 + len(json.dumps(TOOLS)) + len("[exec output]\nout") + marks
+    assert size.total == size.fixed + turns + 3 * PER_MESSAGE
+
+
+@pytest.mark.proves("C20")
+async def test_held_output_costs_the_same_before_and_after_it_is_asked_about() -> None:
+    """It is sent with the next question, so it has to be in the count before."""
+    history = History()
+    history.hold("x" * 500)
+    waiting = (await measure(TokenCounts(), Letters(), [BASE], history)).total
+
+    history.ask("why?")
+
+    asked = (await measure(TokenCounts(), Letters(), [BASE], history)).total
+    assert asked - waiting == len("\n\nwhy?") + PER_MESSAGE
+
+
+async def test_nothing_to_send_costs_the_start_of_the_answer_only() -> None:
+    """No blocks means no system message, and so none of its marks."""
+    size = await measure(TokenCounts(), Letters(), [Block("summary", "")], History())
+
+    assert size == PromptSize(blocks=(), exchanges=())
+    assert size.total == PER_MESSAGE
+
+
+@pytest.mark.proves("T11")
+async def test_only_what_is_new_is_counted() -> None:
+    """A count is a request to a server; a long conversation would pay for every turn again and again."""
+    token_counts, counter, history = TokenCounts(), Letters(), History([QUESTION, CALLING])
+
+    await measure(token_counts, counter, [BASE], history, TOOLS)
+    assert sorted(counter.counted) == sorted([BASE.text, "list it", "I look", "ls", CALL.arguments, json.dumps(TOOLS)])
+    first = list(counter.counted)
+
+    await measure(token_counts, counter, [BASE], history, TOOLS)
+    assert counter.counted == first
+
+    history.add(RESULT)
+    await measure(token_counts, counter, [Block("base", "changed")], history, TOOLS)
+    assert sorted(counter.counted[len(first) :]) == ["a b c", "changed"]
+
+
+@pytest.mark.proves("T11")
+@given(texts=st.lists(st.sampled_from(["yes", "no", "go on", "a longer text"]), min_size=1, max_size=12))
+@settings(deadline=None, max_examples=30)
+async def test_no_text_is_counted_twice_however_long_the_conversation(texts: list[str]) -> None:
+    """Measuring happens with every question."""
+    token_counts, counter, history = TokenCounts(), Letters(), History()
+
+    for place, text in enumerate(texts):
+        history.add(Turn(role="assistant" if place % 2 else "user", content=text))
+        size = await measure(token_counts, counter, [BASE], history)
+        assert size.total == size.fixed + sum(PER_MESSAGE + len(said) for said in texts[: place + 1])
+
+    assert Counter(counter.counted).most_common(1)[0][1] == 1
+
+
+@pytest.mark.proves("T11")
+async def test_a_turn_that_stays_is_not_counted_again_because_others_left(world: World) -> None:
+    """People say "yes" more than once; when the first of them leaves, the size of the others is known already."""
+    session = world.session()
+    backend = session.backend
+    estimates = backend.tokenizer.estimates = Recording(world.directory / "ratios.json")
+    for text in ("yes", "first", "yes", "second"):
+        session.history.add(Turn(role="user" if text == "yes" else "assistant", content=text))
+
+    notices = await make_room(session, backend, Limits(max_turns=2))
+
+    assert len(notices) == 1
+    assert [turn.content for turn in session.history.turns] == ["yes", "second"]
+    assert sorted(estimates.counted) == sorted([base_block().text, "first", "second", "yes"])
+
+
+class Recording(Estimates):
+    """Estimates that remember what they were asked."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.counted: list[str] = []
+
+    def count(self, model: str, text: str) -> int:
+        self.counted.append(text)
+        return super().count(model, text)
+
+
+@pytest.mark.proves("T13")
+async def test_another_model_counts_at_once_and_the_first_remembers() -> None:
+    """Each model has its own tokens, so a switch must not go on with the numbers of the one before."""
+    token_counts, history = TokenCounts(), History([QUESTION])
+    small, big = Letters("small"), Letters("big", factor=3)
+
+    of_small = await measure(token_counts, small, [BASE], history)
+    of_big = await measure(token_counts, big, [BASE], history)
+    again = await measure(token_counts, small, [BASE], history)
+
+    assert of_small.blocks[0].tokens == 10
+    assert of_big.blocks[0].tokens == 30
+    assert of_big.exchanges[0].tokens == 3 * len("list it") + PER_MESSAGE
+    assert again == of_small
+    assert small.counted == big.counted == [QUESTION.content, BASE.text]
+
+
+@pytest.mark.proves("N16")
+async def test_turns_weigh_the_bytes_they_are_sent_in() -> None:
+    """Letters of other scripts take two and three bytes, and a limit that counted letters would not hold."""
+    history = History([Turn(role="user", content="é€"), Turn(role="assistant", content="ok")])
+
+    [exchange] = (await measure(TokenCounts(), Letters(), [], history)).exchanges
+
+    assert exchange.bytes == 2 + 3 + 2
+
+
+@pytest.mark.proves("N16")
+async def test_calls_weigh_too() -> None:
+    """The text of a file that a model writes is in the arguments of a call, and in nothing else."""
+    call = ToolCall(id="1", name="write", arguments='{"text": "' + "x" * 1000 + '"}')
+    history = History([QUESTION, Turn(role="assistant", tool_calls=(call,))])
+
+    [exchange] = (await measure(TokenCounts(), Letters(), [], history)).exchanges
+
+    assert exchange.bytes >= len(QUESTION.content) + len(call.arguments)
+
+
+async def test_a_turn_with_half_a_character_can_be_measured() -> None:
+    """What a model sends is not always text that can be encoded."""
+    [exchange] = (
+        await measure(TokenCounts(), Letters(), [], History([Turn(role="user", content="a\ud800b")]))
+    ).exchanges
+
+    assert exchange.turns == 1
+    assert exchange.bytes >= 3

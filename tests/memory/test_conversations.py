@@ -1,0 +1,284 @@
+"""The shelf: conversations are listed, named, found, opened at their end, and taken elsewhere."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from world import at
+
+from aish.memory.conversations import Conversations, Listed, as_json, as_markdown, window
+from aish.memory.journal import Journal
+from aish.storage.lines import Damage, Record, encode
+from aish.values.errors import BadUsage, NotFound
+from aish.values.turns import ToolCall, Turn
+
+NOW = at("2026-11-15T19:09:46")
+FIRST, SECOND, THIRD = "20261113-100000-aaaaaa", "20261114-100000-bbbbbb", "20261115-100000-bbbbcc"
+
+
+def say(directory: Path, name: str, *contents: str) -> Journal:
+    """A conversation in which question and answer take turns."""
+    journal = Journal(directory, name)
+    for place, content in enumerate(contents):
+        journal.add(Turn(role="assistant" if place % 2 else "user", content=content), NOW + timedelta(minutes=place))
+    return journal
+
+
+@pytest.fixture
+def conversations(tmp_path: Path) -> Conversations:
+    """Three conversations, the third of one question only."""
+    say(tmp_path, FIRST, "how are you", "fine")
+    say(tmp_path, SECOND, "why is the sky blue", "because", "and\n\nthe sea " + "very " * 20, "likewise")
+    say(tmp_path, THIRD, "hello")
+    return Conversations(tmp_path)
+
+
+def long_journal(directory: Path, exchanges: int) -> Journal:
+    """A long conversation, written in one go."""
+    journal = Journal(directory, FIRST)
+    lines: list[Record] = [{"meta": {"format": 1, "id": FIRST}}]
+    for number in range(1, 2 * exchanges + 1):
+        role = "user" if number % 2 else "assistant"
+        lines.append({"n": number, "ts": "2026-11-15T19:09:46.000Z", "role": role, "content": f"turn {number} " * 20})
+    journal.path.write_bytes(b"".join(encode(line) for line in lines))
+    return journal
+
+
+def bytes_read() -> int:
+    """How many bytes this process has read so far, from anywhere."""
+    path = Path("/proc/self/io")
+    if not path.exists():
+        pytest.skip("this system does not count what is read")
+    counters = path.read_text(encoding="ascii").split()
+    return int(counters[counters.index("rchar:") + 1])
+
+
+@pytest.mark.proves("P5")
+def test_a_list_has_the_newest_first_with_its_turns_its_time_its_name_and_its_first_question(
+    conversations: Conversations,
+) -> None:
+    """That is what a person knows a conversation by."""
+    conversations.save(SECOND, "sky")
+
+    assert conversations.list() == [
+        Listed(id=THIRD, name="", turns=1, time=NOW, title="hello"),
+        Listed(id=SECOND, name="sky", turns=4, time=NOW + timedelta(minutes=3), title="why is the sky blue"),
+        Listed(id=FIRST, name="", turns=2, time=NOW + timedelta(minutes=1), title="how are you"),
+    ]
+    assert [listed.id for listed in conversations.list(2)] == [THIRD, SECOND]
+    assert conversations.list(0) == []
+
+
+def test_only_conversations_with_turns_are_listed(conversations: Conversations) -> None:
+    """Files that lie about in the directory are none, and one that nobody can read hides no other."""
+    directory = conversations.directory
+    (directory / "20270101-000000-empty.jsonl").touch()
+    (directory / "20270101-000001-meta.jsonl").write_bytes(encode({"meta": {"format": 1}}))
+    (directory / "20270101-000002-torn.jsonl.torn").write_bytes(b"torn")
+    (directory / "20270101-000003-note.txt").write_text("a note", encoding="utf-8")
+    (directory / "20270101-000004-live.live").write_bytes(b"2\nshown")
+    (directory / "20270101-000005-folder.jsonl").mkdir()
+
+    assert [listed.id for listed in conversations.list()] == [THIRD, SECOND, FIRST]
+    assert conversations.find() == THIRD
+
+
+def test_an_answer_that_was_never_journaled_keeps_its_conversation_on_the_shelf(tmp_path: Path) -> None:
+    """Its live file is all there is of it, and `:resume` has to find that."""
+    (tmp_path / f"{FIRST}.live").write_bytes(b"1\nshown")
+
+    assert Conversations(tmp_path).ids() == [FIRST]
+    assert Conversations(tmp_path / "missing").ids() == []
+
+
+@pytest.mark.proves("P5")
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ("", THIRD),
+        ("1", THIRD),
+        ("3", FIRST),
+        ("sky", SECOND),
+        ("a b", FIRST),
+        (FIRST, FIRST),
+        ("20261113", FIRST),
+        ("20261114-1", SECOND),
+    ],
+)
+def test_a_conversation_is_found_by_number_name_or_beginning(
+    conversations: Conversations, wanted: str, found: str
+) -> None:
+    """Whatever is at hand; nothing at all means the newest."""
+    conversations.save(SECOND, "sky")
+    conversations.save(FIRST, "a b")
+
+    assert conversations.find(wanted) == found
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ("0", "no conversation '0'; :sessions lists them"),
+        ("4", "no conversation '4'; :sessions lists them"),
+        ("sk", "no conversation 'sk'; :sessions lists them"),
+        ("../" + FIRST, f"no conversation '../{FIRST}'; :sessions lists them"),
+        ("202611", "3 conversations start with '202611'; type more of the id"),
+    ],
+)
+def test_what_is_not_found_or_not_certain_is_said(conversations: Conversations, wanted: str, message: str) -> None:
+    """The wrong conversation would be worse than none."""
+    conversations.save(SECOND, "sky")
+
+    with pytest.raises(NotFound) as caught:
+        conversations.find(wanted)
+    assert str(caught.value) == message
+
+
+def test_an_empty_shelf_says_that_there_is_nothing_yet(tmp_path: Path) -> None:
+    """Not that the name was wrong."""
+    with pytest.raises(NotFound, match=r"^there is no conversation yet$"):
+        Conversations(tmp_path).find()
+    assert Conversations(tmp_path).list() == []
+
+
+@pytest.mark.proves("P5")
+def test_a_name_means_the_conversation_that_got_it_last(conversations: Conversations) -> None:
+    """Names can be moved and changed; every change is one more line, and another shelf sees it."""
+    conversations.save(FIRST, "work")
+    conversations.save(SECOND, "other")
+    Conversations(conversations.directory).save(THIRD, "work")
+    conversations.save(SECOND, "play")
+
+    assert {id: name for id, name in conversations.names().items() if name} == {SECOND: "play", THIRD: "work"}
+    assert conversations.find("work") == THIRD
+    with pytest.raises(NotFound):
+        conversations.find("other")
+    assert [listed.name for listed in conversations.list()] == ["work", "play", ""]
+
+
+@pytest.mark.parametrize("name", ["", "7", "2026", "١"])
+def test_a_name_that_looks_like_a_place_in_the_list_is_refused(conversations: Conversations, name: str) -> None:
+    """It could never be used."""
+    with pytest.raises(BadUsage, match="a name needs at least one letter"):
+        conversations.save(FIRST, name)
+    assert conversations.names() == {}
+
+
+def test_a_name_wins_over_the_beginning_of_an_id(conversations: Conversations) -> None:
+    """It was given on purpose."""
+    conversations.save(THIRD, "20261113-1")
+
+    assert conversations.find("20261113-1") == THIRD
+
+
+@pytest.mark.proves("P5")
+def test_a_window_of_ten_thousand_turns_is_a_matter_of_the_last_few(tmp_path: Path) -> None:
+    """Going on with a year's talk must be as quick as with yesterday's: the damaged front half is never met."""
+    journal = long_journal(tmp_path, 5000)
+    size = journal.path.stat().st_size
+    with journal.path.open("r+b") as raw:
+        raw.seek(200)
+        raw.write(b"#" * (size // 2))
+    damage = Damage()
+
+    before = bytes_read()
+    entries = window(journal, 40, 100_000, damage)
+    read = bytes_read() - before
+
+    assert [entry.number for entry in entries] == list(range(9961, 10_001))
+    assert damage.lines == 0
+    assert read < size / 20
+
+
+def test_a_list_reads_both_ends_of_a_long_conversation_and_not_its_middle(tmp_path: Path) -> None:
+    """`:sessions` has to be quick with years of talk on the shelf."""
+    size = long_journal(tmp_path, 5000).path.stat().st_size
+
+    before = bytes_read()
+    (listed,) = Conversations(tmp_path).list()
+
+    assert bytes_read() - before < size / 10
+    assert (listed.turns, listed.title) == (10_000, "turn 1 turn 1 turn 1 turn 1 turn 1 turn 1 turn 1 turn 1 tur…")
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(0, 30), max_size=12), st.integers(1, 14), st.integers(0, 200))
+def test_a_window_is_the_longest_end_that_fits_and_starts_with_a_question(
+    sizes: list[int], turns: int, chars: int
+) -> None:
+    """No prompt may begin in the middle of an exchange, and the newest turn is there whatever its size."""
+    with TemporaryDirectory() as directory:
+        journal = say(Path(directory), FIRST, *("x" * size for size in sizes))
+        whole = list(journal.entries())
+        fitting = [
+            whole[start:]
+            for start in range(len(whole))
+            if len(whole) - start <= turns and (sum(sizes[start:]) <= chars or start == len(whole) - 1)
+        ]
+        expected = next((end for end in fitting), [])
+        if expected and expected[0].turn.role != "user":
+            expected = expected[1:]
+
+        assert window(journal, turns, chars) == expected
+
+
+contents = st.text(max_size=30).map(lambda text: "".join(c for c in text if c.isprintable() or c in "\n\u2028"))
+turns = st.builds(
+    Turn,
+    role=st.sampled_from(["user", "assistant", "tool"]),
+    content=contents,
+    tool_calls=st.lists(st.builds(ToolCall, id=contents, name=contents, arguments=contents), max_size=2).map(tuple),
+    call_id=contents,
+    state=st.sampled_from(["complete", "interrupted", "failed"]),
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(turns, max_size=4))
+def test_an_export_for_programs_holds_all_that_the_turns_are(told: list[Turn]) -> None:
+    """Each line is a turn, also when the text has line separators; a call and its result can be matched again."""
+    with TemporaryDirectory() as directory:
+        journal = Journal(Path(directory), FIRST)
+        for turn in told:
+            journal.add(turn, NOW)
+
+        exported = [json.loads(line) for line in "".join(as_json(journal)).split("\n")[:-1]]
+
+    assert [{name: line[name] for name in ("conversation", "turn", "time")} for line in exported] == [
+        {"conversation": FIRST, "turn": number, "time": "2026-11-15T19:09:46.000Z"}
+        for number in range(1, len(told) + 1)
+    ]
+    again = [
+        Turn(
+            role=line["role"],
+            content=line["text"],
+            tool_calls=tuple(ToolCall(**call) for call in line.get("tool_calls", [])),
+            call_id=line.get("call_id", ""),
+            state=line["state"],
+        )
+        for line in exported
+    ]
+    assert again == told
+
+
+def test_an_export_for_people_reads_like_a_conversation(tmp_path: Path) -> None:
+    """Who, when, and whether it came to its end."""
+    journal = say(tmp_path, FIRST, "why?", "because\n- of *light*")
+    calls = (ToolCall(id="1", name="ls", arguments='{"path": "."}'),)
+    journal.add(Turn(role="assistant", tool_calls=calls), NOW)
+    journal.add(Turn(role="tool", content="a b", call_id="1"), datetime(2026, 11, 16, 0, 5, tzinfo=UTC))
+    journal.add(Turn(role="assistant", content="half an", state="interrupted"), NOW)
+
+    assert "".join(as_markdown(journal, "The sky")) == (
+        "# The sky\n"
+        "\n## You · 2026-11-15 19:09\n\nwhy?\n"
+        "\n## aish · 2026-11-15 19:10\n\nbecause\n- of *light*\n"
+        "\n## aish · 2026-11-15 19:09\n\n\n"
+        '\n`ls({"path": "."})`\n'
+        "\n## Tool · 2026-11-16 00:05\n\na b\n"
+        "\n## aish · 2026-11-15 19:09, interrupted\n\nhalf an\n"
+    )

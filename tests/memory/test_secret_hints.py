@@ -1,0 +1,134 @@
+"""The cheap test in front of the masking never says no to a secret, and seldom yes to prose."""
+
+import re
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aish.memory.secret_hints import lowered, may_hold_secret, next_cut
+from aish.memory.secret_patterns import RULES, Rule, find
+
+VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # put together, so that scanners of this repository stay calm
+LINES = st.sampled_from(
+    [
+        "plain words",
+        "password:",
+        f"my password is {VALUE}",
+        "",
+        "```",
+        "x = 1",
+        "-----BEGIN PRIVATE KEY-----",
+        VALUE,
+        "\\",
+    ]
+)
+TEXTS = st.lists(LINES | st.text(max_size=30), max_size=12).map("\n".join)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[f"{rule.kind}-{place}" for place, rule in enumerate(RULES)])
+def test_every_text_that_a_rule_matches_is_suspicious(rule: Rule) -> None:
+    """Texts are made from the patterns themselves, so that a new pattern without a sign fails here."""
+
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(st.from_regex(re.compile(rule.pattern, re.ASCII if rule.token else 0)))
+    def is_suspicious(text: str) -> None:
+        assert may_hold_secret(re.sub(r"\s", " ", text))  # rare blanks, such as the form feed, are left to their luck
+
+    is_suspicious()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=[f"{rule.kind}-{place}" for place, rule in enumerate(RULES)])
+def test_every_needle_of_a_rule_is_in_what_it_matches(rule: Rule) -> None:
+    """A needle that is not would hide the rule."""
+
+    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
+    @given(st.from_regex(re.compile(rule.pattern, re.ASCII if rule.token else 0)))
+    def has_needle(text: str) -> None:
+        assert any(needle in text for needle in rule.needles.split())
+
+    has_needle()
+
+
+@settings(max_examples=300)
+@given(TEXTS)
+def test_whatever_is_found_is_suspicious(text: str) -> None:
+    """Who asks first and masks only on a yes must not leak."""
+    if find(text):
+        assert may_hold_secret(text)
+
+
+@given(TEXTS, TEXTS)
+def test_a_text_with_a_suspicious_part_is_suspicious(one: str, other: str) -> None:
+    """Many lines can be asked about at once."""
+    if may_hold_secret(one):
+        assert may_hold_secret(f"{one}\n{other}") and may_hold_secret(f"{other}\n{one}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "what is the capital of France?",
+        "explain the difference between a list and a tuple in Python",
+        "def add(a, b):\n    return a + b\n",
+        "for i in range(10):\n    print(i, end=', ')",
+        "In 1889 the tower was opened; it was meant to stand for twenty years, and nobody has taken it down.",
+        "Wie spät ist es in Tokio, wenn es hier 12:30 ist?",
+        "Quelle est la différence entre le vin et la bière ?",
+        "今天天气怎么样？我们去公园吧。",
+        "SELECT name FROM users WHERE age > 30 ORDER BY name;",
+        "ls -la | grep txt",
+    ],
+)
+def test_plain_talk_is_not_suspicious(text: str) -> None:
+    """Otherwise every answer would pay for the patterns."""
+    assert not may_hold_secret(text)
+
+
+@given(st.text())
+def test_small_letters_stand_where_the_large_ones_stood(text: str) -> None:
+    """Places found in the one are used in the other."""
+    assert len(lowered(text)) == len(text)
+
+
+@settings(max_examples=300)
+@given(TEXTS | st.text(max_size=5).map(lambda part: (part + " ab. c, d") * 900), st.data())
+def test_a_stream_is_cut_where_the_whole_text_is(text: str, data: st.DataObject) -> None:
+    """What comes later never moves a cut."""
+    cut = next_cut(text)
+    if cut >= 0:
+        assert 0 < cut <= len(text)
+        length = data.draw(st.integers(cut, len(text)))
+        assert next_cut(text[:length]) in (cut, -1)
+        assert next_cut(text + "more\n") == cut
+
+
+def test_a_line_is_not_cut_from_the_value_that_follows_it() -> None:
+    """`password:` alone tells nothing, and the next line alone neither."""
+    assert next_cut("password:\nx\ny\n") == len("password:\nx\n")
+    assert next_cut("hello:\nx\n") == len("hello:\n")
+    assert next_cut("mysql \\\n -px\nfine\n") == len("mysql \\\n -px\n")
+
+
+def test_it_loads_without_the_patterns() -> None:
+    """It is asked before every write, also in programs that never meet a secret."""
+    code = "import sys; import aish.memory.secret_hints; sys.exit('aish.memory.secret_patterns' in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_its_time_grows_with_the_text_and_not_faster() -> None:
+    """Four times the text may take ten times as long, which is far above noise and far below the square."""
+    for unit in ("plain words and ", "a", "a:", "@", "x@", " -", "key"):
+        times = []
+        for size in (50_000, 200_000):
+            text = unit * (size // len(unit))
+            started = time.perf_counter()
+            for _ in range(5):
+                may_hold_secret(text)
+            times.append(time.perf_counter() - started)
+        assert all(later < 10 * sooner + 0.05 for sooner, later in pairwise(times))

@@ -1,0 +1,72 @@
+"""Pieces of words: every text has some, the same ones each time, and none takes long."""
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from aish.memory.finding.word_pieces import WordPieces
+
+BYTES = [f"<0x{byte:02X}>" for byte in range(256)]
+WORDS = ["▁", "o", "t", "e", "r", "s", "ot", "er", "ter", "▁ot", "▁otter", "ö", "狐"]
+
+
+@pytest.fixture(scope="module")
+def pieces(tmp_path_factory: pytest.TempPathFactory) -> WordPieces:
+    """A vocabulary of a few pieces in a file, as the weights bring theirs along."""
+    path = tmp_path_factory.mktemp("pieces") / "tokens.json"
+    ids = {word: number for number, word in enumerate([*BYTES, *WORDS])}
+    path.write_text(json.dumps({"model": {"type": "BPE", "vocab": ids, "merges": ["o t"]}}), encoding="utf-8")
+    return WordPieces(path)
+
+
+def told(pieces: WordPieces, text: str) -> list[str]:
+    return [[*BYTES, *WORDS][id] for id in pieces.ids(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("otter", ["▁otter"]),
+        ("otters", ["▁otter", "s"]),
+        ("toe", ["▁", "t", "o", "e"]),
+        ("otter otter", ["▁otter", "▁otter"]),
+        ("ö狐", ["▁", "ö", "狐"]),
+        ("ä", ["▁", "<0xC3>", "<0xA4>"]),
+        ("", ["▁"]),
+        ("o  o", ["▁", "o", "▁", "▁", "o"]),
+        ("o\no", ["▁", "o", "<0x0A>", "o"]),
+    ],
+)
+def test_a_text_is_split_into_the_pieces_that_were_learned(pieces: WordPieces, text: str, found: list[str]) -> None:
+    """Pairs are joined in the order they were learned; a letter that is no piece is told by its bytes."""
+    assert told(pieces, text) == found
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(st.characters(exclude_categories=()), max_size=120))
+def test_every_text_can_be_told_from_its_pieces(pieces: WordPieces, text: str) -> None:
+    """Half characters too, which are told as a question mark; nothing is left out and nothing is an error."""
+    out = bytearray()
+    for piece in told(pieces, text):
+        out += bytes([int(piece[3:5], 16)]) if piece in BYTES else piece.encode()
+    words = text.encode("utf-8", "replace").decode().split(" ")
+    assert out.decode() == "".join(f"▁{word}" for word in words)
+
+
+def test_a_word_without_end_is_split_in_no_time(pieces: WordPieces) -> None:
+    """The time grows with the square of a word; nobody's question may take minutes."""
+    assert len(pieces.ids("otter" * 20_000)) < 100_000
+
+
+def test_a_file_that_is_no_vocabulary_is_told_apart(tmp_path: Path) -> None:
+    """Who loads it goes on without meanings."""
+    path = tmp_path / "tokens.json"
+    with pytest.raises(OSError, match=r"tokens\.json"):
+        WordPieces(path)
+    for text in ("rubbish", '{"model": {}}', '{"model": {"vocab": {"a": 1, ', ""):
+        path.write_text(text, encoding="utf-8")
+        with pytest.raises((ValueError, KeyError)):
+            WordPieces(path)
