@@ -8,6 +8,7 @@ from pathlib import Path
 from aish.conversation.turn import take_turn
 from aish.places import find_places
 from aish.settings.layers import Layer, load
+from aish.values.person import Nobody
 from aish.wiring import build
 
 TURNS = 200
@@ -25,13 +26,10 @@ def overhead(directory: Path) -> float:
     program = build(load([Layer(origin="bench", values=values)]), find_places({"AISH_HOME": str(directory)}), directory)
     session = program.session()
 
-    async def no(_: str) -> bool:
-        return False
-
     async def one(number: int) -> float:
         started = time.perf_counter()
         async for _ in take_turn(
-            session, f"Question number {number} of the bench, about as long as people write them.", no
+            session, f"Question number {number} of the bench, about as long as people write them.", Nobody()
         ):
             pass
         return time.perf_counter() - started

@@ -1,7 +1,7 @@
 """The gate, rule by rule: what is asked for which command, and which answer runs what."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,11 +14,12 @@ from aish.action.command_runner import CommandResult
 from aish.commands.shell import Shell
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
+from aish.values.person import agrees, chosen_word
 from aish.values.replies import Reply
 from aish.values.text import exactly
 from aish.values.verdicts import Effect, Verdict
 from aish.views.answers import AnswerScreen
-from aish.views.gate import Gate, Person, Tools
+from aish.views.gate import Gate, Tools
 
 pytestmark = [pytest.mark.anyio, pytest.mark.proves("P4", "X5")]
 READ = Verdict("run", "read", "it only reads")
@@ -76,7 +77,7 @@ class Stage:
     loads: int = 0
 
     def __post_init__(self) -> None:
-        self.gate = Gate(self.shell, self.screen, Person(self._key, self._line, self._edit), self._load)
+        self.gate = Gate(self.shell, self.screen, self, self._load)
 
     def _load(self) -> Tools:
         self.loads += 1
@@ -104,17 +105,23 @@ class Stage:
         self.ran.append((command, fenced))
         return self.outcomes.pop(0) if self.outcomes else done()
 
-    async def _key(self, question: str, keys: str) -> str:
+    async def confirm(self, question: str) -> bool:
+        return agrees(await self.line(question))
+
+    async def key(self, question: str, keys: str) -> str:
         """A key that was not offered, or none any more, is the last one, as it is at a real terminal."""
         self.asked.append(question)
         answer = self._answer()
         return answer if answer and answer in keys else keys[-1]
 
-    async def _line(self, question: str) -> str:
+    async def word(self, question: str, words: Collection[str]) -> str:
+        return chosen_word(await self.line(question), words)
+
+    async def line(self, question: str) -> str:
         self.asked.append(question)
         return self._answer()
 
-    async def _edit(self, text: str) -> str:
+    async def edit(self, text: str) -> str:
         self.asked.append(f"edit {text}")
         return self._answer()
 

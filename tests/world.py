@@ -20,6 +20,7 @@ from aish.model.scripted import ScriptedModel
 from aish.places import find_places
 from aish.settings.layers import Layer, load
 from aish.values.events import Notice, TurnDone
+from aish.values.person import Nobody
 from aish.values.replies import Reply
 from aish.wiring import build
 
@@ -42,6 +43,25 @@ class Said:
     text: str
     notices: list[str]
     done: TurnDone
+
+
+class Typist(Nobody):
+    """A person who answers as the world says: from its list of answers, then with nothing."""
+
+    def __init__(self, world: "World") -> None:
+        super().__init__()
+        self._world = world
+
+    async def confirm(self, question: str) -> bool:
+        self._world.confirms.append(question)
+        return self._world.consent
+
+    async def line(self, question: str) -> str:
+        self._world.asked.append(question)
+        return self._world.answers.pop(0) if self._world.answers else ""
+
+    async def edit(self, text: str) -> str:
+        return await self.line(text)
 
 
 class World:
@@ -105,28 +125,14 @@ class World:
 
     async def ask(self, session: Session, question: str) -> Said:
         """Put one question and collect what comes."""
-
-        async def confirm(text: str) -> bool:
-            self.confirms.append(text)
-            return self.consent
-
-        events = [event async for event in take_turn(session, question, confirm)]
+        events = [event async for event in take_turn(session, question, Typist(self))]
         done = events[-1]
         assert isinstance(done, TurnDone)
         return Said(done.text, [event.text for event in events if isinstance(event, Notice)], done)
 
     def shell(self, program: Program, session: Session | None = None) -> Shell:
         """A shell to type colon commands into. Its questions are answered from `answers`, then with nothing."""
-
-        async def answer(question: str) -> str:
-            self.asked.append(question)
-            return self.answers.pop(0) if self.answers else ""
-
-        async def confirm(question: str) -> bool:
-            self.confirms.append(question)
-            return self.consent
-
-        return Shell(program=program, session=session or program.session(), confirm=confirm, ask=answer, edit=answer)
+        return Shell(program=program, session=session or program.session(), person=Typist(self))
 
     async def type(self, shell: Shell, line: str) -> Reply:
         """Type one colon command."""

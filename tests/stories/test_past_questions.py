@@ -26,6 +26,7 @@ from aish.conversation.turn import take_turn
 from aish.memory.journal import Journal
 from aish.places import find_places
 from aish.values.events import Notice
+from aish.values.person import Nobody
 from aish.values.turns import EXEC_MARK, INPUT_MARK, Turn
 
 pytestmark = pytest.mark.anyio
@@ -263,10 +264,7 @@ async def test_who_has_seen_enough_stops_between_two_parts(talks: Talks) -> None
     much(talks)
     session = talks.session(*(f"Part {number}." for number in range(1, 10)), **LONG)
 
-    async def confirm(question: str) -> bool:
-        return True
-
-    async with aclosing(take_turn(session, "summarise my recent conversations", confirm)) as events:
+    async with aclosing(take_turn(session, "summarise my recent conversations", Nobody())) as events:
         async for event in events:
             if isinstance(event, Notice) and "part 2 of" in event.text:
                 break

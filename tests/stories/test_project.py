@@ -16,6 +16,7 @@ from aish.context.project import PROJECT_MARK, GitState
 from aish.conversation import project as looking
 from aish.conversation.session import Session
 from aish.values.errors import BadUsage, Declined
+from aish.values.person import Nobody
 
 pytestmark = pytest.mark.anyio
 
@@ -138,11 +139,12 @@ async def test_a_file_that_changes_while_the_user_looks_is_not_trusted(world: Wo
     """The yes was to what was shown."""
     shell = shell_in(world, demo)
 
-    async def slow_yes(question: str) -> str:
-        (demo / "AGENTS.md").write_text("Something else.\n", encoding="utf-8")
-        return "y"
+    class Slow(Nobody):
+        async def line(self, question: str) -> str:
+            (demo / "AGENTS.md").write_text("Something else.\n", encoding="utf-8")
+            return "y"
 
-    shell.ask = slow_yes
+    shell.person = Slow()
 
     with pytest.raises(Declined, match=r"^AGENTS.md changed while you looked"):
         await world.type(shell, ":project trust")

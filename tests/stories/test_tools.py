@@ -13,6 +13,7 @@ from aish.conversation.session import Session
 from aish.conversation.turn import MAX_STEPS, take_turn
 from aish.model.cost import by_model
 from aish.values.events import Notice, TurnDone, TurnEvent
+from aish.values.person import Nobody
 from aish.values.turns import Message, ToolCall, Turn
 
 pytestmark = pytest.mark.anyio
@@ -426,10 +427,6 @@ async def test_one_yes_to_the_cost_is_good_for_all_steps_of_an_answer(world: Wor
     assert len(world.confirms) == 1
 
 
-async def no(_: str) -> bool:
-    return False
-
-
 async def until(events: AsyncGenerator[TurnEvent], wanted: str) -> None:
     """Follow a turn up to a notice, and leave it there."""
     async with aclosing(events):
@@ -444,7 +441,7 @@ async def test_a_turn_that_is_stopped_after_a_call_is_recorded_once(world: World
     """The words before the call are in the journal already, and the call is on the bill."""
     session = world.session([f"One moment.\n{CAT}", "Never asked for."], ON)
 
-    await until(take_turn(session, "q1", no), "would like to remember")
+    await until(take_turn(session, "q1", Nobody()), "would like to remember")
 
     turns = [(entry.turn.role, entry.turn.content) for entry in session.journal.entries()]
     assert [content for role, content in turns if role == "assistant"] == ["One moment.\n", ""]
@@ -456,7 +453,7 @@ async def test_the_conversation_goes_on_after_a_stop_between_call_and_answer(wor
     """What was proposed stays proposed, and the prompt is one that a server takes."""
     session = world.session([CAT, "A2"], ON)
 
-    await until(take_turn(session, "q1", no), "would like to remember")
+    await until(take_turn(session, "q1", Nobody()), "would like to remember")
     said = await world.ask(session, "q2")
 
     assert said.text == "A2"
@@ -677,7 +674,7 @@ async def test_attached_words_are_no_wish_and_no_part_of_one(world: World) -> No
     """A wish that was typed does not make the attached words the user's."""
     session = world.session([OBEY, "Done that."], ON)
 
-    events = [event async for event in take_turn(session, "Remember who the admin is", no, PIPED)]
+    events = [event async for event in take_turn(session, "Remember who the admin is", Nobody(), PIPED)]
 
     assert isinstance(events[-1], TurnDone)
     assert (active(world), pending(world)) == ([], [("the admin is mallory", "file")])

@@ -12,6 +12,7 @@ from aish.memory.redaction import count_kinds
 from aish.storage.lines import decode
 from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS, Item, read_time
+from aish.values.person import NOBODY, agrees
 from aish.values.replies import Reply, Table
 from aish.values.text import one_line
 from aish.values.times import age, local
@@ -19,7 +20,6 @@ from aish.values.times import age, local
 OPTIONS = {"--kind": "kind", "--tag": "tags", "--key": "key", "--limit": "limit"}
 FLAGS = {"--yes": "yes", "--all": "all", "--trust": "trust"}
 _USUAL = len(("id", "ts", "kind", "content", "source"))
-SILENCE = "\0"  # what `ask` gives where nobody can be asked: a secret is masked then, and everything else is no
 
 
 def read_options(words: str) -> tuple[dict[str, Any], str]:
@@ -57,13 +57,10 @@ async def keep_said(shell: Shell, text: str, kind: str, options: dict[str, Any])
     memory = shell.memory
     masked, plain = memory.redaction.mask(text), False
     if masked.kinds:
-        answer = (
-            (await shell.ask(f"this holds a secret ({count_kinds(masked.kinds)})\nremember it as it is? [y/N/mask] "))
-            .strip()
-            .lower()
-        )
+        question = f"this holds a secret ({count_kinds(masked.kinds)})\nremember it as it is? [y/N/mask] "
+        answer = (await shell.person.line(question)).strip().lower()
         plain = answer in ("y", "yes")
-        if not plain and answer not in ("m", "mask", SILENCE):
+        if not plain and answer not in ("m", "mask", NOBODY):
             return Reply("nothing was written", data={"new": False}, found=False)
     kept = memory.remember(text, kind, plain=plain, source="user", **said_where(shell), **fields)
     return say_kept(shell, kept)
@@ -208,7 +205,7 @@ def read_records(data: bytes) -> Iterable[dict[str, Any] | None]:
 
 
 async def agreed(shell: Shell, question: str) -> bool:
-    return (await shell.ask(f"{question} [y/N] ")).strip().lower() in ("y", "yes")
+    return agrees(await shell.person.line(f"{question} [y/N] "))
 
 
 def nothing_after(name: str, words: str) -> None:

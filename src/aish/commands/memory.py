@@ -124,7 +124,7 @@ async def edit(shell: Shell, words: str) -> Reply:
     number, _, text = words.strip().partition(" ")
     memory = shell.memory
     item = memory.ledger.active(read_id(number))
-    text = text.strip() or await shell.edit(item.content)
+    text = text.strip() or await shell.person.edit(item.content)
     if not text.strip():
         return Reply("nothing was changed", found=False)
     kept = memory.edit(item.id, text)

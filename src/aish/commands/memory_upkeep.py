@@ -77,10 +77,10 @@ async def summarize(shell: Shell, words: str) -> Reply:
     found, read, trouble = await find_candidates(session, session.journal)
     kept: list[Kept] = []
     for candidate in found:
-        answer = (await shell.ask(f"{candidate.kind}: {candidate.content}\nkeep? [y/N/edit] ")).strip().lower()
+        answer = (await shell.person.line(f"{candidate.kind}: {candidate.content}\nkeep? [y/N/edit] ")).strip().lower()
         content = candidate.content
         if answer in ("e", "edit"):
-            content = await shell.edit(content)
+            content = await shell.person.edit(content)
         elif answer not in ("y", "yes"):
             continue
         if content.strip():

@@ -1,18 +1,18 @@
 """What a colon command may use, and the table they are in."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from aish.conversation.program import Program
 from aish.conversation.session import Session
-from aish.conversation.turn import Confirm
 from aish.intake.commands import Commands
 from aish.intake.past_questions import shows_past
 from aish.memory.curation import Memory
 from aish.values.errors import BadUsage
 from aish.values.outcomes import Outcome
+from aish.values.person import Person
 
 
 class UserShellPort(Protocol):
@@ -30,9 +30,7 @@ class Shell:
 
     program: Program
     session: Session
-    confirm: Confirm
-    ask: Callable[[str], Awaitable[str]]  # a line of the user's; nothing when there is nobody
-    edit: Callable[[str], Awaitable[str]]  # the text as the user changed it; nothing when it is to stay
+    person: Person
     user_shell: UserShellPort | None = None  # the user's own shell, where there is a prompt
     width: int = 80
     leaving: bool = False

@@ -1,7 +1,6 @@
 """Money and tokens around a call: the question before it, the entry after it."""
 
 import json
-from collections.abc import Awaitable, Callable
 from datetime import datetime
 
 from aish.context.eviction import Size
@@ -11,19 +10,18 @@ from aish.model.backend import Backend
 from aish.model.cost import ModelCall, worst_case
 from aish.values.errors import StoreTrouble
 from aish.values.events import ChatRequest, Notice, Usage
+from aish.values.person import Nobody, Person
 
 _LIKELY_ANSWER = 1000  # tokens assumed for an answer without a limit of its own
 
 
-async def confirm_cost(
-    session: Session, backend: Backend, size: PromptSize, confirm: Callable[[str], Awaitable[bool]]
-) -> bool:
+async def confirm_cost(session: Session, backend: Backend, size: PromptSize, person: Person) -> bool:
     """May this call be made? Asks when it could cross a cap, before anything is sent."""
     caps = session.settings.cost
     if caps.cap_at_dollars is None and caps.cap_at_dollars_per_day is None:
         return True
     if backend.price is None:
-        return await confirm(
+        return await person.confirm(
             f"the price of {backend.label} is unknown, so the cap cannot be kept. Ask it all the same?"
         )
     most = worst_case(backend.price, size.total, backend.max_tokens or _LIKELY_ANSWER)
@@ -35,10 +33,10 @@ async def confirm_cost(
             ("today", caps.cap_at_dollars_per_day, session.costs.spent_since(midnight(session.now()))),
         )
     except StoreTrouble as error:
-        return await confirm(f"what was spent cannot be read ({error}). Ask the model all the same?")
+        return await person.confirm(f"what was spent cannot be read ({error}). Ask the model all the same?")
     for what, cap, spent in sums:
         if cap is not None and spent + most > cap:
-            return await confirm(
+            return await person.confirm(
                 f"this call could cost about ${most:.4f}; with ${spent:.4f} spent {what} that crosses the cap of "
                 f"${cap:g}. Ask all the same?"
             )
@@ -47,13 +45,9 @@ async def confirm_cost(
 
 async def affordable(session: Session, backend: Backend, request: ChatRequest) -> bool:
     """Whether a call that nobody can be asked about stays below the caps."""
-
-    async def no(_: str) -> bool:
-        return False
-
     text = "".join(str(message["content"]) for message in request.messages)
     size = PromptSize(blocks=(), exchanges=(Size(turns=1, tokens=await backend.tokenizer.count(text)),))
-    return await confirm_cost(session, backend, size, no)
+    return await confirm_cost(session, backend, size, Nobody())
 
 
 def settle(

@@ -5,7 +5,7 @@ question → memory → history → count → make room → check the cap → as
 """
 
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -33,11 +33,11 @@ from aish.values.events import (
     TurnEvent,
     Usage,
 )
+from aish.values.person import Person
 from aish.values.text import clip, for_keeping
 from aish.values.turns import INPUT_MARK, State, ToolCall, Turn
 
 MAX_STEPS = 8  # times that a model may use tools before it must answer
-Confirm = Callable[[str], Awaitable[bool]]
 _TOO_LONG = "the answer was cut at its greatest length; raise max_tokens for more"
 _STOPPED = "the server ended the answer early ({})"
 _NOT_SAVED = "the model says that it will remember, but nothing was written; to keep it type :remember and what to keep"
@@ -76,7 +76,7 @@ class Answer:
 
 
 async def take_turn(
-    session: Session, typed: str, confirm: Confirm, attached: str = "", *, typed_by_user: bool = True
+    session: Session, typed: str, person: Person, attached: str = "", *, typed_by_user: bool = True
 ) -> AsyncGenerator[TurnEvent]:
     """Ask the model, and give what happens as events; the last one is `TurnDone`.
 
@@ -110,7 +110,7 @@ async def take_turn(
             yield notice
         wrote = False
         for step in range(MAX_STEPS + 1):
-            async with aclosing(ask(session, chain, answer, confirm, tools=step < MAX_STEPS)) as events:
+            async with aclosing(ask(session, chain, answer, person, tools=step < MAX_STEPS)) as events:
                 async for event in events:
                     yield event
             if not answer.calls or answer.failure:
@@ -171,12 +171,12 @@ async def make_room(session: Session, backend: Backend, limits: Limits) -> list[
 
 
 async def ask(
-    session: Session, chain: list[str], answer: Answer, confirm: Confirm, *, tools: bool
+    session: Session, chain: list[str], answer: Answer, person: Person, *, tools: bool
 ) -> AsyncGenerator[TurnEvent]:
     """Get the answer. A server that refuses tools or the tool role is asked again without them."""
     while True:
         answer.failure = None
-        async with aclosing(listen(session, chain, answer, confirm, tools=tools)) as events:
+        async with aclosing(listen(session, chain, answer, person, tools=tools)) as events:
             async for event in events:
                 yield event
         if not answer.text and not answer.calls and not answer.failure:
@@ -194,7 +194,7 @@ async def ask(
 
 
 async def listen(
-    session: Session, chain: list[str], answer: Answer, confirm: Confirm, *, tools: bool
+    session: Session, chain: list[str], answer: Answer, person: Person, *, tools: bool
 ) -> AsyncGenerator[TurnEvent]:
     """Follow one stream to its end: keep each piece before it is shown, and fill in `answer`."""
     stream = stream_with_fallback(
@@ -219,7 +219,7 @@ async def listen(
                         answer.backend = backend
                         for notice in await make_room(session, backend, await session.limits(backend)):
                             yield notice
-                    if not await allowed(session, answer, confirm):
+                    if not await allowed(session, answer, person):
                         answer.failure = Failed("not asked: it could cost more than the cap", "declined")
                         return
                 case Finished(reason) if reason in CUT:
@@ -240,11 +240,11 @@ def request_for(session: Session, backend: Backend, *, tools: bool = True) -> Ch
     return ChatRequest(messages=messages, tools=offered, max_tokens=backend.max_tokens)
 
 
-async def allowed(session: Session, answer: Answer, confirm: Confirm) -> bool:
+async def allowed(session: Session, answer: Answer, person: Person) -> bool:
     """May the backend be asked, as far as money goes? One yes is good for the whole answer."""
     name = answer.backend.name
     if name not in answer.consent and session.last_size:
-        if not await confirm_cost(session, answer.backend, session.last_size, confirm):
+        if not await confirm_cost(session, answer.backend, session.last_size, person):
             return False
         answer.consent.add(name)
     return True

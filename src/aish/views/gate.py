@@ -4,7 +4,7 @@ Safe ones run at once; what changes something asks for a key; what destroys, or 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from aish.conversation.side_question import ask_side_question
 from aish.places import find_project
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest
+from aish.values.person import Person
 from aish.values.text import exactly, for_terminal, one_line
 from aish.values.verdicts import Verdict
 from aish.views.answers import AnswerScreen
@@ -38,14 +39,6 @@ class Tools(NamedTuple):
     run: Callable[..., CommandResult]
     sandbox: str  # what fences commands in; empty if nothing does
     trouble: str = ""  # why it is not fenced in, or not wholly
-
-
-class Person(NamedTuple):
-    """The user, as far as the gate needs one."""
-
-    key: Callable[[str, str], Awaitable[str]]
-    line: Callable[[str], Awaitable[str]]
-    edit: Callable[[str], Awaitable[str]]
 
 
 class Gate:
@@ -117,8 +110,8 @@ class Gate:
             words = {WORD: "r", "edit": "e", "explain": "x"}
             words |= {"trash": "t"} if verdict.effect == "destroy" and self.tools.as_trash(command) else {}
             others = ", ".join(list(words)[1:])
-            typed = await self._person.line(f"[aish] type {WORD} to run it, or {others}; anything else skips it: ")
-            return words.get(typed.strip().lower(), "s")
+            typed = await self._person.word(f"type {WORD} to run it, or {others}; anything else skips it: ", words)
+            return words.get(typed, "s")
         offered = {"r": "[r]un", "e": "[e]dit", "x": "e[x]plain"}
         offered |= {"a": "[a]lways"} if verdict.prefixes else {}
         offered["s"] = "[s]kip"

@@ -6,12 +6,12 @@ import sys
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from aish.commands.items import SILENCE
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
 from aish.conversation.learning import propose_candidates
 from aish.conversation.program import Program
 from aish.values.errors import BadUsage
+from aish.values.person import NOBODY, Nobody
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, json_text
 from aish.views.event_loop import run_loop
@@ -53,7 +53,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     text = _text(options.verb, options.words)
     given += ["--"] if text.startswith("--") else []
     screen = Screen(program.settings.view.color)
-    shell = _shell(program, screen)
+    shell = Shell(program=program, session=program.session(), person=_Caller(screen), width=screen.width)
     handler = _propose if options.verb == "summarize" else verbs[options.verb].run
     replies: list[Reply] = []
     run_loop(_closing(program, handler(shell, " ".join([*given, text])), replies))
@@ -99,22 +99,21 @@ async def _propose(shell: Shell, words: str) -> Reply:
     return Reply("\n".join(lines), data={"pending": pending}, found=pending > 0)
 
 
-def _shell(program: Program, screen: Screen) -> Shell:
-    there = sys.stdin.isatty()
+class _Caller(Nobody):
+    """Whoever runs a verb: a person at a terminal types the answers; a script is told which option says yes."""
 
-    async def ask(question: str) -> str:
-        if not there:
+    def __init__(self, screen: Screen) -> None:
+        super().__init__()
+        self._screen, self._there = screen, sys.stdin.isatty()
+
+    async def line(self, question: str) -> str:
+        if not self._there:
             way_out = "; --yes says yes" if question.endswith("[y/N] ") else ""
-            screen.note(f"{question}nobody is there to ask{way_out}", warning=True)
-            return SILENCE
+            self._screen.note(f"{question}nobody is there to ask{way_out}", warning=True)
+            return NOBODY
         sys.stderr.write(for_terminal(question))
         sys.stderr.flush()
         return sys.stdin.readline()
 
-    async def edit(text: str) -> str:
-        return await ask(f"{text}\nnew text: ") if there else ""
-
-    async def confirm(question: str) -> bool:
-        return False
-
-    return Shell(program=program, session=program.session(), confirm=confirm, ask=ask, edit=edit, width=screen.width)
+    async def edit(self, text: str) -> str:
+        return await self.line(f"{text}\nnew text: ") if self._there else ""

@@ -12,6 +12,7 @@ from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.values.errors import BadUsage
 from aish.values.events import Notice, TurnDone
+from aish.values.person import Nobody
 from aish.views.answers import AnswerScreen
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import answer_code
@@ -28,16 +29,14 @@ def run(program: Program, session: Session, screen: AnswerScreen, question: str,
     if not (question or data).strip():
         raise BadUsage('there is no question: aish "…", or pipe one in')
 
-    async def confirm(wanted: str) -> bool:
-        screen.note(f"{wanted} Nobody is asked in one-shot mode, so: no.", warning=True)
-        return False
+    person = Nobody(lambda text: screen.note(text, warning=True))
 
     async def ask() -> TurnDone | None:
         try:
             if question:
-                events = take_turn(session, question, confirm, data)
+                events = take_turn(session, question, person, data)
             else:  # a question, but who knows whose: it may be a file
-                events = take_turn(session, data, confirm, typed_by_user=False)
+                events = take_turn(session, data, person, typed_by_user=False)
             if not as_json:
                 return await screen.show(events)
             done = None

@@ -24,11 +24,12 @@ from aish.values.events import TurnDone
 from aish.values.text import for_terminal
 from aish.views.answers import AnswerScreen
 from aish.views.crash import file_report
-from aish.views.editor import LONGEST_LINE, Editor, PlainEditor
+from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
 from aish.views.exit_codes import BUG, OK, answer_code, exit_code
-from aish.views.gate import Gate, Person, Tools
-from aish.views.keys import ask_key, ask_line, lines
+from aish.views.gate import Gate, Tools
+from aish.views.keys import ask_key, lines
+from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch
 from aish.views.user_shell import PromptShell, show, told_to_end
 
@@ -58,16 +59,9 @@ class Repl:
         self._screen = screen
         self._user_shell = user_shell
         self._interactive = sys.stdin.isatty()
-        self._shell = Shell(
-            program=program,
-            session=session,
-            confirm=self._confirm,
-            ask=self._line,
-            edit=editor.edit,
-            user_shell=user_shell.shell,
-        )
-        person = Person(self._key, self._line, editor.edit)
-        self._gate = Gate(self._shell, screen, person, lambda: load_tools(user_shell))
+        self._person = TerminalPerson(screen, editor.edit, screen.pause)
+        self._shell = Shell(program=program, session=session, person=self._person, user_shell=user_shell.shell)
+        self._gate = Gate(self._shell, screen, self._person, lambda: load_tools(user_shell))
         self._upkeep: asyncio.Task[None] | None = None
         self._last = ""  # the last line that was run
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
@@ -227,7 +221,7 @@ class Repl:
     async def _ask(self, text: str) -> int:
         if self._upkeep:
             self._upkeep.cancel()  # the user comes first; it is tried again after the next answer
-        done: TurnDone | None = await self._screen.show(take_turn(self._shell.session, text, self._confirm))
+        done: TurnDone | None = await self._screen.show(take_turn(self._shell.session, text, self._person))
         self._failed = ("", 0)
         if done and self._interactive and sys.stderr.isatty():  # where commands and questions are shown
             whole = done.state == "complete"
@@ -249,31 +243,6 @@ class Repl:
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         self._upkeep = asyncio.get_running_loop().create_task(_quietly(work))
-
-    async def _confirm(self, question: str) -> bool:
-        """Ask the person. Nobody there, an end of input or anything but yes means no."""
-        if not self._interactive:
-            self._screen.note(f"{question} Nobody is there to ask, so: no.", warning=True)
-            return False
-        self._screen.pause()
-        sys.stderr.write(f"[aish] {for_terminal(question)} [y/N] ")
-        sys.stderr.flush()
-        answer = await ask_line("")
-        return answer.strip().lower() in ("y", "yes")
-
-    async def _key(self, question: str, keys: str) -> str:
-        """One key; where nobody can press one, the last of them, which does nothing."""
-        return await ask_key(f"[aish] {question}", keys) if self._interactive else keys[-1]
-
-    async def _line(self, question: str) -> str:
-        """A line that answers a question of a command: typed, or the next one on the pipe; nothing at the end."""
-        if self._interactive:
-            return await ask_line(question)
-        sys.stderr.write(for_terminal(question))
-        sys.stderr.flush()
-        answer = sys.stdin.buffer.readline(LONGEST_LINE).decode("utf-8", "replace")
-        sys.stderr.write(f"{for_terminal(answer.rstrip())}\n")
-        return answer
 
 
 def repeat(line: str, last: str) -> str:

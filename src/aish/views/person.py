@@ -1,0 +1,45 @@
+"""The person at the terminal or behind the pipe: how questions are put to them."""
+
+import sys
+from collections.abc import Awaitable, Callable, Collection
+
+from aish.values.person import agrees, chosen_word
+from aish.values.text import for_terminal
+from aish.views.editor import LONGEST_LINE
+from aish.views.keys import ask_key, ask_line
+from aish.views.screen import Screen
+
+
+class TerminalPerson:
+    """Asks on standard error and reads standard input. On a pipe the next line is the answer, and nobody confirms."""
+
+    def __init__(self, screen: Screen, edit: Callable[[str], Awaitable[str]], pause: Callable[[], None]) -> None:
+        self._screen, self._edit, self._pause = screen, edit, pause
+        self._interactive = sys.stdin.isatty()
+
+    async def confirm(self, question: str) -> bool:
+        if not self._interactive:
+            self._screen.note(f"{question} Nobody is there to ask, so: no.", warning=True)
+            return False
+        self._pause()
+        sys.stderr.write(f"[aish] {for_terminal(question)} [y/N] ")
+        sys.stderr.flush()
+        return agrees(await ask_line(""))
+
+    async def key(self, question: str, keys: str) -> str:
+        return await ask_key(f"[aish] {question}", keys) if self._interactive else keys[-1]
+
+    async def line(self, question: str) -> str:
+        if self._interactive:
+            return await ask_line(question)
+        sys.stderr.write(for_terminal(question))
+        sys.stderr.flush()
+        answer = sys.stdin.buffer.readline(LONGEST_LINE).decode("utf-8", "replace")
+        sys.stderr.write(f"{for_terminal(answer.rstrip())}\n")
+        return answer
+
+    async def word(self, question: str, words: Collection[str]) -> str:
+        return chosen_word(await self.line(f"[aish] {question}"), words)
+
+    async def edit(self, text: str) -> str:
+        return await self._edit(text)
