@@ -15,6 +15,7 @@ from pathlib import Path
 
 from aish.memory.ledger import Ledger
 from aish.places import find_places
+from aish.prompt.background import BackgroundLayer
 from aish.settings.layers import Layer, load
 from aish.storage.lines import decode, encode
 from aish.wiring import build
@@ -129,9 +130,10 @@ def open_and_inject(home: Path) -> float:
     program = build(load([Layer(origin="bench", values={})]), find_places({"AISH_HOME": str(home)}), home)
     session = program.session()
     started = time.perf_counter()
-    session.load_background()
+    background = session.layer(BackgroundLayer)
+    background.read(session)
     seconds = time.perf_counter() - started
-    assert session.background and len(session.background[1]) > 10
+    assert len(background.ids) > 10
     program.memory.close()
     return seconds
 

@@ -1,7 +1,7 @@
 """The gate, rule by rule: what is asked for which command, and which answer runs what."""
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from world import World, script_of
 
+from aish.acting.gate import Gate, GateTools
+from aish.acting.surroundings import PlainSurroundings
 from aish.action.command_runner import CommandResult
 from aish.commands.shell import Shell
 from aish.values.errors import StoreTrouble
@@ -19,7 +21,6 @@ from aish.values.replies import Reply
 from aish.values.text import exactly
 from aish.values.verdicts import Effect, Verdict
 from aish.views.answers import AnswerScreen
-from aish.views.gate import Gate, Tools
 
 pytestmark = [pytest.mark.anyio, pytest.mark.proves("P4", "X5")]
 READ = Verdict("run", "read", "it only reads")
@@ -46,16 +47,17 @@ class Paper(AnswerScreen):
         self.lines.append(result if isinstance(result, str) else result.text)
 
 
-@dataclass
-class UserShellPort:
-    """The user's shell, as far as it takes something over."""
+class Place(PlainSurroundings):
+    """Where commands run, and the user's shell as far as it takes something over."""
 
-    directory: str
-    adopted: list[tuple[str, dict[str, str], tuple[str, ...]]] = field(default_factory=list)
+    def __init__(self, shell: Shell) -> None:
+        super().__init__(shell.session.cwd)
+        self._shell = shell
+        self.adopted: list[tuple[str, Mapping[str, str], tuple[str, ...]]] = []
 
-    def adopt(self, directory: str, changed: dict[str, str], gone: tuple[str, ...]) -> None:
+    async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         self.adopted.append((directory, changed, gone))
-        self.directory = directory
+        self._shell.enter(directory)
 
 
 @dataclass
@@ -77,11 +79,12 @@ class Stage:
     loads: int = 0
 
     def __post_init__(self) -> None:
-        self.gate = Gate(self.shell, self.screen, self, self._load)
+        self.place = Place(self.shell)
+        self.gate = Gate(self.shell.session, self, self.place, self._load, self.screen.show_event)
 
-    def _load(self) -> Tools:
+    def _load(self) -> GateTools:
         self.loads += 1
-        return Tools(
+        return GateTools(
             judge=self._judge,
             survey=lambda words, directory: f"{len(words)} things in {directory}",
             as_own=lambda command: None,
@@ -431,11 +434,10 @@ async def test_directory_and_variables_become_the_users_only_with_a_key(
 ) -> None:
     """Otherwise nothing has happened."""
     shell = stage_shell(world)
-    before, live = shell.session.cwd, UserShellPort(str(tmp_path))
-    shell.user_shell = live  # type: ignore[assignment]  # a stand-in for the shell that takes something over
+    before = shell.session.cwd
     stage = Stage(shell, ["r", answer], outcomes=[done(directory=str(tmp_path / "sub"), COLOUR="green")])
     await stage.gate.offer("CMD: cd sub")
-    assert live.adopted == ([(str(tmp_path / "sub"), {"COLOUR": "green"}, ())] if kept else [])
+    assert stage.place.adopted == ([(str(tmp_path / "sub"), {"COLOUR": "green"}, ())] if kept else [])
     assert shell.session.cwd == (tmp_path / "sub" if kept else before)
     assert any("COLOUR" in line and str(tmp_path / "sub") in line for line in stage.screen.lines)
 

@@ -5,8 +5,9 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prompt_blocks import base_block
 
-from aish.context.blocks import base_block, compose
+from aish.context.blocks import compose
 from aish.context.project import (
     KINDS,
     PROJECT_MARK,

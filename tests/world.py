@@ -12,12 +12,12 @@ from typing import Any
 
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
-from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.intake.line import ColonCommand, read_line
 from aish.model.scripted import ScriptedModel
 from aish.places import find_places
+from aish.program import Program
 from aish.settings.layers import Layer, load
 from aish.values.events import Notice, TurnDone
 from aish.values.person import Nobody

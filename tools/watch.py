@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 # Top to bottom. A module uses its own folder and what is below it; siblings never use each other.
 LAYERS = (
-    "__main__ > cli > wiring | views > opening | commands > conversation"
-    " > intake | context | model | action | memory | settings | places > storage > values"
+    "__main__ > cli > wiring | views > opening | commands > program > jobs > prompt | acting > conversation"
+    " > agent | intake | context | model | action | memory | settings | places > storage > values"
 )
 DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name in row.split(" | ")}
 LAZY_LOADERS = ("src/aish/__main__.py", "src/aish/cli.py", "src/aish/opening.py")

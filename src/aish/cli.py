@@ -144,12 +144,7 @@ def _shell(options: argparse.Namespace) -> int:
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    keys = sys.stdin.fileno() if sys.stdin.isatty() else None
-
-    def tools(user_shell: Any) -> Any:
-        return import_module("aish.views.gate_setup").load(program, user_shell, keys)
-
-    return int(repl.Repl(program, session, editor, screen, user_shell, tools).run())
+    return int(repl.Repl(program, session, editor, screen, user_shell).run())
 
 
 def _answer_screen(color: str, **how: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 from aish.conversation.library import Library
 from aish.memory.redaction import Redaction, SecretPatterns
 from aish.model.weights import SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights, find, shared_directory
-from aish.places import Places, find_places
+from aish.places import Places, find_places, find_project
 from aish.settings.layers import Loaded
 from aish.values.hits import Finder
 
@@ -25,6 +25,12 @@ def load_secret_patterns() -> SecretPatterns:
     """What finds secrets; loaded when a text looks as if it held one."""
     redact, fingerprint = import_module("aish.memory.secret_patterns"), import_module("aish.memory.fingerprint")
     return SimpleNamespace(redact=redact.redact, fingerprint=fingerprint.fingerprint)
+
+
+def load_gate_tools(library: Library, surroundings: Any) -> Any:
+    """What judges, fences and runs commands of the model; loaded when one is proposed first."""
+    gate_setup = import_module("aish.acting.gate_setup")
+    return gate_setup.load(library.settings, library.places, surroundings, lambda: find_project(library.cwd))
 
 
 def open_finder(library: Library) -> Finder:

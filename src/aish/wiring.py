@@ -3,7 +3,6 @@
 import zlib
 from pathlib import Path
 
-from aish.conversation.program import Program
 from aish.memory.curation import Memory, open_memory
 from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
@@ -14,8 +13,9 @@ from aish.model.keys import key_finder
 from aish.model.openai_chat import OpenAIChat
 from aish.model.scripted import ScriptedModel
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.opening import find_weights, load_secret_patterns, open_finder
+from aish.opening import find_weights, load_gate_tools, load_secret_patterns, open_finder
 from aish.places import Places
+from aish.program import Program
 from aish.settings.layers import Loaded
 from aish.settings.options import Preset, PriceTag
 
@@ -35,6 +35,7 @@ def build(loaded: Loaded, places: Places, cwd: Path) -> Program:
     )
     program.open_memory = lambda: _memory(program)
     program.open_finder = lambda: open_finder(program)
+    program.load_gate_tools = load_gate_tools
     return program
 
 

@@ -5,9 +5,12 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prompt_blocks import base_block, goal_block
+from prompt_blocks import summary_block as summary
 
-from aish.context.blocks import BACKGROUND_MARK, GOAL, arrange, background_block, base_block, compose, goal_block
-from aish.context.blocks import summary_block as summary
+from aish.context.blocks import arrange, compose
+from aish.prompt.background import BACKGROUND_MARK, background_block
+from aish.prompt.goal import GOAL
 from aish.values.items import Item
 
 ROOMY = 100_000

@@ -5,8 +5,9 @@ import re
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prompt_blocks import base_block, goal_block, summary_block
 
-from aish.context.blocks import Block, arrange, base_block, compose, goal_block, summary_block
+from aish.context.blocks import Block, arrange, compose
 from aish.context.history import History
 from aish.context.messages import render
 from aish.values.turns import Turn

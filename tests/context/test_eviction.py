@@ -3,9 +3,10 @@
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from prompt_blocks import base_block
 from world import World
 
-from aish.context.blocks import Block, base_block
+from aish.context.blocks import Block
 from aish.context.eviction import Limits, Size, excess, over_budget_warning
 from aish.context.history import History
 from aish.context.token_counts import PER_MESSAGE, TokenCounts, measure
@@ -145,7 +146,7 @@ def test_a_system_prompt_over_the_budget_is_told_with_the_sizes_of_its_blocks() 
 async def test_a_conversation_goes_on_under_a_system_prompt_that_is_too_big(world: World) -> None:
     """It is warned of once, the newest question is still asked, and older exchanges do not pile up."""
     session = world.session(["one", "two", "three"], {"context": {"token_budget": 20}})
-    tokens = session.estimates.count("script", base_block().text)
+    tokens = session.services.estimates.count("script", base_block().text)
     assert tokens + PER_MESSAGE > 20
 
     said = [await world.ask(session, question) for question in ("a?", "b?", "c?")]

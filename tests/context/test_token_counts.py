@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from prompt_blocks import base_block
 from world import World
 
-from aish.context.blocks import Block, base_block
+from aish.context.blocks import Block
 from aish.context.eviction import Limits, Size
 from aish.context.history import History
 from aish.context.token_counts import PER_MESSAGE, PromptSize, TokenCounts, measure
-from aish.conversation.turn import make_room
+from aish.conversation.prompt import make_room
+from aish.conversation.turn_context import TurnContext
 from aish.model.estimate import Estimates
 from aish.values.turns import Message, ToolCall, Turn
 
@@ -124,7 +126,7 @@ async def test_a_turn_that_stays_is_not_counted_again_because_others_left(world:
     for text in ("yes", "first", "yes", "second"):
         session.history.add(Turn(role="user" if text == "yes" else "assistant", content=text))
 
-    notices = await make_room(session, backend, Limits(max_turns=2))
+    notices = await make_room(TurnContext(session), backend, Limits(max_turns=2))
 
     assert len(notices) == 1
     assert [turn.content for turn in session.history.turns] == ["yes", "second"]

@@ -120,7 +120,7 @@ async def test_the_automatic_budget_is_the_window_less_room_for_the_answer(world
         fixed = world.program({"models": presets, "context": {"token_budget": 1234}}).session()
 
         budgets = [
-            (await session.limits(session.open_backend(name))).token_budget
+            (await session.endpoints.limits(session.services.open_backend(name))).token_budget
             for session in (automatic, fixed)
             for name in ("told", "untold", "told")
         ]

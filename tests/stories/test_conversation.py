@@ -7,6 +7,7 @@ from fake_server import Asked, FakeServer, Say, reply_json, sse
 from world import World, script_of
 
 from aish.conversation.session import Session
+from aish.prompt.summary import SummaryLayer
 from aish.values.turns import Message
 
 pytestmark = pytest.mark.anyio
@@ -131,7 +132,7 @@ async def test_reset_clears_turns_and_held_output_and_keeps_the_journal(world: W
     session = world.session(["A1", "A2"])
     await world.ask(session, "q1")
     session.history.hold("waiting")
-    session.summary = "a summary"
+    session.layer(SummaryLayer).summary = "a summary"
 
     session.reset()
     await world.ask(session, "q2")

@@ -15,6 +15,7 @@ from aish.conversation.session import Session
 from aish.memory.candidates import INSTRUCTION
 from aish.model.cost import by_model
 from aish.model.scripted import ScriptedModel
+from aish.prompt.summary import SummaryLayer
 from aish.values.turns import Turn
 
 pytestmark = pytest.mark.anyio
@@ -125,7 +126,7 @@ async def test_it_reads_the_journal_and_not_the_prompt(world: World) -> None:
     shell = await talked(world, "A2", "A3", "", settings={"context": {"max_turns": 2, "summarize_evicted": False}})
     await world.ask(shell.session, "q2")
     await world.ask(shell.session, "q3")
-    shell.session.summary = "a summary that nobody said"
+    shell.session.layer(SummaryLayer).summary = "a summary that nobody said"
     shell.session.history.hold("output that nobody asked about")
 
     await summarize(world, shell)
@@ -201,7 +202,7 @@ async def test_a_long_conversation_is_read_from_its_end(world: World) -> None:
     """At most 64 KB of it."""
     shell = await talked(world, "", settings={"context": {"token_budget": 1_000_000}})
     for number in range(60):
-        shell.session.journal.add(Turn("user", f"{number:03} " + "é" * 1000), shell.session.now())
+        shell.session.journal.add(Turn("user", f"{number:03} " + "é" * 1000), shell.session.services.now())
 
     await summarize(world, shell)
 
@@ -217,7 +218,7 @@ async def test_a_small_window_is_not_flooded(world: World) -> None:
     """The server would cut the prompt at its beginning, where the instruction stands."""
     shell = await talked(world, "", settings={"context": {"token_budget": 1000}})
     for number in range(60):
-        shell.session.journal.add(Turn("user", f"{number:03} " + "e" * 1000), shell.session.now())
+        shell.session.journal.add(Turn("user", f"{number:03} " + "e" * 1000), shell.session.services.now())
 
     await summarize(world, shell)
 
@@ -243,7 +244,7 @@ async def test_another_model_can_be_the_summariser(world: World) -> None:
     assert len(small.requests) == 1
     assert len(script_of(shell.session).requests) == 1, "only the question itself"
     assert contents(world) == ["the cat is called Miso"]
-    assert [(model, category) for model, category in by_model(shell.session.costs.all())] == [
+    assert [(model, category) for model, category in by_model(shell.session.services.costs.all())] == [
         ("small", "memory"),
         ("script", "main"),
     ]

@@ -62,7 +62,7 @@ async def test_a_small_model_learns_in_form_and_knows_what_was_remembered(world:
     assert all(line.partition(": ")[0] in KINDS for line in whole), lines
     assert reply.data["candidates"] == len(read_candidates(answered.turn.content)) <= 10
     assert ("small", "memory") in {
-        (model.partition(" ")[0], category) for model, category in by_model(session.costs.all())
+        (model.partition(" ")[0], category) for model, category in by_model(session.services.costs.all())
     }
     records: list[dict[str, Any]] = [json.loads(line) for line in world.places.memory.read_bytes().splitlines()[1:]]
     assert all(record["source"] == session.journal.id for record in records[1:])

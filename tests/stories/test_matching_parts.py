@@ -3,14 +3,18 @@
 import json
 import os
 import subprocess
+from typing import Any
 
 import pytest
 from terminal import Terminal
 from world import AISH, World, at
 
-from aish.conversation.tools import use
+from aish.acting.table import TOOLS
+from aish.agent.tool import ParsedCall, ToolResult
+from aish.conversation.session import Session
+from aish.conversation.turn_context import TurnContext
 from aish.values.snippets import cells
-from aish.values.turns import ToolCall, Turn
+from aish.values.turns import Turn
 
 pytestmark = pytest.mark.anyio
 
@@ -88,16 +92,24 @@ def test_matches_are_bold_for_people_and_plain_in_a_pipe(world: World) -> None:
     assert hit["text"] == LONG.strip()
 
 
+async def use(session: Session, name: str, arguments: dict[str, Any]) -> ToolResult:
+    """What one call of a tool gives."""
+    (tool,) = (tool for tool in TOOLS if tool.name == name)
+    events = [event async for event in tool.run(ParsedCall("1", name, arguments), TurnContext(session))]
+    assert isinstance(events[-1], ToolResult)
+    return events[-1]
+
+
 @pytest.mark.proves("N8")
 async def test_a_model_reads_the_part_that_it_looked_for(world: World) -> None:
     """Head and tail of a long turn would leave out what it asked for."""
     speak(world)
     session = world.session(settings={"finding": {"tools": True}})
-    used = use(session, ToolCall("1", "search_conversations", json.dumps({"query": "heron"})), "")
-    (turn,) = json.loads(used.answer)["turns"]
+    used = await use(session, "search_conversations", {"query": "heron"})
+    (turn,) = json.loads(used.text)["turns"]
     assert "At last the heron\tflew\nover the lake." in turn["text"]
     assert turn["text"][0] == turn["text"][-1] == "…"
     assert len(turn["text"]) <= 600
-    used = use(session, ToolCall("2", "recent_conversations", "{}"), "")
-    (turn,) = json.loads(used.answer)["turns"]
+    used = await use(session, "recent_conversations", {})
+    (turn,) = json.loads(used.text)["turns"]
     assert "characters left out" in turn["text"]

@@ -8,8 +8,10 @@ import pytest
 from world import World, at, script_of
 
 from aish.commands.manual import COMMANDS
-from aish.context.blocks import BACKGROUND_MARK
 from aish.conversation.session import Session
+from aish.prompt.background import BACKGROUND_MARK
+from aish.prompt.goal import GoalLayer
+from aish.prompt.summary import SummaryLayer
 from aish.values.errors import AishError, BadUsage, Declined, NotFound
 from aish.values.replies import Reply
 
@@ -230,12 +232,12 @@ async def test_an_item_of_many_lines_is_one_line_of_the_prompt(world: World) -> 
 async def test_in_goal_mode_what_is_remembered_is_left_out_and_comes_back_after(world: World) -> None:
     """A goal has its own context; and no prompt of it counts as a use of the item."""
     typist = Typist(world)
-    typist.session.summary = "we talked"
+    typist.session.layer(SummaryLayer).summary = "we talked"
     await typist.type(":remember I ride a tandem")
-    typist.session.goal = "tidy up"
+    typist.session.layer(GoalLayer).goal = "tidy up"
     with_goal = await typist.ask()
     unused = await typist.type(":memory why 1")
-    typist.session.goal = ""
+    typist.session.layer(GoalLayer).goal = ""
     without = await typist.ask()
 
     assert "tandem" not in with_goal and with_goal.endswith("The goal: tidy up")
@@ -876,7 +878,10 @@ async def test_a_purge_takes_the_words_out_of_the_running_conversation_too(world
     typist = Typist(world, "A tandem is a fine thing.")
     await typist.ask("I have a TANDEM")
     await typist.type(":remember my tandem is green")
-    typist.session.summary, typist.session.goal = "about a tandem", "sell the tandem"
+    typist.session.layer(SummaryLayer).summary, typist.session.layer(GoalLayer).goal = (
+        "about a tandem",
+        "sell the tandem",
+    )
     world.answers = ["y"]
 
     said = await typist.type(":memory purge tandem")

@@ -11,7 +11,7 @@ from fake_server import FakeServer, Say, sse
 from terminal import CTRL_D, Terminal
 from world import AISH, Ran, World
 
-from aish.context.blocks import BACKGROUND_MARK
+from aish.prompt.background import BACKGROUND_MARK
 from aish.storage.lines import decode, encode
 
 TANDEM = "I ride a green tandem"

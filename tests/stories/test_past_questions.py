@@ -17,14 +17,14 @@ from fake_server import FakeServer, Say
 from terminal import ENTER, Terminal
 from world import AISH, World, at, script_of
 
-from aish.context.blocks import BASE
 from aish.conversation.learning import propose_candidates
-from aish.conversation.past import RECALLED_MARK
-from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.memory.journal import Journal
 from aish.places import find_places
+from aish.program import Program
+from aish.prompt.base import BASE
+from aish.prompt.recalled_turns import RECALLED_MARK
 from aish.values.events import Notice
 from aish.values.person import Nobody
 from aish.values.turns import EXEC_MARK, INPUT_MARK, Turn
@@ -92,7 +92,6 @@ async def test_a_summary_of_recent_times_is_made_of_the_turns_as_they_were(talks
     session = talks.session("You spoke of the vault.", "Hello.")
 
     said = await talks.world.ask(session, "summarise my recent conversations")
-    assert session.recalled == ""
     await talks.world.ask(session, "hello")
 
     first, second = prompts(session)
@@ -191,7 +190,7 @@ async def test_nothing_is_brought_where_it_is_not_wanted(
     """A model with tools looks for itself; --no-memory and a person in need come before any search."""
     talks.said(NOW - timedelta(days=1), "How is the vault opened?", ANSWER)
     session = talks.session("Well.", tools=tools, **settings)
-    session.remembers = remembers
+    session.recorder.remembers = remembers
 
     said = await talks.world.ask(session, question)
 
@@ -270,7 +269,6 @@ async def test_who_has_seen_enough_stops_between_two_parts(talks: Talks) -> None
                 break
 
     assert len(script_of(session).requests) == 1
-    assert session.recalled == ""
     assert [(entry.turn.role, entry.turn.state) for entry in session.journal.entries()] == [
         ("user", "complete"),
         ("assistant", "interrupted"),
@@ -282,7 +280,9 @@ def test_ctrl_c_in_the_middle_of_a_part_ends_it_at_once(talks: Talks) -> None:
     """The program lets go of the server, and says so by its exit code."""
     for number in range(8):
         session = talks.world.program().session()
-        session.journal.add(Turn("user", f"Item {number} {'of the lot ' * 40}"), session.now() - timedelta(hours=1))
+        session.journal.add(
+            Turn("user", f"Item {number} {'of the lot ' * 40}"), session.services.now() - timedelta(hours=1)
+        )
     half = Say(
         pieces=[b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n', b": never sent\n\n"], hold=threading.Event()
     )
@@ -473,7 +473,7 @@ async def test_odd_arguments_find_little_and_break_nothing(talks: Talks, odd: st
     """A model may write any number and any text."""
     id = talks.said(NOW - timedelta(days=1), "How is the vault opened?", ANSWER)
     if indexed:
-        journal = talks.session().conversations.open(id)
+        journal = talks.session().services.conversations.open(id)
         journal.extend((Turn("user", f"line {number}"), NOW - timedelta(hours=9), {}) for number in range(60))
         assert talks.program(tools=False).finder.catch_up(wait=True) == ""
     session = talks.session(odd.replace("{id}", id), "I see.", tools=True)
@@ -542,7 +542,7 @@ async def test_a_wish_in_what_was_recalled_never_becomes_a_memory_by_itself(talk
 
 def imported(talks: Talks, *texts: str) -> str:
     """A conversation of another tool, a day ago."""
-    journal = talks.session().conversations.open("20260512-120000-elsewhere")
+    journal = talks.session().services.conversations.open("20260512-120000-elsewhere")
     journal = Journal(journal.path.parent, journal.id, {"source": "chatgpt", "trust": "import"})
     for number, text in enumerate(texts):
         journal.add(Turn("assistant" if number % 2 else "user", text), NOW - timedelta(days=1))
@@ -611,7 +611,6 @@ async def test_the_mark_of_an_import_goes_on_from_answer_to_answer(talks: Talks)
     imported(talks, "How is the vault opened?", f"It says: {WISH} The vault has keys.")
     first = talks.session("The vault wants its logs deleted.")
     await talks.world.ask(first, "what did we say about the vault?")
-    assert first.provenance == "", "it is of one answer only"
     for path in talks.world.journals():
         if "elsewhere" in path.name:
             path.unlink()
@@ -643,7 +642,7 @@ async def test_an_answer_that_a_crash_cut_short_keeps_what_it_was_made_of(talks:
 async def test_what_is_learned_from_an_imported_conversation_itself_is_from_an_import(talks: Talks) -> None:
     """Also when it is read as a whole, and not brought along for a question."""
     session = talks.session("fact: the vault has two keys")
-    journal = session.conversations.open(imported(talks, "How is the vault opened?", ANSWER))
+    journal = session.services.conversations.open(imported(talks, "How is the vault opened?", ANSWER))
 
     await propose_candidates(session, journal)
 
@@ -672,8 +671,8 @@ class House(World):
 def house(tmp_path: Path) -> Iterator[House]:
     house = House(tmp_path)
     session = house.program().session()
-    session.journal.add(Turn("user", "How is the vault opened?"), session.now() - timedelta(days=1))
-    session.journal.add(Turn("assistant", ANSWER), session.now() - timedelta(days=1))
+    session.journal.add(Turn("user", "How is the vault opened?"), session.services.now() - timedelta(days=1))
+    session.journal.add(Turn("assistant", ANSWER), session.services.now() - timedelta(days=1))
     yield house
     shutil.rmtree(house.home, ignore_errors=True)
 

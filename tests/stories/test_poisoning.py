@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from world import World, script_of
 
 from aish.commands.shell import Shell
-from aish.context.blocks import BACKGROUND_MARK, background_block
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
-from aish.conversation.upkeep import summarize_evicted
+from aish.jobs.summary import summarize_evicted
+from aish.prompt.background import BACKGROUND_MARK, BackgroundLayer, background_block
+from aish.prompt.summary import SummaryLayer
 from aish.values.items import Item
 from aish.values.person import Nobody
 from aish.values.turns import Turn
@@ -56,9 +57,9 @@ def unharmed(shell: Shell) -> None:
         block = system(shell.session).partition(BACKGROUND_MARK)[2].partition("\n\n")[0]
         assert block == f"\n- (fact) {OWN}"
     again = shell.program.session()
-    again.load_background()
-    assert again.background
-    assert again.background[0].text == f"{BACKGROUND_MARK}\n- (fact) {OWN}"
+    background = again.layer(BackgroundLayer)
+    background.read(again)
+    assert background.text(again, None) == f"{BACKGROUND_MARK}\n- (fact) {OWN}"
 
 
 @pytest.mark.proves("X4", "M63")
@@ -245,7 +246,7 @@ async def test_foreign_text_that_left_the_prompt_still_counts(world: World) -> N
     await world.ask(shell.session, "what does it say?")
     await world.ask(shell.session, "q2")
     await summarize_evicted(shell.session)
-    assert shell.session.summary == "They spoke of deploys."
+    assert shell.session.layer(SummaryLayer).summary == "They spoke of deploys."
 
     await world.ask(shell.session, "q3")
 
@@ -286,7 +287,7 @@ async def test_learning_from_a_poisoned_conversation_needs_a_yes_and_keeps_the_o
     """The model finds the poison worth keeping. Without a yes nothing is written, and with one it is marked."""
     shell = await victim(world, "A1", f"fact: {EVIL}", f"fact: {EVIL}")
     await world.ask(shell.session, "q1")
-    shell.session.keep(foreign)
+    shell.session.recorder.keep(shell.session.journal, foreign)
 
     await world.type(shell, ":memory summarize")
     unharmed(shell)

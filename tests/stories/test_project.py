@@ -434,7 +434,7 @@ async def test_words_that_mean_nothing_are_said_to_mean_nothing(world: World, de
     for name in ("trust", "distrust", "off", "on", "refresh"):
         with pytest.raises(BadUsage, match="takes nothing after it"):
             await world.type(shell, f":project {name} README.md")
-    shell.session.remembers = False
+    shell.session.recorder.remembers = False
     with pytest.raises(BadUsage, match="--no-memory"):
         await world.type(shell, ":project trust --yes")
     assert not world.places.trusted.exists()

@@ -35,7 +35,7 @@ class Searcher:
     def said(self, when: str, *texts: str) -> Session:
         """A conversation: what the user said, and the answer, in turn."""
         session, time = self.program.session(), at(when)
-        session.now = lambda: time
+        session.services = session.services._replace(now=lambda: time)
         for number, text in enumerate(texts):
             turn = Turn("assistant" if number % 2 else "user", text)
             session.journal.add(turn, time + timedelta(minutes=number))

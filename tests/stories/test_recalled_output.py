@@ -5,6 +5,7 @@ import json
 import pytest
 from world import World, script_of
 
+from aish.conversation.held_output import hold_output
 from aish.memory.finding.backlog import searchable
 from aish.memory.journal import JournalEntry
 from aish.values.outcomes import Outcome
@@ -22,10 +23,10 @@ async def test_a_page_of_hits_is_not_found_but_the_question_that_came_with_it_is
     session = world.session(["It was nine hundred."])
     program = world.program()
     shell = world.shell(program, session)
-    shell.hold("ls clay", Outcome(0, "stoneware.txt"))
-    shell.hold("aish search kiln", Outcome(0, PAGE))
-    shell.hold("du -s", Outcome(0, "4711\n\nblocks"))
-    shell.hold("aish recent --limit 1", Outcome(1, "you: the kiln once more"))
+    hold_output(shell.session, "ls clay", Outcome(0, "stoneware.txt"))
+    hold_output(shell.session, "aish search kiln", Outcome(0, PAGE))
+    hold_output(shell.session, "du -s", Outcome(0, "4711\n\nblocks"))
+    hold_output(shell.session, "aish recent --limit 1", Outcome(1, "you: the kiln once more"))
 
     await world.ask(session, "how hot was the oven?\n\nAnd the kiln room?")
 
@@ -49,7 +50,7 @@ async def test_what_waits_for_another_question_is_still_known_for_what_it_is(wor
     """An answer that failed gives its output back to the next question."""
     session = world.session(["!down", "ok"])
     shell = world.shell(world.program(), session)
-    shell.hold("aish thread 3", Outcome(0, PAGE))
+    hold_output(shell.session, "aish thread 3", Outcome(0, PAGE))
     await world.ask(session, "what is this?")
     await world.ask(session, "once more")
     assert [hit.text for hit in session.finder.thread(session.journal.id) if hit.role == "user"] == [

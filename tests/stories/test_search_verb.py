@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from world import AISH, World, at
 
-from aish.conversation.program import Program
+from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.turns import Turn
 from aish.views.search import run_recent, run_search, run_thread

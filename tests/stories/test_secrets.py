@@ -81,7 +81,7 @@ async def test_an_answer_that_is_being_given_has_no_secret_on_the_disk_at_any_mo
     session = world.session()
     journal = session.journal
     for piece in pieces:
-        session.keep_shown(piece)
+        session.recorder.keep_shown(session.journal, piece)
         assert TOKEN[:12].encode() not in journal.live_path.read_bytes()
 
     shown = journal.live_path.read_text(encoding="utf-8")

@@ -8,8 +8,8 @@ import pytest
 from fake_server import Asked, FakeServer, Say, reply_json, sse
 from world import World, at, script_of
 
-from aish.conversation.program import Program
 from aish.conversation.session import Session
+from aish.program import Program
 
 pytestmark = pytest.mark.anyio
 

@@ -6,9 +6,10 @@ import pytest
 from fake_server import Answer, Asked, FakeServer, Say, reply_json, sse
 from world import World
 
-from aish.conversation.program import Program
+from aish.conversation.prompt import prompt_size
 from aish.conversation.session import Session
 from aish.model.scripted import ScriptedModel
+from aish.program import Program
 from aish.values.errors import NotFound
 from aish.values.turns import Message, ToolCall, Turn
 
@@ -193,9 +194,12 @@ async def test_counts_follow_the_model_at_once(world: World) -> None:
         session = program.session()
         shell = world.shell(program, session)
         await world.ask(session, "x" * 100)
-        before, ten = await session.size(session.backend), (await world.type(shell, ":tokens 1234567890")).text
+        before, ten = await prompt_size(session, session.backend), (await world.type(shell, ":tokens 1234567890")).text
         await world.type(shell, ":model big")
-        after, thirty = await session.size(session.backend), (await world.type(shell, ":tokens 1234567890")).text
+        after, thirty = (
+            await prompt_size(session, session.backend),
+            (await world.type(shell, ":tokens 1234567890")).text,
+        )
 
     assert (ten, thirty) == ("10 tokens (counted by the model's server)", "30 tokens (counted by the model's server)")
     assert before.exchanges[0].tokens == 2 * 5 + 100 + len("yes")
@@ -211,7 +215,9 @@ async def test_an_automatic_budget_is_three_quarters_of_the_window_that_the_serv
         models = {"telling": {"endpoint": telling.url}, "silent": {"endpoint": silent.url}}
         settings = {"model": "telling", "models": models, "context": {"token_budget": "auto"}, "tokenize": ESTIMATED}
         session = world.session(settings=settings)
-        budgets = [(await session.limits(session.open_backend(name))).token_budget for name in models]
+        budgets = [
+            (await session.endpoints.limits(session.services.open_backend(name))).token_budget for name in models
+        ]
 
     assert budgets == [750, 4096]
 

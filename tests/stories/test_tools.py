@@ -9,8 +9,9 @@ import pytest
 from fake_server import FakeServer, Say, reply_json, sse
 from world import World, script_of
 
+from aish.agent.loop import MAX_STEPS
 from aish.conversation.session import Session
-from aish.conversation.turn import MAX_STEPS, take_turn
+from aish.conversation.turn import take_turn
 from aish.model.cost import by_model
 from aish.values.events import Notice, TurnDone, TurnEvent
 from aish.values.person import Nobody
@@ -87,7 +88,7 @@ async def test_tools_are_offered_where_they_can_be_used(world: World) -> None:
         settings={**both, "models": {"script": {"kind": "scripted", "answers": ["A1"], "tools": False}}}
     )
     nowhere = world.session(["A1"], both)
-    nowhere.remembers = False
+    nowhere.recorder.remembers = False
 
     for session in (offered, off, unable, nowhere):
         await world.ask(session, "q1")
@@ -102,7 +103,9 @@ async def test_the_schema_counts_as_part_of_the_prompt_only_where_it_is_sent(wor
     """What is counted is what is sent."""
     unable = {"models": {"script": {"kind": "scripted", "answers": ["A1"], "tools": False}}}
     offered, off = world.session(["A1"], ON), world.session(settings=unable)
-    counted = await offered.backend.tokenizer.count(json.dumps(offered.tools()))
+    counted = await offered.backend.tokenizer.count(
+        json.dumps([tool.schema for tool in offered.offered_tools(offered.backend)])
+    )
 
     await world.ask(offered, "q1")
     await world.ask(off, "q1")
@@ -399,7 +402,7 @@ async def test_every_step_is_counted_and_billed(world: World) -> None:
 
     said = await world.ask(session, "q1")
 
-    costs = by_model(session.costs.all())
+    costs = by_model(session.services.costs.all())
     assert {category: part.calls for (_, category), part in costs.items()} == {"main": 2}
     entries = [entry for entry in session.journal.entries() if entry.turn.role == "assistant"]
     assert all(entry.meta["usage"]["prompt"] > 0 for entry in entries)
@@ -445,7 +448,7 @@ async def test_a_turn_that_is_stopped_after_a_call_is_recorded_once(world: World
 
     turns = [(entry.turn.role, entry.turn.content) for entry in session.journal.entries()]
     assert [content for role, content in turns if role == "assistant"] == ["One moment.\n", ""]
-    assert by_model(session.costs.all())[("script", "main")].calls == 1
+    assert by_model(session.services.costs.all())[("script", "main")].calls == 1
     assert [turn.role for turn in session.history.turns] == ["user", "assistant", "tool"]
 
 

@@ -9,6 +9,7 @@ from typing import Any, overload
 from aish.commands.shell import Shell
 from aish.memory.curation import Kept
 from aish.memory.redaction import count_kinds
+from aish.prompt.background import BackgroundLayer
 from aish.storage.lines import decode
 from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS, Item, read_time
@@ -78,7 +79,8 @@ def say_kept(shell: Shell, kept: Kept, text: str = "") -> Reply:
 
 def changed(shell: Shell, reply: Reply) -> Reply:
     """The prompt follows what the user changed. Trouble with that is said too."""
-    notices = shell.session.load_background(anew=True) if shell.session.background else []
+    background = shell.session.layer(BackgroundLayer)
+    notices = background.read(shell.session, again=True) if background.loaded else []
     return reply._replace(text="\n".join([*(notice.text for notice in notices), reply.text])) if notices else reply
 
 

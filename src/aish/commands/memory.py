@@ -19,6 +19,7 @@ from aish.commands.items import (
 )
 from aish.commands.shell import COMMANDS, Shell
 from aish.memory.item_history import explain
+from aish.prompt.background import BackgroundLayer
 from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS
 from aish.values.replies import Reply, Table
@@ -181,8 +182,9 @@ async def inject(shell: Shell, words: str) -> Reply:
 
     After an edit of the file by hand, or a change in another shell.
     """
-    notices = shell.session.load_background(anew=True)
-    block, ids = shell.session.background or (None, ())
-    text = f"{counted(len(ids), 'item')} in the prompt, {len(block.text) if block else 0:,} characters"
+    background = shell.session.layer(BackgroundLayer)
+    notices = background.read(shell.session, again=True)
+    block, ids = background.text(shell.session, None), background.ids
+    text = f"{counted(len(ids), 'item')} in the prompt, {len(block):,} characters"
     lines = [notice.text for notice in notices] + [text]
-    return Reply("\n".join(lines), data={"ids": list(ids), "text": block.text if block else ""})
+    return Reply("\n".join(lines), data={"ids": list(ids), "text": block})

@@ -2,6 +2,7 @@
 
 from aish.commands.shell import COMMANDS, Shell
 from aish.context.token_counts import PER_MESSAGE, PromptSize
+from aish.conversation.prompt import prompt_size
 from aish.model.cost import Sum, by_model, total
 from aish.values.errors import BadUsage
 
@@ -33,8 +34,8 @@ async def show_context(shell: Shell, words: str) -> str:
     The budget is `context.token_budget`. When it is full the oldest exchanges leave the prompt, never the journal.
     """
     backend = shell.session.backend
-    size = await shell.session.size(backend)
-    budget = (await shell.session.limits(backend)).token_budget
+    size = await prompt_size(shell.session, backend)
+    budget = (await shell.session.endpoints.limits(backend)).token_budget
     price = backend.price
     cost = "of unknown price" if price is None else f"${size.total * price.input / 1e6:.4f} to send"
     lines = [f"{size.total:,} of {budget:,} tokens ({percent(size.total, budget)}), {cost}"]
@@ -45,7 +46,7 @@ async def show_context(shell: Shell, words: str) -> str:
 async def show_tokens(shell: Shell, words: str) -> str:
     """Count the tokens of TEXT, or of the prompt, and say how they are counted."""
     backend = shell.session.backend
-    count = await backend.tokenizer.count(words) if words else (await shell.session.size(backend)).total
+    count = await backend.tokenizer.count(words) if words else (await prompt_size(shell.session, backend)).total
     how = {"yes": "counted by the model's server", "no": "estimated", "unknown": "estimated"}[backend.tokenizer.ability]
     return f"{count:,} tokens ({how})"
 
@@ -58,15 +59,15 @@ async def show_cost(shell: Shell, words: str) -> str:
     """
     if words not in ("", "detail", "all"):
         raise BadUsage("expected :cost, :cost detail or :cost all")
-    costs = shell.session.costs
+    costs = shell.session.services.costs
     calls = list(costs.all()) if words == "all" else costs.of(shell.session.journal.id)
     lines = [cost_line("total", total(calls))]
     if words:
         lines += [cost_line(f"{model}, {category}", part) for (model, category), part in by_model(calls).items()]
     if words == "detail":
         backend = shell.session.backend
-        size = await shell.session.size(backend)
-        budget = (await shell.session.limits(backend)).token_budget
+        size = await prompt_size(shell.session, backend)
+        budget = (await shell.session.endpoints.limits(backend)).token_budget
         share = percent(size.total, budget).replace(" ", "")
         lines.append(f"[estimated session ctx: {size.total} tokens; token_budget={budget} ({share} used)]")
     return "\n".join(lines)

@@ -6,6 +6,7 @@ from aish.commands.items import agreed
 from aish.commands.shell import COMMANDS, Shell
 from aish.context.blocks import Block
 from aish.conversation.project import Project, Source, look
+from aish.prompt.project import ProjectLayer
 from aish.settings.layers import flatten, mismatch, read_file, type_of
 from aish.settings.template import toml_value
 from aish.values.errors import BadUsage, Declined
@@ -28,7 +29,7 @@ async def show_project(shell: Shell, words: str) -> Reply:
     if words.strip():
         known = ", ".join(command.name.partition(" ")[2] for command in COMMANDS.below("project"))
         raise BadUsage(f"there is no :project {one_line(words, 40)}; there are: {known}")
-    shell.session.look_around()
+    shell.session.layer(ProjectLayer).read(shell.session)
     return await _shown(shell)
 
 
@@ -43,21 +44,25 @@ async def trust(shell: Shell, words: str) -> Reply:
     _nothing_after("trust", "" if yes else words)
     _must_keep(shell)
     session = shell.session
-    offered = look(session.cwd, session.settings.project, lambda _: True, session.redaction.text)
-    new = [one for one in offered.sources if one.trusted and not session.trust.holds(one.path)] if offered else []
+    offered = look(session.cwd, session.settings.project, lambda _: True, session.services.redaction.text)
+    new = (
+        [one for one in offered.sources if one.trusted and not session.services.trust.holds(one.path)]
+        if offered
+        else []
+    )
     if not offered or not new:
         known = offered and any(one.trusted for one in offered.sources)
         return Reply("all of it is trusted already" if known else "there is nothing here to trust", found=False)
     if not yes and not await agreed(shell, f"{_switched_on(shell, offered, new)}\ntrust this?"):
         return Reply("nothing was changed", data={"trusted": []}, found=False)
     for one in new:
-        session.trust.give(one.path)
-    again = look(session.cwd, session.settings.project, session.trust.holds, session.redaction.text)
+        session.services.trust.give(one.path)
+    again = look(session.cwd, session.settings.project, session.services.trust.holds, session.services.redaction.text)
     seen = {one.path: one.digest for one in again.sources} if again else {}
     moved = [one for one in new if seen.get(one.path) != one.digest]  # between the look and the yes
     for one in moved:
-        session.trust.take(one.path)
-    session.look_around(anew=True)
+        session.services.trust.take(one.path)
+    session.layer(ProjectLayer).read(session, again=True)
     if moved:
         raise Declined(f"{_names(moved)} changed while you looked, so it is not trusted; look again: :project trust")
     later = "; its settings take effect when aish starts here again" if any(o.role == "settings" for o in new) else ""
@@ -70,11 +75,11 @@ async def distrust(shell: Shell, words: str) -> Reply:
     _nothing_after("distrust", words)
     _must_keep(shell)
     session = shell.session
-    found = look(session.cwd, session.settings.project, session.trust.holds, session.redaction.text)
+    found = look(session.cwd, session.settings.project, session.services.trust.holds, session.services.redaction.text)
     trusted = [one for one in found.sources if one.trusted] if found else []
     for one in trusted:
-        session.trust.take(one.path)
-    session.look_around(anew=True)
+        session.services.trust.take(one.path)
+    session.layer(ProjectLayer).read(session, again=True)
     text = f"no longer trusted: {_names(trusted)}" if trusted else "nothing here was trusted"
     return Reply(text, data={"distrusted": [one.name for one in trusted]}, found=bool(trusted))
 
@@ -86,7 +91,7 @@ async def switch_off(shell: Shell, words: str) -> str:
     `project.max_chars = 0` in the settings does it for good.
     """
     _nothing_after("off", words)
-    shell.session.project_on = False
+    shell.session.layer(ProjectLayer).on = False
     return "the model is told nothing of the directory"
 
 
@@ -94,8 +99,8 @@ async def switch_off(shell: Shell, words: str) -> str:
 async def switch_on(shell: Shell, words: str) -> Reply:
     """Tell the model of the directory again."""
     _nothing_after("on", words)
-    shell.session.project_on = True
-    shell.session.look_around(anew=True)
+    shell.session.layer(ProjectLayer).on = True
+    shell.session.layer(ProjectLayer).read(shell.session, again=True)
     return await _shown(shell)
 
 
@@ -106,19 +111,19 @@ async def refresh(shell: Shell, words: str) -> Reply:
     The next question sends a new beginning of the prompt, which a server has to read anew.
     """
     _nothing_after("refresh", words)
-    shell.session.look_around(anew=True)
+    shell.session.layer(ProjectLayer).read(shell.session, again=True)
     return await _shown(shell)
 
 
 async def _shown(shell: Shell) -> Reply:
     session = shell.session
-    if not session.project_on:
+    layer = session.layer(ProjectLayer)
+    if not layer.on:
         return Reply("the model is told nothing of the directory (:project on)", data={"on": False}, found=False)
     if not session.settings.project.max_chars:
         return Reply("the model is told nothing of the directory: project.max_chars is 0", found=False)
-    block = next((block for block in session.blocks() if block.name == "project"), None)
-    project = session.project
-    if project is None or block is None:
+    block, project = layer.block(session, None), layer.project
+    if project is None:
         return Reply(_NONE, data={"on": True, "root": None}, found=False)
     [counted] = await session.token_counts.blocks(session.backend.tokenizer, [block])
     room = f"{len(block.text):,} of {project.limit:,} characters, {counted.tokens:,} tokens"
@@ -176,7 +181,7 @@ def _settings(shell: Shell, source: Source) -> Iterable[str]:
     for key, value in values[:MOST_SETTINGS]:
         wanted = type_of(key)
         wrong = "unknown, ignored" if wanted is None else mismatch(value, wanted)
-        yield f"  {one_line(shell.session.redaction.text(f'{key} = {wrong or toml_value(value)}'), 200)}"
+        yield f"  {one_line(shell.session.services.redaction.text(f'{key} = {wrong or toml_value(value)}'), 200)}"
     if len(values) > MOST_SETTINGS:
         yield f"  and {len(values) - MOST_SETTINGS:,} more: read the file before you trust it"
     yield from (f"  {problem}" for problem in problems)

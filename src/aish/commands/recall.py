@@ -4,10 +4,12 @@ import re
 from collections.abc import Sequence
 from datetime import timedelta
 from textwrap import fill
+from typing import Any
 
 from aish.commands.shell import COMMANDS, Shell
 from aish.commands.turn_pages import found_page, matching_part, recent_page, thread_page
-from aish.conversation.program import Program
+from aish.context.blocks import arrange
+from aish.program import Program
 from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import UNITS, Scope, Unit
 from aish.values.replies import Reply
@@ -77,20 +79,25 @@ async def timeline(shell: Shell, words: str) -> Reply:
 async def why(shell: Shell, words: str) -> Reply:
     """Tell how the last search came to its hits: what was asked, what was weighed, and what spoke for each hit.
 
-    Also of a search that the model made, or that brought earlier turns to your question.
+    Also of a search that the model made, or that brought earlier turns to your question. Below that, how the parts of
+    the last prompt came about.
     """
-    found = shell.session.found
-    if found is None:
+    found, blocks = shell.session.found, arrange(shell.session.last_blocks)
+    layers = [(block.name, block.why) for block in blocks if block.why]
+    if found is None and not layers:
         raise NotFound("nothing was searched for yet in this shell; :recall WORDS searches")
+    told = [_folded(f"{name:<12} {why}", 13, shell.width) for name, why in layers]
+    data: dict[str, Any] = {"prompt": dict(layers)}
+    if found is None:
+        return Reply(for_terminal("\n".join(told)), data=data)
     lines = [_folded(f"{name:<12} {value}", 13, shell.width) for name, value in found.asked]
     lines.append(f"{'weighed':<12} {found.considered:,} turns in {found.milliseconds:.0f} ms")
     for place, hit in enumerate(found.hits, start=1):
         text, _ = matching_part(shell.program.finder, hit, found, max(shell.width - 14, 10))
         lines.append(f"{f'@{place}':>4} {hit.score:6.2f}  {text}")
         lines.append(_folded(f"{'':14}{hit.why}", 14, shell.width))
-    return Reply(
-        for_terminal("\n".join(lines)), data={"asked": dict(found.asked), "hits": [hit.record() for hit in found.hits]}
-    )
+    data |= {"asked": dict(found.asked), "hits": [hit.record() for hit in found.hits]}
+    return Reply(for_terminal("\n".join(lines + told)), data=data)
 
 
 def _folded(line: str, indent: int, width: int) -> str:

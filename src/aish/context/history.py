@@ -6,6 +6,7 @@ Pure: turns in, turns out.
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from aish.context.blocks import compose_message
 from aish.values.errors import BadTurn
 from aish.values.text import clip
 from aish.values.turns import EXEC_MARK, Turn
@@ -75,9 +76,9 @@ class History:
             self._held.pop(0)
         self._held = [output.with_text(clip(output.text, limit)) for output in self._held]
 
-    def ask(self, text: str) -> Turn:
-        """Add the user's question, with the held output in front of it."""
-        content = f"{self.held}\n\n{text}" if self._held else text
+    def ask(self, text: str, front: Sequence[str] | None = None) -> Turn:
+        """Add the user's question, with what is put in front of it: the held output, unless more is."""
+        content = compose_message([self.held] if front is None else front, text)
         turn = self.add(Turn(role="user", content=content))
         self._carried, self._held = self._held, []
         return turn

@@ -17,8 +17,8 @@ _ANSWER_TOKENS = 400
 
 async def find_candidates(session: Session, journal: Journal) -> tuple[list[Candidate], Lesson, str]:
     """What a model thinks is worth keeping of a conversation, what it read, and a line when nothing came of it."""
-    backend = session.open_backend(session.settings.memory.summarizer_model or session.model)
-    limits = await session.limits(backend)
+    backend = session.services.open_backend(session.settings.memory.summarizer_model or session.model)
+    limits = await session.endpoints.limits(backend)
     room = min(MOST_BYTES, 3 * limits.token_budget)  # bytes; few texts have fewer than three a token
     read = lesson(_unless_in_crisis(journal.entries_back()), room, imported=bool(journal.meta().get("source")))
     if not read.turns:
@@ -72,5 +72,7 @@ def _record(session: Session, journal: Journal, read: Lesson, text: str, trouble
     """Write down that a model was asked, marked so that no later run reads it as part of the conversation."""
     if journal is session.journal:
         asked = f"{INSTRUCTION}\n\n[{read.turns} turns of this conversation]"
-        session.keep(Turn(role="user", content=asked), {"meta": MARK})
-        session.keep(Turn("assistant", text, state="failed" if trouble else "complete"), {"meta": MARK})
+        session.recorder.keep(journal, Turn(role="user", content=asked), {"meta": MARK})
+        session.recorder.keep(
+            journal, Turn("assistant", text, state="failed" if trouble else "complete"), {"meta": MARK}
+        )

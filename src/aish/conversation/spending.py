@@ -5,11 +5,13 @@ from datetime import datetime
 
 from aish.context.eviction import Size
 from aish.context.token_counts import PER_MESSAGE, PromptSize
+from aish.conversation.prompt import offered_tools
 from aish.conversation.session import Session
+from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Backend
 from aish.model.cost import ModelCall, worst_case
 from aish.values.errors import StoreTrouble
-from aish.values.events import ChatRequest, Notice, Usage
+from aish.values.events import ChatRequest, Notice, Usage, notice
 from aish.values.person import Nobody, Person
 
 _LIKELY_ANSWER = 1000  # tokens assumed for an answer without a limit of its own
@@ -22,23 +24,27 @@ async def confirm_cost(session: Session, backend: Backend, size: PromptSize, per
         return True
     if backend.price is None:
         return await person.confirm(
-            f"the price of {backend.label} is unknown, so the cap cannot be kept. Ask it all the same?"
+            f"the price of {backend.label} is unknown, so the cap cannot be kept. Continue anyway?"
         )
     most = worst_case(backend.price, size.total, backend.max_tokens or _LIKELY_ANSWER)
     if not most:
         return True  # what is free crosses nothing, even when the cap is behind us
     try:
         sums = (
-            ("this conversation", caps.cap_at_dollars, session.costs.spent_in(session.journal.id)),
-            ("today", caps.cap_at_dollars_per_day, session.costs.spent_since(midnight(session.now()))),
+            ("this conversation", caps.cap_at_dollars, session.services.costs.spent_in(session.journal.id)),
+            (
+                "today",
+                caps.cap_at_dollars_per_day,
+                session.services.costs.spent_since(midnight(session.services.now())),
+            ),
         )
     except StoreTrouble as error:
-        return await person.confirm(f"what was spent cannot be read ({error}). Ask the model all the same?")
+        return await person.confirm(f"what was spent cannot be read ({error}). Continue anyway?")
     for what, cap, spent in sums:
         if cap is not None and spent + most > cap:
             return await person.confirm(
                 f"this call could cost about ${most:.4f}; with ${spent:.4f} spent {what} that crosses the cap of "
-                f"${cap:g}. Ask all the same?"
+                f"${cap:g}. Continue anyway?"
             )
     return True
 
@@ -51,9 +57,10 @@ async def affordable(session: Session, backend: Backend, request: ChatRequest) -
 
 
 def settle(
-    session: Session, backend: Backend, size: PromptSize | None, reported: Usage | None, text: str
+    turn: TurnContext, backend: Backend, reported: Usage | None, text: str
 ) -> tuple[Usage | None, float | None, list[Notice]]:
-    """Enter a call into the books and learn from what the server counted."""
+    """Record what a call cost, and learn from what the server counted."""
+    session, size = turn.session, turn.session.last_size
     notices: list[Notice] = []
     if reported is None and not text:
         return None, None, notices
@@ -62,16 +69,16 @@ def settle(
         completion_tokens=backend.tokenizer.estimates.count(backend.model_name, text),
     )
     if reported and size:
-        notices += _compare(session, backend, size, reported)
+        notices += _compare(turn, backend, size, reported)
     dollars = backend.price.of(usage) if backend.price else None
     notices += enter(session, backend, usage, dollars, "main")
     return usage, dollars, notices
 
 
 def enter(session: Session, backend: Backend, usage: Usage, dollars: float | None, category: str) -> list[Notice]:
-    """Put one call into the cost book."""
+    """Add one call to the costs."""
     call = ModelCall(
-        time=session.now(),
+        time=session.services.now(),
         conversation=session.journal.id,
         model=backend.label,
         category=category,
@@ -79,34 +86,37 @@ def enter(session: Session, backend: Backend, usage: Usage, dollars: float | Non
         dollars=dollars,
     )
     if not session.remembers:
-        session.costs.session.append(call)
+        session.services.costs.session.append(call)
         return []
     try:
-        session.costs.add(call)
+        session.services.costs.add(call)
     except StoreTrouble as error:
-        return session.say_once("store", f"costs are not kept: {error}")
+        return session.say_once("costs.not_kept", f"costs are not kept: {error}")
     return []
 
 
-def _compare(session: Session, backend: Backend, size: PromptSize, reported: Usage) -> list[Notice]:
+def _compare(turn: TurnContext, backend: Backend, size: PromptSize, reported: Usage) -> list[Notice]:
     """Notice when the server saw another prompt than we sent, and learn its characters per token."""
+    session = turn.session
     messages = 2 + sum(exchange.turns for exchange in size.exchanges)
     characters = sum(len(block.text) for block in size.blocks) + sum(
         len(turn.content) for turn in session.history.turns
     )
-    characters += len(json.dumps(session.tools())) if size.tools else 0
+    schemas = [tool.schema for tool in offered_tools(session, backend, turn)] if size.tools else []
+    characters += len(json.dumps(schemas)) if schemas else 0
     if session.remembers:
-        session.estimates.refine(backend.model_name, characters, reported.prompt_tokens - PER_MESSAGE * messages)
+        session.services.estimates.refine(
+            backend.model_name, characters, reported.prompt_tokens - PER_MESSAGE * messages
+        )
     off = reported.prompt_tokens - size.total
     if abs(off) <= 200 or abs(off) <= 0.1 * size.total:
         return []
     counted = f"the server counted {reported.prompt_tokens} prompt tokens where {size.total} were sent"
     if off < 0:
-        return [
-            Notice(f"{counted}: it may have cut the conversation without saying so (is its window too small?)", True)
-        ]
+        text = f"{counted}: it may have cut the conversation without saying so (is its window too small?)"
+        return [notice("tokens.too_few", text, warning=True, counted=reported.prompt_tokens, sent=size.total)]
     low = f"{counted}: token_budget is kept by a count that is too low; it is being corrected"
-    return session.say_once(f"count of {backend.name}", low)
+    return session.say_once(f"tokens.too_many.{backend.name}", low)
 
 
 def midnight(now: datetime) -> datetime:

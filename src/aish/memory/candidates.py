@@ -56,6 +56,8 @@ def origin_of(entries: Iterable[JournalEntry], *, imported: bool = False) -> str
 
     def turns() -> Iterator[Turn]:
         for entry in entries:
+            if entry.turn.role == "tool" and entry.meta.get("own"):
+                continue  # a tool that answers in our own words
             if entry.meta.get("meta") != MARK:
                 older.append(str(entry.meta.get(PROVENANCE, "model")))
                 yield entry.turn

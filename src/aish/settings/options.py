@@ -117,6 +117,7 @@ class CommandSettings(Section):
     ask: Literal["unsafe", "always"] = option(
         "unsafe", "Which commands of the model are asked for: unsafe (all but those that only read), always."
     )
+    tool: bool = option(False, "Offer the model a tool that runs commands; each goes through the same questions.")
     allow: list[str] = option([], 'Beginnings of commands of the model that need no question, such as "git commit".')
     sandbox: Literal["auto", "landlock", "bubblewrap", "off"] = option(
         "auto", "What keeps commands of the model from writing outside the project: auto, landlock, bubblewrap, off."

@@ -3,9 +3,12 @@
 Named tuples, because they are made at every start: a frozen dataclass takes six times as long to define.
 """
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from aish.values.turns import Message, State
+from aish.values.verdicts import Verdict
 
 Trouble = Literal["unreachable", "refused", "roles", "tools", "options", "broken", "missing", "declined"]
 """Why an answer failed: no server, the server said no, it cannot take our roles or our tools, it does not
@@ -78,10 +81,40 @@ class ChatRequest(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """One line the user should see, beside the answer."""
+    """One line the user should see, beside the answer.
+
+    `code` and `fields` say the same to doors that have their own words, or another language.
+    """
 
     text: str
     warning: bool = False
+    code: str = ""
+    fields: Mapping[str, object] = MappingProxyType({})
+
+
+def notice(code: str, text: str, *, warning: bool = False, **fields: object) -> Notice:
+    """A notice. Every one is made here, so that none goes without a code."""
+    return Notice(text, warning, code, fields)
+
+
+class ToolProgress(NamedTuple):
+    """How far a tool is, in a line that may be shown while it works."""
+
+    call_id: str
+    text: str
+
+
+class CommandProposed(NamedTuple):
+    """A command of the model was judged, and is about to be run, asked for, or refused."""
+
+    command: str
+    verdict: Verdict
+
+
+class Remark(NamedTuple):
+    """Words of a model beside its answer, such as the explanation of a command."""
+
+    text: str
 
 
 class TurnDone(NamedTuple):
@@ -95,4 +128,5 @@ class TurnDone(NamedTuple):
     trouble: Failed | None = None
 
 
-TurnEvent = TextPiece | ReasoningPiece | Notice | TurnDone
+GateEvent = Notice | CommandProposed | Remark
+TurnEvent = TextPiece | ReasoningPiece | Notice | ToolProgress | TurnDone

@@ -8,8 +8,18 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Protocol
 
-from aish.values.events import Notice, ReasoningPiece, TextPiece, TurnDone, TurnEvent
-from aish.values.text import for_terminal
+from aish.values.events import (
+    CommandProposed,
+    GateEvent,
+    Notice,
+    ReasoningPiece,
+    Remark,
+    TextPiece,
+    ToolProgress,
+    TurnDone,
+    TurnEvent,
+)
+from aish.values.text import exactly, for_terminal
 from aish.views.screen import Screen
 from aish.views.themes import Theme
 
@@ -48,6 +58,9 @@ class AnswerScreen(Screen):
                         case Notice(text, warning):
                             stream.pause()
                             self.note(text, warning=warning)
+                        case ToolProgress(_, text):
+                            stream.pause()
+                            self.note(text)
                         case TurnDone():
                             done = event
         finally:
@@ -58,6 +71,16 @@ class AnswerScreen(Screen):
         if done and done.trouble:
             self.note(done.trouble.reason, warning=True)
         return done
+
+    def show_event(self, event: GateEvent) -> None:
+        """Show what the gate tells of a command."""
+        match event:
+            case Notice(text, warning):
+                self.note(text, warning=warning)
+            case CommandProposed(command, verdict):
+                self.command(exactly(command), verdict.effect)
+            case Remark(text):
+                self.say(for_terminal(text))
 
     def pause(self) -> None:
         """Stop what moves by itself, because a question is about to be put."""

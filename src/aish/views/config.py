@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from aish.conversation.program import Program
+from aish.program import Program
 from aish.settings.options import NAMED, Settings, describe, options_of
 from aish.settings.template import template, toml_value
 from aish.settings.trust import Trust

@@ -11,9 +11,9 @@ from typing import Literal, NamedTuple
 
 from aish import __version__
 from aish.action.sandbox import kind, why
-from aish.conversation.program import Program
 from aish.model.http import HttpTrouble
 from aish.model.tokenizer import fetch_json, find_window
+from aish.program import Program
 from aish.settings.options import Preset
 from aish.storage.files import replace_file
 from aish.storage.lines import Damage, LineFile

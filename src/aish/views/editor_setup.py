@@ -8,9 +8,9 @@ from typing import Any
 from aish.action.completion import BashCompletion
 from aish.action.shell_words import BUILTINS
 from aish.commands.manual import COMMANDS
-from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.intake.completion import matching, suggest
+from aish.program import Program
 from aish.values.errors import AishError
 from aish.values.text import one_line
 from aish.views.editor import Editor, PlainEditor, ShellSuggestions

@@ -7,10 +7,10 @@ from contextlib import closing
 from pathlib import Path
 
 from aish.commands.items import counted
-from aish.conversation.program import Program
 from aish.memory.importers import FORMATS, read, sniff
 from aish.memory.importing import Imported, Importer
 from aish.memory.ledger import Ledger
+from aish.program import Program
 from aish.values.errors import AishError, BadUsage
 from aish.values.text import for_terminal, json_text, one_line
 from aish.views.exit_codes import NOTHING, OK

@@ -9,7 +9,7 @@ from typing import Any
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
 from aish.conversation.learning import propose_candidates
-from aish.conversation.program import Program
+from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.person import NOBODY, Nobody
 from aish.values.replies import Reply

@@ -5,9 +5,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from aish.conversation.program import Program
 from aish.model.pull import pull
 from aish.model.weights import CATALOGUE, SMOLLM2, find, shared_directory
+from aish.program import Program
 from aish.settings.options import EMBEDDED
 from aish.views.exit_codes import OK
 from aish.views.screen import Bar, Screen

@@ -7,9 +7,9 @@ import stat
 import sys
 from contextlib import aclosing
 
-from aish.conversation.program import Program
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
+from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.events import Notice, TurnDone
 from aish.values.person import Nobody

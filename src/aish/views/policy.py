@@ -10,7 +10,7 @@ from typing import Any
 
 from aish.action.command_table import CommandTable, load_table
 from aish.action.policy import judge
-from aish.conversation.program import Program
+from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.text import json_text
 from aish.values.verdicts import Verdict

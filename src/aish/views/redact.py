@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from aish.conversation.program import Program
 from aish.memory.salt import load_salt
 from aish.memory.secret_patterns import redact
+from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.views.exit_codes import OK
 

@@ -3,22 +3,21 @@
 import asyncio
 import re
 import sys
-from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
 
+from aish.acting.gate import Gate
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
-from aish.conversation.learning import propose_candidates
-from aish.conversation.program import Program
+from aish.conversation.held_output import hold_output
+from aish.conversation.prompt import is_stable, load_layers
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
-from aish.conversation.upkeep import summarize_evicted, warm_up
+from aish.conversation.turn_context import TurnContext
 from aish.intake.line import ColonCommand, read_line
 from aish.memory.secret_hints import may_hold_secret
 from aish.places import home_directory
-from aish.settings.options import EMBEDDED
+from aish.program import Program
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
 from aish.values.text import for_terminal
@@ -27,10 +26,10 @@ from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
 from aish.views.exit_codes import BUG, OK, answer_code, exit_code
-from aish.views.gate import Gate, Tools
 from aish.views.keys import ask_key, lines
 from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch
+from aish.views.surroundings import TerminalSurroundings
 from aish.views.user_shell import PromptShell, show, told_to_end
 
 _WELCOME = "type a command or a question; :help shows the rest, Ctrl-D leaves"
@@ -52,7 +51,6 @@ class Repl:
         editor: Editor,
         screen: AnswerScreen,
         user_shell: PromptShell,
-        load_tools: Callable[[PromptShell], Tools],
     ) -> None:
         self._program = program
         self._editor = editor
@@ -60,9 +58,12 @@ class Repl:
         self._user_shell = user_shell
         self._interactive = sys.stdin.isatty()
         self._person = TerminalPerson(screen, editor.edit, screen.pause)
-        self._shell = Shell(program=program, session=session, person=self._person, user_shell=user_shell.shell)
-        self._gate = Gate(self._shell, screen, self._person, lambda: load_tools(user_shell))
-        self._upkeep: asyncio.Task[None] | None = None
+        self._shell = Shell(program=program, session=session, person=self._person)
+        surroundings = TerminalSurroundings(user_shell, screen, self._shell.enter)
+        self._gate = Gate(
+            session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event
+        )
+        self._jobs = program.scheduler()
         self._last = ""  # the last line that was run
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
@@ -81,9 +82,10 @@ class Repl:
                         break
                     if line.strip():
                         code = self._do(runner, line)
-                self._learn(runner)
+                self._leave(runner)
             finally:
                 self._user_shell.close()
+                runner.run(self._jobs.close())
                 runner.run(self._program.close())
         return OK if self._interactive else code
 
@@ -119,8 +121,10 @@ class Repl:
             home=str(home_directory()),
             branch=git_branch(Path(user_shell.shell.directory)),
             tokens=size.total if size else 0,
-            window=session.budget,
-            cost=session.costs.spent_in(session.journal.id) if "{cost}" in session.settings.view.prompt else 0.0,
+            window=session.endpoints.known_budget(lambda: session.backend),
+            cost=session.services.costs.spent_in(session.journal.id)
+            if "{cost}" in session.settings.view.prompt
+            else 0.0,
             status=user_shell.shell.status,
         )
         return self._screen.styled(fill(session.settings.view.prompt, facts, self._screen.width), "prompt")
@@ -182,7 +186,7 @@ class Repl:
         again = line == self._last
         self._last = line
         outcome = await self._user_shell.run(line, self._program.redaction.text(line))
-        self._shell.hold(line, outcome)
+        hold_output(self._shell.session, line, outcome)
         self._editor.take_keys(outcome.unread)
         self._failed = (self._program.redaction.text(line), outcome.status) if outcome.status else ("", 0)
         if outcome.moved:
@@ -203,56 +207,41 @@ class Repl:
                 self._screen.note(notice.text)
         return outcome.status
 
-    def _learn(self, runner: asyncio.Runner) -> None:
-        """At the end, let a model propose what is worth keeping, where the settings want it. Ctrl-C leaves at once."""
+    def _leave(self, runner: asyncio.Runner) -> None:
+        """Run what is due at the end. Ctrl-C leaves at once."""
         session = self._shell.session
-        if not self._program.settings.memory.summarize_on_quit or not session.remembers or not session.history.turns:
-            return
-        self._screen.note("looking for what is worth keeping; Ctrl-C leaves at once")
-        try:
-            waits, trouble = runner.run(propose_candidates(session, session.journal))
-            said = f"{waits} candidates wait for your yes (:memory pending)" if waits else trouble
-            self._screen.note(said or "nothing new is worth keeping")
-        except KeyboardInterrupt:
-            self._screen.note("stopped; nothing was written")
-        except AishError as error:
-            self._screen.note(str(error), warning=True)
+        for job in self._jobs.due("quit", session):
+            self._screen.note(job.announcement)
+            try:
+                for notice in runner.run(self._jobs.run(job, session)):
+                    self._screen.note(notice.text, warning=notice.warning)
+            except KeyboardInterrupt:
+                self._screen.note("stopped; nothing was written")
+            except AishError as error:
+                self._screen.note(str(error), warning=True)
 
     async def _ask(self, text: str) -> int:
-        if self._upkeep:
-            self._upkeep.cancel()  # the user comes first; it is tried again after the next answer
-        done: TurnDone | None = await self._screen.show(take_turn(self._shell.session, text, self._person))
+        self._jobs.person_first()
+        session = self._shell.session
+        done: TurnDone | None = await self._screen.show(take_turn(session, text, self._person, gate=self._gate))
         self._failed = ("", 0)
         if done and self._interactive and sys.stderr.isatty():  # where commands and questions are shown
             whole = done.state == "complete"
             await self._gate.offer(done.text if whole else done.text.rpartition("\n")[0])  # half a line is another one
             self._failed = self._gate.failed
-        if self._shell.session.evicted:
-            self._start(summarize_evicted(self._shell.session))
+        self._jobs.start("after answer", session)
         return answer_code(done)
 
     async def _warm(self) -> None:
-        """Bring memory into the prompt, and load the embedded model while the user types the first question."""
+        """Bring memory and project into the prompt, and start what may run while the first question is typed."""
         session = self._shell.session
         if not self._program.places.sessions.exists():  # somebody is here for the first time
             self._screen.note(_WELCOME)
-        for notice in session.load_background():
+        async for notice in load_layers(TurnContext(session, self._person), is_stable):
             self._screen.note(notice.text, warning=notice.warning)
-        if session.model == EMBEDDED and self._program.settings.embedded.warm and not self._program.settings.rules:
-            self._start(warm_up(session))
-
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._upkeep = asyncio.get_running_loop().create_task(_quietly(work))
+        self._jobs.start("start", session)
 
 
 def repeat(line: str, last: str) -> str:
     """The line with the one before in the place of `!!`; in quotes it is text, where any quote could end another."""
     return re.sub(_REPEATS, lambda found: last if found[0] == "!!" else found[0], line) if last else line
-
-
-async def _quietly(work: Coroutine[Any, Any, None]) -> None:
-    """Background work that fails is no trouble of the user's: the next question will say what is wrong."""
-    try:
-        await work
-    except AishError:
-        pass

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
-from aish.conversation.program import Program
 from aish.intake.routing import KnownWords, route
+from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
 from aish.views.exit_codes import OK

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from aish.action.trash import Trashed, in_trash, move_to_trash, restore
-from aish.conversation.program import Program
+from aish.program import Program
 from aish.values.errors import Declined, NotFound
 from aish.values.text import json_text
 from aish.views.exit_codes import NOTHING, OK

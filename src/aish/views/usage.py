@@ -6,8 +6,8 @@ import sys
 from collections.abc import Sequence
 
 from aish.commands.model import cost_line
-from aish.conversation.program import Program
 from aish.model.cost import CostBook, Sum, by_model, total
+from aish.program import Program
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import OK
 from aish.views.screen import Screen

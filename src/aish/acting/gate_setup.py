@@ -8,42 +8,42 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from aish.acting.gate import GateTools
+from aish.acting.surroundings import Surroundings
 from aish.action.allowed import Allowed
 from aish.action.command_runner import CommandResult, run_command
 from aish.action.command_table import CommandTable, load_table
 from aish.action.policy import judge
-from aish.action.sandbox import fence_around, kind, narrowed, prepared, why, wrap
+from aish.action.sandbox import Wanted, fence_around, kind, narrowed, prepared, why, wrap
 from aish.action.targets import survey
 from aish.action.trash import as_trash
-from aish.conversation.program import Program
-from aish.places import find_project, home_directory
+from aish.places import Places, home_directory
+from aish.settings.options import Settings
 from aish.values.errors import BadUsage, StoreTrouble
 from aish.values.verdicts import Verdict
-from aish.views.gate import Tools
-from aish.views.user_shell import PromptShell, show
 
 # Without -P a file `aish.py` of the directory we are in would run in our place.
 _SELF = f"{shlex.quote(sys.executable)} -P -m"
 
 
-def load(program: Program, user_shell: PromptShell, keys: int | None) -> Tools:
-    """The tools for one shell."""
-    options, places = program.settings.commands, program.places
+def load(settings: Settings, places: Places, surroundings: Surroundings, project: Callable[[], Path]) -> GateTools:
+    """The tools of one gate. `project` tells the folder that commands may write to."""
+    options = settings.commands
     table, trouble = open_table(places.policy_file)
     allowed = Allowed(places.allowed, options.allow)
     fenced = kind(options.sandbox)
 
     def judge_here(command: str) -> Verdict:
-        return judge(command, table, allowed.within(find_project(program.cwd)))
+        return judge(command, table, allowed.within(project()))
 
     def run(command: str, *, fenced: bool) -> CommandResult:
-        user_shell.ready()  # two must not talk to a shell at once
-        started = _fence(program) if fenced else run_command
+        environment = surroundings.environment()  # first: the user's shell may still have to start
+        started = _fence(options.sandbox, places, project()) if fenced else run_command
         return started(
-            command, show, env=user_shell.shell.environment(), directory=user_shell.shell.directory, keys=keys
+            command, surroundings.show, env=environment, directory=surroundings.directory, keys=surroundings.keys
         )
 
-    return Tools(
+    return GateTools(
         judge=judge_here,
         survey=lambda words, directory: survey(words, directory).words(),
         as_trash=_as_trash,
@@ -67,11 +67,10 @@ def _as_own(command: str) -> str | None:
     return f"{_SELF} {found[0]}" if found else None
 
 
-def _fence(program: Program) -> Callable[..., CommandResult]:
+def _fence(sandbox: Wanted, places: Places, project: Path) -> Callable[..., CommandResult]:
     """A way to run a command that can write nothing but the project, and not read what is remembered."""
-    places = program.places
-    fence = fence_around(find_project(program.cwd), [places.data, places.state, places.config], home=home_directory())
-    wanted = kind(program.settings.commands.sandbox)
+    fence = fence_around(project, [places.data, places.state, places.config], home=home_directory())
+    wanted = kind(sandbox)
     if wanted == "landlock" and narrowed(fence) and kind("bubblewrap") == "bubblewrap":
         wanted = "bubblewrap"  # Landlock cannot let anything be made beside what is hidden
     match wanted:

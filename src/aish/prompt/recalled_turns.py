@@ -4,20 +4,22 @@ What fits goes into the prompt of this turn as it was said. What does not is sum
 parts are put together by the answer itself.
 """
 
-import asyncio
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterable
 from datetime import timedelta
 
-from aish.conversation.finding_tools import elsewhere, trust_of
+from aish.conversation.layer import Layer
+from aish.conversation.past_turns import elsewhere, search_in_thread, trust_of
+from aish.conversation.prompt import offered_tools
 from aish.conversation.session import Session
 from aish.conversation.side_question import ask_side_question
+from aish.conversation.turn_context import TurnContext
 from aish.intake.past_questions import Past, asks_about_past
 from aish.memory.candidates import origin_of
 from aish.memory.trust import least_trusted, lowest_trust
-from aish.model.backend import Backend
+from aish.prompt.summary import SummaryLayer
 from aish.values.errors import StoreTrouble
-from aish.values.events import ChatRequest, Notice
+from aish.values.events import ChatRequest, Notice, notice
 from aish.values.hits import Hit, Scope, SearchResult
 from aish.values.text import clip
 from aish.values.times import local
@@ -37,51 +39,51 @@ _PART = (
 )
 
 
-async def recall_turns(session: Session, typed: str, backend: Backend) -> AsyncGenerator[Notice]:
-    """Put into the prompt of this turn what the question is about, if it is about what was said before."""
-    session.recalled = session.provenance = ""
-    if not session.remembers or session.needs_care or session.looks_itself(backend):
-        return
-    kind = asks_about_past(typed)
-    if not kind or (kind == "this" and not session.evicted and not session.summary):
-        return  # all of it is in the prompt
-    hits, origin = await _looked(session, kind, typed)
-    if not hits:
-        return
-    session.provenance = origin if origin != "model" else ""
-    limits = await session.limits(backend)
-    room = limits.token_budget * 3 // 2  # half of the budget, at three characters a token
-    parts = list(_parts([_line(hit) for hit in hits], room))
-    if len(parts) == 1:
-        yield Notice(f"{len(hits)} turns of earlier conversations are in the prompt")
-        session.recalled = f"{RECALLED_MARK}\n{parts[0]}"
-        return
-    summaries: list[str] = []
-    for number, part in enumerate(parts[-_MOST_PARTS:], start=1):
-        yield Notice(f"reading what was said: part {number} of {min(len(parts), _MOST_PARTS)} (Ctrl-C stops)")
-        request = ChatRequest(messages=({"role": "user", "content": _PART + part},), max_tokens=200)
-        side_answer = await ask_side_question(session, backend, request, "summary")
-        if side_answer is None:
-            yield Notice("the rest was not read: it could cost more than the cap", warning=True)
-            break
-        if side_answer.text.strip():
-            summaries.append(side_answer.text.strip())
-    session.recalled = clip(f"{RECALLED_MARK}\n" + "\n\n".join(summaries), room) if summaries else ""
+class RecalledTurnsLayer(Layer):
+    """What was said before and the question is about; in the prompt of that turn only."""
 
+    name = "recalled"
+    order = 60
 
-async def _looked(session: Session, kind: Past, typed: str) -> tuple[list[Hit], str]:
-    """What there is to read, and where the least trusted of it is from.
-
-    Who stops it gets the finder back: it is not for two threads, and an exit would wait.
-    """
-    stopped = threading.Event()
-    looking = asyncio.ensure_future(asyncio.to_thread(_look_and_weigh, session, kind, typed, stopped.is_set))
-    try:
-        return await asyncio.shield(looking)
-    finally:
-        stopped.set()
-        if not looking.done():
-            await asyncio.wait([looking])
+    async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
+        session = turn.session
+        backend = session.services.open_backend(turn.model)
+        looks_itself = any(tool.setting == "finding.tools" for tool in offered_tools(session, backend, turn))
+        if not session.remembers or turn.needs_care or looks_itself:
+            return
+        kind = asks_about_past(turn.question)
+        if not kind or (kind == "this" and not session.evicted and not session.layer(SummaryLayer).summary):
+            return  # all of it is in the prompt
+        stopped = threading.Event()
+        hits, origin = await search_in_thread(
+            session, lambda: _look_and_weigh(session, kind, turn.question, stopped.is_set), stopped.set
+        )
+        if not hits:
+            return
+        turn.provenance = origin if origin != "model" else ""
+        limits = await session.endpoints.limits(backend)
+        room = limits.token_budget * 3 // 2  # half of the budget, at three characters a token
+        parts = list(_parts([_line(hit) for hit in hits], room))
+        if len(parts) == 1:
+            text = f"{len(hits)} turns of earlier conversations are in the prompt"
+            yield notice("recalled.turns", text, turns=len(hits))
+            turn.texts[self.name] = f"{RECALLED_MARK}\n{parts[0]}"
+            return
+        summaries: list[str] = []
+        count = min(len(parts), _MOST_PARTS)
+        for number, part in enumerate(parts[-_MOST_PARTS:], start=1):
+            text = f"reading what was said: part {number} of {count} (Ctrl-C stops)"
+            yield notice("recalled.part", text, part=number, parts=count)
+            request = ChatRequest(messages=({"role": "user", "content": _PART + part},), max_tokens=200)
+            side_answer = await ask_side_question(session, backend, request, "summary")
+            if side_answer is None:
+                text = "the rest was not read: it could cost more than the cap"
+                yield notice("recalled.too_expensive", text, warning=True)
+                break
+            if side_answer.text.strip():
+                summaries.append(side_answer.text.strip())
+        if summaries:
+            turn.texts[self.name] = clip(f"{RECALLED_MARK}\n" + "\n\n".join(summaries), room)
 
 
 def _look_and_weigh(session: Session, kind: Past, typed: str, stop: Callable[[], bool]) -> tuple[list[Hit], str]:
@@ -102,7 +104,7 @@ def _origins(session: Session, hits: Iterable[Hit]) -> Iterable[str]:
     for conversation, last in answers.items():
         try:
             yield origin_of(
-                entry for entry in session.conversations.open(conversation).entries() if entry.number <= last
+                entry for entry in session.services.conversations.open(conversation).entries() if entry.number <= last
             )
         except StoreTrouble:
             yield "tool:unknown"
@@ -119,7 +121,7 @@ def _look(session: Session, kind: Past, typed: str, stop: Callable[[], bool]) ->
         session.found = found._replace(hits=tuple(best))
         return sorted(best, key=lambda hit: hit.time)
     spans = [(first, last) for first, last in session.finder.times(typed) if first]
-    since, until = spans[0] if spans else (session.now() - _RECENT, None)
+    since, until = spans[0] if spans else (session.services.now() - _RECENT, None)
     asked = f"{local(since)} to {local(until) if until else 'now'}"
     hits = elsewhere(session, session.finder.recent(_MOST_TURNS, Scope(since=since, until=until)))
     if not hits and not spans:  # nothing else in that time, and no time was named

@@ -1,23 +1,26 @@
 """The tool with which a model proposes what to remember."""
 
+from collections.abc import AsyncGenerator
 from typing import Any
 
-from aish.conversation.session import Session
-from aish.conversation.tool import Tool, Used, answer, refused, schema
+from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, as_json, refused, schema
+from aish.conversation.turn_context import TurnContext
 from aish.memory.candidates import origin_of
 from aish.memory.trust import said_by_user
-from aish.values.events import Notice
+from aish.values.events import notice
 from aish.values.items import KINDS
 from aish.values.text import one_line
 
 
-def _memory_add(session: Session, typed: str, arguments: dict[str, Any]) -> Used:
-    """Propose an item. It waits for the user's yes, unless the user asked for just this in this turn."""
-    content, kind = arguments.get("content"), arguments.get("kind", "fact")
+async def _memory_add(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEvent]:
+    """Propose an item. It waits for the user's yes, unless the user asked for exactly this in this turn."""
+    content, kind = call.arguments.get("content"), call.arguments.get("kind", "fact")
     if not isinstance(content, str) or not isinstance(kind, str):
-        return refused("content must be a text, and kind one of " + ", ".join(KINDS))
+        yield refused("content must be a text, and kind one of " + ", ".join(KINDS))
+        return
+    session = turn.session
     where: dict[str, Any] = {"conversation": session.journal.id, "turn": session.turn_number}
-    if said_by_user(content, typed):
+    if said_by_user(content, turn.typed):
         kept = session.memory.remember(content, kind, source="user", **where)
     else:
         entries = session.journal.entries()  # also what left the prompt: answers and summaries were made of it
@@ -26,16 +29,21 @@ def _memory_add(session: Session, typed: str, arguments: dict[str, Any]) -> Used
     item = kept.item
     if not kept.new:
         state = "waits for the user's yes already" if kept.pending else "is known already"
-        return Used(answer(status="known", id=item.id, note=f"it {state}"), wrote=True)
+        yield ToolResult(as_json(status="known", id=item.id, note=f"it {state}"), wrote=True)
+        return
+    if kept.masked:
+        yield notice("secrets.masked", kept.masked, warning=True)
     text = one_line(item.content, 100)
-    notices = [Notice(kept.masked, warning=True)] if kept.masked else []
     if kept.pending:
         say = f"the model would like to remember: ({item.kind}) {text}   to keep it: :memory accept {item.id}"
+        yield notice("memory.proposed", say, id=item.id, kind=item.kind, content=item.content)
         note = "not remembered yet: it waits in memory.pending.jsonl until the user accepts it with :memory accept"
-        return Used(answer(status="pending", id=item.id, note=note), (*notices, Notice(say)), wrote=True)
+        yield ToolResult(as_json(status="pending", id=item.id, note=note), wrote=True)
+        return
     say = f"remembered (id {item.id}): {text}   to take it back: :memory undo"
+    yield notice("memory.remembered", say, id=item.id, kind=item.kind, content=item.content)
     file = session.memory.ledger.path.name
-    return Used(answer(status="remembered", id=item.id, file=file), (*notices, Notice(say)), wrote=True)
+    yield ToolResult(as_json(status="remembered", id=item.id, file=file), wrote=True)
 
 
 MEMORY_ADD = schema(
@@ -45,4 +53,6 @@ MEMORY_ADD = schema(
     {"kind": {"type": "string", "enum": list(KINDS)}, "content": {"type": "string"}},
     ["kind", "content"],
 )
-PROPOSING = {"memory_add": Tool(MEMORY_ADD, _memory_add)}
+MEMORY_TOOLS = (
+    Tool(MEMORY_ADD, _memory_add, effect="change", trust="own", setting="memory.propose", asks_itself=True),
+)

@@ -1,0 +1,34 @@
+"""The tool `run_command`: a command of the model, through the same gate as a `CMD:` line of its answer."""
+
+from collections.abc import AsyncGenerator
+
+from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, as_json, refused, schema
+from aish.conversation.turn_context import TurnContext
+
+_RUN_COMMAND = schema(
+    "run_command",
+    "Run one shell command in the user's project and read what it prints. What only reads runs at once; the user is "
+    "asked about everything else.",
+    {"command": {"type": "string"}},
+    ["command"],
+)
+
+
+async def _run_command(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEvent]:
+    """The gate shows and asks by itself; the model gets the status and the output, or why it did not run."""
+    command = call.arguments.get("command")
+    if not isinstance(command, str) or not command.strip():
+        yield refused("command must be a text")
+        return
+    if turn.gate is None:
+        yield refused("no command can be run here")
+        return
+    decided = await turn.gate.decide(command)
+    if decided.outcome is None:
+        yield refused(f"[aish] {decided.reason}")
+        return
+    output = turn.session.services.redaction.text(decided.outcome.output)
+    yield ToolResult(as_json(command=decided.command, status=decided.outcome.status, output=output))
+
+
+COMMAND_TOOLS = (Tool(_RUN_COMMAND, _run_command, effect="unknown", setting="commands.tool", asks_itself=True),)

@@ -1,0 +1,194 @@
+"""The gate: every command of the model is judged, shown as it is, and run only as far as the person wants.
+
+Safe ones run at once; what changes something asks for a key; what destroys, or cannot be understood, for a word.
+A `CMD:` line of an answer and a call of the tool `run_command` take the same way through it.
+"""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from aish.acting.surroundings import Surroundings
+from aish.action.command_runner import CommandResult
+from aish.action.proposals import proposed
+from aish.conversation.held_output import hold_output
+from aish.conversation.session import Session
+from aish.conversation.side_question import ask_side_question
+from aish.places import find_project
+from aish.values.errors import AishError
+from aish.values.events import ChatRequest, CommandProposed, GateEvent, Remark, notice
+from aish.values.outcomes import Outcome
+from aish.values.person import Person
+from aish.values.text import exactly, one_line
+from aish.values.verdicts import Verdict
+
+WORD = "run"  # what is typed for a command that cannot be taken back
+_EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
+_DENIED = ("Permission denied", "Operation not permitted", "Read-only file system")
+_STOPPED = 130  # by Ctrl-C, so that nobody has to be told
+_KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "s": "skip"}
+
+
+class GateTools(NamedTuple):
+    """What the gate works with; loaded when a command is proposed first."""
+
+    judge: Callable[[str], Verdict]
+    survey: Callable[[tuple[str, ...], Path], str]
+    as_trash: Callable[[str], str | None]
+    as_own: Callable[[str], str | None]  # a search of ours, which must read what the fence hides
+    allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
+    run: Callable[..., CommandResult]
+    sandbox: str  # what fences commands in; empty if nothing does
+    trouble: str = ""  # why it is not fenced in, or not wholly
+
+
+class Decided(NamedTuple):
+    """What came of one command: how it ended, or why it did not run."""
+
+    command: str
+    outcome: Outcome | None = None
+    reason: str = ""
+
+
+class Gate:
+    """Asks before it runs. `show` gets what the person should see, in its order."""
+
+    def __init__(
+        self,
+        session: Session,
+        person: Person,
+        surroundings: Surroundings,
+        load: Callable[[], GateTools],
+        show: Callable[[GateEvent], object],
+    ) -> None:
+        self._session, self._person, self._surroundings = session, person, surroundings
+        self._load, self._show = load, show
+        self._tools: GateTools | None = None
+        self.failed = ("", 0)  # the last command of an answer, if it failed, and its status
+
+    @property
+    def tools(self) -> GateTools:
+        if self._tools is None:
+            self._tools = self._load()
+            if self._tools.trouble:
+                self._note("gate.not_fenced", self._tools.trouble, warning=True)
+        return self._tools
+
+    async def offer(self, answer: str) -> None:
+        """Offer each command of an answer, one after the other; what they print goes along with the next question."""
+        self.failed = ("", 0)
+        for command in proposed(answer):
+            await self.decide(command, hold=True)
+
+    async def decide(self, command: str, *, hold: bool = False) -> Decided:
+        """Do with one command what the person wants. A changed one is judged again."""
+        while True:
+            verdict = self.tools.judge(command)
+            self._propose(command, verdict)
+            if verdict.verdict == "refuse":
+                return Decided(command, reason=verdict.reason)
+            if verdict.verdict == "run" and self._session.settings.commands.ask != "always":
+                return Decided(command, await self._run(command, hold))
+            decided = await self._ask(command, verdict, hold)
+            if isinstance(decided, Decided):
+                return decided
+            command = decided
+
+    async def _ask(self, command: str, verdict: Verdict, hold: bool) -> Decided | str:
+        """What came of the person's choice, or the command as the person changed it."""
+        while True:
+            match _KEYS[await self._choose(command, verdict)]:
+                case "run":
+                    return Decided(command, await self._run(command, hold))
+                case "edit":
+                    changed = await self._person.edit(command)
+                    if changed.strip() and changed != command:
+                        return changed
+                case "trash":  # the trash is outside the fence
+                    instead = self.tools.as_trash(command) or ""
+                    return Decided(instead, await self._run(instead, hold, fenced=False))
+                case "always":
+                    if await self._allow(verdict):
+                        return Decided(command, await self._run(command, hold))
+                case "explain":
+                    await self._explain(command)
+                case _:
+                    self._note("command.skipped", "skipped")
+                    return Decided(command, reason="skipped by user")
+
+    def _propose(self, command: str, verdict: Verdict) -> None:
+        self._show(CommandProposed(command, verdict))
+        if verdict.verdict != "run":
+            text = f"{verdict.effect}: {verdict.reason}"
+            self._note("command.judged", text, warning=True, effect=verdict.effect, reason=verdict.reason)
+        if verdict.targets:
+            hit = self.tools.survey(verdict.targets, self._directory)
+            self._note("command.targets", f"it would hit: {hit}", warning=True, targets=verdict.targets)
+
+    async def _choose(self, command: str, verdict: Verdict) -> str:
+        """The key for what is to be done. A command that destroys needs the word, so that no key can slip."""
+        if verdict.effect in ("destroy", "unknown"):
+            words = {WORD: "r", "edit": "e", "explain": "x"}
+            words |= {"trash": "t"} if verdict.effect == "destroy" and self.tools.as_trash(command) else {}
+            others = ", ".join(list(words)[1:])
+            typed = await self._person.word(f"type {WORD} to run it, or {others}; anything else skips it: ", words)
+            return words.get(typed, "s")
+        offered = {"r": "[r]un", "e": "[e]dit", "x": "e[x]plain"}
+        offered |= {"a": "[a]lways"} if verdict.prefixes else {}
+        offered["s"] = "[s]kip"
+        return await self._person.key(f"{'  '.join(offered.values())} ", "".join(offered))
+
+    async def _allow(self, verdict: Verdict) -> bool:
+        words = exactly(", ".join(" ".join(prefix) for prefix in verdict.prefixes))
+        where = await self._person.key(f"always run “{words} …” in this [p]roject, [e]verywhere, or [n]ot ", "pen")
+        if where != "n":
+            self.tools.allow(verdict.prefixes, find_project(self._directory) if where == "p" else None)
+            self._note("command.allowed", "allowed; allowed.jsonl in the data directory has the list")
+        return where != "n"
+
+    async def _explain(self, command: str) -> None:
+        session = self._session
+        messages = ({"role": "user", "content": _EXPLAIN.format(command)},)
+        try:
+            request = ChatRequest(messages=messages, max_tokens=300)
+            answer = await ask_side_question(session, session.backend, request, "main")
+        except AishError as error:
+            self._note("command.not_explained", str(error), warning=True)
+            return
+        self._show(Remark(answer.text.strip() or answer.trouble if answer else "that could cost more than the cap"))
+
+    async def _run(self, command: str, hold: bool, *, fenced: bool = True) -> Outcome:
+        own = self.tools.as_own(command)
+        text, fence = own or command, fenced and not own
+        done = await self._surroundings.in_thread(lambda: self.tools.run(text, fenced=fence))
+        outcome = done.outcome
+        if hold:
+            hold_output(self._session, command, outcome)
+        denied = outcome.status and any(words in outcome.output for words in _DENIED)
+        if fenced and denied and self.tools.sandbox:
+            again = await self._person.key("the sandbox may have stopped it: run it [u]nfenced, or [s]kip ", "us")
+            if again == "u":
+                return await self._run(command, hold, fenced=False)
+        self.failed = (command, outcome.status) if outcome.status else ("", 0)
+        if outcome.status not in (0, _STOPPED):
+            self._note("command.failed", f"exit status {outcome.status}; ? asks why", status=outcome.status)
+        if done.keeps_something:
+            await self._keep(done)
+        return outcome
+
+    async def _keep(self, done: CommandResult) -> None:
+        """Offer what a command did to the directory and the environment: it ends with the command otherwise."""
+        moved = [f"the directory is {exactly(done.outcome.directory)}"] if done.outcome.moved else []
+        named = [f"{exactly(name)} is “{one_line(exactly(value), 60)}”" for name, value in done.changed.items()]
+        named += [f"{name} is gone" for name in done.gone]
+        text = f"for that command {', '.join(moved + named)}; your own shell is as it was"
+        self._note("command.changed_environment", text, names=(*done.changed, *done.gone))
+        if await self._person.key("[k]eep that for your shell, or [s]kip ", "ks") == "k":
+            await self._surroundings.adopt(done.outcome.directory, done.changed, done.gone)
+
+    def _note(self, code: str, text: str, *, warning: bool = False, **fields: object) -> None:
+        self._show(notice(code, text, warning=warning, **fields))
+
+    @property
+    def _directory(self) -> Path:
+        return Path(self._session.cwd)

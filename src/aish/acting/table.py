@@ -1,0 +1,9 @@
+"""Every tool that a model can be offered. A new one is a new module and a line here."""
+
+from aish.acting.command_tool import COMMAND_TOOLS
+from aish.acting.finding_tools import FINDING_TOOLS
+from aish.acting.memory_tools import MEMORY_TOOLS
+from aish.agent.tool import Tool
+from aish.conversation.turn_context import TurnContext
+
+TOOLS: tuple[Tool[TurnContext], ...] = (*MEMORY_TOOLS, *FINDING_TOOLS, *COMMAND_TOOLS)

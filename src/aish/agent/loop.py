@@ -1,0 +1,220 @@
+"""The loop: ask the model, run the tools it calls, give it the results, and ask again until it answers.
+
+It knows messages, tools and events only. Whoever runs it decides how the model is asked (`ask`), which tools there are,
+who gives permission, and what is recorded: each event is handed over before the next step is taken.
+"""
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import NamedTuple, TypeVar
+
+from aish.agent.permission import Permission
+from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, refused
+from aish.values.errors import AishError
+from aish.values.events import (
+    Failed,
+    Finished,
+    ModelEvent,
+    Notice,
+    ReasoningPiece,
+    TextPiece,
+    ToolPiece,
+    ToolProgress,
+    Usage,
+    notice,
+)
+from aish.values.turns import ToolCall
+
+C = TypeVar("C")
+MAX_STEPS = 8  # times that a model may use tools before it must answer
+AskEvent = ModelEvent | Notice
+Ask = Callable[[bool], AsyncGenerator[AskEvent]]
+"""Asks the model with all that was said so far; the argument says whether tools are offered."""
+
+_TOO_LONG = "the answer was cut off at its maximum length; raise max_tokens for more"
+_STOPPED = "the server ended the answer early ({})"
+CUT = {  # why an answer that ended is not whole, by the server's word for it
+    "length": _TOO_LONG,
+    "max_tokens": _TOO_LONG,
+    **{reason: _STOPPED.format(reason) for reason in ("content_filter", "error", "abort")},
+}
+
+
+class StepDone(NamedTuple):
+    """The model has spoken once. If it called tools they run next, unless this step is the last."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    failure: Failed | None = None
+    cut: bool = False
+    last: bool = True
+
+
+class ToolDone(NamedTuple):
+    """A call has its result."""
+
+    call: ToolCall
+    result: ToolResult
+    own_words: bool = False
+
+
+LoopEvent = TextPiece | ReasoningPiece | Notice | ToolProgress | StepDone | ToolDone
+
+
+async def run_loop(
+    ask: Ask,
+    tools: Mapping[str, Tool[C]],
+    permission: Permission[C],
+    context: C,
+    *,
+    max_steps: int = MAX_STEPS,
+    prefix: str = "call",
+) -> AsyncGenerator[LoopEvent]:
+    """Let the model answer. The last event is a `StepDone` that is marked as the last.
+
+    Calls that a server left without an id get one that starts with `prefix`.
+    """
+    for step in range(max_steps + 1):
+        reply = _Reply()
+        async with aclosing(ask(step < max_steps)) as events:
+            async for event in events:
+                for shown in reply.take(event):
+                    yield shown
+        done = reply.done(f"{prefix}-{step}", may_call=step < max_steps)
+        yield done
+        if done.last:
+            return
+        async with aclosing(_run_calls(done.calls, tools, permission, context)) as results:
+            async for result in results:
+                yield result
+
+
+@dataclass(slots=True)
+class _Reply:
+    """What the model says in one step, while it comes."""
+
+    text: list[str] = field(default_factory=list)
+    calls: dict[tuple[int, int], ToolCall] = field(default_factory=dict)  # by their place in the stream
+    usage: Usage | None = None
+    failure: Failed | None = None
+    cut: bool = False
+
+    def take(self, event: AskEvent) -> list[TextPiece | ReasoningPiece | Notice]:
+        """Collect one event, and return what is to be shown of it."""
+        match event:
+            case TextPiece(text):
+                self.text.append(text)
+                return [event]
+            case ReasoningPiece() | Notice():
+                return [event]
+            case ToolPiece():
+                self._add_piece(event)
+            case Usage():
+                self.usage = event
+            case Failed():
+                self.failure = event
+            case Finished(reason) if reason in CUT:
+                self.cut = True
+                return [notice("answer.cut", CUT[reason], warning=True, reason=reason)]
+        return []
+
+    def _add_piece(self, piece: ToolPiece) -> None:
+        """Add a fragment to its call. Some servers give every call the same place, but an id of its own."""
+        nth = max((n for place, n in self.calls if place == piece.place), default=0)
+        call = self.calls.get((piece.place, nth), ToolCall("", ""))
+        if piece.id and call.id and piece.id != call.id:
+            nth, call = nth + 1, ToolCall("", "")
+        whole = ToolCall(piece.id or call.id, call.name + piece.name, call.arguments + piece.arguments)
+        self.calls[piece.place, nth] = whole
+
+    def done(self, prefix: str, *, may_call: bool) -> StepDone:
+        text, calls, failure = "".join(self.text), tuple(call for _, call in sorted(self.calls.items())), self.failure
+        if not failure and not text and not (calls and may_call):
+            only_calls = "the model only called tools and gave no answer"
+            failure = Failed(only_calls if calls else "the model ended its answer without a word")
+        last = not calls or failure is not None or not may_call
+        named = tuple(call._replace(id=call.id or f"{prefix}-{place}") for place, call in enumerate(calls))
+        return StepDone(text, () if last else named, self.usage, failure, self.cut, last)
+
+
+async def _run_calls(
+    calls: tuple[ToolCall, ...], tools: Mapping[str, Tool[C]], permission: Permission[C], context: C
+) -> AsyncGenerator[Notice | ToolProgress | ToolDone]:
+    """Run the calls side by side; what they tell is passed on as it comes, and the results in the order of the calls.
+
+    Permission is asked for one call after the other, so that no two questions stand on the screen at once.
+    """
+    queue: asyncio.Queue[tuple[int, ToolEvent] | BaseException] = asyncio.Queue()
+    turn = asyncio.Lock()
+
+    async def run(place: int, call: ToolCall) -> None:
+        try:
+            async with aclosing(_run_call(call, tools, permission, context, turn)) as events:
+                async for event in events:
+                    queue.put_nowait((place, event))
+        except Exception as error:  # a bug in a tool: raised again by whoever reads the queue, and never swallowed
+            queue.put_nowait(error)
+
+    tasks = [asyncio.create_task(run(place, call)) for place, call in enumerate(calls)]
+    results: dict[int, ToolResult] = {}
+    told = 0
+    try:
+        while told < len(calls):
+            event = await queue.get()
+            if isinstance(event, BaseException):
+                raise event
+            place, what = event
+            if not isinstance(what, ToolResult):
+                yield what
+                continue
+            results[place] = what
+            while told in results:
+                tool = tools.get(calls[told].name)
+                yield ToolDone(calls[told], results[told], own_words=bool(tool and tool.trust == "own"))
+                told += 1
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _run_call(
+    call: ToolCall, tools: Mapping[str, Tool[C]], permission: Permission[C], context: C, turn: asyncio.Lock
+) -> AsyncGenerator[ToolEvent]:
+    """Run one call. Whatever is wrong with it is told to the model, and trouble to the user too."""
+    tool = tools.get(call.name)
+    if tool is None:
+        yield refused(f"there is no tool {call.name[:60]!r}")
+        return
+    arguments = _read(call.arguments)
+    if arguments is None:
+        yield refused("the arguments are not a JSON object")
+        return
+    parsed = ParsedCall(call.id, call.name, arguments)
+    async with turn:
+        decision = await permission.ask(tool, parsed, context)
+    if not decision.allowed:
+        yield refused(decision.reason)
+        return
+    try:
+        async with aclosing(tool.run(parsed, context)) as events:
+            async for event in events:
+                yield event
+                if isinstance(event, ToolResult):
+                    return
+        yield refused(f"{tool.name} gave no result")
+    except AishError as error:
+        yield notice("tool.failed", str(error), warning=True, tool=tool.name)
+        yield refused(str(error))
+
+
+def _read(arguments: str) -> dict[str, object] | None:
+    try:
+        read = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return read if isinstance(read, dict) else None

@@ -1,0 +1,96 @@
+"""Asking the model of a conversation: the request, the fallback chain, the cost cap, and servers that refuse tools."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+
+from aish.agent.loop import AskEvent
+from aish.context.blocks import compose
+from aish.context.messages import render
+from aish.conversation.prompt import make_room, offered_tools, system_blocks
+from aish.conversation.spending import confirm_cost
+from aish.conversation.turn_context import TurnContext
+from aish.model.backend import Answering, Backend, stream_with_fallback
+from aish.values.events import ChatRequest, Failed, Switched, TextPiece, ToolPiece, notice
+
+
+@dataclass(slots=True)
+class Asking:
+    """Who is asked in a turn. Another backend of the chain takes over when the one before cannot be reached."""
+
+    turn: TurnContext
+    chain: list[str]
+    backend: Backend
+    consent: set[str] = field(default_factory=set)  # backends that may be asked, whatever they cost
+
+    async def ask(self, offer_tools: bool) -> AsyncGenerator[AskEvent]:
+        """Ask with all that was said so far. A server that refuses tools or the tool role is asked again without."""
+        while True:
+            silent, failure = True, None
+            async with aclosing(self._stream(offer_tools)) as events:
+                async for event in events:
+                    silent = silent and not isinstance(event, TextPiece | ToolPiece)
+                    if isinstance(event, Failed):
+                        failure = event
+                    else:
+                        yield event
+            retry = self._without_what_it_refuses(failure) if failure and silent else None
+            if retry is None:
+                if failure:
+                    yield failure
+                return
+            yield retry
+
+    def _without_what_it_refuses(self, failure: Failed) -> AskEvent | None:
+        """Note what the server refuses, and say so; None if asking again would change nothing."""
+        session, backend = self.turn.session, self.backend
+        name, endpoint, known = backend.name, backend.endpoint, session.endpoints
+        if failure.trouble == "tools" and offered_tools(session, backend, self.turn):
+            known.refuse_tools.add(endpoint)
+            return notice("model.no_tools", f"{name} takes no tools; going on without them", model=name)
+        if failure.trouble == "roles" and endpoint not in known.refuse_tool_role:
+            known.refuse_tool_role.add(endpoint)
+            text = f"{name} does not take the tool role; from now on tool results go as plain text"
+            return notice("model.no_tool_role", text, model=name)
+        return None
+
+    async def _stream(self, offer_tools: bool) -> AsyncGenerator[AskEvent]:
+        session = self.turn.session
+        stream = stream_with_fallback(
+            self.chain, session.services.open_backend, lambda backend: self._request(backend, offer_tools)
+        )
+        async with aclosing(stream) as events:
+            async for event in events:
+                match event:
+                    case Answering(backend):
+                        if backend is not self.backend:  # it counts its own way, and its window may be smaller
+                            self.backend = backend
+                            for one in await make_room(self.turn, backend, await session.endpoints.limits(backend)):
+                                yield one
+                        if not await self._may_cost(backend):
+                            yield Failed("not asked: it could cost more than the cap", "declined")
+                            return
+                    case Switched(old, new, reason):
+                        text = f"{old}: {reason}; going on with {new}"
+                        yield notice("model.switched", text, warning=True, old=old, new=new, reason=reason)
+                    case _:
+                        yield event
+
+    def _request(self, backend: Backend, offer_tools: bool) -> ChatRequest:
+        """What this backend is sent."""
+        session = self.turn.session
+        session.last_blocks = system_blocks(session, self.turn)
+        tool_role = session.endpoints.takes_tool_role(backend)
+        messages = render(compose(session.last_blocks), session.history.turns, use_tool_role=tool_role)
+        tools = offered_tools(session, backend, self.turn) if offer_tools else ()
+        schemas = tuple(tool.schema for tool in tools)
+        return ChatRequest(messages=messages, tools=schemas, max_tokens=backend.max_tokens)
+
+    async def _may_cost(self, backend: Backend) -> bool:
+        """May the backend be asked, as far as money goes? One yes is good for the whole answer."""
+        size = self.turn.session.last_size
+        if backend.name not in self.consent and size:
+            if not await confirm_cost(self.turn.session, backend, size, self.turn.person):
+                return False
+            self.consent.add(backend.name)
+        return True

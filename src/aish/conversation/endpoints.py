@@ -1,0 +1,60 @@
+"""What is known of model servers in this run: how much they can read, and what they refuse."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from aish.context.eviction import Limits
+from aish.model.backend import Backend
+from aish.model.tokenizer import find_window
+from aish.settings.options import Settings
+from aish.values.errors import AishError
+
+_BUDGET_WITHOUT_WINDOW = 4096  # tokens
+
+
+@dataclass(slots=True)
+class Endpoints:
+    """Learned by asking: a server is asked once for its window, and never again for what it refused."""
+
+    settings: Settings
+    refuse_tools: set[str] = field(default_factory=set)
+    refuse_tool_role: set[str] = field(default_factory=set)
+    _windows: dict[str, int] = field(default_factory=dict)
+
+    def takes_tools(self, backend: Backend) -> bool:
+        return backend.offers_tools and backend.endpoint not in self.refuse_tools
+
+    def takes_tool_role(self, backend: Backend) -> bool:
+        wanted = self.settings.context.use_tool_role and backend.use_tool_role
+        return wanted and backend.endpoint not in self.refuse_tool_role
+
+    def known_budget(self, open_backend: Callable[[], Backend]) -> int:
+        """The tokens that a prompt may have; 0 while the server has not told. Opens nothing before that."""
+        budget = self.settings.context.token_budget
+        if isinstance(budget, int):
+            return budget
+        return _share(self._windows.get(open_backend().endpoint, 0)) if self._windows else 0
+
+    async def limits(self, backend: Backend) -> Limits:
+        """What a prompt for this backend may hold."""
+        options = self.settings.context
+        budget = options.token_budget
+        if budget == "auto":
+            if backend.endpoint not in self._windows:
+                window = await _ask_for_window(backend)
+                if window:  # a server that was unreachable is asked again next time
+                    self._windows[backend.endpoint] = window
+            budget = _share(self._windows.get(backend.endpoint, 0)) or _BUDGET_WITHOUT_WINDOW
+        return Limits(max_turns=options.max_turns, token_budget=budget, max_bytes=options.max_bytes)
+
+
+def _share(window: int) -> int:
+    """What a prompt may take of a window: a quarter is left for the answer."""
+    return window - window // 4
+
+
+async def _ask_for_window(backend: Backend) -> int | None:
+    try:
+        return await find_window(await backend.server(), backend.model_name) if backend.server else None
+    except AishError:  # it cannot be started; the question itself will say so
+        return None

@@ -1,0 +1,69 @@
+"""The recorder of a conversation: every turn goes into the journal, and trouble stops nothing."""
+
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from aish.conversation.project import root_of
+from aish.memory.conversations import Conversations
+from aish.memory.journal import Journal, new_id
+from aish.memory.redaction import Redaction, count_kinds
+from aish.values.channels import channel_of
+from aish.values.errors import StoreTrouble
+from aish.values.events import Notice, notice
+from aish.values.turns import Turn
+
+
+class Recorder:
+    """Writes one conversation down. Without `remembers` nothing is written anywhere."""
+
+    def __init__(
+        self, conversations: Conversations, redaction: Redaction, now: Callable[[], datetime], *, remembers: bool
+    ) -> None:
+        self.remembers = remembers
+        self._conversations, self._redaction, self._now = conversations, redaction, now
+        self._journal: Journal | None = None
+        self._said: set[str] = set()
+
+    def journal(self, cwd: Path, model: str) -> Journal:
+        """The journal of this conversation; its file appears with the first turn."""
+        if self._journal is None:
+            now = self._now()
+            meta = {"started": now.isoformat(timespec="seconds"), "cwd": str(cwd), "model": model}
+            meta["channel"] = channel_of(str(root_of(cwd) or cwd))
+            self._journal = Journal(self._conversations.directory, new_id(now), meta, self._redaction)
+        return self._journal
+
+    def open(self, journal: Journal | None) -> None:
+        """Go on with this journal, or with a new one."""
+        self._journal = journal
+
+    def keep(self, journal: Journal, turn: Turn, meta: dict[str, Any] | None = None) -> list[Notice]:
+        """Write a turn into the journal."""
+        if not self.remembers:
+            return []
+        try:
+            journal.add(turn, self._now(), meta)
+        except StoreTrouble as error:
+            return self.say_once("store", f"this conversation is not kept: {error}")
+        kinds = journal.masked
+        text = f"masked in what is kept: {count_kinds(kinds)}"
+        return [notice("secrets.masked", text, warning=True, kinds=tuple(kinds))] if kinds else []
+
+    def keep_shown(self, journal: Journal, text: str, provenance: str = "") -> list[Notice]:
+        """Write down a piece of an answer before it is shown."""
+        if not self.remembers:
+            return []
+        try:
+            journal.show(text, provenance)
+        except StoreTrouble as error:
+            return self.say_once("store", f"this answer is not kept while it comes: {error}")
+        return []
+
+    def say_once(self, code: str, text: str, **fields: object) -> list[Notice]:
+        """A warning, unless one with this code was given already."""
+        if code in self._said:
+            return []
+        self._said.add(code)
+        return [notice(code, text, warning=True, **fields)]

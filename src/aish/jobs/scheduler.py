@@ -1,0 +1,115 @@
+"""The scheduler: runs background jobs one after another, and never in the way of the person.
+
+Any door can run one. It belongs to one conversation at a time, stops at once when a question comes, limits how long
+a job may take, keeps a log, and leaves nothing running when it is closed.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Literal, NamedTuple
+
+from aish.conversation.session import Session
+from aish.values.errors import AishError
+from aish.values.events import Notice
+
+Moment = Literal["start", "after answer", "quit"]
+"""When a job may run: when the shell has started, when an answer was given, when the user leaves."""
+
+Outcome = Literal["done", "failed", "stopped", "took too long"]
+_MOST_LOGGED = 100
+
+
+class Job(NamedTuple):
+    """A piece of background work.
+
+    `due` is quick and asks no model. `run` may be cancelled at any await, and then must have changed nothing; it
+    returns what the person should know. A job that is stopped is due again at its next moment.
+    """
+
+    name: str
+    moment: Moment
+    due: Callable[[Session], bool]
+    run: Callable[[Session], Coroutine[Any, Any, list[Notice]]]
+    seconds: float = 300.0
+    announcement: str = ""  # shown before it runs in the foreground
+
+
+class JobRun(NamedTuple):
+    """A line of the log: what ran, for which conversation, and how it ended."""
+
+    job: str
+    conversation: str
+    seconds: float
+    outcome: Outcome
+    reason: str = ""
+
+
+class Scheduler:
+    """Runs the jobs of a program.
+
+    1. At most one job runs at a time.
+    2. `person_first` stops it, and `close` waits until it has stopped.
+    3. Trouble in a job is logged and never reaches the person: the next question says what is wrong.
+    """
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
+        self._task: asyncio.Task[None] | None = None
+        self.log: deque[JobRun] = deque(maxlen=_MOST_LOGGED)
+
+    @property
+    def busy(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def start(self, moment: Moment, session: Session) -> None:
+        """Run what is due at this moment in the background, unless something runs already."""
+        due = self.due(moment, session)
+        if due and not self.busy:
+            self._task = asyncio.get_running_loop().create_task(self._run_all(due, session))
+
+    def due(self, moment: Moment, session: Session) -> list[Job]:
+        return [job for job in self._jobs if job.moment == moment and job.due(session)]
+
+    async def run(self, job: Job, session: Session) -> list[Notice]:
+        """Run a job in the foreground, because the person waits for it. Raises what it raises."""
+        return await self._run(job, session)
+
+    def person_first(self) -> None:
+        """Stop what runs, because the person has asked something."""
+        if self._task:
+            self._task.cancel()
+
+    async def close(self) -> None:
+        """Stop what runs, and wait for it."""
+        if self._task:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _run_all(self, jobs: Sequence[Job], session: Session) -> None:
+        for job in jobs:
+            try:
+                await self._run(job, session)
+            except (AishError, TimeoutError):
+                continue  # it is in the log
+
+    async def _run(self, job: Job, session: Session) -> list[Notice]:
+        started, outcome, reason = time.monotonic(), "stopped", ""
+        conversation = session.journal.id
+        try:
+            async with asyncio.timeout(job.seconds):
+                notices = await job.run(session)
+            outcome = "done"
+            return notices
+        except TimeoutError:
+            outcome = "took too long"
+            raise
+        except AishError as error:
+            outcome, reason = "failed", str(error)
+            raise
+        finally:
+            self._log(job, conversation, started, outcome, reason)
+
+    def _log(self, job: Job, conversation: str, started: float, outcome: Any, reason: str) -> None:
+        self.log.append(JobRun(job.name, conversation, time.monotonic() - started, outcome, reason))

@@ -1,0 +1,47 @@
+"""The job that folds turns which left the prompt into its summary."""
+
+from aish.conversation.session import Session
+from aish.conversation.side_question import ask_side_question
+from aish.jobs.scheduler import Job
+from aish.prompt.summary import SUMMARY_CHARS, SummaryLayer
+from aish.values.events import ChatRequest, Notice
+from aish.values.text import clip
+from aish.values.turns import Turn
+
+SUMMARY_TOKENS = 200
+_INPUT_CHARS = 12_000
+_ORDER = (
+    "Summarise this earlier part of a conversation in at most eight short sentences for the assistant who goes on with "
+    "it: what the user wants, what was decided, names, numbers and open points. Only what is in the text."
+)
+
+
+def is_due(session: Session) -> bool:
+    return bool(session.evicted) and session.settings.context.summarize_evicted
+
+
+async def summarize_evicted(session: Session) -> list[Notice]:
+    """Fold the turns that left the prompt into the summary. One call; if it fails or is cancelled, nothing changes."""
+    if not is_due(session):
+        return []
+    turns, layer = list(session.evicted), session.layer(SummaryLayer)
+    request = ChatRequest(
+        messages=({"role": "user", "content": f"{_ORDER}\n\n{_transcript(layer.summary, turns)}"},),
+        max_tokens=SUMMARY_TOKENS,
+    )
+    answer = await ask_side_question(session, session.backend, request, "summary")
+    begun_anew = session.evicted[: len(turns)] != turns
+    if answer is None or not answer.whole or not answer.text.strip() or begun_anew:
+        return []
+    layer.summary = clip(answer.text.strip(), SUMMARY_CHARS)
+    del session.evicted[: len(turns)]
+    return []
+
+
+SUMMARY = Job("summary", "after answer", is_due, summarize_evicted)
+
+
+def _transcript(summary: str, turns: list[Turn]) -> str:
+    parts = [f"Summary so far: {summary}"] if summary else []
+    parts += [f"{turn.role}: {turn.content}" for turn in turns if turn.content]
+    return clip("\n".join(parts), _INPUT_CHARS)

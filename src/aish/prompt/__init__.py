@@ -1,0 +1,1 @@
+"""The layers of the prompt, one module each. `table.py` lists them."""

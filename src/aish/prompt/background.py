@@ -1,0 +1,115 @@
+"""The block `[background]`: the newest items of curated memory, as many as fit."""
+
+from collections.abc import AsyncGenerator, Iterable
+
+from aish.context.blocks import Block
+from aish.conversation.layer import Layer
+from aish.conversation.session import Session
+from aish.conversation.turn_context import TurnContext
+from aish.memory.curation import Memory
+from aish.values.errors import StoreTrouble
+from aish.values.events import Notice, notice
+from aish.values.items import Item
+
+BACKGROUND_MARK = "[background] (memory.jsonl; manage via :memory)"
+
+
+class BackgroundLayer(Layer):
+    """What is remembered, read once in a conversation and again when the user changes it with a command."""
+
+    name = "background"
+    order = 40
+    stability = "conversation"
+    in_goal_mode = False
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self._text, self.ids = "", tuple[int, ...]()
+        self.loaded = False
+        self._recorded: tuple[int, ...] = ()  # the ids that the journal names already
+
+    def limit(self, session: Session) -> int:
+        return session.settings.memory.inject_max_chars
+
+    def text(self, session: Session, turn: TurnContext | None) -> str:
+        return self._text
+
+    def why(self, session: Session, turn: TurnContext | None) -> str:
+        return f"the newest {len(self.ids)} items that fit" if self.ids else ""
+
+    async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
+        if not self.loaded:
+            for one in self.read(turn.session):
+                yield one
+
+    def read(self, session: Session, *, again: bool = False) -> list[Notice]:
+        """Read memory now. `again`: the user has just changed it, so nothing is pruned."""
+        if not session.remembers:
+            return []
+        self._text, self.ids, self.loaded = "", (), True
+        options, notices = session.settings.memory, list[Notice]()
+        try:
+            memory, trouble = session.services.open_memory()
+            notices += session.say_once("memory.held", trouble) if trouble else []
+            if options.prune_older_than_days and not again:
+                notices += _prune(session, memory, options.prune_older_than_days)
+            if options.inject_max_chars:
+                block, self.ids = background_block(memory.ledger.items(), options.inject_max_chars)
+                self._text = block.text
+            return notices + _problems(session, memory)
+        except StoreTrouble as error:
+            text = f"what was remembered is not in the prompt: {error}"
+            return notices + session.say_once("memory.unreadable", text)
+
+    def record(self, session: Session) -> dict[str, object]:
+        """The ids in the prompt, if the journal of this conversation does not name them yet."""
+        if self.ids == self._recorded:
+            return {}
+        self._recorded = self.ids
+        return {"background": list(self.ids)}
+
+
+def background_block(items: Iterable[Item], limit: int) -> tuple[Block, tuple[int, ...]]:
+    """The newest items, as long as they fit into `limit` characters, and their ids.
+
+    An item that could never fit is passed over, so that it does not stand before all others for ever.
+    """
+    lines, ids, room = [BACKGROUND_MARK], [], limit - len(BACKGROUND_MARK)
+    for item in items:
+        line = f"- ({item.kind}) {' '.join(item.content.split())}"
+        size = len(line) + 1
+        if size > room:
+            if size > limit - len(BACKGROUND_MARK):
+                continue
+            break
+        lines.append(line)
+        ids.append(item.id)
+        room -= size
+    return Block("background", "\n".join(lines) if ids else "", "conversation"), tuple(ids)
+
+
+def _prune(session: Session, memory: Memory, days: int) -> list[Notice]:
+    try:
+        count = memory.prune(days)
+    except StoreTrouble as error:
+        return session.say_once("memory.not_pruned", f"old items are not pruned: {error}")
+    text = f"memory: pruned {count} items older than {days} days (:memory undo)"
+    return [notice("memory.pruned", text, count=count, days=days)] if count else []
+
+
+def _problems(session: Session, memory: Memory) -> list[Notice]:
+    state, name = memory.ledger.state(), memory.ledger.path.name
+    notices = []
+    if state.damaged:
+        text = f"{name}: {state.damaged} damaged lines are skipped; see: aish doctor"
+        notices += session.say_once("memory.damaged", text, lines=state.damaged)
+    if memory.ledger.torn:
+        text = f"{name}: its last line is not whole, so it is skipped; see: aish doctor"
+        notices += session.say_once("memory.torn", text)
+    if state.problems:
+        more = f" (and {len(state.problems) - 1} more: aish doctor)" if len(state.problems) > 1 else ""
+        text = f"{name}: {state.problems[0]}, so it is ignored{more}"
+        notices += session.say_once("memory.ignored", text, count=len(state.problems))
+    return notices

@@ -1,0 +1,20 @@
+"""Care: how to answer a message that shows a person in crisis. In the prompt of that turn only."""
+
+from collections.abc import AsyncGenerator
+
+from aish.context.crisis import CARE
+from aish.conversation.layer import Layer
+from aish.conversation.turn_context import TurnContext
+from aish.values.events import Notice
+
+
+class CareLayer(Layer):
+    """A short directive. Nothing about it is remembered."""
+
+    name = "care"
+    order = 70
+
+    async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
+        turn.texts[self.name] = CARE if turn.needs_care else ""
+        return
+        yield

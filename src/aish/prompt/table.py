@@ -1,0 +1,26 @@
+"""Every layer of the prompt. A new one is a new module and a line here."""
+
+from collections.abc import Callable
+
+from aish.conversation.layer import Layer
+from aish.prompt.background import BackgroundLayer
+from aish.prompt.base import BaseLayer
+from aish.prompt.care import CareLayer
+from aish.prompt.goal import GoalLayer
+from aish.prompt.held_output import HeldOutputLayer
+from aish.prompt.project import ProjectLayer
+from aish.prompt.recalled_turns import RecalledTurnsLayer
+from aish.prompt.summary import SummaryLayer
+
+LAYERS: tuple[Callable[[], Layer], ...] = (
+    # the system prompt
+    BaseLayer,
+    ProjectLayer,
+    BackgroundLayer,
+    SummaryLayer,
+    RecalledTurnsLayer,
+    CareLayer,
+    GoalLayer,
+    # in front of the user's message
+    HeldOutputLayer,
+)

@@ -1,0 +1,41 @@
+"""The terminal as the place where commands of the model run."""
+
+import asyncio
+import sys
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+from aish.views.answers import AnswerScreen
+from aish.views.user_shell import PromptShell, ctrl_c, show
+
+T = TypeVar("T")
+
+
+class TerminalSurroundings:
+    """Commands start where the user's shell is, with its environment, and are shown as they print."""
+
+    def __init__(self, user_shell: PromptShell, screen: AnswerScreen, enter: Callable[[str], None]) -> None:
+        self._user_shell, self._screen, self._enter = user_shell, screen, enter
+        self.keys = sys.stdin.fileno() if sys.stdin.isatty() else None
+
+    @property
+    def directory(self) -> str:
+        return self._user_shell.shell.directory
+
+    def environment(self) -> Mapping[str, str]:
+        self._user_shell.ready()  # two must not talk to a shell at once
+        return self._user_shell.shell.environment()
+
+    def show(self, data: bytes) -> None:
+        show(data)
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        self._screen.pause()
+        with ctrl_c(lambda: None):
+            return await asyncio.to_thread(work)
+
+    async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
+        shell = self._user_shell.shell
+        with ctrl_c(lambda: shell.terminal.interrupt() if shell.terminal else None):  # before the next line begins
+            await asyncio.to_thread(shell.adopt, directory, changed, gone)
+        self._enter(shell.directory)

@@ -1,0 +1,153 @@
+"""The scheduler: one job at a time, never in the way of the person, and nothing left behind."""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import pytest
+from world import World
+
+from aish.conversation.session import Session
+from aish.jobs.scheduler import Job, Scheduler
+from aish.values.errors import StoreTrouble
+from aish.values.events import Notice, notice
+
+pytestmark = pytest.mark.anyio
+Work = Callable[[Session], Coroutine[Any, Any, list[Notice]]]
+
+
+def job(name: str, run: Work, **more: Any) -> Job:
+    return Job(name, "after answer", lambda session: True, run, **more)
+
+
+async def ended(scheduler: Scheduler) -> None:
+    async with asyncio.timeout(5):
+        while scheduler.busy:
+            await asyncio.sleep(0)
+
+
+async def test_what_is_due_runs_in_the_background_one_after_another(world: World) -> None:
+    """Two jobs at once would fight for the same model."""
+    running, most = 0, 0
+
+    async def work(session: Session) -> list[Notice]:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        return []
+
+    scheduler = Scheduler([job("a", work), job("b", work), Job("never", "after answer", lambda session: False, work)])
+    session = world.session()
+    scheduler.start("after answer", session)
+    scheduler.start("after answer", session)
+    await ended(scheduler)
+
+    assert [(run.job, run.outcome, run.conversation) for run in scheduler.log] == [
+        ("a", "done", session.journal.id),
+        ("b", "done", session.journal.id),
+    ]
+    assert most == 1
+
+
+async def test_a_job_runs_only_at_its_moment(world: World) -> None:
+    """Background work starts at boundaries, never in the middle of a turn."""
+
+    async def work(session: Session) -> list[Notice]:
+        return []
+
+    scheduler = Scheduler([job("a", work)])
+    scheduler.start("start", world.session())
+
+    assert not scheduler.busy
+    assert not scheduler.log
+
+
+async def test_the_person_comes_first(world: World) -> None:
+    """A question stops what runs; what did not finish is due again later."""
+    began = asyncio.Event()
+
+    async def work(session: Session) -> list[Notice]:
+        began.set()
+        await asyncio.Event().wait()
+        return []
+
+    scheduler = Scheduler([job("a", work), job("b", work)])
+    scheduler.start("after answer", world.session())
+    await began.wait()
+    scheduler.person_first()
+    await ended(scheduler)
+
+    assert [(run.job, run.outcome) for run in scheduler.log] == [("a", "stopped")]
+
+
+async def test_closing_waits_until_nothing_runs(world: World) -> None:
+    """A door that ends leaves no task behind."""
+    began, cleaned = asyncio.Event(), asyncio.Event()
+
+    async def work(session: Session) -> list[Notice]:
+        try:
+            began.set()
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(0)
+            cleaned.set()
+        return []
+
+    scheduler = Scheduler([job("a", work)])
+    scheduler.start("after answer", world.session())
+    await began.wait()
+    await scheduler.close()
+
+    assert cleaned.is_set()
+    assert not scheduler.busy
+
+
+async def test_trouble_is_logged_and_the_next_job_runs(world: World) -> None:
+    """The person hears of it with the next question, not while typing."""
+
+    async def fails(session: Session) -> list[Notice]:
+        raise StoreTrouble("the disk is full")
+
+    async def works(session: Session) -> list[Notice]:
+        return []
+
+    scheduler = Scheduler([job("a", fails), job("b", works)])
+    scheduler.start("after answer", world.session())
+    await ended(scheduler)
+
+    assert [(run.job, run.outcome, run.reason) for run in scheduler.log] == [
+        ("a", "failed", "the disk is full"),
+        ("b", "done", ""),
+    ]
+
+
+async def test_a_job_that_takes_too_long_is_stopped(world: World) -> None:
+    """A hanging server must not hold the others back for good."""
+
+    async def hangs(session: Session) -> list[Notice]:
+        await asyncio.Event().wait()
+        return []
+
+    scheduler = Scheduler([job("a", hangs, seconds=0.01)])
+    scheduler.start("after answer", world.session())
+    await ended(scheduler)
+
+    assert [(run.job, run.outcome) for run in scheduler.log] == [("a", "took too long")]
+
+
+async def test_a_job_in_the_foreground_tells_what_it_found(world: World) -> None:
+    """Somebody waits for it, so trouble is raised."""
+
+    async def finds(session: Session) -> list[Notice]:
+        return [notice("found", "two things")]
+
+    async def fails(session: Session) -> list[Notice]:
+        raise StoreTrouble("the disk is full")
+
+    scheduler, session = Scheduler([]), world.session()
+    assert [one.text for one in await scheduler.run(job("a", finds), session)] == ["two things"]
+    with pytest.raises(StoreTrouble):
+        await scheduler.run(job("b", fails), session)
+    assert [run.outcome for run in scheduler.log] == ["done", "failed"]
