@@ -10,13 +10,20 @@ from prompt_blocks import base_block, goal_block, summary_block
 from aish.context.blocks import Block, arrange, compose
 from aish.context.history import History
 from aish.context.messages import render
+from aish.prompt.table import LAYERS
 from aish.values.turns import Turn
 
 NAMES = ("base", "identity", "project", "background", "summary", "goal")
 
+
+def block(name: str, text: str) -> Block:
+    """A block at its place; the background is not for goal mode."""
+    return Block(name, text, order=NAMES.index(name), in_goal_mode=name != "background")
+
+
 texts = st.text(min_size=1, max_size=30)
 some_blocks = st.dictionaries(st.sampled_from(NAMES), st.text(alphabet="ab\n{}", max_size=5)).flatmap(
-    lambda texts: st.permutations([Block(name, text) for name, text in texts.items()])
+    lambda texts: st.permutations([block(name, text) for name, text in texts.items()])
 )
 
 
@@ -49,11 +56,11 @@ def test_the_base_prompt_speaks_of_tools_even_when_there_are_none() -> None:
 def test_the_blocks_stand_in_one_order_with_a_blank_line_between_them() -> None:
     """What changes least comes first, so that a server's prompt cache serves as much as possible."""
     blocks = [
-        Block("summary", "S"),
-        Block("background", "[background]\n- (fact) x"),
-        Block("base", "B"),
-        Block("project", "P"),
-        Block("identity", ""),
+        block("summary", "S"),
+        block("background", "[background]\n- (fact) x"),
+        block("base", "B"),
+        block("project", "P"),
+        block("identity", ""),
     ]
 
     assert compose(blocks) == "B\n\nP\n\n[background]\n- (fact) x\n\nS"
@@ -75,10 +82,23 @@ def test_the_order_does_not_depend_on_how_the_blocks_came(blocks: list[Block]) -
     assert compose(blocks) == "\n\n".join(block.text for block in wanted)
 
 
-def test_a_block_that_has_no_place_is_refused() -> None:
-    """A misspelled name would otherwise leave a whole block out of the prompt, unseen."""
-    with pytest.raises(ValueError, match=r"^unknown blocks: bakground, gaol$"):
-        arrange([Block("gaol", "x"), base_block(), Block("bakground", "y")])
+def test_every_layer_has_a_name_and_a_place_of_its_own() -> None:
+    """Two layers at one place would stand in any order, and two of one name could not be told apart."""
+    layers = [make() for make in LAYERS]
+
+    assert len({layer.name for layer in layers}) == len(layers)
+    assert len({(layer.place, layer.order) for layer in layers}) == len(layers)
+
+
+@pytest.mark.proves("M29")
+def test_the_layers_stand_in_the_order_that_is_promised() -> None:
+    """Base, project, background, summary, and goal mode last; identity will find its place behind the base."""
+    order = {layer.name: layer.order for layer in (make() for make in LAYERS) if layer.place == "system"}
+    promised = ["base", "project", "background", "summary", "goal"]
+
+    assert sorted(promised, key=lambda name: order[name]) == promised
+    assert max(order, key=lambda name: order[name]) == "goal"
+    assert order["project"] - order["base"] > 1
 
 
 @pytest.mark.proves("C15")

@@ -22,8 +22,8 @@ from aish.values.turns import Message, ToolCall, Turn
 
 pytestmark = pytest.mark.anyio
 
-BASE = Block("base", "0123456789")
-GOAL = Block("goal", "01234")
+BASE = Block("base", "0123456789", order=1)
+GOAL = Block("goal", "01234", order=2)
 TOOLS: list[Message] = [{"type": "function", "function": {"name": "ls", "parameters": {"type": "object"}}}]
 CALL = ToolCall(id="1", name="ls", arguments='{"path": "/"}')
 QUESTION = Turn(role="user", content="list it")
@@ -54,7 +54,7 @@ async def test_everything_that_is_sent_is_counted() -> None:
 
     turns = len("list it") + len("I look") + len("ls") + len('{"path": "/"}') + len("a b c")
     assert size == PromptSize(
-        blocks=(Block("base", BASE.text, tokens=10), Block("goal", GOAL.text, tokens=5)),
+        blocks=(BASE._replace(tokens=10), GOAL._replace(tokens=5)),
         exchanges=(Size(turns=3, tokens=turns + 3 * PER_MESSAGE, bytes=size.exchanges[0].bytes),),
         tools=len(json.dumps(TOOLS)),
         held=len("[exec output]\nout"),

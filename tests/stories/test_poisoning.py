@@ -13,7 +13,7 @@ from aish.commands.shell import Shell
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.jobs.summary import summarize_evicted
-from aish.prompt.background import BACKGROUND_MARK, BackgroundLayer, background_block
+from aish.prompt.background import BACKGROUND_MARK, BackgroundLayer, background_text
 from aish.prompt.summary import SummaryLayer
 from aish.values.items import Item
 from aish.values.person import Nobody
@@ -206,9 +206,9 @@ async def test_the_block_has_one_line_for_each_item_whatever_they_say(texts: lis
     """Also for items that somebody wrote into the file by hand."""
     items = [Item(number, "", kind, text, {}) for number, text in enumerate(texts, start=1)]
 
-    block, ids = background_block(items, 10_000)
+    block, ids = background_text(items, 10_000)
 
-    lines = block.text.splitlines()
+    lines = block.splitlines()
     assert lines[0] == BACKGROUND_MARK
     assert len(lines) == 1 + len(ids) == 1 + len(texts)
     assert all(line.startswith(f"- ({kind}) ") or line == f"- ({kind})" for line in lines[1:])

@@ -170,7 +170,7 @@ def test_a_call_over_the_cap_is_asked_about_and_the_question_stays_readable(
             terminal.watch(0.8)
             assert re.fullmatch(
                 r"\[aish\] this call could cost about \$1\.\d+; with \$0\.0000 spent this conversation "
-                r"that crosses the cap of \$0\.01\. Ask all the same\? \[y/N\]",
+                r"that crosses the cap of \$0\.01\. Continue anyway\? \[y/N\]",
                 terminal.lines[-1],
             )
             terminal.enter(answer)

@@ -101,7 +101,7 @@ async def test_a_model_of_unknown_price_is_asked_about_when_there_is_a_cap(world
     await world.ask(session, "q1")
 
     assert script_of(session).requests == []
-    assert world.confirms == ["the price of script is unknown, so the cap cannot be kept. Ask it all the same?"]
+    assert world.confirms == ["the price of script is unknown, so the cap cannot be kept. Continue anyway?"]
 
 
 @pytest.mark.proves("P7", "P6")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from aish.agent.loop import StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
+from aish.agent.tool import as_json
 from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
@@ -26,6 +27,7 @@ from aish.values.person import Person
 from aish.values.text import for_keeping
 from aish.values.turns import INPUT_MARK, State, Turn
 
+_INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
 _NOT_SAVED = "the model says that it will remember, but nothing was written; to keep it type :remember and what to keep"
 
 
@@ -91,7 +93,7 @@ async def take_turn(
                     case ToolDone():
                         for event in answer.used(step):
                             yield event
-                        if step.call.id == answer.last_call:
+                        if not answer.open_calls:
                             for event in await make_room(
                                 turn, asking.backend, await session.endpoints.limits(asking.backend)
                             ):
@@ -113,7 +115,7 @@ class Answer:
     text: list[str] = field(default_factory=list)  # what was shown since the last step was recorded
     usage: Usage | None = None
     failure: Failed | None = None
-    last_call: str = ""  # the id of the call whose result comes last
+    open_calls: list[str] = field(default_factory=list)  # ids of calls that have no result yet
     recorded: bool = False
     started: float = field(default_factory=time.monotonic)
 
@@ -123,16 +125,21 @@ class Answer:
         usage, _, notices = settle(self.turn, self.asking.backend, step.usage, text)
         turn = session.history.add(Turn(role="assistant", content=text, tool_calls=step.calls))
         notices += keep(self.turn, turn, self._meta(usage))
-        self.text, self.last_call, self.started = [], step.calls[-1].id, time.monotonic()
+        self.text, self.started = [], time.monotonic()
+        self.open_calls = [call.id for call in step.calls]
         return notices
 
     def used(self, done: ToolDone) -> list[Notice]:
         """Record what a tool gave."""
-        session, result = self.turn.session, done.result
+        result = done.result
         self.turn.wrote = self.turn.wrote or result.wrote
-        turn = session.history.add(Turn(role="tool", content=result.text, call_id=done.call.id))
+        self.open_calls.remove(done.call.id)
         marks: dict[str, object] = {"recalled": result.recalled, "own": done.own_words}
-        return keep(self.turn, turn, {name: value for name, value in marks.items() if value})
+        return self._keep_result(done.call.id, result.text, {name: value for name, value in marks.items() if value})
+
+    def _keep_result(self, id: str, text: str, meta: dict[str, object]) -> list[Notice]:
+        turn = self.turn.session.history.add(Turn(role="tool", content=text, call_id=id))
+        return keep(self.turn, turn, meta)
 
     def finish(self, step: StepDone) -> Sequence[TurnEvent]:
         """Record the end of the answer."""
@@ -145,8 +152,12 @@ class Answer:
     def record(self, state: State) -> tuple[TurnDone, list[Notice]]:
         """Record what came of the question."""
         self.recorded = True
+        notices = list[Notice]()
+        for id in self.open_calls:  # a server wants a result for every call
+            notices += self._keep_result(id, _INTERRUPTED, {})
         session, text = self.turn.session, for_keeping("".join(self.text))
-        usage, dollars, notices = settle(self.turn, self.asking.backend, self.usage, text)
+        usage, dollars, told = settle(self.turn, self.asking.backend, self.usage, text)
+        notices += told
         turn = Turn(role="assistant", content=text, state=state)
         if text:
             session.history.add(turn)

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Iterable
 
-from aish.context.blocks import Block
 from aish.conversation.layer import Layer
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
@@ -56,8 +55,7 @@ class BackgroundLayer(Layer):
             if options.prune_older_than_days and not again:
                 notices += _prune(session, memory, options.prune_older_than_days)
             if options.inject_max_chars:
-                block, self.ids = background_block(memory.ledger.items(), options.inject_max_chars)
-                self._text = block.text
+                self._text, self.ids = background_text(memory.ledger.items(), options.inject_max_chars)
             return notices + _problems(session, memory)
         except StoreTrouble as error:
             text = f"what was remembered is not in the prompt: {error}"
@@ -71,7 +69,7 @@ class BackgroundLayer(Layer):
         return {"background": list(self.ids)}
 
 
-def background_block(items: Iterable[Item], limit: int) -> tuple[Block, tuple[int, ...]]:
+def background_text(items: Iterable[Item], limit: int) -> tuple[str, tuple[int, ...]]:
     """The newest items, as long as they fit into `limit` characters, and their ids.
 
     An item that could never fit is passed over, so that it does not stand before all others for ever.
@@ -87,7 +85,7 @@ def background_block(items: Iterable[Item], limit: int) -> tuple[Block, tuple[in
         lines.append(line)
         ids.append(item.id)
         room -= size
-    return Block("background", "\n".join(lines) if ids else "", "conversation"), tuple(ids)
+    return "\n".join(lines) if ids else "", tuple(ids)
 
 
 def _prune(session: Session, memory: Memory, days: int) -> list[Notice]:
