@@ -210,7 +210,7 @@ def test_a_line_changed_by_hand_under_its_old_checksum_is_damaged(tmp_path: Path
     assert read(path) == ([{"n": 2}], 1)
 
 
-@pytest.mark.parametrize("sealed", [True, False], ids=["with checksums", "by hand"])
+@pytest.mark.parametrize("with_checksum", [True, False], ids=["with checksums", "by hand"])
 def test_windows_line_ends_and_a_byte_order_mark_are_no_damage(tmp_path: Path, with_checksum: bool) -> None:
     """Some editors add both when they save, to every line and to the first one."""
     path = tmp_path / "windows.jsonl"
