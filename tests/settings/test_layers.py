@@ -2,7 +2,7 @@
 
 import datetime as dt
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -55,6 +55,18 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
     return plain(vars(value)) if hasattr(value, "__dict__") else value
+
+
+def has_type(value: Any, kind: Any) -> bool:
+    """Check a value that is in force against the declared type; numbers are never negative."""
+    origin, choices = get_origin(kind), get_args(kind)
+    if kind in (int, float):
+        return type(value) in {int, kind} and value >= 0
+    if origin is Literal:
+        return value in choices
+    if origin in (list, dict):
+        return type(value) is origin
+    return any(has_type(value, choice) for choice in choices) if choices else type(value) is kind
 
 
 def from_text(path: Path, text: str | bytes) -> tuple[Loaded, list[str]]:
@@ -187,23 +199,18 @@ def test_a_byte_order_mark_and_windows_line_ends_are_welcome(tmp_path: Path) -> 
 @pytest.mark.proves("P13")
 @given(layers=st.lists(any_tables(), max_size=2))
 @example(layers=[{"models": {"a": {"kind": "scripted"}}, "model": "a"}, {"models": {"a": 1}, "model": "b"}])
+@example(layers=[{"memory": {"prune_older_than_days": 30}}])
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_values_of_any_kind_stop_the_program(layers: list[dict[str, Any]]) -> None:
     """What is in force has the type it was declared with, and every mistake names its key and place."""
     loaded = load([Layer(origin=f"layer {place}", values=values) for place, values in enumerate(layers)])
 
-    in_force = plain(loaded.settings)
-    for key, default, _ in describe(Settings):
-        table, _, name = key.rpartition(".")
-        value = in_force[table][name] if table else in_force[name]
-        if key == "context.token_budget":
-            assert value == "auto" or type(value) is int
-        elif key.startswith("cost."):
-            assert value is None or (type(value) in (int, float) and value >= 0)
-        elif type(default) is float:
-            assert type(value) in (int, float)
-        else:
-            assert type(value) is type(default)
+    for key, _, _ in describe(Settings):
+        value: Any = loaded.settings
+        kind: Any = Settings
+        for name in key.split("."):
+            value, kind = getattr(value, name), get_type_hints(kind)[name]
+        assert has_type(value, kind), key
     assert all(problem.key and problem.message and problem.origin.startswith("layer ") for problem in loaded.problems)
     assert set(loaded.origins.values()) <= {f"layer {place}" for place in range(len(layers))}
 

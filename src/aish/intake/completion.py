@@ -89,7 +89,10 @@ def matching(typed: str, pairs: Iterable[tuple[str, str]]) -> list[Suggestion]:
 
 
 def quoted(name: str, quote: str = "") -> str:
-    """A file's name as it has to stand on a command line; `quote` is the one that is open before it."""
+    """A file's name as it has to stand on a command line; `quote` is the one that is open before it.
+
+    A `~` at the start is left as it is: only the caller knows whether it means a home directory.
+    """
     if not name.isprintable():  # $'…' is the only way to write these, and shows what is in the name
         raw = name.encode("utf-8", "surrogateescape")
         return "$'" + "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\x{b:02x}" for b in raw) + "'"
@@ -97,7 +100,8 @@ def quoted(name: str, quote: str = "") -> str:
         return "'" + name.replace("'", "'\\''") + "'"
     if quote == '"':
         return '"' + re.sub(r'(["$`\\])', r"\\\1", name) + '"'
-    return "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in name)
+    escaped = "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in name)
+    return re.sub(r"(?<=[=:])~", r"\\~", escaped)  # bash expands it there, as in an assignment
 
 
 def break_words(words: Iterable[str]) -> list[str]:
