@@ -19,10 +19,10 @@ def test_a_ctrl_c_that_does_not_interrupt_the_wait_ends_it_all_the_same() -> Non
 
     async def wait() -> None:
         threading.Timer(0.2, press).start()  # the wait has begun by then
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             await asyncio.Event().wait()
 
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run_loop(wait())
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 30

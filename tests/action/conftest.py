@@ -15,7 +15,7 @@ def in_time() -> Iterator[None]:
         pytest.fail("this hangs")  # no OSError, which somebody might catch
 
     before = signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 10)
+    signal.setitimer(signal.ITIMER_REAL, 60)
     yield
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)

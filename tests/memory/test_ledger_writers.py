@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from aish.memory.ledger import Ledger
-from aish.storage.lines import Record, decode, encode
+from aish.storage.lines import LOCK_SECONDS, Record, decode, encode
 from aish.values.errors import StoreTrouble
 
 HEAD = """
@@ -180,12 +180,12 @@ def test_whoever_waits_for_a_slow_writer_is_told_after_two_seconds(tmp_path: Pat
         assert [item.content for item in ledger.items()] == ["before"]
         assert ledger.known("BEFORE")
         assert [record.get("content") for record in ledger.records_back()] == ["before", None]
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < LOCK_SECONDS  # it did not wait for the lock
 
         began = time.monotonic()
         with pytest.raises(StoreTrouble, match=r"^memory\.jsonl held by another aish process$"):
             ledger.add("fact", "now")
-        assert 1.8 < time.monotonic() - began < 6
+        assert time.monotonic() - began > 1.8
         assert path.read_bytes() == before
 
         go(child)
@@ -205,7 +205,7 @@ def test_an_exclusive_ledger_keeps_others_out_from_open_to_close(tmp_path: Path)
         with pytest.raises(StoreTrouble, match=r"^memory\.jsonl held by another aish process$"):
             ledger.hold()
         assert [item.content for item in ledger.items()] == ["from the holder"]
-        assert time.monotonic() - began < 1
+        assert time.monotonic() - began < LOCK_SECONDS  # it did not wait for the lock
 
         go(child)
         assert says(child) == "closed"  # and it lives on

@@ -3,12 +3,12 @@
 import re
 import subprocess
 import sys
-import time
-from itertools import pairwise
+from functools import partial
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from timing import cpu_seconds
 
 from aish.memory.secret_hints import lowered, may_hold_secret, next_cut
 from aish.memory.secret_patterns import RULES, Rule, find
@@ -124,11 +124,6 @@ def test_it_loads_without_the_patterns() -> None:
 def test_its_time_grows_with_the_text_and_not_faster() -> None:
     """Four times the text may take ten times as long, which is far above noise and far below the square."""
     for unit in ("plain words and ", "a", "a:", "@", "x@", " -", "key"):
-        times = []
-        for size in (50_000, 200_000):
-            text = unit * (size // len(unit))
-            started = time.perf_counter()
-            for _ in range(5):
-                may_hold_secret(text)
-            times.append(time.perf_counter() - started)
-        assert all(later < 10 * sooner + 0.05 for sooner, later in pairwise(times))
+        short, long = (unit * (size // len(unit)) for size in (50_000, 200_000))
+        once = cpu_seconds(partial(may_hold_secret, short))
+        assert cpu_seconds(partial(may_hold_secret, long)) < 10 * once + 0.01

@@ -1,10 +1,9 @@
 """Whose words something is, and what a model says it has done: tables of sentences as people and models write them."""
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from timing import cpu_seconds
 
 from aish.memory.trust import asks_to_remember, claims_to_have_saved, lowest_trust, said_by_user
 from aish.values.turns import EXEC_MARK, INPUT_MARK, ToolCall, Turn
@@ -273,13 +272,14 @@ def test_one_word_that_the_user_did_not_use_makes_it_wait(before: str, typed: st
 )
 def test_long_texts_are_judged_in_a_moment(text: str) -> None:
     """The user waits for this after every answer; an answer that makes it hang would be an attack."""
-    started = time.monotonic()
 
-    claims_to_have_saved(text, "remember that")
-    said_by_user(text[:4000], text)
-    asks_to_remember(text)
+    def judge(text: str) -> None:
+        claims_to_have_saved(text, "remember that")
+        said_by_user(text[:4000], text)
+        asks_to_remember(text)
 
-    assert time.monotonic() - started < 1
+    quarter = text[: len(text) // 4]
+    assert cpu_seconds(lambda: judge(text)) < 9 * cpu_seconds(lambda: judge(quarter)) + 0.1
 
 
 def called(name: str, result: str) -> list[Turn]:
