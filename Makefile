@@ -7,7 +7,10 @@ COMPILED := $(VENV)/.compiled
 MODEL := $(VENV)/share/aish/models/.ready
 SOURCES := $(shell find src -name '*.py')
 
-.PHONY: setup run test check docs pictures bench bench-scale faults clean
+# A test module stays on one worker: its fixtures, such as a loaded model, are then made once.
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope
+
+.PHONY: setup run test test-random check docs pictures bench bench-scale faults clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -33,7 +36,12 @@ run: setup
 	@$(BIN)/aish
 
 test: setup
-	@$(BIN)/python -m pytest
+	@$(PYTEST)
+
+# Property tests with new examples. Repeat a run with the seed that it printed: make test-random SEED=123
+test-random: setup
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; echo "make test-random SEED=$$seed"; \
+	$(PYTEST) -m hypothesis --hypothesis-seed=$$seed
 
 check: setup
 	$(BIN)/ruff format --check .

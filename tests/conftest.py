@@ -5,13 +5,20 @@ import signal
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from world import World
 
 from aish.wiring import _abilities
 
+# The same examples in every run, so that a failure is caused by the change under test.
+settings.register_profile("ci", derandomize=True, database=None)
+settings.register_profile("random", derandomize=False, database=None, print_blob=True)
 
-def pytest_configure() -> None:
-    """Whoever runs the tests in the background has them ignore Ctrl-C and hang-ups; they are about both."""
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the examples of property tests, and restore the signals that a background job ignores."""
+    if config.getoption("--hypothesis-profile") is None:
+        settings.load_profile("ci" if config.getoption("--hypothesis-seed") is None else "random")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGHUP, signal.SIGQUIT):
