@@ -119,7 +119,7 @@ def test_more_than_is_written_at_once_is_imported_once(tmp_path: Path) -> None:
 CROWD = """
 import os, signal, sys
 from pathlib import Path
-from test_importing import masks, said
+from test_importing import redaction, said
 from aish.memory.importing import Importer
 
 def heard(die):
@@ -130,7 +130,7 @@ def heard(die):
 
 sessions = Path(sys.argv[1])
 sys.stdin.readline()
-Importer(sessions, "tool", masks(sessions)).take(heard(int(sys.argv[3])))
+Importer(sessions, "tool", redaction(sessions)).take(heard(int(sys.argv[3])))
 """
 
 

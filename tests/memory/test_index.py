@@ -550,13 +550,13 @@ def test_what_the_words_have_beyond_the_catalogue_does_not_exist(conversations: 
 FAULTS = """
 import os, resource, signal, sys
 from pathlib import Path
-from test_index import Bag, Shelf, prepare
+from test_index import Bag, Conversations, prepare
 from aish.memory.finding import catalogue, word_index
 from aish.values.errors import StoreTrouble
 
 WRITES = {
     os: ["pwrite"],
-    words.WordWriter: ["add", "commit", "close", "_drop"],
+    word_index.WordWriter: ["add", "commit", "close", "_drop"],
     catalogue.Catalogue: ["note", "put", "label"],
 }
 
@@ -578,11 +578,11 @@ def limit(size):
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, resource.RLIM_INFINITY))
 
 def run(top, fault, place):
-    shelf = Shelf(top, Bag())
-    prepare(shelf)
+    conversations = Conversations(top, Bag())
+    prepare(conversations)
     fault(place)
     try:
-        shelf.catch_up()
+        conversations.catch_up()
         return "whole"
     except StoreTrouble as error:
         return str(error)

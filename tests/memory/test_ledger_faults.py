@@ -174,7 +174,7 @@ def test_an_index_that_lies_is_seen(written: Written) -> None:
     memory, places = ledger.open_home(written.home)
     state = memory.ledger.state()
     state.hidden.add(next(state.newest())[0])
-    ledger.Snapshot.write(places.indexes / "ledger", state.snapshot((0, 0, 0)))
+    ledger.LedgerSnapshot.write(places.indexes / "ledger", state.snapshot((0, 0, 0)))
 
     assert any("with an index" in problem for problem in written.judged("crowd"))
 

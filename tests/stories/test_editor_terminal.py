@@ -21,7 +21,7 @@ import asyncio, os, sys
 from pathlib import Path
 from aish.views.editor import ShellSuggestions
 from aish.views.line_editor import LineEditor, Look
-from aish.views.prompt import Facts, fill
+from aish.views.prompt import PromptFacts, fill
 from aish.views.themes import theme
 
 NAMES = ["list", "lift", "echo", "cat"]
@@ -50,7 +50,7 @@ editor = LineEditor(
 with asyncio.Runner() as runner:
     while True:
         try:
-            print(f"got {editor.read(runner, fill('aish{sign} ', Facts()))!r}")
+            print(f"got {editor.read(runner, fill('aish{sign} ', PromptFacts()))!r}")
         except KeyboardInterrupt:
             print("cleared")
         except EOFError:

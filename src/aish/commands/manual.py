@@ -1,6 +1,6 @@
 """All commands, registered: import this to have the whole table, and for the text of docs/commands.md."""
 
-from aish.commands import conversation, memory, memory_upkeep, model, project, recall
+from aish.commands import memory, memory_upkeep, model, project, recall, conversation  # isort: skip  # the order of :help
 from aish.commands.shell import COMMANDS
 
 __all__ = ["COMMANDS", "conversation", "manual", "memory", "memory_upkeep", "model", "project", "recall"]
