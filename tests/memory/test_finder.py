@@ -235,6 +235,24 @@ def test_turns_out_of_order_come_in_the_order_of_their_times(
     assert places(finder.recent(100, Scope(since=NOW + timedelta(minutes=3)))) == late
 
 
+@pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
+def test_until_leaves_out_the_turn_of_that_moment(library: Library, indexed: bool) -> None:
+    """Both a turn that has the words and an answer that is only offered as its neighbour."""
+    library.say("a1", "where do herons nest in winter", "in reed beds by the lake", at=NOW - timedelta(days=1))
+    if indexed:
+        library.index()
+    finder = library.finder()
+
+    def found(until: timedelta) -> list[tuple[str, int]]:
+        scope = Scope(until=NOW - timedelta(days=1) + until)
+        return sorted(places(list(finder.search("herons", 10, scope).hits)))
+
+    assert found(timedelta(0)) == []
+    assert found(timedelta(milliseconds=1)) == [("a1", 1)]
+    assert found(timedelta(seconds=1)) == [("a1", 1)]
+    assert found(timedelta(seconds=1, milliseconds=1)) == [("a1", 1), ("a1", 2)]
+
+
 @pytest.mark.proves("N2")
 def test_a_reader_loses_no_conversation_that_grows_meanwhile(library: Library) -> None:
     """It has looked at the index, and the index is further before it reads on."""

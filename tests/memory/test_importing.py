@@ -116,6 +116,25 @@ def test_more_than_is_written_at_once_is_imported_once(tmp_path: Path) -> None:
     assert [len(texts) for texts in kept(sessions).values()] == [5_100]
 
 
+@pytest.mark.proves("N9")
+def test_secrets_are_masked_in_all_that_is_imported(tmp_path: Path) -> None:
+    """The name of a speaker, an id or a title can hold one as well as the words."""
+    secret = "ghp_" + "a1B2c3D4e5F6" * 3
+    texts = {name: f"{name} {secret}" for name in ("conversation", "text", "name", "ref", "channel", "title")}
+    sessions = tmp_path / "sessions"
+
+    take(sessions, [ImportedTurn(time=THEN, role="user", **texts)])
+
+    [name] = kept(sessions)
+    assert secret not in (sessions / f"{name}.jsonl").read_text(encoding="utf-8")
+    [entry] = Journal(sessions, name).entries()
+    assert [value.split()[0] for value in (entry.turn.content, entry.meta["name"], entry.meta["ref"])] == [
+        "text",
+        "name",
+        "ref",
+    ]
+
+
 CROWD = """
 import os, signal, sys
 from pathlib import Path

@@ -5,17 +5,22 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from world import at
 
+from aish.memory.fingerprint import fingerprint
 from aish.memory.journal import Journal, JournalEntry, new_id
+from aish.memory.redaction import Redaction
+from aish.memory.secret_patterns import redact
 from aish.storage.lines import Damage, LineFile, encode
 from aish.values.errors import StoreTrouble
 from aish.values.turns import ToolCall, Turn
 
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 NOW = at("2026-11-15T19:09:46.123")
 QUESTION = Turn(role="user", content="why?")
 ANSWER = Turn(role="assistant", content="because")
@@ -210,3 +215,17 @@ def test_a_time_at_the_end_of_the_calendar_is_no_time(tmp_path: Path, time: str)
     [entry] = Journal(tmp_path, "talk").entries()
 
     assert entry.time == datetime.fromtimestamp(0, UTC)
+
+
+def test_secrets_are_masked_wherever_a_turn_has_text(tmp_path: Path) -> None:
+    """Also in ids and names, which a server or a model makes up."""
+    redaction = Redaction(tmp_path / "salt", lambda: SimpleNamespace(redact=redact, fingerprint=fingerprint))
+    journal = Journal(tmp_path, "talk", redaction=redaction)
+    call = ToolCall(id=f"id {SECRET}", name=f"name {SECRET}", arguments=f"arguments {SECRET}")
+
+    journal.add(Turn("assistant", f"content {SECRET}", tool_calls=(call,)), NOW)
+    journal.add(Turn("tool", "done", call_id=f"id {SECRET}"), NOW)
+
+    assert SECRET not in journal.path.read_text(encoding="utf-8")
+    asked, answered = (entry.turn for entry in journal.entries())
+    assert answered.call_id == asked.tool_calls[0].id != ""

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from timing import cpu_seconds
 
-from aish.memory.trust import asks_to_remember, claims_to_have_saved, lowest_trust, said_by_user
+from aish.memory.trust import asks_to_remember, claims_to_have_saved, least_trusted, lowest_trust, said_by_user
 from aish.values.turns import EXEC_MARK, INPUT_MARK, ToolCall, Turn
 
 WISH = "Remember that my cat is called Miso."
@@ -280,6 +280,15 @@ def test_long_texts_are_judged_in_a_moment(text: str) -> None:
 
     quarter = text[: len(text) // 4]
     assert cpu_seconds(lambda: judge(text)) < 9 * cpu_seconds(lambda: judge(quarter)) + 0.1
+
+
+@pytest.mark.proves("X4")
+def test_tools_are_trusted_less_than_imports_then_files_then_models_then_the_user() -> None:
+    """What is made of several sources is trusted no more than the least trusted one."""
+    order = ["user", "model", "file:notes.md", "import:llm", "tool:exec"]
+    for place, origin in enumerate(order):
+        assert least_trusted(order[: place + 1]) == least_trusted(order[place::-1]) == origin
+    assert least_trusted([]) == "model"
 
 
 def called(name: str, result: str) -> list[Turn]:

@@ -6,9 +6,12 @@ from typing import Any
 
 import pytest
 from fake_server import Asked, FakeServer, Say, reply_json, sse
-from world import World, at, script_of
+from world import Typist, World, at, script_of
 
+from aish.context.eviction import Size
+from aish.context.token_counts import PromptSize
 from aish.conversation.session import Session
+from aish.conversation.spending import confirm_cost
 from aish.program import Program
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +43,22 @@ async def test_a_call_that_could_cross_the_cap_is_asked_about_before_it_is_made(
     assert len(world.confirms) == 2
     assert "this call could cost about $1." in world.confirms[0]
     assert "crosses the cap of $0.5" in world.confirms[0]
+
+
+@pytest.mark.proves("P7")
+@pytest.mark.parametrize("cap", ["cap_at_dollars", "cap_at_dollars_per_day"])
+@pytest.mark.parametrize(("dollars", "questions"), [(1.25, 0), (1.249, 1)], ids=["at the cap", "over the cap"])
+async def test_a_call_that_could_just_reach_the_cap_is_not_asked_about(
+    world: World, cap: str, dollars: float, questions: int
+) -> None:
+    """The cap itself may be spent. 250 tokens are sent, and an answer is taken to have at most 1000."""
+    session = world.session(["A1"], {"prices": PRICEY, "cost": {cap: dollars}})
+    size = PromptSize(blocks=(), exchanges=(Size(turns=1, tokens=245),))
+    assert size.total == 250
+
+    await confirm_cost(session, session.backend, size, Typist(world))
+
+    assert len(world.confirms) == questions
 
 
 @pytest.mark.proves("P7")
