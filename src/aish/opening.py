@@ -47,8 +47,8 @@ def open_finder(library: Library) -> Finder:
 
 
 def _embedder(places: Places) -> Any:
-    """What compares meanings, if its weights are here; without them words have to do."""
-    path = _found(WORDLLAMA, places)
+    """What compares meanings, if its weights are installed; otherwise search goes by words only."""
+    path = find_search_weights(places)
     if path is None:
         return None
     embed = import_module("aish.memory.finding.embed")
@@ -63,6 +63,11 @@ def find_weights(chosen: str, places: Places) -> Path:
     if chosen:
         return Path(chosen).expanduser()
     return _found(SMOLLM2, places) or places.models / SMOLLM2.file
+
+
+def find_search_weights(places: Places) -> Path | None:
+    """Where the weights for search by meaning are, if they are installed."""
+    return _found(WORDLLAMA, places)
 
 
 def _found(weights: Weights, places: Places) -> Path | None:

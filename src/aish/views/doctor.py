@@ -13,6 +13,8 @@ from aish import __version__
 from aish.action.sandbox import kind, why
 from aish.model.http import HttpTrouble
 from aish.model.tokenizer import fetch_json, find_window
+from aish.model.weights import WORDLLAMA
+from aish.opening import find_search_weights
 from aish.program import Program
 from aish.settings.options import Preset
 from aish.storage.files import replace_file
@@ -56,7 +58,7 @@ async def examine(program: Program) -> list[Diagnosis]:
     try:
         findings = [Diagnosis("aish", "ok", f"version {__version__}"), *_configuration(program)]
         findings += [finding async for finding in _model(program)]
-        findings += [*_stores(program), *_permissions(program), *_sandbox(program)]
+        findings += [*_stores(program), _search(program), *_permissions(program), *_sandbox(program)]
         findings += [finding async for finding in _servers(program)]
         return findings
     finally:
@@ -171,6 +173,16 @@ def _memory(program: Program) -> list[Diagnosis]:
         findings.append(Diagnosis("memory", "note", f"a torn end of {path.name} was set aside in {torn}"))
     wait = f", {pending} wait for your yes (aish memory pending)" if pending else ""
     return findings or [Diagnosis("memory", "ok", f"{items} items in {path}{wait}")]
+
+
+def _search(program: Program) -> Diagnosis:
+    """Whether search compares meanings; without its weights it still finds words."""
+    if not program.settings.finding.meaning:
+        return Diagnosis("search", "ok", "by words only, as finding.meaning says")
+    if find_search_weights(program.places):
+        return Diagnosis("search", "ok", f"by words and meaning ({WORDLLAMA.name})")
+    text = f"by words only: the weights for meaning are not installed; run: aish models pull {WORDLLAMA.name}"
+    return Diagnosis("search", "note", text)
 
 
 def _permissions(program: Program) -> list[Diagnosis]:

@@ -1,0 +1,196 @@
+"""HTTP for package indexes: logins, proxies and certificates as pip and uv use them, and downloads that resume.
+
+`aish.model.http` is for streamed answers; here redirects, logins and proxies matter, and urllib knows them.
+"""
+
+import base64
+import http.client
+import netrc
+import os
+import re
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping
+from email.message import Message
+from pathlib import Path
+from typing import IO, NamedTuple
+from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
+
+from aish import __version__
+from aish.model.http import is_this_machine, proxy_for
+from aish.model.index_settings import IndexSettings
+
+Progress = Callable[[int, int], None]  # done, of how many bytes
+_SILENCE_SECONDS = 30.0
+_CHUNK = 1 << 18
+_MAX_PAGE = 32 << 20
+_NETWORK = (OSError, http.client.HTTPException, ValueError)  # ValueError: an address or an answer that is none
+
+
+class IndexTrouble(Exception):
+    """A package index cannot be used; the message is one line."""
+
+
+class Page(NamedTuple):
+    """A page of an index: where it really was, what it is, and its text."""
+
+    url: str
+    kind: str
+    text: str
+
+
+class IndexClient:
+    """Asks package indexes. A login in the address of an index holds for all files on the same host."""
+
+    def __init__(self, settings: IndexSettings, env: Mapping[str, str]) -> None:
+        self._settings = settings
+        self._env = env
+        self._logins: dict[str, str] = {}
+
+    def page(self, url: str, accept: str) -> Page | None:
+        """Get a page; None when the index does not have it. Raises `IndexTrouble`."""
+        found = self._open(url, {"Accept": accept})
+        if found is None:
+            return None
+        with found.body:
+            text = _read(found, _MAX_PAGE).decode("utf-8", "replace")
+        return Page(found.url, found.headers.get_content_type(), text)
+
+    def download(self, url: str, target: IO[bytes], progress: Progress) -> None:
+        """Get a file. What `target` already holds of it is not fetched again, and stays there after trouble.
+
+        Raises:
+            IndexTrouble: the rest could not be fetched.
+            OSError: `target` could not be written.
+        """
+        while True:
+            before = target.seek(0, os.SEEK_END)
+            try:
+                self._download_rest(url, target, before, progress)
+                return
+            except IndexTrouble:
+                if target.seek(0, os.SEEK_END) <= before:
+                    raise  # another try would not get further either
+
+    def _download_rest(self, url: str, target: IO[bytes], have: int, progress: Progress) -> None:
+        found = self._open(url, {"Range": f"bytes={have}-"} if have else {})
+        if found is None:
+            raise IndexTrouble(f"{_host(url)} lists {_file_name(url)} but does not have it")
+        with found.body:
+            span = found.headers.get("Content-Range", "")
+            if have and found.status == 416 and span == f"bytes */{have}":
+                return  # all of it was here already
+            if have and not (found.status == 206 and span.startswith(f"bytes {have}-")):
+                target.truncate(0)  # the server cannot resume, or has another file by now
+                if found.status != 200:
+                    self._download_rest(url, target, 0, progress)
+                    return
+                have = 0
+            rest = found.headers.get("Content-Length", "")
+            size = have + int(rest) if rest.isdecimal() else 0
+            while piece := _read(found, _CHUNK):
+                target.write(piece)
+                have += len(piece)
+                if size:
+                    progress(have, size)
+            target.flush()
+            if have < size:
+                raise IndexTrouble(f"{_host(url)} closed the connection too early")
+
+    def _open(self, url: str, headers: Mapping[str, str]) -> "_Found | None":
+        try:
+            request = self._request(url, headers)
+            body = self._opener(urlsplit(request.full_url)).open(request, timeout=_SILENCE_SECONDS)
+            return _Found(body.url, body.status, body.headers, body)
+        except urllib.error.HTTPError as error:
+            if error.code in (404, 410):
+                error.close()
+                return None
+            if error.code == 416 and "Range" in headers:
+                return _Found(url, error.code, error.headers, error)
+            error.close()
+            hint = "; check the login in the address of the index or in ~/.netrc" if error.code in (401, 403) else ""
+            raise IndexTrouble(f"{_host(url)} answers {error.code}{hint}") from None
+        except _NETWORK as error:
+            raise _trouble(url, error) from None
+
+    def _request(self, url: str, headers: Mapping[str, str]) -> urllib.request.Request:
+        address = urlsplit(url)
+        if address.scheme not in ("http", "https") or not address.hostname:
+            raise ValueError("not an http(s) address")
+        login, _, host = address.netloc.rpartition("@")
+        if login:
+            name, _, password = login.partition(":")
+            self._logins[host] = f"{unquote(name)}:{unquote(password)}"
+        request = urllib.request.Request(
+            urlunsplit(address._replace(netloc=host)), headers={"User-Agent": f"aish/{__version__}", **headers}
+        )
+        if login := self._logins.get(host) or self._netrc(address.hostname):
+            # Unredirected: a login is not for the host that a redirect leads to.
+            request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")
+        return request
+
+    def _netrc(self, host: str) -> str:
+        try:
+            found = netrc.netrc(self._env.get("NETRC") or None).authenticators(host)
+        except (OSError, RuntimeError, netrc.NetrcParseError):  # none here, or not for us to mend
+            return ""
+        return f"{found[0]}:{found[2]}" if found else ""
+
+    def _opener(self, address: SplitResult) -> urllib.request.OpenerDirector:
+        proxies = {}
+        if not is_this_machine(address.hostname or ""):
+            for scheme in ("http", "https"):
+                proxies[scheme] = self._settings.proxy or proxy_for(address._replace(scheme=scheme), self._env)
+        used = {scheme: proxy for scheme, proxy in proxies.items() if proxy}
+        return urllib.request.build_opener(
+            urllib.request.ProxyHandler(used), urllib.request.HTTPSHandler(context=self._context(address))
+        )
+
+    def _context(self, address: SplitResult) -> ssl.SSLContext:
+        bundle = self._settings.cert
+        directory = bundle if bundle and Path(bundle).is_dir() else None
+        try:
+            context = ssl.create_default_context(cafile=None if directory else bundle or None, capath=directory)
+        except OSError as error:
+            raise IndexTrouble(f"cannot read the certificates in {bundle}: {error.strerror or error}") from None
+        if self._settings.trusted_hosts.intersection([address.hostname, address.netloc]):
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+class _Found(NamedTuple):
+    url: str
+    status: int
+    headers: Message
+    body: IO[bytes]
+
+
+def _read(found: _Found, size: int) -> bytes:
+    try:
+        return found.body.read(size)
+    except _NETWORK as error:
+        raise _trouble(found.url, error) from None
+
+
+def _trouble(url: str, error: Exception) -> IndexTrouble:
+    """One line about what the network did, whatever layer noticed it."""
+    cause = error.reason if isinstance(error, urllib.error.URLError) and isinstance(error.reason, OSError) else error
+    if isinstance(cause, TimeoutError):
+        reason = f"silent for {_SILENCE_SECONDS:g} s"
+    elif isinstance(cause, ssl.SSLError):
+        reason = f"no secure connection: {getattr(cause, 'verify_message', '') or cause.reason or cause}"
+    else:
+        reason = getattr(cause, "strerror", "") or str(cause) or type(cause).__name__
+    return IndexTrouble(f"{_host(url)}: {' '.join(reason.split())}")
+
+
+def _host(url: str) -> str:
+    """The host of an address, never its login."""
+    return re.sub(r"^\w+://", "", url).partition("/")[0].rpartition("@")[2] or url
+
+
+def _file_name(url: str) -> str:
+    return unquote(urlsplit(url).path).rpartition("/")[2]

