@@ -128,10 +128,10 @@ default = true
 
 def test_a_chosen_file_of_uv_replaces_the_others(home: Path) -> None:
     """That is what UV_CONFIG_FILE is for. The old way to name the index still works in it."""
-    write(home / ".config" / "uv" / "uv.toml", 'index-url = "https://user"\n')
+    write(home / ".config" / "uv" / "uv.toml", 'index-url = "https://user"\nextra-index-url = ["https://extra"]\n')
     chosen = write(home / "chosen.toml", 'index-url = "https://chosen"\n')
 
-    assert read(home).indexes == ("https://user",)
+    assert read(home).indexes == ("https://extra", "https://user")
     assert read(home, UV_CONFIG_FILE=str(chosen)).indexes == ("https://chosen",)
 
 
