@@ -49,7 +49,7 @@ async def test_a_small_model_learns_in_form_and_knows_what_was_remembered(world:
     finally:
         await program.close()
 
-    [call] = [call for call in session.costs.all() if call.category == "memory"]
+    [call] = [call for call in session.services.costs.all() if call.category == "memory"]
     assert 0 < call.usage.completion_tokens <= 400, "it ends at its greatest length, whatever the model does"
     assert reply.text.splitlines()[-1] == f"[aish] memory: added {len(reply.data['added'])} candidates"
     entries = list(session.journal.entries())
