@@ -42,10 +42,10 @@ from typing import NamedTuple
 import fault_index
 import fault_ledger
 
-from aish.memory.journal import Journal, JournalEntry
+from aish.memory.journal import Journal
 from aish.storage.lines import Damage
 from aish.values.errors import StoreTrouble
-from aish.values.turns import Turn
+from aish.values.turns import JournalEntry, Turn
 
 NAME, NOW = "talk", datetime(2026, 11, 15, tzinfo=UTC)
 WHOLE = 500  # rounds

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from timing import cpu_seconds
 
-from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, MOST, MOST_BYTES, Candidate, lesson, read_candidates
-from aish.memory.journal import JournalEntry
+from aish.memory.candidates import GRAMMAR, INSTRUCTION, MOST, MOST_BYTES, Candidate, lesson, read_candidates
 from aish.values.items import KINDS
-from aish.values.turns import EXEC_MARK, INPUT_MARK, Role, ToolCall, Turn
+from aish.values.turns import EXEC_MARK, INPUT_MARK, SUMMARIZER_META, JournalEntry, Role, ToolCall, Turn
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -48,7 +47,10 @@ def test_the_question_is_the_instruction_and_the_turns_in_their_order() -> None:
 def test_turns_of_the_summariser_are_left_out_and_take_no_room() -> None:
     """Or it would read its own question as something that the user said."""
     entries = back(("user", "q1"), ("assistant", "a1"))
-    own = [entry(4, "assistant", "fact: x", {"meta": MARK}), entry(3, "user", INSTRUCTION * 99, {"meta": MARK})]
+    own = [
+        entry(4, "assistant", "fact: x", {"meta": SUMMARIZER_META}),
+        entry(3, "user", INSTRUCTION * 99, {"meta": SUMMARIZER_META}),
+    ]
 
     assert lesson([*own, *entries]) == lesson(entries)
     assert lesson([*entries[:1], *own, *entries[1:]]) == lesson(entries)
@@ -133,7 +135,7 @@ def test_what_is_too_old_to_be_read_counts_all_the_same() -> None:
 def test_an_empty_conversation_gives_an_empty_lesson() -> None:
     """Nobody is asked about nothing."""
     assert lesson([]).turns == 0
-    assert lesson([entry(1, "user", "x", {"meta": MARK})]).turns == 0
+    assert lesson([entry(1, "user", "x", {"meta": SUMMARIZER_META})]).turns == 0
 
 
 @pytest.mark.proves("M47")

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from world import at
 
 from aish.memory.fingerprint import fingerprint
-from aish.memory.journal import Journal, JournalEntry, new_id
+from aish.memory.journal import Journal, new_id
 from aish.memory.redaction import Redaction
 from aish.memory.secret_patterns import redact
 from aish.storage.lines import Damage, LineFile, encode
 from aish.values.errors import StoreTrouble
-from aish.values.turns import ToolCall, Turn
+from aish.values.turns import JournalEntry, ToolCall, Turn
 
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 NOW = at("2026-11-15T19:09:46.123")

@@ -7,9 +7,8 @@ from world import World, script_of
 
 from aish.conversation.held_output import hold_output
 from aish.memory.finding.backlog import searchable
-from aish.memory.journal import JournalEntry
 from aish.values.outcomes import Outcome
-from aish.values.turns import Turn
+from aish.values.turns import JournalEntry, Turn
 
 pytestmark = pytest.mark.anyio
 

@@ -5,12 +5,12 @@ from collections.abc import Iterator
 from aish.context.crisis import shows_crisis
 from aish.conversation.session import Session
 from aish.conversation.side_question import ask_side_question
-from aish.memory.candidates import GRAMMAR, INSTRUCTION, MARK, MOST_BYTES, Candidate, Lesson, lesson, read_candidates
-from aish.memory.journal import Journal, JournalEntry
+from aish.memory.candidates import GRAMMAR, INSTRUCTION, MOST_BYTES, Candidate, Lesson, lesson, read_candidates
+from aish.memory.journal import Journal
 from aish.values.errors import BadUsage, Declined
 from aish.values.events import ChatRequest
 from aish.values.text import one_line
-from aish.values.turns import Turn
+from aish.values.turns import SUMMARIZER_META, JournalEntry, Turn
 
 _ANSWER_TOKENS = 400
 
@@ -72,7 +72,7 @@ def _record(session: Session, journal: Journal, read: Lesson, text: str, trouble
     """Write down that a model was asked, marked so that no later run reads it as part of the conversation."""
     if journal is session.journal:
         asked = f"{INSTRUCTION}\n\n[{read.turns} turns of this conversation]"
-        session.recorder.keep(journal, Turn(role="user", content=asked), {"meta": MARK})
+        session.recorder.keep(journal, Turn(role="user", content=asked), {"meta": SUMMARIZER_META})
         session.recorder.keep(
-            journal, Turn("assistant", text, state="failed" if trouble else "complete"), {"meta": MARK}
+            journal, Turn("assistant", text, state="failed" if trouble else "complete"), {"meta": SUMMARIZER_META}
         )

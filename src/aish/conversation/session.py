@@ -16,7 +16,6 @@ from aish.conversation.endpoints import Endpoints
 from aish.conversation.layer import Layer
 from aish.conversation.recorder import Recorder
 from aish.conversation.services import Services
-from aish.memory.candidates import MARK
 from aish.memory.conversations import window
 from aish.memory.curation import Memory
 from aish.memory.journal import Journal
@@ -28,7 +27,7 @@ from aish.values.errors import BadTurn, StoreTrouble
 from aish.values.events import Notice, notice
 from aish.values.hits import Finder, SearchResult
 from aish.values.text import clip
-from aish.values.turns import Turn
+from aish.values.turns import SUMMARIZER_META, Turn
 
 MAX_TURN_CHARS = 2_000_000  # longer turns are cut before they are sent; the journal keeps them whole
 L = TypeVar("L", bound=Layer)
@@ -141,7 +140,7 @@ class Session:
         damage = Damage()
         options = self.settings.context
         room = 8 * (options.token_budget if isinstance(options.token_budget, int) else 32_768)
-        entries = window(journal, options.max_turns, room, damage, leave_out=MARK)
+        entries = window(journal, options.max_turns, room, damage, leave_out=SUMMARIZER_META)
         self.reset()
         self.recorder.open(journal)
         self.history = restored([entry.turn for entry in entries])

@@ -7,13 +7,12 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from aish.memory.journal import PROVENANCE, JournalEntry
+from aish.memory.journal import PROVENANCE
 from aish.memory.trust import least_trusted, lowest_trust
 from aish.values.items import KINDS
 from aish.values.text import one_line
-from aish.values.turns import Turn
+from aish.values.turns import SUMMARIZER_META, JournalEntry, Turn
 
-MARK = "summarize"  # what turns of the summariser carry in their meta, so that it never feeds on itself
 MOST_BYTES = 64 * 1024
 MOST = 10
 _LONGEST = 500  # characters of a candidate
@@ -58,7 +57,7 @@ def origin_of(entries: Iterable[JournalEntry], *, imported: bool = False) -> str
         for entry in entries:
             if entry.turn.role == "tool" and entry.meta.get("own"):
                 continue  # a tool that answers in our own words
-            if entry.meta.get("meta") != MARK:
+            if entry.meta.get("meta") != SUMMARIZER_META:
                 older.append(str(entry.meta.get(PROVENANCE, "model")))
                 yield entry.turn
 
@@ -71,7 +70,7 @@ def lesson(entries_back: Iterable[JournalEntry], limit: int = MOST_BYTES, *, imp
     kept: list[JournalEntry] = []
     unread: list[JournalEntry] = []
     room = limit - len(INSTRUCTION.encode()) - 20
-    entries = (entry for entry in entries_back if entry.meta.get("meta") != MARK)
+    entries = (entry for entry in entries_back if entry.meta.get("meta") != SUMMARIZER_META)
     for entry in entries:
         line = f"{entry.turn.role}: {entry.turn.content}"
         size = len(line.encode("utf-8", "replace")) + 1

@@ -7,12 +7,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.memory.journal import Journal, JournalEntry
+from aish.memory.journal import Journal
 from aish.memory.redaction import Redaction
 from aish.storage.lines import Damage, LineFile
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.items import stamp
 from aish.values.text import one_line
+from aish.values.turns import JournalEntry
 
 
 class Listed(NamedTuple):

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from aish.memory.fingerprint import digest
-from aish.memory.journal import Journal, JournalEntry
+from aish.memory.journal import Journal
 from aish.memory.ledger_lines import PUNCTUATION
 from aish.memory.purge import GONE
 from aish.memory.purged_phrases import Purged
@@ -28,7 +28,7 @@ from aish.values.errors import StoreTrouble
 from aish.values.imported import MADE_REF, ImportedRecord, ImportedTurn, Skipped
 from aish.values.items import stamp
 from aish.values.text import for_keeping
-from aish.values.turns import Turn
+from aish.values.turns import JournalEntry, Turn
 
 _MOST_TURNS, _MOST_CHARS = 5_000, 8_000_000  # that wait before they are written
 _DAWN = datetime(1970, 1, 1, tzinfo=UTC)

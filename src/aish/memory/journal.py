@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.redaction import Redaction
 from aish.memory.stream_redaction import StreamRedaction
@@ -20,19 +20,10 @@ from aish.storage.lines import Damage, LineFile, Record, decode, opener_now
 from aish.values.errors import StoreTrouble
 from aish.values.items import read_time, stamp
 from aish.values.text import for_keeping
-from aish.values.turns import State, ToolCall, Turn
+from aish.values.turns import JournalEntry, State, ToolCall, Turn
 
 FORMAT = 1
 PROVENANCE = "made_of"  # in the meta of an answer: the least trusted that was brought along for it, as an origin
-
-
-class JournalEntry(NamedTuple):
-    """A turn as it stands in the journal: numbered, dated, with what is known of its making."""
-
-    number: int
-    time: datetime
-    turn: Turn
-    meta: dict[str, Any]
 
 
 class Journal:

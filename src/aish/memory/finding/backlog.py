@@ -6,11 +6,10 @@ import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aish.memory.candidates import MARK
 from aish.memory.finding.catalogue import Known
-from aish.memory.journal import JournalEntry
 from aish.values.errors import StoreTrouble
 from aish.values.text import for_keeping
+from aish.values.turns import SUMMARIZER_META, JournalEntry
 
 LONGEST = 32_000  # characters of a turn whose words can be found
 _TAIL = 64  # bytes by which a file that has only grown is known
@@ -105,7 +104,7 @@ def titled(text: str, number: int, title: str) -> str:
 def searchable(entry: JournalEntry) -> str:
     """What can be found of a turn; nothing if it was never part of the conversation, or repeats what was found."""
     recalled = entry.meta.get("recalled")
-    if entry.meta.get("meta") == MARK or recalled is True:
+    if entry.meta.get("meta") == SUMMARIZER_META or recalled is True:
         return ""
     content = _said(entry.turn.content, recalled) if isinstance(recalled, list) else entry.turn.content
     calls = [f"{call.name} {call.arguments}" for call in entry.turn.tool_calls]

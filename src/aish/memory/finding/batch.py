@@ -13,10 +13,11 @@ from aish.memory.finding.terms import terms
 from aish.memory.finding.turn_vectors import TurnVectors, text_at
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.word_index import WordWriter
-from aish.memory.journal import Journal, JournalEntry, entries_from
+from aish.memory.journal import Journal, entries_from
 from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
 from aish.values.text import for_keeping
+from aish.values.turns import JournalEntry
 
 ROLES = ("user", "assistant", "tool")
 _BATCH = 10_000  # turns between two commits

@@ -16,8 +16,9 @@ from aish.memory.finding.index import FORMAT
 from aish.memory.finding.term_sets import TermSets
 from aish.memory.finding.vectors import Embedder, Rows, Vectors
 from aish.memory.finding.word_index import WordIndex
-from aish.memory.journal import JournalEntry, entry_of
+from aish.memory.journal import entry_of
 from aish.values.hits import Hit
+from aish.values.turns import JournalEntry
 
 _ASKED_ABOUT = 16  # people whose turns are kept in mind
 

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from aish.memory.finding.backlog import Seen, Work, behind, journal_of, look, searchable, seen
 from aish.memory.finding.catalogue import Known
-from aish.memory.journal import Journal, JournalEntry, entries_from
+from aish.memory.journal import Journal, entries_from
 from aish.values.errors import StoreTrouble
+from aish.values.turns import JournalEntry
 
 MOST = 1_000  # turns; more of them are a matter for the index
 _LONGEST = 1 << 22  # bytes of one conversation, of which the newest are read
