@@ -868,7 +868,7 @@ class Changes(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.top = Path(os.environ["SHELF_TOP"]) / os.urandom(6).hex()
+        self.top = Path(os.environ["CONVERSATIONS_TOP"]) / os.urandom(6).hex()
         self.conversations = Conversations(self.top, Bag())
         self.conversations.say("z", "a heron that stays")
 
@@ -904,7 +904,7 @@ class Changes(RuleBasedStateMachine):
 @pytest.mark.proves("X6", "N9")
 def test_after_any_changes_the_index_says_what_a_new_one_says(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Turns, words, blocks, neighbours and meanings alike."""
-    monkeypatch.setenv("SHELF_TOP", str(top))
+    monkeypatch.setenv("CONVERSATIONS_TOP", str(top))
     run_state_machine_as_test(
         Changes,
         settings=settings(
