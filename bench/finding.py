@@ -22,6 +22,7 @@ from aish.memory.finding.finder import ConversationFinder
 from aish.memory.finding.index import Indexer
 from aish.memory.finding.terms import query_terms
 from aish.memory.journal import Journal
+from aish.memory.journal_feed import JournalFeed
 from aish.model.weights import WORDLLAMA, WORDLLAMA_TOKENS, find, shared_directory
 from aish.places import Places, find_places
 from aish.values.turns import Turn
@@ -45,7 +46,9 @@ def finder(places: Places) -> ConversationFinder:
     def now() -> datetime:
         return datetime.now(UTC)
 
-    return ConversationFinder(places.sessions, places.turn_index, embedder, now=now, progress=lambda: Bar("indexing"))
+    return ConversationFinder(
+        JournalFeed(places.sessions), places.turn_index, embedder, now=now, progress=lambda: Bar("indexing")
+    )
 
 
 def measure(sizes: Iterable[int], aish: str, env: Mapping[str, str]) -> dict[str, float]:
@@ -148,7 +151,7 @@ def _indexing(places: Places, using: StaticEmbedder | None) -> float:
     def once() -> float:
         directory = places.turn_index.with_name("anew")
         shutil.rmtree(directory, ignore_errors=True)
-        seconds = _seconds(lambda: Indexer(places.sessions, directory, using).catch_up())
+        seconds = _seconds(lambda: Indexer(JournalFeed(places.sessions), directory, using).catch_up())
         shutil.rmtree(directory)
         return seconds
 

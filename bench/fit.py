@@ -126,7 +126,7 @@ class Talk:
         around = np.unique([found.key + step for step in (0, *ranking.AROUND)])
         known = around[np.isin(around, self.key)]
         has = [[term in self.term_sets[key] for term in question.weights] for key in known.tolist()]
-        having = ranking.Having(known, np.array(has, np.bool_).reshape(len(known), len(question.weights)))
+        having = ranking.TermMatches(known, np.array(has, np.bool_).reshape(len(known), len(question.weights)))
         table[:, [NAMES.index(name) for name in LATER]] = ranking.coverage(found.key, question.weights, having)
         right = np.isin(self.refs[rows], asked["evidence"]).astype(np.float64)
         group = f"{self.group} {'in all' if everywhere else 'in its'} channel{'s' if everywhere else ''}"

@@ -21,6 +21,7 @@ from aish.memory.finding.finder import ConversationFinder
 from aish.memory.finding.index import Indexer
 from aish.memory.importing import Importer
 from aish.memory.journal import Journal, new_id
+from aish.memory.journal_feed import JournalFeed
 from aish.memory.redaction import Redaction
 from aish.values.errors import StoreTrouble
 from aish.values.hits import Hit
@@ -36,7 +37,7 @@ NO_MASKS = Redaction(Path(os.devnull), lambda: SimpleNamespace())  # no turn of 
 
 
 def finder(home: Path) -> ConversationFinder:
-    return ConversationFinder(home / "sessions", home / "index", now=lambda: datetime.now(UTC))
+    return ConversationFinder(JournalFeed(home / "sessions"), home / "index", now=lambda: datetime.now(UTC))
 
 
 def steps() -> Iterator[int]:
@@ -74,7 +75,7 @@ def bring(home: Path, acks: Path) -> None:
 
 def index(home: Path, acks: Path) -> None:
     for _ in steps():
-        Indexer(home / "sessions", home / "index").catch_up()
+        Indexer(JournalFeed(home / "sessions"), home / "index").catch_up()
 
 
 def read(home: Path, acks: Path) -> None:
@@ -159,7 +160,7 @@ def judge(home: Path, acks: Path) -> Iterator[str]:
     if not finder(home).search("anything").notes:  # they tell when there is too much that is new
         yield from (f"at once: {problem}" for problem in missing(home, known))
     try:
-        Indexer(home / "sessions", home / "index").catch_up()
+        Indexer(JournalFeed(home / "sessions"), home / "index").catch_up()
     except StoreTrouble as error:
         yield f"the index cannot be brought up to date: {error}"
     yield from (f"indexed: {problem}" for problem in missing(home, known))

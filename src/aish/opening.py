@@ -37,7 +37,7 @@ def open_finder(library: Library) -> Finder:
     """What finds in all conversations; loaded when something is looked for first."""
     progress = library.progress
     finder: Finder = import_module("aish.memory.finding.finder").ConversationFinder(
-        library.places.sessions,
+        import_module("aish.memory.journal_feed").JournalFeed(library.places.sessions),
         library.places.turn_index,
         lambda: _embedder(library.places) if library.settings.finding.meaning else None,
         now=lambda: library.now(),

@@ -16,6 +16,7 @@ from world import World
 from aish.memory.finding.finder import ConversationFinder
 from aish.memory.finding.index import Indexer
 from aish.memory.journal import Journal
+from aish.memory.journal_feed import JournalFeed
 from aish.values.errors import StoreTrouble
 from aish.values.turns import Turn
 
@@ -54,7 +55,9 @@ def test_who_waits_for_another_indexer_sees_how_far_it_is_and_goes_on_after_it(t
         seen.append((done, whole))
         waits.set()
 
-    finder = ConversationFinder(top / "sessions", top / "index", now=lambda: NOW, progress=lambda: progress)
+    finder = ConversationFinder(
+        JournalFeed(top / "sessions"), top / "index", now=lambda: NOW, progress=lambda: progress
+    )
     told: list[str] = []
     waiting = threading.Thread(target=lambda: told.append(finder.catch_up(wait=True)))
     with busy(top / "index"):
@@ -75,14 +78,14 @@ def test_who_waits_for_another_indexer_sees_how_far_it_is_and_goes_on_after_it(t
 def test_an_indexer_that_does_not_get_on_is_not_waited_for_for_ever(top: Path) -> None:
     """What is there is searched; and who does not want to wait does not."""
     say(top / "sessions", "a1", *(f"otter {number}" for number in range(MANY)))
-    finder = ConversationFinder(top / "sessions", top / "index", now=lambda: NOW, patience=0.01)
+    finder = ConversationFinder(JournalFeed(top / "sessions"), top / "index", now=lambda: NOW, patience=0.01)
     with busy(top / "index"):
         assert finder.catch_up() == ""
-        assert "does not get on" in finder.catch_up(wait=True)
+        assert "makes no progress" in finder.catch_up(wait=True)
         assert finder.catch_up(wait=True, stop=lambda: True) == ""
         found = finder.search(f"otter {MANY - 1}")
         assert found.hits
-        assert "the index is behind" in found.notes[0]
+        assert "are not indexed yet" in found.notes[0]
 
 
 def test_ctrl_c_leaves_at_once_while_another_process_indexes(world: World) -> None:
@@ -116,8 +119,8 @@ def test_a_journal_that_became_unreadable_is_told_and_not_only_left_out(top: Pat
     """The index knows that there is something to find, and the directory still shows the same file."""
     say(top / "sessions", "a1", "a heron in the reeds", "another heron")
     say(top / "sessions", "b2", "one heron by the lake")
-    assert Indexer(top / "sessions", top / "index").catch_up()
-    finder = ConversationFinder(top / "sessions", top / "index", now=lambda: NOW)
+    assert Indexer(JournalFeed(top / "sessions"), top / "index").catch_up()
+    finder = ConversationFinder(JournalFeed(top / "sessions"), top / "index", now=lambda: NOW)
     assert len(finder.search("heron").hits) == 3
     path = top / "sessions" / "a1.jsonl"
     with unreadable(path):

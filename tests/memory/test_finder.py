@@ -12,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aish.memory.finding.bounds import combine_bounds
 from aish.memory.finding.finder import ConversationFinder
-from aish.memory.finding.index import Indexer, drop
+from aish.memory.finding.index import Indexer, delete_index
 from aish.memory.finding.query import Query
-from aish.memory.finding.question import bounds
 from aish.memory.journal import Journal
+from aish.memory.journal_feed import JournalFeed
 from aish.memory.purge import Eraser
 from aish.values.hits import Hit, Scope
 from aish.values.turns import Turn
@@ -46,10 +47,10 @@ class Library:
         Journal(self.sessions, name, {"cwd": f"/home/me/{name[:1]}"}).extend(turns)
 
     def finder(self) -> ConversationFinder:
-        return ConversationFinder(self.sessions, self.directory, now=lambda: NOW)
+        return ConversationFinder(JournalFeed(self.sessions), self.directory, now=lambda: NOW)
 
     def index(self) -> None:
-        assert Indexer(self.sessions, self.directory).catch_up()
+        assert Indexer(JournalFeed(self.sessions), self.directory).catch_up()
 
     def fill(self) -> None:
         for day in range(7):  # fewer turns than make a finder index them by itself
@@ -218,7 +219,7 @@ def test_turns_out_of_order_come_in_the_order_of_their_times(
 ) -> None:
     """A clock that was set back, an import piece by piece, many turns at one moment: the order is of the times."""
     shutil.rmtree(library.sessions, ignore_errors=True)
-    drop(library.directory)
+    delete_index(library.directory)
     for number, some in enumerate(minutes):
         journal = Journal(library.sessions, f"j{number}")
         journal.extend((Turn("user", f"at {minute}"), NOW + timedelta(minutes=minute), {}) for minute in some)
@@ -260,7 +261,7 @@ def test_a_reader_loses_no_conversation_that_grows_meanwhile(library: Library) -
     library.index()
     finder = library.finder()
     whole = places(finder.recent(1000))
-    newest = finder._newest(bounds(Query(), Scope()))
+    newest = finder._newest(combine_bounds(Query(), Scope()))
     for name in ("a0", "b1", "c2"):
         library.say(name, "and one more")
     library.index()
@@ -358,7 +359,7 @@ def test_long_turns_are_found_when_the_index_has_caught_up(library: Library) -> 
     finder = library.finder()
     for _ in range(2):
         found = finder.search("otter0")
-        assert "2.0 MB were not looked at" in found.notes[-1]
+        assert "2.0 MB are not indexed yet" in found.notes[-1]
     library.directory.unlink()
     assert finder.catch_up(wait=True) == ""
     assert with_word(finder, "otter0") == [("a1", 1)]

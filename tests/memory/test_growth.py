@@ -8,6 +8,7 @@ import pytest
 
 from aish.memory.finding.finder import ConversationFinder
 from aish.memory.journal import Journal
+from aish.memory.journal_feed import JournalFeed
 from aish.values.turns import Turn
 
 NOW = datetime(2026, 5, 8, 12, 0, tzinfo=UTC)
@@ -25,7 +26,7 @@ def talk(sessions: Path, conversations: int, turns: int = 100) -> None:
 
 
 def finder(tmp_path: Path) -> ConversationFinder:
-    return ConversationFinder(tmp_path / "sessions", tmp_path / "index", now=lambda: NOW)
+    return ConversationFinder(JournalFeed(tmp_path / "sessions"), tmp_path / "index", now=lambda: NOW)
 
 
 @pytest.mark.proves("N10")
@@ -51,7 +52,7 @@ def test_taking_in_a_turn_reads_that_turn_and_not_the_conversation(tmp_path: Pat
     journal.extend([(Turn("user", f"and bread again, {number}"), NOW, {}) for number in range(60)])
     steps: list[tuple[int, int]] = []
     follower = ConversationFinder(
-        tmp_path / "sessions",
+        JournalFeed(tmp_path / "sessions"),
         tmp_path / "index",
         now=lambda: NOW,
         progress=lambda: lambda done, whole: steps.append((done, whole)),

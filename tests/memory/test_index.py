@@ -24,13 +24,14 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from aish.memory.finding.catalogue import Catalogue
 from aish.memory.finding.columns import COLUMNS, NONE, Columns
 from aish.memory.finding.finder import ConversationFinder
-from aish.memory.finding.index import Indexer, drop
+from aish.memory.finding.index import Indexer, delete_index
 from aish.memory.finding.ranking import BLOCK
 from aish.memory.finding.snapshot import IndexSnapshot
 from aish.memory.finding.terms import terms
 from aish.memory.finding.vectors import EXACT, Embedder, Floats, Vectors
 from aish.memory.finding.word_index import WordIndex
 from aish.memory.journal import Journal
+from aish.memory.journal_feed import JournalFeed
 from aish.storage.lines import LineFile
 from aish.values.errors import StoreTrouble
 from aish.values.turns import Turn
@@ -63,6 +64,7 @@ class Conversations:
 
     def __init__(self, top: Path, embedder: Embedder | None = None) -> None:
         self.sessions, self.directory, self.embedder = top / "sessions", top / "index", embedder
+        self.feed = JournalFeed(self.sessions)
 
     def path(self, name: str) -> Path:
         return self.sessions / f"{name}.jsonl"
@@ -76,16 +78,16 @@ class Conversations:
         Journal(self.sessions, name, {"cwd": f"/work/{name[:1]}"}).extend(turns)
 
     def catch_up(self) -> None:
-        assert Indexer(self.sessions, self.directory, self.embedder).catch_up()
+        assert Indexer(self.feed, self.directory, self.embedder).catch_up()
 
     def open(self) -> IndexSnapshot:
-        return IndexSnapshot(self.sessions, self.directory, self.embedder)
+        return IndexSnapshot(self.feed, self.directory, self.embedder)
 
     def with_word(self, word: str) -> list[tuple[str, int]]:
         """The turns that the index finds by a word: where, and which."""
         snapshot = self.open()
         rows, _ = snapshot.words.find(terms(word), 10_000)
-        hits = [hit for row in snapshot.alive(rows, frozenset()) if (hit := snapshot.hit(row))]
+        hits = [hit for row in snapshot.valid(rows, frozenset()) if (hit := snapshot.hit(row))]
         snapshot.close()
         return sorted((hit.conversation, hit.turn) for hit in hits)
 
@@ -102,23 +104,23 @@ def told(conversations: Conversations, words: Iterable[str] = ANIMALS) -> dict[s
     """All that an index says, in the names of the journals instead of numbers of its own."""
     snapshot = conversations.open()
     columns = snapshot.columns
-    alive = snapshot.alive(range(snapshot.rows), frozenset())
+    alive = snapshot.valid(range(snapshot.rows), frozenset())
 
     def name(row: int) -> tuple[str, int] | None:
-        known = snapshot.by_id.get(int(columns["journal"][row])) if row != NONE else None
+        known = snapshot.by_id.get(int(columns["conversation"][row])) if row != NONE else None
         return (known.name, int(columns["number"][row])) if known else None
 
     def found(index: WordIndex, term: str) -> list[tuple[str, int] | None]:
         return sorted(map(name, index.find([term], 100_000)[0]), key=str)
 
     def turn(row: int) -> tuple[object, ...]:
-        plain = [int(columns[column][row]) for column in ("time", "offset", "length", "role", "traits")]
+        plain = [int(columns[column][row]) for column in ("time", "position", "length", "role", "traits")]
         beside = [name(int(columns[column][row])) for column in ("before", "after", "block")]
         labels = (
             snapshot.channels.get(int(columns["channel"][row])),
             snapshot.speakers.get(int(columns["speaker"][row])),
         )
-        near = float(snapshot.vectors.likeness(asked, np.array([row]))[0]) if snapshot.vectors else 0.0
+        near = float(snapshot.vectors.similarity(asked, np.array([row]))[0]) if snapshot.vectors else 0.0
         return *plain, *beside, *labels, near
 
     asked = conversations.embedder.embed(["heron otter"])[0] if conversations.embedder else np.zeros(0, np.float32)
@@ -128,7 +130,11 @@ def told(conversations: Conversations, words: Iterable[str] = ANIMALS) -> dict[s
         "words": {term: found(snapshot.words, term) for word in words for term in terms(word)},
         "blocks": {term: found(snapshot.blocks, term) for word in words for term in terms(word)},
         "documents": (snapshot.words.size, snapshot.blocks.size),
-        "journals": sorted((k.name, k.turns, k.first, k.last, k.jumps) for k in snapshot.journals.values() if k.turns),
+        "conversations": sorted(
+            (known.name, known.turns, known.first_time, known.last_time, known.unordered)
+            for known in snapshot.conversations.values()
+            if known.turns
+        ),
     }
     snapshot.close()
     return said
@@ -156,10 +162,10 @@ def test_a_second_run_reads_only_what_was_added(conversations: Conversations, to
     conversations.say("a", "a heron", "an otter")
     conversations.say("b", "a badger")
     conversations.catch_up()
-    before = {name: conversations.open().columns["offset"].tolist() for name in "ab"}
+    before = {name: conversations.open().columns["position"].tolist() for name in "ab"}
     conversations.say("a", "a lynx")
     conversations.catch_up()
-    assert conversations.open().columns["offset"].tolist()[:3] == before["a"][:3]
+    assert conversations.open().columns["position"].tolist()[:3] == before["a"][:3]
     assert conversations.open().rows == 4
     check(conversations)
 
@@ -277,7 +283,7 @@ def test_many_that_mean_the_same_do_not_hide_the_one_that_means_more(top: Path) 
     conversations = Conversations(top, Bag())
     vectors = Vectors(conversations.directory, Bag())
     vectors.write(0, Bag().embed(["heron lynx"] * (2 * EXACT) + ["heron"]))
-    vectors.show(2 * EXACT + 1)
+    vectors.map_rows(2 * EXACT + 1)
 
     near = vectors.nearest(Bag().embed(["heron"])[0], 1, lambda rows, scores, limit: np.argsort(-scores)[:limit])
     assert near.tolist() == [2 * EXACT]
@@ -392,8 +398,8 @@ def odd_facts(directory: Path) -> None:
 
 def note(directory: Path, name: str, value: str) -> None:
     catalogue = Catalogue(directory / "catalogue.db", writable=True)
-    with catalogue.change():
-        catalogue.note(name, value)
+    with catalogue.transaction():
+        catalogue.set_fact(name, value)
     catalogue.close()
 
 
@@ -430,10 +436,10 @@ def test_who_compares_no_meanings_or_others_leaves_the_index_as_it_is(top: Path,
     second.say("b", "a lynx")
     second.catch_up()
     check(second)
-    assert first.open().meant == 2
+    assert first.open().vector_rows == 2
     first.catch_up()
     check(first)
-    assert first.open().meant == 4
+    assert first.open().vector_rows == 4
     assert (first.directory / "catalogue.db").stat().st_ino == made
 
 
@@ -445,10 +451,10 @@ def test_vectors_that_are_damaged_are_made_anew_and_the_words_stay(top: Path) ->
     made = (conversations.directory / "catalogue.db").stat().st_ino
     shorter_vectors(conversations.directory)
     assert conversations.with_word("otter") == [("a", 2)]
-    assert conversations.open().meant == 0
+    assert conversations.open().vector_rows == 0
     conversations.catch_up()
     check(conversations)
-    assert conversations.open().meant == 2
+    assert conversations.open().vector_rows == 2
     assert (conversations.directory / "catalogue.db").stat().st_ino == made
 
 
@@ -460,7 +466,7 @@ class Purging(Bag):
         self.directory = directory
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        drop(self.directory)
+        delete_index(self.directory)
         return super().embed(texts)
 
 
@@ -472,8 +478,8 @@ def test_an_index_deleted_while_it_is_written_stays_deleted(top: Path, indexed: 
     conversations.say("a", "a heron", "an otter")
     if indexed:
         conversations.catch_up()
-    with pytest.raises(StoreTrouble, match="deleted meanwhile"):
-        Indexer(conversations.sessions, conversations.directory, Purging(conversations.directory)).catch_up()
+    with pytest.raises(StoreTrouble, match="deleted in the meantime"):
+        Indexer(conversations.feed, conversations.directory, Purging(conversations.directory)).catch_up()
     assert [path.name for path in conversations.directory.iterdir()] == ["lock"]
 
 
@@ -487,7 +493,7 @@ def test_an_index_of_which_a_part_cannot_be_deleted_is_none_any_more(conversatio
             conversations.directory / (letter * 250)
         ).mkdir()  # it cannot get the longer name under which it would be deleted
     with pytest.raises(OSError, match="too long"):
-        drop(conversations.directory)
+        delete_index(conversations.directory)
     assert not (conversations.directory / "catalogue.db").exists()
 
 
@@ -506,8 +512,8 @@ def test_who_writes_an_index_that_was_deleted_leaves_the_one_in_its_place_alone(
             conversations.catch_up()
             return super().embed(texts)
 
-    with pytest.raises(StoreTrouble, match="deleted meanwhile"):
-        Indexer(conversations.sessions, conversations.directory, Replacing()).catch_up()
+    with pytest.raises(StoreTrouble, match="deleted in the meantime"):
+        Indexer(conversations.feed, conversations.directory, Replacing()).catch_up()
     check(conversations)
 
 
@@ -516,7 +522,7 @@ def test_turns_without_any_word_are_no_trouble(top: Path) -> None:
     conversations = Conversations(top, Bag())
     conversations.say("a", "!!!", "???")
     conversations.catch_up()
-    finder = ConversationFinder(conversations.sessions, conversations.directory, Bag, now=lambda: START)
+    finder = ConversationFinder(conversations.feed, conversations.directory, Bag, now=lambda: START)
     assert finder.search("otter -heron").hits == ()
     assert [hit.text for hit in finder.search("otter !!!").hits] == ["!!!"]
 
@@ -580,8 +586,8 @@ from aish.values.errors import StoreTrouble
 
 WRITES = {
     os: ["pwrite"],
-    word_index.WordWriter: ["add", "commit", "close", "_drop"],
-    catalogue.Catalogue: ["note", "put", "label"],
+    word_index.WordWriter: ["add", "commit", "close", "_delete"],
+    catalogue.Catalogue: ["set_fact", "put", "label"],
 }
 
 def kill_at(left):
@@ -693,10 +699,10 @@ def test_a_journal_that_is_back_after_a_kill_is_found(conversations: Conversatio
     conversations.path("a").rename(top / "away")
     columns = Columns(conversations.directory)
     with pytest.raises(KeyboardInterrupt):
-        Indexer(conversations.sessions, conversations.directory, conversations.embedder).catch_up(_interrupt)
+        Indexer(conversations.feed, conversations.directory, conversations.embedder).catch_up(_interrupt)
     (top / "away").rename(conversations.path("a"))
-    columns.show(2)
-    assert NONE in columns["journal"].tolist()
+    columns.map_rows(2)
+    assert NONE in columns["conversation"].tolist()
     conversations.catch_up()
     assert conversations.with_word("heron") == [("a", 1)]
     check(conversations)
@@ -716,7 +722,7 @@ def test_a_run_that_is_stopped_keeps_what_it_has_and_the_next_goes_on(conversati
         asked.append(1)
         return len(asked) > 2
 
-    Indexer(conversations.sessions, conversations.directory, conversations.embedder).catch_up(stop=stop)
+    Indexer(conversations.feed, conversations.directory, conversations.embedder).catch_up(stop=stop)
     assert conversations.with_word("heron") == [("c", 1), ("d", 1)]  # the newest first
     conversations.catch_up()
     check(conversations)
@@ -727,7 +733,7 @@ def test_progress_ends_at_the_whole(conversations: Conversations) -> None:
     conversations.say("a", "a heron")
     conversations.say("b", "an otter")
     steps: list[tuple[int, int]] = []
-    Indexer(conversations.sessions, conversations.directory).catch_up(lambda done, total: steps.append((done, total)))
+    Indexer(conversations.feed, conversations.directory).catch_up(lambda done, total: steps.append((done, total)))
     size = sum(path.stat().st_size for path in conversations.sessions.iterdir())
     assert steps == sorted(steps)
     assert steps[-1] == (size, size)
@@ -739,7 +745,7 @@ def test_who_finds_the_index_in_other_hands_lets_it_be(conversations: Conversati
     conversations.directory.mkdir()
     with (conversations.directory / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert not Indexer(conversations.sessions, conversations.directory).catch_up()
+        assert not Indexer(conversations.feed, conversations.directory).catch_up()
     conversations.catch_up()
 
 

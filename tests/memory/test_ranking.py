@@ -17,10 +17,10 @@ from aish.memory.finding.ranking import (
     NAMED,
     SIGNALS,
     Candidates,
-    Having,
     Numbers,
     Ranked,
     RankedQuery,
+    TermMatches,
     clarity,
     closeness,
     coverage,
@@ -85,7 +85,7 @@ def ranked(
     table, sorted_rows = signals(found, question), sorted(rows, key=lambda row: row.key)
     has = [[term in row.term_set.split() for term in question.weights] for row in sorted_rows]
     terms = np.array(has, np.bool_).reshape(len(rows), len(question.weights))
-    having = Having(np.array([row.key for row in sorted_rows], np.int64), terms)
+    having = TermMatches(np.array([row.key for row in sorted_rows], np.int64), terms)
     short = shortlist(table)
     return rank(table, short, coverage(found.key[short], question.weights, having), clear)
 

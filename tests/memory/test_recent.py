@@ -11,8 +11,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from aish.memory.finding.finder import ConversationFinder
-from aish.memory.finding.index import Indexer, drop
+from aish.memory.finding.index import Indexer, delete_index
 from aish.memory.journal import Journal
+from aish.memory.journal_feed import JournalFeed
 from aish.values.hits import THREAD_TURNS, Hit, Scope
 from aish.values.turns import Role, Turn
 
@@ -33,14 +34,14 @@ class Talks:
         self.said.append((minute, name, number, role))
 
     def index(self) -> None:
-        assert Indexer(self.sessions, self.directory).catch_up()
+        assert Indexer(JournalFeed(self.sessions), self.directory).catch_up()
 
     def finder(self) -> ConversationFinder:
-        return ConversationFinder(self.sessions, self.directory, now=lambda: NOW + timedelta(days=1))
+        return ConversationFinder(JournalFeed(self.sessions), self.directory, now=lambda: NOW + timedelta(days=1))
 
     def clear(self) -> None:
         shutil.rmtree(self.sessions, ignore_errors=True)
-        drop(self.directory)
+        delete_index(self.directory)
         self.said.clear()
 
 

@@ -14,6 +14,7 @@ from world import Ran, World, at, script_of
 
 from aish.conversation.session import Session
 from aish.memory.finding.finder import ConversationFinder
+from aish.memory.journal_feed import JournalFeed
 from aish.values.hits import Finder
 from aish.values.replies import Reply
 from aish.values.turns import Turn
@@ -78,7 +79,7 @@ class Week:
 
     def _words_only(self) -> Finder:
         places = self.world.places
-        return ConversationFinder(places.sessions, places.turn_index, now=lambda: self.clock)
+        return ConversationFinder(JournalFeed(places.sessions), places.turn_index, now=lambda: self.clock)
 
     def talk_a_lot(self) -> None:
         """Enough, long ago, that an index is worth having."""

@@ -9,6 +9,7 @@ from world import World, at
 
 from aish.conversation.session import Session
 from aish.memory.finding.finder import ConversationFinder
+from aish.memory.journal_feed import JournalFeed
 from aish.values.errors import AishError, BadUsage, NotFound
 from aish.values.replies import Reply
 from aish.values.turns import Turn
@@ -28,7 +29,7 @@ class Searcher:
         self.program.now = lambda: self.clock
         places = world.places
         self.program.open_finder = lambda: ConversationFinder(
-            places.sessions, places.turn_index, now=lambda: self.clock
+            JournalFeed(places.sessions), places.turn_index, now=lambda: self.clock
         )
         self.shell = world.shell(self.program)
 
@@ -277,7 +278,7 @@ async def test_why_tells_how_a_search_was_understood_and_what_spoke_for_each_hit
     assert told["without"] == "drum"
     assert told["role"] == "user"
     assert told["in"] == searcher.world.directory.name
-    assert told["meaning"] == "not compared: there is no embedder"
+    assert told["meaning"] == "not compared: no embedding model"
     assert told["weighed"].split()[1] == "turns"
     hits = [line for line in reply.text.splitlines() if line.lstrip().startswith("@")]
     assert len(hits) == len(found.data) == len(reply.data["hits"])

@@ -6,7 +6,7 @@ import pytest
 from world import World, script_of
 
 from aish.conversation.held_output import hold_output
-from aish.memory.finding.backlog import searchable
+from aish.memory.finding.turn_text import searchable_text
 from aish.values.outcomes import Outcome
 from aish.values.turns import JournalEntry, Turn
 
@@ -62,4 +62,4 @@ async def test_what_waits_for_another_question_is_still_known_for_what_it_is(wor
 def test_a_mark_that_was_written_by_hand_is_no_trouble(recalled: object) -> None:
     """Whatever stands there, the turn is read."""
     entry = JournalEntry(1, None, Turn("user", "one\ntwo"), {"recalled": recalled})  # type: ignore[arg-type]  # no time needed
-    assert searchable(entry) in ("one\ntwo", "two", "one")
+    assert searchable_text(entry) in ("one\ntwo", "two", "one")

@@ -16,7 +16,7 @@ from typing import Any
 from aish.memory.redaction import Redaction
 from aish.memory.stream_redaction import StreamRedaction
 from aish.storage.files import make_directory
-from aish.storage.lines import Damage, LineFile, Record, decode, opener_now
+from aish.storage.lines import Damage, LineFile, Record, decode
 from aish.values.errors import StoreTrouble
 from aish.values.items import read_time, stamp
 from aish.values.text import for_keeping
@@ -176,27 +176,6 @@ class Journal:
         """Did the answer that began like this reach the journal, as turn `first` or later?"""
         since = takewhile(lambda entry: entry.number >= first, self.entries_back())
         return any(entry.turn.role == "assistant" and entry.turn.content.startswith(shown) for entry in since)
-
-
-def entries_from(path: Path, start: int, end: int) -> Iterator[tuple[int, int, JournalEntry | None]]:
-    """Every whole line between two offsets: where it begins, how long it is, and the turn in it, if it is one.
-
-    Raises:
-        StoreTrouble: the file cannot be read.
-    """
-    try:
-        with open(path, "rb", opener=opener_now) as file:
-            file.seek(start)
-            for line in file:
-                whole = line.endswith(b"\n") or decode(line) is not None  # editors leave no newline
-                if not whole or start + len(line) > end:
-                    return  # somebody is writing it
-                yield start, len(line), entry_of(line)
-                start += len(line)
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise StoreTrouble(f"cannot read {path}: {error.strerror or error}") from error
 
 
 def entry_of(line: bytes) -> JournalEntry | None:

@@ -1,6 +1,6 @@
-"""The catalogue: which journals are in the index and how far, and how many rows count. Small, and changed as a whole.
+"""The catalogue: which conversations are indexed, up to where, and how many rows of the index are valid.
 
-It is written last: what the other files of the index have beyond it does not exist.
+It is written last, in one transaction. Rows in other files of the index that it does not count are ignored.
 """
 
 import os
@@ -12,41 +12,39 @@ from typing import NamedTuple
 
 _SCHEMA = """
 create table if not exists facts (name text primary key, value text) without rowid;
-create table if not exists journals (
-    id integer primary key, name text unique, channel integer, source text, title text, inode integer, size integer,
-    changed integer, tail integer, turns integer, first integer, last integer, newest integer, seen integer,
-    jumps integer
+create table if not exists conversations (
+    id integer primary key, name text unique, channel integer, source text, title text, version text, position integer,
+    fingerprint text, turns integer, first_time integer, last_time integer, newest_row integer, last_commit integer,
+    unordered integer
 );
-create index if not exists by_last on journals (last);
-create index if not exists by_seen on journals (seen);
+create index if not exists by_last_time on conversations (last_time);
+create index if not exists by_last_commit on conversations (last_commit);
 create table if not exists labels (id integer primary key, kind text, label text, unique (kind, label));
 """
-_WAIT = 5.0  # seconds for somebody else's commit
+_TIMEOUT = 5.0  # seconds to wait for the commit of another process
 
 
-class Known(NamedTuple):
-    """A journal as far as it is in the index."""
+class IndexedConversation(NamedTuple):
+    """A conversation as far as it is in the index. The fields are the columns of its table."""
 
     id: int
     name: str
     channel: int = 0
     source: str = ""  # the program it was imported from; empty for our own
     title: str = ""
-    inode: int = 0
-    size: int = 0  # bytes that are in the index
-    changed: int = 0  # when the file was changed last, as the system tells it
-    tail: int = 0  # checksum of the bytes before `size`
+    version: str = ""  # of the revision that was indexed; empty if it was not read to its end
+    end: int = 0  # the position up to which it is indexed
+    fingerprint: str = ""  # of the turns before `end`
     turns: int = 0
-    first: int = 0  # when the first turn was said, and the last
-    last: int = 0
-    newest: int = -1  # the row of its last turn
-    seen: int = 0  # the commit that changed it last
-    jumps: int = 0  # 1 if some turn is older than the one before it, as in what was imported piece by piece
+    first_time: int = 0  # when the first turn was said, and the last
+    last_time: int = 0
+    newest_row: int = -1  # the row of its last turn
+    last_commit: int = 0  # the commit that changed it last
+    unordered: int = 0  # 1 if a turn is older than the turn before it, which happens in imports
 
     @property
-    def gone(self) -> bool:
-        """Is there no such file any more?"""
-        return self.size < 0
+    def deleted(self) -> bool:
+        return self.end < 0
 
 
 class Catalogue:
@@ -59,20 +57,20 @@ class Catalogue:
             self._db = sqlite3.connect(
                 f"file:{_quoted(path)}?mode={mode}",
                 uri=True,
-                timeout=_WAIT,
+                timeout=_TIMEOUT,
                 isolation_level=None,
                 check_same_thread=False,
             )
             if writable:
                 self._db.execute("pragma journal_mode = wal")
-                self._db.execute("pragma synchronous = full")  # or a power cut leaves words that nobody counted
+                self._db.execute("pragma synchronous = full")  # a power cut must not lose a commit
                 self._db.executescript(_SCHEMA)
             else:
                 self._db.execute("select 1 from facts").fetchone()
         except sqlite3.OperationalError:
             if writable or os.access(path.parent, os.W_OK):
-                raise  # it may be readable the next time; what is opened as below never sees a change
-            # a directory that cannot be written has no room for the files that readers share
+                raise  # it may be readable next time; a connection opened as below never sees a change
+            # SQLite cannot create the files that readers share in a directory that is not writable
             self._db = sqlite3.connect(f"file:{_quoted(path)}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         self._inode = _inode(path)
 
@@ -81,28 +79,28 @@ class Catalogue:
 
     @property
     def is_current(self) -> bool:
-        """Is this still the catalogue of the index? It may be deleted, and another one may have taken its place."""
+        """Is this still the catalogue of the index? It may have been deleted or replaced."""
         return _inode(self.path) == self._inode != 0
 
-    def require(self) -> None:
-        """Make sure that no purge has deleted it: what was read before must not be written after. Raises `OSError`."""
+    def require_current(self) -> None:
+        """Raise `OSError` if a purge has deleted the catalogue: what was read before must not be written now."""
         if not self.is_current:
-            raise FileNotFoundError("it was deleted meanwhile")
+            raise FileNotFoundError("the index was deleted in the meantime")
 
     @contextmanager
-    def change(self) -> Iterator[None]:
-        """All that is written inside counts from its end on, or none of it."""
+    def transaction(self) -> Iterator[None]:
+        """Everything written inside becomes valid at its end, or nothing of it."""
         self._db.execute("begin immediate")
         try:
             yield
-        except BaseException:  # whatever it was, nothing of it counts
+        except BaseException:  # whatever happened, nothing is written
             self._db.execute("rollback")
             raise
         self._db.execute("commit")
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """All that is read inside is of one moment."""
+        """Everything read inside belongs to one commit."""
         self._db.execute("begin")
         try:
             yield
@@ -113,49 +111,52 @@ class Catalogue:
         row = self._db.execute("select value from facts where name = ?", (name,)).fetchone()
         return str(row[0]) if row else ""
 
-    def note(self, name: str, value: object) -> None:
+    def set_fact(self, name: str, value: object) -> None:
         self._db.execute("insert or replace into facts values (?, ?)", (name, str(value)))
 
     @property
     def rows(self) -> int:
-        """How many rows count."""
+        """The number of valid rows."""
         return int(self.fact("rows") or 0)
 
     @property
     def turns(self) -> int:
-        """How many turns all journals have."""
-        return int(self._db.execute("select coalesce(sum(turns), 0) from journals").fetchone()[0])
+        """The number of turns of all conversations."""
+        return int(self._db.execute("select coalesce(sum(turns), 0) from conversations").fetchone()[0])
 
     @property
     def commits(self) -> int:
         return int(self.fact("commits") or 0)
 
-    def vectors(self, embedder: str) -> int:
-        """How many rows have vectors of this embedder."""
+    def vector_rows(self, embedder: str) -> int:
+        """The number of rows that have vectors of this embedder."""
         return min(int(self.fact(f"vectors of {embedder}") or 0), self.rows)
 
-    def note_vectors(self, embedder: str, rows: int) -> None:
-        self.note(f"vectors of {embedder}", rows)
+    def set_vector_rows(self, embedder: str, rows: int) -> None:
+        self.set_fact(f"vectors of {embedder}", rows)
 
-    def journals(self, since: int = -1) -> dict[str, Known]:
-        """Every journal by name, or those that changed after a commit."""
-        return {row[1]: Known._make(row) for row in self._db.execute("select * from journals where seen > ?", (since,))}
+    def conversations(self, after_commit: int = -1) -> dict[str, IndexedConversation]:
+        """Every conversation by name, or only those that changed after a commit."""
+        rows = self._db.execute("select * from conversations where last_commit > ?", (after_commit,))
+        return {row[1]: IndexedConversation._make(row) for row in rows}
 
-    def newest(self, channels: Iterable[int] | None = None) -> Iterator[Known]:
-        """The journals by their last turn, newest first; reads only as far as it is asked for."""
+    def newest_first(self, channels: Iterable[int] | None = None) -> Iterator[IndexedConversation]:
+        """Yield conversations by their last turn, newest first. Rows are only read when they are needed."""
         wanted = None if channels is None else set(channels)
-        for row in self._db.execute("select * from journals where newest >= 0 order by last desc, id desc"):
+        query = "select * from conversations where newest_row >= 0 order by last_time desc, id desc"
+        for row in self._db.execute(query):
             if wanted is None or row[2] in wanted:
-                yield Known(*row)
+                yield IndexedConversation(*row)
 
-    def put(self, known: Known) -> int:
-        """Write a journal down, and return its id; a new one has the id 0."""
-        values = (known.id or None, *known[1:])
-        cursor = self._db.execute(f"insert or replace into journals values ({', '.join('?' * len(values))})", values)
-        return known.id or int(cursor.lastrowid or 0)
+    def put(self, conversation: IndexedConversation) -> int:
+        """Store a conversation and return its id; a new one has the id 0."""
+        values = (conversation.id or None, *conversation[1:])
+        places = ", ".join("?" * len(values))
+        cursor = self._db.execute(f"insert or replace into conversations values ({places})", values)
+        return conversation.id or int(cursor.lastrowid or 0)
 
     def label(self, kind: str, label: str) -> int:
-        """The number of a channel or a speaker, made if it is new."""
+        """The number of a channel or a speaker; a new one gets a new number."""
         self._db.execute("insert or ignore into labels (kind, label) values (?, ?)", (kind, label))
         return int(self._db.execute("select id from labels where kind = ? and label = ?", (kind, label)).fetchone()[0])
 
@@ -164,7 +165,7 @@ class Catalogue:
 
 
 def _inode(path: Path) -> int:
-    """Which file this is; 0 if there is none."""
+    """The inode of a file; 0 if there is none."""
     try:
         return path.stat().st_ino
     except OSError:

@@ -1,7 +1,7 @@
-"""The columns of the index: what is known of each turn but its words, a file for each, mapped into memory.
+"""The columns of the index: the properties of each turn except its words, one memory-mapped file per property.
 
-Rows are only added. A reader counts on no more rows than the catalogue names, so that what a killed indexer left behind
-them is written over by the next one. Files are never cut, because that would end whoever has them mapped.
+Rows are only appended. Readers ignore rows beyond the number in the catalogue, so the next indexer can overwrite what a
+killed one left there. Files are never truncated, because that would crash a process that has them mapped.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,27 +13,27 @@ from numpy.typing import NDArray
 
 from aish.storage.files import make_directory, write_at
 
-NONE = -1  # no turn before, no turn after, or a row that does not count any more
+NONE = -1  # no turn before, no turn after, or the conversation of an invalid row
 COLUMNS = {
     "time": "<i8",  # milliseconds since 1970
-    "offset": "<i8",  # where its line begins in the journal
+    "position": "<i8",  # of the turn in the feed, and its length there
     "length": "<i4",
-    "number": "<i4",  # in its conversation
-    "journal": "<i4",
+    "number": "<i4",  # of the turn in its conversation
+    "conversation": "<i4",
     "channel": "<i4",
     "speaker": "<i4",
-    "before": "<i4",  # the row of the turn before it in the conversation, and the one after
+    "before": "<i4",  # the row of the previous turn of the conversation, and of the next one
     "after": "<i4",
-    "block": "<i4",  # the row that its block begins with
-    "bag": "<i8",  # where its terms begin among those of all, and how many they are
-    "bag_size": "<i4",
+    "block": "<i4",  # the first row of its block
+    "first_term": "<i8",  # where its term set starts in the file of all, and its size
+    "term_count": "<i4",
     "role": "<i1",
-    "traits": "<i1",  # what a question may want of it, as bits
+    "traits": "<i1",  # see `ranking.traits`
 }
 
 
-def numbered(number: int) -> int:
-    """The number of a turn as it is kept; a journal that was edited by hand may have any."""
+def clamp_number(number: int) -> int:
+    """The number of a turn as the index stores it; a conversation edited by hand may have any number."""
     return min(max(number, 0), (1 << 31) - 1)
 
 
@@ -48,11 +48,11 @@ class Columns:
     def path(self, name: str) -> Path:
         return self._directory / f"{name}.column"
 
-    def show(self, rows: int) -> None:
+    def map_rows(self, rows: int) -> None:
         """Map the first `rows` rows. Raises `OSError` or `ValueError` if the files have fewer."""
         if rows != self._rows or not self._mapped:
             self._mapped = {
-                # as plain arrays, which cost less at each use
+                # plain arrays: each access to a `memmap` costs more
                 name: np.asarray(np.memmap(self.path(name), dtype=kind, mode="r", shape=(rows,)) if rows else (), kind)
                 for name, kind in COLUMNS.items()
             }
@@ -62,14 +62,14 @@ class Columns:
         return self._mapped[name]
 
     def write(self, start: int, values: Mapping[str, Sequence[int]]) -> None:
-        """Put rows at `start`, over whatever was left there. Raises `OSError`."""
+        """Write rows at `start`, over whatever an earlier run left there. Raises `OSError`."""
         make_directory(self._directory)
         for name, kind in COLUMNS.items():
             data = np.asarray(values[name], dtype=kind)
             write_at(self.path(name), [(start * data.itemsize, data.tobytes())])
 
-    def mend(self, name: str, rows: Sequence[int], values: Sequence[int]) -> None:
-        """Change one column in a few rows; readers may see it before or after."""
+    def overwrite(self, name: str, rows: Sequence[int], values: Sequence[int]) -> None:
+        """Change one column in a few rows. Readers may see the old or the new values."""
         data = np.asarray(values, dtype=COLUMNS[name])
         pieces = [(row * data.itemsize, one.tobytes()) for row, one in zip(rows, data, strict=True)]
         if pieces:

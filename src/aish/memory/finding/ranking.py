@@ -104,7 +104,7 @@ class Candidates(NamedTuple):
     traits: Places
 
 
-class Having(NamedTuple):
+class TermMatches(NamedTuple):
     """Which of the asked terms turns have: a row for each turn, a column for each term."""
 
     key: Places  # of the turns, in rising order
@@ -132,9 +132,9 @@ def clarity(words: int) -> float:
     return min(1.0, _CLEAR / max(words, 1)) ** 2
 
 
-def rarity(turns: int, having: int) -> float:
-    """What a term weighs that `having` of all turns have."""
-    return float(np.log1p((turns - having + 0.5) / (having + 0.5)))
+def rarity(turns: int, frequency: int) -> float:
+    """The weight of a term that `frequency` of `turns` turns have (the IDF of BM25)."""
+    return float(np.log1p((turns - frequency + 0.5) / (frequency + 0.5)))
 
 
 def shortlist(table: Numbers, size: int = SHORTLIST) -> Places:
@@ -217,13 +217,13 @@ def _best(block: Places, scores: Numbers) -> Numbers:
     return best[group]
 
 
-def coverage(keys: Places, weights: Mapping[str, float], having: Having) -> Numbers:
+def coverage(keys: Places, weights: Mapping[str, float], term_matches: TermMatches) -> Numbers:
     """How much of the question each turn has, and how much more together with the turns around it."""
     weigh = np.fromiter(weights.values(), np.float64) / (sum(weights.values()) or 1.0)
-    mine = having.of(keys)
+    mine = term_matches.of(keys)
     near = np.zeros_like(mine)
     for step in AROUND:
-        near |= having.of(keys + step)
+        near |= term_matches.of(keys + step)
     return np.stack([mine @ weigh, (near & ~mine) @ weigh], axis=1)
 
 

@@ -1,175 +1,112 @@
-"""What the index does not have yet: read from the journals themselves, so that a turn is found once it is written."""
+"""Reads the turns that are not in the index yet, so that a turn is found from the moment it is stored."""
 
-import os
-import time
-from collections.abc import Iterator, Set
-from heapq import nlargest
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from aish.memory.finding.backlog import Seen, Work, behind, journal_of, look, searchable, seen
-from aish.memory.finding.catalogue import Known
-from aish.memory.journal import Journal, entries_from
+from aish.memory.finding.catalogue import IndexedConversation
+from aish.memory.finding.conversation_changes import ConversationChange, find_changes
+from aish.memory.finding.feed import Feed, Revision
+from aish.memory.finding.turn_text import searchable_text
 from aish.values.errors import StoreTrouble
 from aish.values.turns import JournalEntry
 
-MOST = 1_000  # turns; more of them are a matter for the index
-_LONGEST = 1 << 22  # bytes of one conversation, of which the newest are read
-_FRESH = 0.25  # seconds for which conversations that were long silent are believed to be so still, or more:
-_REST = 40  # times what it takes to look at all of them, so that many are not looked at all the time
-_LATE = 32  # conversations that changed last, which are looked at each time, and so is the list of all
-_TICK = 50_000_000  # nanoseconds within which two changes may have the same time
+MAX_TURNS = 1_000  # more than these have to be indexed before they are found
+_MAX_BYTES = 1 << 22  # of one conversation; the newest are read
 
 
 class UnindexedEntry(NamedTuple):
     """A turn that is not in the index."""
 
-    journal: str
+    conversation: str
     entry: JournalEntry
     text: str
 
 
-class Unindexed:
-    """The newest turns that are in no index, and which conversations the index should not be asked about."""
+class UnindexedReader:
+    """The newest turns that are not in the index, and the conversations whose rows in the index are invalid."""
 
-    def __init__(self, sessions: Path) -> None:
-        self._sessions = sessions
-        self._looked = float("-inf")
-        self._rest = _FRESH
-        self._names: Set[str] = frozenset()
-        self._directory: Seen | None = None
-        self._late: dict[str, Seen] = {}
-        self._behind: dict[str, Work] = {}
-        self._read: dict[str, tuple[Work, list[UnindexedEntry], int]] = {}  # and how many bytes were not
+    def __init__(self, feed: Feed) -> None:
+        self._feed, self._watch = feed, feed.watch()
+        self._changes: dict[str, ConversationChange] = {}
+        self._read: dict[str, tuple[ConversationChange, list[UnindexedEntry], int]] = {}  # and the bytes skipped
         self.turns: list[UnindexedEntry] = []
-        self.stale: frozenset[int] = frozenset()  # the ids of journals that are gone, or not what they were
-        self.bytes = 0  # that were not read, because they were too many
-        self.troubles: list[str] = []  # why something could not be read
+        self.invalidated: frozenset[int] = frozenset()  # ids of conversations that were deleted or rewritten
+        self.skipped_bytes = 0  # not read, because there were too many
+        self.errors: list[str] = []  # why something could not be read
 
-    def look(self, journals: dict[str, Known], *, anew: bool = False) -> bool:
-        """See what is pending, unless nothing has changed; True if it was looked at."""
-        whole = anew or time.monotonic() - self._looked >= self._rest or self._are_others()
-        some = {} if whole else self._changed()
-        if not whole and not some:
-            return False
-        self.turns, self.bytes, self.troubles, self.stale, read = [], 0, [], frozenset(), {}
+    def update(self, indexed: Mapping[str, IndexedConversation], *, full: bool = False) -> bool:
+        """Read what changed; False if nothing did. `full` is needed after a change of the index."""
         try:
-            if whole:
-                self._behind = {one.name: one for one in behind(self._sessions, self._watch(), journals)}
+            poll = self._watch.poll(full=full)
         except StoreTrouble as error:
-            self.troubles.append(str(error))
-            self._looked = float("-inf")
+            self._reset()
+            self.errors.append(str(error))
             return True
-        for name in some:
-            self._behind.pop(name, None)
-        known = {name: journals[name] for name in some if name in journals}
-        self._behind |= {one.name: one for one in behind(self._sessions, some, known)}
-        work = sorted(self._behind.values(), key=lambda one: one.name, reverse=True)
-        self.stale = frozenset(one.known.id for one in work if one.known and not one.start)
-        for one in work:
-            if one.seen is None:
-                continue
-            if len(self.turns) >= MOST:
-                self.bytes += one.seen.size - one.start
-                continue
-            found = self._read.get(one.name)
-            try:
-                turns, left = found[1:] if found and found[0] == one else self._turns(one)
-            except StoreTrouble as error:
-                self.troubles.append(str(error))
-                continue
-            read[one.name] = one, turns, left
-            self.turns += turns
-            self.bytes += left
-        self._read = read
+        if not poll.complete and not poll.revisions:
+            return False
+        self._reset()
+        if poll.complete:
+            self._changes, known = {}, indexed
+        else:
+            known = {name: indexed[name] for name in poll.revisions if name in indexed}
+            for name in poll.revisions:
+                self._changes.pop(name, None)
+        found = find_changes(self._feed, poll.revisions, known)
+        self._changes |= {change.conversation: change for change in found}
+        changes = sorted(self._changes.values(), key=lambda change: change.conversation, reverse=True)
+        self.invalidated = frozenset(change.indexed.id for change in changes if change.indexed and not change.start)
+        self._read_all(changes)
         return True
 
-    def _watch(self) -> dict[str, Seen]:
-        """Every journal there is; those that changed last are watched from now on."""
-        self._looked = time.monotonic()
-        self._directory = self._settled()
-        files = look(self._sessions)
-        self._names = files.keys()
-        late = nlargest(_LATE, files, key=lambda name: files[name].changed)
-        self._late = {name: files[name] for name in late}
-        self._rest = max(_FRESH, _REST * (time.monotonic() - self._looked))
-        return files
+    def _reset(self) -> None:
+        self.turns, self.skipped_bytes, self.errors, self.invalidated = [], 0, [], frozenset()
 
-    def _settled(self) -> Seen | None:
-        directory = _seen(self._sessions)
-        young = directory and time.time_ns() - directory.changed < _TICK  # a new one might not be seen by the time
-        return None if young else directory
+    def _read_all(self, changes: list[ConversationChange]) -> None:
+        """Read the turns of these conversations; those that were read before and have not changed are kept."""
+        read = {}
+        for change in changes:
+            if change.revision is None:
+                continue
+            if len(self.turns) >= MAX_TURNS:
+                self.skipped_bytes += change.unread
+                continue
+            old = self._read.get(change.conversation)
+            try:
+                turns, skipped = old[1:] if old and old[0] == change else self._newest_turns(change, change.revision)
+            except StoreTrouble as error:
+                self.errors.append(str(error))
+                continue
+            read[change.conversation] = change, turns, skipped
+            self.turns += turns
+            self.skipped_bytes += skipped
+        self._read = read
 
-    def _are_others(self) -> bool:
-        """Is there another conversation, or one fewer?"""
-        if self._directory and _seen(self._sessions) == self._directory:
-            return False
-        self._directory = self._settled()
-        return _names(self._sessions) != self._names  # and not only an answer that is being given, which comes and goes
+    def _newest_turns(self, change: ConversationChange, revision: Revision) -> tuple[list[UnindexedEntry], int]:
+        """The newest turns of a conversation, and how many bytes before them were skipped. Raises `StoreTrouble`."""
+        found, first = [], None
+        for position, _, entry in self._feed.entries(change.conversation, revision, change.start, at_most=_MAX_BYTES):
+            first = position if first is None else first
+            if entry and (text := searchable_text(entry)):
+                found.append((position, UnindexedEntry(change.conversation, entry, text)))
+        if first is None:
+            first = max(change.start, revision.end - _MAX_BYTES)
+        if len(found) > MAX_TURNS:
+            first = found[-MAX_TURNS][0]
+        return [turn for _, turn in found[-MAX_TURNS:]], first - change.start
 
-    def _changed(self) -> dict[str, Seen]:
-        """Those of the late conversations that are not what they were."""
-        found = {name: _seen(f"{self._sessions}/{name}.jsonl") for name in self._late}
-        changed = {name: now for name, now in found.items() if now and now != self._late[name]}
-        self._late |= changed
-        return changed
+    def has_skipped(self, conversation: str) -> bool:
+        """Does this conversation have turns that are neither in the index nor among `turns`?"""
+        change, read = self._changes.get(conversation), self._read.get(conversation)
+        return change is not None and change.revision is not None and (read is None or read[2] > 0)
 
-    def _turns(self, work: Work) -> tuple[list[UnindexedEntry], int]:
-        """The newest turns of a conversation, and how many bytes of others were not read. Raises `StoreTrouble`."""
-        assert work.seen
-        path, found = self._sessions / f"{work.name}.jsonl", []
-        start = max(work.start, work.seen.size - _LONGEST)
-        if start > work.start:
-            start = _next_line(path, start)
-        for offset, _, entry in entries_from(path, start, work.seen.size):
-            if entry and (text := searchable(entry)):
-                found.append((offset, UnindexedEntry(work.name, entry, text)))
-        if len(found) > MOST:
-            start = found[-MOST][0]
-        return [fresh for _, fresh in found[-MOST:]], start - work.start
+    def all_turns(self, conversation: str) -> Iterator[UnindexedEntry]:
+        """Every turn of a changed conversation, oldest first. Raises `StoreTrouble`."""
+        for item in self._feed.entries(conversation, self.revision(conversation)):
+            if item.entry and (text := searchable_text(item.entry)):
+                yield UnindexedEntry(conversation, item.entry, text)
 
-    def left_out(self, journal: str) -> bool:
-        """Has this conversation turns that are neither in the index nor among those that were read?"""
-        work, read = self._behind.get(journal), self._read.get(journal)
-        return work is not None and work.seen is not None and (read is None or read[2] > 0)
-
-    def whole(self, journal: str) -> Iterator[UnindexedEntry]:
-        """Every turn of a conversation that is behind, in its order. Raises `StoreTrouble`."""
-        work = self._behind[journal]
-        assert work.seen
-        for _, _, entry in entries_from(self._sessions / f"{journal}.jsonl", 0, work.seen.size):
-            if entry and (text := searchable(entry)):
-                yield UnindexedEntry(journal, entry, text)
-
-    def seen(self, journal: str) -> Seen:
-        """The file of a conversation that is behind, as it was when it was looked at."""
-        work = self._behind[journal]
-        assert work.seen
-        return work.seen
-
-    def meta(self, journal: str) -> dict[str, object]:
-        return Journal(self._sessions, journal).meta()
-
-
-def _seen(path: Path | str) -> Seen | None:  # text, because making a path takes longer than the look
-    try:
-        return seen(path)
-    except OSError:
-        return None
-
-
-def _names(sessions: Path) -> frozenset[str]:
-    try:
-        return frozenset(filter(None, map(journal_of, os.listdir(sessions))))  # noqa: PTH208  # thousands
-    except OSError:
-        return frozenset()
-
-
-def _next_line(path: Path, start: int) -> int:
-    """Where the first line begins after an offset. Raises `StoreTrouble`."""
-    try:
-        with path.open("rb") as file:
-            file.seek(start)
-            return start + len(file.readline())
-    except OSError as error:
-        raise StoreTrouble(f"cannot read {path}: {error.strerror or error}") from error
+    def revision(self, conversation: str) -> Revision:
+        """The revision at which a changed conversation was read."""
+        revision = self._changes[conversation].revision
+        assert revision
+        return revision

@@ -1,8 +1,8 @@
-"""The meaning of turns as vectors: half a byte for each number, and one bit of it for a first look at many.
+"""The embedding vectors of turns: four bits per component, and a separate sign bit to preselect candidates.
 
-A million turns are too many to multiply in the time of a search. Their signs are compared first, a bit for each number,
-half of them and then all, and only the nearest are weighed. Half a byte is as good as a whole one for that, and is half
-as much to keep at hand.
+Multiplying a million vectors takes longer than a search may take. So the signs are compared first (half of the
+components, then all), and exact scores are computed only for the nearest. Four bits rank as well as eight and need half
+the memory.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -16,24 +16,24 @@ from aish.storage.files import make_directory, write_at
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
-Best = Callable[[Rows, Floats, int], Rows]  # rows, what they are worth and how many of them: the places of the best
-EXACT = 4_000  # so many rows are weighed exactly without a first look
-_WIDER = 8  # times as many as are wanted pass the look at all signs,
-_COARSER = 12  # and so many times more the first look, at half of them
-_CROWD = 4  # times as many are looked at where many are the same
-_DIGITS = 5  # of a cosine
+Best = Callable[[Rows, Floats, int], Rows]  # takes rows, their scores and a limit; returns the places of the best
+EXACT = 4_000  # up to this number of rows, all get exact scores without a preselection
+_FINE_FACTOR = 8  # times the limit pass the comparison of all signs,
+_COARSE_FACTOR = 12  # and times as many the first one, of half the signs
+_TIE_FACTOR = 4  # times the limit are kept if many have the same distance
+_DIGITS = 5  # of a cosine; scores are rounded so that ties are ties on every machine
 _PART, _SAMPLE = 1 << 16, 1 << 14
-_ZERO = 8  # how a half byte says 0, so that -7 to 7 fit
+_ZERO = 8  # the offset of the four-bit components, which are -7 to 7
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors of length 1. The name tells its vectors from those of any other."""
+    """Turns texts into vectors of length 1. The name identifies the files of its vectors."""
 
     name: str
-    size: int  # how many numbers a vector has: a multiple of 64
+    size: int  # components of a vector: a multiple of 64
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """One row for each text; a text without meaning is a row of zeros."""
+        """Return one row per text; a text without any known word is a row of zeros."""
 
 
 class Vectors:
@@ -43,12 +43,12 @@ class Vectors:
         self._directory, self._name, self._size = directory, embedder.name, embedder.size
         self._rows = 0
         self._pairs: NDArray[np.uint8] = np.empty((0, self._size // 2), np.uint8)
-        self._signs: list[NDArray[np.uint64]] = []  # of 64 numbers each, because what lies in a row is compared faster
+        self._signs: list[NDArray[np.uint64]] = []  # of 64 components each: contiguous data is compared faster
 
     def path(self, kind: str) -> Path:
         return self._directory / f"{self._name}.{kind}"
 
-    def show(self, rows: int) -> None:
+    def map_rows(self, rows: int) -> None:
         """Map the first rows. Raises `OSError` or `ValueError` if there are fewer."""
         if rows != self._rows:
             self._pairs = np.asarray(np.memmap(self.path("pairs"), np.uint8, "r", shape=(rows, self._size // 2)))
@@ -57,7 +57,7 @@ class Vectors:
             self._rows = rows
 
     def write(self, start: int, vectors: Floats) -> None:
-        """Put vectors at `start`, over whatever was left there. Raises `OSError`."""
+        """Write vectors at `start`, over whatever an earlier run left there. Raises `OSError`."""
         make_directory(self._directory)
         most = np.abs(vectors).max(axis=1, keepdims=True)
         scaled = np.rint(vectors * (7 / np.maximum(most, 1e-9)) + _ZERO).astype(np.uint8)
@@ -66,43 +66,43 @@ class Vectors:
         for part, signs in enumerate(np.packbits(vectors > 0, axis=1).view(np.uint64).T):
             write_at(self.path(f"signs-{part}"), [(start * 8, signs.tobytes())])
 
-    def likeness(self, asked: Floats, rows: Rows) -> Floats:
-        """How near each of these rows is to what is asked: the cosine, and 0 for rows that have no vector."""
+    def similarity(self, asked: Floats, rows: Rows) -> Floats:
+        """The cosine of each row with `asked`; 0 for rows without a vector."""
         found = np.zeros(len(rows), np.float32)
         there = rows < self._rows
         if there.any():
             pairs, half = self._pairs[rows[there]], self._size // 2
             dots, squares = np.float32(0), np.float32(1e-9)
             for numbers, wanted in ((pairs & 15, asked[:half]), (pairs >> 4, asked[half:])):
-                numbers = numbers.astype(np.float32)  # each half alone, which is several times faster than both
+                numbers = numbers.astype(np.float32)  # one half at a time, which is several times faster
                 numbers -= _ZERO
-                # not by `@`, which wakes a thread for each core: at this size that takes longer than it saves
+                # not `@`, which starts a thread per core and is slower at this size
                 dots = dots + np.einsum("ij,j->i", numbers, wanted)
                 squares = squares + np.einsum("ij,ij->i", numbers, numbers)
             found[there] = dots / np.sqrt(squares)
         return found
 
     def nearest(self, asked: Floats, limit: int, best: Best, choices: Iterable[Rows | None] = (None,)) -> Rows:
-        """The rows nearest in meaning: so many of each choice of rows; None are all of them."""
+        """The `limit` nearest rows of each choice of rows; None means all rows."""
         signs, half = np.packbits(asked > 0).view(np.uint64), len(self._signs) // 2 or 1
         coarse, found = None, list[int]()
         for rows in choices:
             if (self._rows if rows is None else len(rows)) > EXACT:
                 coarse = _distance(self._signs[:half], signs[:half]) if coarse is None else coarse
-                near = _smallest(coarse if rows is None else coarse[rows], limit * _WIDER * _COARSER)
+                near = _smallest(coarse if rows is None else coarse[rows], limit * _FINE_FACTOR * _COARSE_FACTOR)
                 rows = near if rows is None else rows[near]
                 rest = [words[rows] for words in self._signs[half:]]
                 fine = coarse[rows] + (_distance(rest, signs[half:]).astype(np.uint16) if rest else 0)
-                rows = rows[_smallest(fine, limit * _WIDER)]
+                rows = rows[_smallest(fine, limit * _FINE_FACTOR)]
             elif rows is None:
                 rows = np.arange(self._rows)
-            found += rows[best(rows, np.round(self.likeness(asked, rows), _DIGITS), limit)].tolist()
+            found += rows[best(rows, np.round(self.similarity(asked, rows), _DIGITS), limit)].tolist()
         return np.fromiter(dict.fromkeys(found), np.int64)
 
 
 def _distance(signs: Sequence[NDArray[np.uint64]], asked: NDArray[np.uint64]) -> NDArray[Any]:
-    """In how many signs each row differs, a part of the rows at a time, so that what is reckoned with stays at hand."""
-    distance = np.zeros(len(signs[0]), np.uint8 if len(signs) < 4 else np.uint16)  # 4 times 64 is too much for a byte
+    """The number of different signs of each row, computed in parts that fit the processor cache."""
+    distance = np.zeros(len(signs[0]), np.uint8 if len(signs) < 4 else np.uint16)  # 4 times 64 does not fit a byte
     for start in range(0, len(distance), _PART):
         found = distance[start : start + _PART]
         for words, want in zip(signs, asked, strict=True):
@@ -111,9 +111,9 @@ def _distance(signs: Sequence[NDArray[np.uint64]], asked: NDArray[np.uint64]) ->
 
 
 def _smallest(values: NDArray[Any], count: int) -> Rows:
-    """Where the smallest values are, with all that are as small as the last of them; `count` tells how many, or so.
+    """The places of about `count` smallest values, with ties of the last one up to a limit.
 
-    There are few different ones, so a sample tells about how small those are.
+    There are few distinct values, so a sample gives a good first guess of the threshold.
     """
     if count >= len(values):
         return np.arange(len(values))
@@ -124,4 +124,4 @@ def _smallest(values: NDArray[Any], count: int) -> Rows:
     while edge and np.count_nonzero(values < edge) >= count:
         edge -= 1
     below, level = np.flatnonzero(values < edge), np.flatnonzero(values == edge)
-    return np.concatenate([below, level[: _CROWD * count - len(below)]])
+    return np.concatenate([below, level[: _TIE_FACTOR * count - len(below)]])

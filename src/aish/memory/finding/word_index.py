@@ -1,4 +1,4 @@
-"""The words of all turns, in tantivy: who has said these words, and how well they fit (BM25)."""
+"""The words of all turns in tantivy: finds the rows that have given terms, with BM25 scores."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,14 +11,14 @@ from tantivy import Occur, Query
 
 from aish.memory.finding.vectors import Rows
 
-_HEAP = 64_000_000  # bytes that a writer collects before it writes
-_SMALL_HEAP = 15_000_000  # the least that is allowed
-_EQUALS = 5_000  # that are looked at to find all that are equally good
-_DIGITS = 3  # of a score; the others depend on the order in which its parts are added
+_HEAP = 64_000_000  # bytes that a writer buffers
+_SMALL_HEAP = 15_000_000  # the minimum of tantivy
+_MAX_TIES = 5_000  # rows that are fetched at most, to get all rows with the same score
+_DIGITS = 3  # of a score; further digits depend on the order of additions
 
 
 class Filter(NamedTuple):
-    """Which rows may be found; None and 0 mean any."""
+    """Which rows may be found; None means any."""
 
     channels: tuple[int, ...] | None = None
     roles: tuple[int, ...] | None = None
@@ -35,7 +35,7 @@ def _schema() -> tantivy.Schema:
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("terms", stored=False, tokenizer_name="whitespace", index_option="freq")
     builder.add_unsigned_field("row", stored=False, indexed=True, fast=True)
-    for name in ("journal", "channel", "role"):
+    for name in ("conversation", "channel", "role"):
         builder.add_unsigned_field(name, stored=False, indexed=True, fast=False)
     builder.add_integer_field("time", stored=False, indexed=True, fast=True)
     return builder.build()
@@ -45,34 +45,34 @@ SCHEMA = _schema()
 
 
 class WordWriter:
-    """Adds turns. Nothing is found before `commit`."""
+    """Adds and deletes rows. Changes are visible after `commit`."""
 
     def __init__(self, directory: Path, *, many: bool) -> None:
         self._index = tantivy.Index(SCHEMA, path=str(directory))
         self._writer = self._index.writer(heap_size=_HEAP if many else _SMALL_HEAP, num_threads=1)
 
-    def add(self, terms: Iterable[str], *, row: int, journal: int, channel: int, role: int, time: int) -> None:
+    def add(self, terms: Iterable[str], *, row: int, conversation: int, channel: int, role: int, time: int) -> None:
         document = tantivy.Document()
         document.add_text("terms", " ".join(terms))
         document.add_unsigned("row", row)
-        document.add_unsigned("journal", journal)
+        document.add_unsigned("conversation", conversation)
         document.add_unsigned("channel", channel)
         document.add_unsigned("role", role)
         document.add_integer("time", time)
         self._writer.add_document(document)
 
-    def drop_journal(self, journal: int) -> None:
-        self._drop("journal", journal)
+    def delete_conversation(self, conversation: int) -> None:
+        self._delete("conversation", conversation)
 
-    def drop_row(self, row: int) -> None:
-        self._drop("row", row)
+    def delete_row(self, row: int) -> None:
+        self._delete("row", row)
 
-    def _drop(self, field: str, value: int) -> None:
-        # by query: tantivy takes the number of a term for a signed one, and finds nothing to delete
+    def _delete(self, field: str, value: int) -> None:
+        # by query: tantivy's deletion by term takes the number for a signed one and matches nothing
         self._writer.delete_documents_by_query(Query.term_query(SCHEMA, field, value))
 
-    def drop_rows(self, start: int) -> None:
-        """What a killed indexer added, and nobody counted."""
+    def delete_rows_from(self, start: int) -> None:
+        """Delete the rows that a killed indexer added without a commit of the catalogue."""
         self._writer.delete_documents_by_query(
             Query.range_query(SCHEMA, "row", tantivy.FieldType.Unsigned, start, (1 << 63) - 1)
         )
@@ -85,7 +85,7 @@ class WordWriter:
 
 
 class WordIndex:
-    """A reader of what was committed when it was opened, or refreshed."""
+    """A reader of the state at the last `refresh`."""
 
     def __init__(self, directory: Path) -> None:
         self._index = tantivy.Index.open(str(directory))
@@ -100,7 +100,7 @@ class WordIndex:
         return int(self._searcher.num_docs)
 
     def frequency(self, term: str) -> int:
-        """How many turns have the term."""
+        """How many rows have the term."""
         return int(self._searcher.doc_freq("terms", term))
 
     def find(
@@ -112,9 +112,9 @@ class WordIndex:
         without: Sequence[str] = (),
         only: Filter = ANY,
     ) -> tuple[Rows, Scores]:
-        """The rows that have any of the terms, all terms of the phrases and none of `without`, best first.
+        """Rows that have any of the terms, all terms of the phrases and none of `without`, best first.
 
-        As many as `limit`, and all that are as good as the last of them: which come first is chance here.
+        Returns `limit` rows and all ties with the last one, because the order of ties is arbitrary here.
         """
         shoulds = [(Occur.Should, _term(term)) for term in terms]
         musts = [(Occur.Must, _term(term)) for words in phrases for term in words]
@@ -128,7 +128,7 @@ class WordIndex:
         return self._rows(Query.boolean_query([*musts, *shoulds, *nots]), limit)
 
     def _rows(self, query: Query, limit: int) -> tuple[Rows, Scores]:
-        for most in (2 * limit, 6 * limit, _EQUALS):
+        for most in (2 * limit, 6 * limit, _MAX_TIES):
             hits = self._searcher.search(query, most, count=False).hits
             scores = np.round(np.array([score or 0.0 for score, _ in hits]), _DIGITS)
             good = np.count_nonzero(scores >= scores[limit - 1]) if len(hits) > limit else len(hits)
@@ -143,7 +143,7 @@ def _term(term: str) -> Query:
 
 
 def _any_of(field: str, values: Sequence[int]) -> Query:
-    """Rows with one of these values; a set of terms would take ten times as long."""
+    """Rows with one of these values; a term set query takes ten times as long."""
     return Query.boolean_query([(Occur.Should, Query.term_query(SCHEMA, field, value)) for value in values])
 
 
