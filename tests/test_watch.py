@@ -110,6 +110,36 @@ def test_values_use_the_standard_library_only(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "from aish.memory.journal import Journal",
+        "from aish.memory import journal",
+        "from .. import journal",
+        "from ..journal_feed import JournalFeed",
+        "from aish.storage.lines import LineFile",
+        "from aish.storage import lines",
+        "path = sessions / f'{name}.jsonl'",
+    ],
+)
+def test_the_index_may_not_reach_past_its_feed(tmp_path: Path, statement: str) -> None:
+    """An index that reads journal files cannot follow another store."""
+    plant(tmp_path, "memory/finding/snapshot.py", f"{statement}\n")
+
+    [fault] = watch.feed_faults(watch.read(tmp_path, "src/aish"))
+    assert fault.startswith("src/aish/memory/finding/snapshot.py:1 ")
+    assert broken(tmp_path) == ["feed faults"]
+
+
+def test_the_index_may_use_its_own_modules_values_and_files(tmp_path: Path) -> None:
+    """And the rule is about the index only: an adapter knows its store."""
+    allowed = "from aish.memory.finding.feed import Feed\nfrom . import feed\nfrom aish.values.turns import Turn\n"
+    plant(tmp_path, "memory/finding/columns.py", f"{allowed}from aish.storage.files import write_at\nimport numpy\n")
+    plant(tmp_path, "memory/journal_feed.py", "from aish.memory.journal import Journal\nsuffix = '.jsonl'\n")
+
+    assert list(watch.feed_faults(watch.read(tmp_path, "src/aish"))) == []
+
+
 @pytest.mark.parametrize("statement", ["import os", "from os import path", "import urllib.request as web"])
 def test_a_module_that_says_it_is_pure_may_not_reach_the_machine(tmp_path: Path, statement: str) -> None:
     """The word is a promise to the reader, so it is checked."""

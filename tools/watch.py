@@ -19,6 +19,10 @@ LAYERS = (
     " > agent | intake | context | model | action | memory | settings | places > storage > values"
 )
 DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name in row.split(" | ")}
+# The index works with any store: it reads conversations through `feed.py` only. It writes its files by `storage.files`.
+INDEX = "src/aish/memory/finding/"
+INDEX_IMPORTS = ("aish.memory.finding", "aish.storage.files", "aish.values")
+JOURNAL_SUFFIX = ".jsonl"
 LAZY_LOADERS = ("src/aish/__main__.py", "src/aish/cli.py", "src/aish/opening.py")
 # What reaches disk, clock, network, process or chance. `datetime` may be used: its values are plain data.
 IMPURE = re.compile(
@@ -112,6 +116,20 @@ def layer_faults(modules: Iterable[Module]) -> Iterator[str]:
                 yield f"{place}: layer values may use the standard library only"
 
 
+def feed_faults(modules: Iterable[Module]) -> Iterator[str]:
+    """Find modules of the index that reach past its port, to the journals or to another part of memory."""
+    for module in modules:
+        if not module.label.startswith(INDEX):
+            continue
+        for line, target, *_ in imports(module):
+            allowed = any(target == name or target.startswith(f"{name}.") for name in INDEX_IMPORTS)
+            if target.split(".")[0] == "aish" and not allowed:
+                yield f"{module.label}:{line} imports {target}: the index reads conversations through its feed only"
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and JOURNAL_SUFFIX in node.value:
+                yield f"{module.label}:{node.lineno} names {JOURNAL_SUFFIX}: the index knows no journal files"
+
+
 def purity_faults(modules: Iterable[Module]) -> Iterator[str]:
     """Find imports that break the promise of a docstring line that starts with `Pure:`."""
     for module in modules:
@@ -171,6 +189,7 @@ def readings(root: Path) -> Iterator[Reading]:
     yield Reading("lines of tests", f"{test_lines}")
     for name, check in (
         ("layer", layer_faults),
+        ("feed", feed_faults),
         ("purity", purity_faults),
         ("hidden import", hidden_imports),
     ):

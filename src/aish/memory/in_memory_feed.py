@@ -105,8 +105,8 @@ class InMemoryWatch:
         self._last: dict[str, Revision] | None = None
 
     def poll(self, *, full: bool = False) -> Poll:
-        last, now = self._last, self._feed.revisions()
-        self._last = now
+        last, self._last = self._last, None  # if the next call fails, the next poll is complete
+        self._last = now = self._feed.revisions()
         if full or last is None or last.keys() != now.keys():
             return Poll(True, now)
         return Poll(False, {name: revision for name, revision in now.items() if revision != last[name]})
