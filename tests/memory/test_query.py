@@ -158,9 +158,9 @@ def test_bounds_are_read_with_and_without_quotes(text: str, since: str, until: s
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("until:gestarn", "until:gestarn is no time that I know; try until:2026-05-08, until:yesterday or until:3d"),
-        ("since:2026-02-30", "since:2026-02-30 is no time"),
-        ("role:boss", "role:boss is nobody here; try role:user, role:assistant or role:tool"),
+        ("until:gestarn", 'unknown time "gestarn" after until:; try until:2026-05-08, until:yesterday or until:3d'),
+        ("since:2026-02-30", 'unknown time "2026-02-30" after since:'),
+        ("role:boss", 'unknown role "boss"; try role:user, role:assistant or role:tool'),
     ],
 )
 def test_what_was_meant_as_an_operator_but_is_not_understood_is_told(text: str, says: str) -> None:

@@ -1,1 +1,1 @@
-"""Finding what was said: the index of all conversations, and the search in it."""
+"""The index of all conversations, and the search in it."""

@@ -1,4 +1,4 @@
-"""What a text means, as the mean of what its words mean: fast, the same everywhere, and without a model that thinks."""
+"""Static embeddings: the vector of a text is the mean of the vectors of its word pieces. Fast and deterministic."""
 
 import json
 from collections.abc import Sequence
@@ -11,11 +11,11 @@ import numpy as np
 from aish.memory.finding.vectors import Floats
 from aish.memory.finding.word_pieces import WordPieces
 
-_LONGEST = 4_000  # characters of a text that count
+_MAX_CHARACTERS = 4_000  # of a text that are embedded
 
 
 class StaticEmbedder:
-    """An embedder with one vector for each piece of a word. Raises what `Pieces` does, and `TypeError`."""
+    """An embedder with one vector per word piece. Raises what `WordPieces` raises, and `TypeError`."""
 
     def __init__(self, weights: Path, tokens: Path) -> None:
         self.name = weights.stem
@@ -23,11 +23,11 @@ class StaticEmbedder:
         self.size = int(self._vectors.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """One vector of length 1 for each text, or of length 0 where there is nothing to weigh."""
-        pieces = [self._pieces.ids(text[:_LONGEST]) if text else [] for text in texts]
+        """One vector of length 1 per text; a zero vector for a text without any word piece."""
+        pieces = [self._pieces.ids(text[:_MAX_CHARACTERS]) if text else [] for text in texts]
         ends = np.cumsum([0, *map(len, pieces)])
         used, places = np.unique(np.fromiter(chain(*pieces), np.int64, ends[-1]), return_inverse=True)
-        vectors = self._vectors[used].astype(np.float32)  # each once, because halves are slow to reckon with
+        vectors = self._vectors[used].astype(np.float32)  # each one once, because float16 is slow to add
         found = np.zeros((len(texts), self.size), np.float32)
         for row, (start, end) in enumerate(pairwise(ends)):
             found[row] = vectors[places[start:end]].sum(axis=0)
@@ -37,11 +37,11 @@ class StaticEmbedder:
 
 
 def _matrix(path: Path) -> Any:
-    """The only matrix of a safetensors file, mapped: eight bytes tell the length of its description, numbers follow."""
+    """Map the only matrix of a safetensors file: eight bytes give the length of a JSON header, then data follows."""
     with path.open("rb") as file:
         size = int.from_bytes(file.read(8), "little")
         described = json.loads(file.read(min(size, 1 << 20)))
     [matrix] = [value for name, value in described.items() if name != "__metadata__"]
     kind = {"F16": np.float16, "F32": np.float32}[matrix["dtype"]]
     mapped = np.memmap(path, kind, "r", offset=8 + size + matrix["data_offsets"][0], shape=tuple(matrix["shape"]))
-    return np.asarray(mapped)  # a plain array costs less at each use
+    return np.asarray(mapped)  # plain array: each access to a `memmap` costs more

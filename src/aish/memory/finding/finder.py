@@ -24,7 +24,7 @@ from aish.memory.finding.terms import query_terms, terms
 from aish.memory.finding.unindexed import UnindexedEntry, UnindexedReader
 from aish.memory.finding.unindexed_turns import UnindexedTurn, UnindexedTurns, prepare_turns, unindexed_conversation
 from aish.memory.finding.vectors import Embedder
-from aish.memory.finding.when import LONGEST, find_times, read_moment
+from aish.memory.finding.when import MAX_CHARACTERS, find_times, read_moment
 from aish.values.errors import StoreTrouble
 from aish.values.hits import EVERYWHERE, Hit, Scope, SearchResult, Unit
 
@@ -97,7 +97,7 @@ class ConversationFinder:
             invalidated, now = self._unindexed.invalidated, self._now().timestamp()
             found = search(asked, scope, snapshot, self._unindexed_turns, invalidated, self.embedder, limit, now)
         notes = (*asked.trouble, *self.missing())
-        sought = (*query_terms(" ".join([asked.words, *asked.phrases])[:LONGEST]), *_corrected_words(found))
+        sought = (*query_terms(" ".join([asked.words, *asked.phrases])[:MAX_CHARACTERS]), *_corrected_words(found))
         return found._replace(notes=notes, sought=sought, milliseconds=1000 * (time.perf_counter() - started))
 
     def marks(self, text: str, sought: Collection[str]) -> list[tuple[int, int]]:

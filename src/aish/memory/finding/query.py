@@ -1,7 +1,7 @@
-"""What a search asks for: words, phrases, what must not be there, who spoke, where and when.
+"""Parses a query: words, phrases, excluded words, roles, channel and times.
 
-Pure: text and `now` in, a query out. There is no wrong query: what is not understood is a word like any other, or is
-told in `trouble` where it was clearly meant as more.
+Pure: text and `now` in, a query out. There is no invalid query: what is not understood is treated as words, and an
+operator with an invalid value is reported in `trouble`.
 """
 
 import functools
@@ -10,37 +10,37 @@ from datetime import datetime
 from itertools import islice
 from typing import NamedTuple
 
-from aish.memory.finding.when import LONGEST, TimeSpan, find_times, read_moment
+from aish.memory.finding.when import MAX_CHARACTERS, TimeSpan, find_times, read_moment
 
 _ROLES = (
     dict.fromkeys(("user", "me", "human"), "user")
     | dict.fromkeys(("assistant", "ai", "you", "bot"), "assistant")
     | {"tool": "tool"}
 )
-# Each opening quote may not be repeated inside, so that a row of them is read once and not once from each.
+# An opening quote may not be repeated inside, so that a run of quotes is scanned in linear time.
 _QUOTED = r'"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』'
 _OPERATORS = rf"""
     (?<!\S)(?P<name>role|in|since|until|before|after):(?P<value>{_QUOTED}|[^\s"“„«]+)
   | (?<!\S)-(?P<out>{_QUOTED}|[^\W\d_][\w]*)(?![\w-])(?!\.\w|[/=:@])
   | (?P<phrase>{_QUOTED})
 """
-_SIGNS = ':-"“„«「『'  # without one of these there is no operator
+_SIGNS = ':-"“„«「『'  # a text without any of these has no operator
 _QUOTES = '"“”„«»「」『』 '
-# With one dash these are options of programs that people ask about.
+# After a dash, these are options of common programs and not excluded words.
 _OPTIONS = frozenset(
     "name iname type exec size mtime path maxdepth print print0 delete regex perm newer jar xzf xvf czf cvf tzf zxvf "
     "xvzf lah lrt rlt ltr aux ano tulpn tlnp tunlp wall".split()
 )
-_MOST = 50  # who writes more operators is not asking
-_SENTENCE = 5  # words besides what is quoted
-_MORE_WORDS = 3  # since:2 weeks ago, without quotes
+_MAX_OPERATORS = 50
+_SENTENCE = 5  # words outside quotes that make a query a sentence
+_MORE_WORDS = 3  # of a time after the first word, as in since:2 weeks ago
 
 
 class Query(NamedTuple):
-    """A question to the memory, taken apart.
+    """A parsed query.
 
-    `words` is what is left when operators, phrases and sure times are out. `since` and `until` come from operators, and
-    `times` from plain language; their places are in the text as it was given.
+    `words` is the text without operators, phrases and sure times. `since` and `until` come from operators. `times` come
+    from plain language; their places refer to the original text.
     """
 
     words: str = ""
@@ -60,34 +60,34 @@ def _pattern() -> re.Pattern[str]:
 
 
 @functools.cache
-def _unfit() -> re.Pattern[str]:
-    """Control characters and halves of characters, which no index takes."""
+def _unsearchable() -> re.Pattern[str]:
+    """Control characters and lone surrogates, which an index cannot store."""
     return re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def read_query(text: str, now: datetime) -> Query:
-    """Take a question apart. Only the beginning of a long text is a question; the rest was pasted, and is words."""
-    text = text if text.isprintable() else _unfit().sub(" ", text)
-    head = text[:LONGEST]
+    """Parse a query. Only the beginning of a long text is parsed; the rest was pasted and counts as words."""
+    text = text if text.isprintable() else _unsearchable().sub(" ", text)
+    head = text[:MAX_CHARACTERS]
     reader = _Reader(now)
     if any(sign in head for sign in _SIGNS):
-        for match in islice(_pattern().finditer(head), _MOST):
+        for match in islice(_pattern().finditer(head), _MAX_OPERATORS):
             reader.take(match)
     head = _blanked(head, reader.taken)
     times = tuple(find_times(head, now))
-    rest = _blanked(head, [(span.begin, span.end) for span in times if span.sure]) + text[LONGEST:]
-    return _meant(reader.query(" ".join(rest.split()), times))
+    rest = _blanked(head, [(span.begin, span.end) for span in times if span.sure]) + text[MAX_CHARACTERS:]
+    return _quotes_to_words(reader.query(" ".join(rest.split()), times))
 
 
-def _meant(query: Query) -> Query:
-    """In a whole sentence a quote tells what it is about; only among a few words is it what must be there."""
+def _quotes_to_words(query: Query) -> Query:
+    """In a sentence, a quote is a topic and not a required phrase: treat it as words."""
     if len(query.words.split()) < _SENTENCE:
         return query
     return query._replace(words=" ".join([query.words, *query.phrases]), phrases=())
 
 
 def _blanked(text: str, places: list[tuple[int, int]]) -> str:
-    """The text with blanks at these places, so that all others stay where they were."""
+    """Replace these places by spaces, so that all other characters keep their places."""
     parts, at = [], 0
     for begin, end in places:
         parts += [text[at:begin], " " * (end - begin)]
@@ -96,7 +96,7 @@ def _blanked(text: str, places: list[tuple[int, int]]) -> str:
 
 
 class _Reader:
-    """Gathers a query from one operator after the other, and which characters they took."""
+    """Collects operators, and the characters they occupy."""
 
     def __init__(self, now: datetime) -> None:
         self.taken: list[tuple[int, int]] = []
@@ -110,7 +110,7 @@ class _Reader:
         self._trouble: list[str] = []
 
     def take(self, match: re.Match[str]) -> None:
-        """Read one operator; what is none stays a part of the words."""
+        """Read one match; if it is not an operator, it stays among the words."""
         end = match.end()
         if match["phrase"]:
             self._phrases.append(_inner(match["phrase"]))
@@ -124,7 +124,7 @@ class _Reader:
         self.taken.append((match.start(), end))
 
     def query(self, words: str, times: tuple[TimeSpan, ...]) -> Query:
-        """All that was gathered; of two bounds the narrower one counts."""
+        """The complete query; of two limits the narrower one applies."""
         return Query(
             words=words,
             phrases=_distinct(self._phrases),
@@ -138,7 +138,7 @@ class _Reader:
         )
 
     def _operator(self, name: str, value: str, match: re.Match[str]) -> int:
-        """Read `name:value`, and say where it ends."""
+        """Read `name:value` and return its end."""
         if name == "in":
             self._channel = value.lstrip("#")
         elif name == "role":
@@ -152,17 +152,17 @@ class _Reader:
             if role := _ROLES.get(word.strip()):
                 self._roles.add(role)
             elif word:
-                self._trouble.append(f"role:{word[:40]} is nobody here; try role:user, role:assistant or role:tool")
+                self._trouble.append(f'unknown role "{word[:40]}"; try role:user, role:assistant or role:tool')
 
     def _bound(self, name: str, value: str, match: re.Match[str]) -> int:
-        """Read the time of `since:` and its like, which may go on after a blank."""
+        """Read the time of `since:` or another limit; it may continue after a space. Returns its end."""
         for words, end in _longer(value, match):
             moment = read_moment(words, self._now, end=name in ("until", "after"))
             if moment is not None:
                 (self._since if name in ("since", "after") else self._until).append(moment)
                 return end
         examples = f"{name}:2026-05-08, {name}:yesterday or {name}:3d"
-        self._trouble.append(f"{name}:{value[:40]} is no time that I know; try {examples}")
+        self._trouble.append(f'unknown time "{value[:40]}" after {name}:; try {examples}')
         return match.end()
 
 
@@ -171,7 +171,7 @@ def _distinct(values: list[str]) -> tuple[str, ...]:
 
 
 def _longer(value: str, match: re.Match[str]) -> list[tuple[str, int]]:
-    """The value with up to three of the words after it, the longest first; quotes say where it ends."""
+    """The value with up to three following words, longest first; a quoted value ends with its quote."""
     result = [(value, match.end())]
     if match["value"][0] in _QUOTES:
         return result
@@ -183,12 +183,12 @@ def _longer(value: str, match: re.Match[str]) -> list[tuple[str, int]]:
 
 
 def _inner(text: str) -> str:
-    """What stands inside quotes, with single blanks."""
+    """The text inside quotes, with single spaces."""
     return " ".join(text.strip(_QUOTES).split()) if text[:1] in _QUOTES else text
 
 
 def _excludes(word: str) -> bool:
-    """Is a word after a dash to be left out, or the option of a program?"""
+    """Is a word after a dash an excluded word, and not the option of a program?"""
     if not word.isascii():
-        return len(word) >= 2 or ord(word[0]) >= 0x2E80  # one sign can be a whole word in Chinese
+        return len(word) >= 2 or ord(word[0]) >= 0x2E80  # a single character can be a word in Chinese
     return len(word) >= 3 and word.lower() not in _OPTIONS

@@ -1,10 +1,10 @@
-"""The order of what was found: signals of each turn, weighed and added up, and what carried a hit.
+"""Ranking: the weighted sum of the signals of each turn, and the reasons for a hit.
 
-Pure: columns of numbers in, an order out. The weights were fitted once by `bench/fit.py` on dialogues of two kinds and
-may not be negative, so a signal only ever speaks for a turn; docs/decisions/0014-ranking.md tells how they were found.
+Pure: columns of numbers in, an order out. The weights were fitted by `bench/fit.py` on two kinds of dialogues. They are
+not negative, so a signal never lowers a score. See docs/decisions/0014-ranking.md.
 
-It goes in two steps, because the terms of a turn have to be fetched: `shortlist` picks candidates by their `signals`,
-which the index gives for all of them, `rank` orders these by their terms too, and those of the turns around them.
+There are two steps, because the terms of a turn have to be fetched. `shortlist` selects candidates by their `signals`,
+which the index has for all of them; `rank` orders these, using their terms and those of neighbouring turns too.
 """
 
 import functools
@@ -18,14 +18,14 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 
-SHORTLIST = 100  # candidates whose terms are looked at
-AROUND = (-2, -1, 1)  # the turns beside one that share its subject: what it answers, and the answer to it
-BLOCK = 24  # turns of a conversation in a row that are a document of their own besides: about one sitting
+SHORTLIST = 100  # candidates whose terms are fetched
+AROUND = (-2, -1, 1)  # neighbours of a turn that share its topic: what it answers, and its answer
+BLOCK = 24  # consecutive turns that are also indexed as one document: about one sitting
 _DAY = 86_400.0
-_SLIGHT = 0.05  # of a score: less is no reason, even if there is no other
-_FADES, _BLURS = 20 * _DAY, 14 * _DAY  # how fast a turn gets old, and how far off a remembered date may be
-_CLEAR = 16  # words of a question that is as clear as it gets
-_BESIDE = 0.8  # what a day beside the named one is worth: who names a day wants that day first
+_MIN_REASON = 0.05  # of a score; a smaller part is not given as a reason
+_FADES, _BLURS = 20 * _DAY, 14 * _DAY  # the time constants of age, and of the error of a remembered date
+_CLEAR = 16  # words; a question up to this length has full clarity
+_BESIDE = 0.8  # the factor for a time outside the named span, so that the named day comes first
 
 _DATES = frozenset(
     "yesterday today tonight tomorrow ago last next week weekend month year morning evening recently monday tuesday"
@@ -35,13 +35,13 @@ _DATES = frozenset(
 _NUMBERS = frozenset(
     "one two three four five six seven eight nine ten once twice couple few several dozen first second third".split()
 )
-ASKS, DATED, COUNTED, NAMED = 1, 2, 4, 8  # what a turn has, and a question may want, as bits to keep beside the turn
+ASKS, DATED, COUNTED, NAMED = 1, 2, 4, 8  # traits of a turn that a question may ask for, as bits
 
 
 class Signal(NamedTuple):
-    """One reason to show a turn: its weight in either step, and how it is told to a person.
+    """One reason to return a turn: its weights in both steps, and its text for the user.
 
-    `clear` is added in the second step as far as the question is clear (see `clarity`).
+    In the second step, `clear` times the clarity of the question is added (see `clarity`).
     """
 
     first: float
@@ -53,30 +53,30 @@ class Signal(NamedTuple):
 SIGNALS: Mapping[str, Signal] = {
     "hit": Signal(0.9, 0.4, 0.4, "has the words"),
     "words": Signal(0.0, 0.4, 4.1, "has the words"),
-    "around": Signal(0.0, 0.0, 3.4, "the words are close by"),
+    "around": Signal(0.0, 0.0, 3.4, "the words are nearby"),
     "block": Signal(2.2, 2.0, 0.0, "the conversation is about it"),
-    "best": Signal(1.1, 1.0, 0.0, "said beside a good hit"),
-    "meaning": Signal(2.4, 1.6, 1.0, "means something like it"),
+    "best": Signal(1.1, 1.0, 0.0, "next to a good hit"),
+    "meaning": Signal(2.4, 1.6, 1.0, "similar meaning"),
     "reply": Signal(0.6, 0.0, 0.3, "answers a question with the words"),
-    "answer": Signal(2.5, 0.0, 4.0, "answers a question like it"),
-    "speaker": Signal(1.0, 0.4, 0.6, "said by who is named"),
-    "company": Signal(3.9, 2.5, 2.6, "said with who is named"),
+    "answer": Signal(2.5, 0.0, 4.0, "answers a similar question"),
+    "speaker": Signal(1.0, 0.4, 0.6, "said by a person you named"),
+    "company": Signal(3.9, 2.5, 2.6, "a person you named took part"),
     "time": Signal(3.9, 3.7, 3.8, "said at that time"),
     "recent": Signal(1.7, 2.4, 0.0, "said lately"),
     "own": Signal(1.6, 1.1, 0.0, "your own words"),
-    "kind": Signal(1.6, 0.0, 1.6, "has what is asked for"),
+    "kind": Signal(1.6, 0.0, 1.6, "has what you asked for"),
 }
 
-_BESIDES = frozenset(["recent", "own", "kind", "company"])  # would speak for the turn whatever was asked
+_INDEPENDENT = frozenset(["recent", "own", "kind", "company"])  # do not depend on the topic of the question
 _FIRST, _SECOND, _CLEARER = np.array([signal[:3] for signal in SIGNALS.values()], np.float64).T
-_ABOUT = [place for place, name in enumerate(SIGNALS) if name not in _BESIDES]
+_ABOUT = [place for place, name in enumerate(SIGNALS) if name not in _INDEPENDENT]
 _COVERAGE = [list(SIGNALS).index("words"), list(SIGNALS).index("around")]
 
 
 class RankedQuery(NamedTuple):
-    """What is asked: terms with what each weighs (see `rarity`), the moment, the times it speaks of, and its traits.
+    """A question: terms with weights (see `rarity`), the current time, the times it names, the traits it asks for.
 
-    The meaning of many words is a blur, so it counts as much as the question is clear.
+    The vector of a long question is unspecific, so it counts in proportion to the clarity.
     """
 
     weights: Mapping[str, float]
@@ -87,10 +87,10 @@ class RankedQuery(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Candidates, a column for each property; the numbers of a turn that is no hit by words or by meaning are 0.
+    """Candidates, one column per property; scores of a turn that was not found by words or by vectors are 0.
 
-    `key` is one more for the next turn of the same conversation, and no two conversations touch. The turn before a
-    candidate should be a candidate too, or what it says is not known here.
+    The `key` of the next turn of a conversation is one more; keys of different conversations are never adjacent. The
+    turn before a candidate should be a candidate too, because `answer` and `reply` use its signals.
     """
 
     key: Places
@@ -99,19 +99,19 @@ class Candidates(NamedTuple):
     block_words: Numbers  # BM25 of the block
     meaning: Numbers  # cosine
     time: Numbers  # seconds, as `now`
-    speaker: Numbers  # 1 where the question names who said it
-    own: Numbers  # 1 where the user said it himself
+    speaker: Numbers  # 1 if the question names the speaker
+    own: Numbers  # 1 if the user said it
     traits: Places
 
 
 class TermMatches(NamedTuple):
-    """Which of the asked terms turns have: a row for each turn, a column for each term."""
+    """Which terms of a query turns have: one row per turn, one column per term."""
 
-    key: Places  # of the turns, in rising order
+    key: Places  # of the turns, ascending
     terms: npt.NDArray[np.bool_]
 
     def of(self, keys: Places) -> npt.NDArray[np.bool_]:
-        """The rows of these turns; one that is not known has nothing."""
+        """The rows of these turns; an unknown turn has no terms."""
         if not len(self.key):
             return np.zeros((len(keys), self.terms.shape[1]), np.bool_)
         at = np.minimum(np.searchsorted(self.key, keys), len(self.key) - 1)
@@ -120,7 +120,7 @@ class TermMatches(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """Places among the candidates, the best first, with scores and what each of `SIGNALS` gave to them."""
+    """Places of candidates, best first, with their scores and the part of each of `SIGNALS`."""
 
     order: Places
     scores: Numbers
@@ -128,7 +128,7 @@ class Ranked(NamedTuple):
 
 
 def clarity(words: int) -> float:
-    """How clear a question of so many words is: a short one asks for a fact, a long one goes on about a subject."""
+    """The clarity of a question by its number of words: short ones ask for a fact, long ones describe a topic."""
     return min(1.0, _CLEAR / max(words, 1)) ** 2
 
 
@@ -138,12 +138,12 @@ def rarity(turns: int, frequency: int) -> float:
 
 
 def shortlist(table: Numbers, size: int = SHORTLIST) -> Places:
-    """Places of the candidates, by their `signals`, whose terms and those of the turns `AROUND` them are wanted."""
+    """Places of the best candidates by their `signals`; their terms have to be fetched."""
     return np.argsort(-(table @ _FIRST), kind="stable")[:size]
 
 
 def rank(table: Numbers, short: Places, covered: Numbers, clarity: float = 1.0) -> Ranked:
-    """Order a shortlist by the `signals` of all candidates and the `coverage` of its own."""
+    """Order a shortlist by the `signals` of all candidates and the `coverage` of the shortlisted ones."""
     table = table[short]
     table[:, _COVERAGE] = covered
     parts = table * (_SECOND + clarity * _CLEARER)
@@ -153,19 +153,19 @@ def rank(table: Numbers, short: Places, covered: Numbers, clarity: float = 1.0) 
 
 
 def why(parts: Numbers, most: int = 3) -> list[str]:
-    """What carried a hit, in words: how it fits the question, the strongest first, then what else spoke for it."""
-    given = [(part, name) for part, name in zip(parts.tolist(), SIGNALS, strict=True) if part > _SLIGHT]
-    told = sorted(given, key=lambda pair: (pair[1] in _BESIDES, -pair[0]))
+    """The reasons for a hit: first those about the question, strongest first, then the independent ones."""
+    given = [(part, name) for part, name in zip(parts.tolist(), SIGNALS, strict=True) if part > _MIN_REASON]
+    told = sorted(given, key=lambda pair: (pair[1] in _INDEPENDENT, -pair[0]))
     return list(dict.fromkeys(SIGNALS[name].means for _, name in told))[:most]
 
 
 def matches(parts: Numbers) -> Numbers:
-    """How much of each score is about the question, and not about the turn alone."""
+    """The part of each score that is about the question and not about the turn alone."""
     return np.asarray(parts[:, _ABOUT].sum(axis=1))
 
 
 def signals(found: Candidates, question: RankedQuery) -> Numbers:
-    """All that can be told without the terms, a column for each of `SIGNALS`."""
+    """All signals that do not need the terms of a turn, one column for each of `SIGNALS`."""
     before = _before(found.key)
     answers = (before >= 0) & (found.traits[before] & ASKS > 0)
     hit, meaning = _share(found.words), found.meaning * question.clarity
@@ -188,7 +188,7 @@ def signals(found: Candidates, question: RankedQuery) -> Numbers:
 
 
 def closeness(time: Numbers, spans: Sequence[tuple[float, float]]) -> Numbers:
-    """1 inside a span, clearly less beside it, and less with every day; people tell what happened afterwards."""
+    """1 inside a span; outside less, decreasing by day, more slowly after it: people tell what happened afterwards."""
     near = np.zeros(len(time))
     for first, last in spans:
         off = np.maximum(np.maximum(1.5 * (first - time), time - last), 0.0)
@@ -197,12 +197,12 @@ def closeness(time: Numbers, spans: Sequence[tuple[float, float]]) -> Numbers:
 
 
 def _share(scores: Numbers) -> Numbers:
-    """Scores as a part of the best one, since those of BM25 have no common measure."""
+    """Scores relative to the best one, because BM25 scores have no common scale."""
     return scores / max(float(scores.max(initial=0.0)), 1e-9)
 
 
 def _before(key: Places) -> Places:
-    """The place of the turn before each, or -1."""
+    """The place of the turn before each candidate, or -1."""
     order = np.argsort(key, kind="stable")
     at = np.searchsorted(key, key - 1, sorter=order)
     there = order[np.minimum(at, len(key) - 1)] if len(key) else order
@@ -210,7 +210,7 @@ def _before(key: Places) -> Places:
 
 
 def _best(block: Places, scores: Numbers) -> Numbers:
-    """The best score in the block of each turn."""
+    """The best score in the block of each candidate."""
     _, group = np.unique(block, return_inverse=True)
     best = np.zeros(len(block))
     np.maximum.at(best, group, scores)
@@ -218,7 +218,7 @@ def _best(block: Places, scores: Numbers) -> Numbers:
 
 
 def coverage(keys: Places, weights: Mapping[str, float], term_matches: TermMatches) -> Numbers:
-    """How much of the question each turn has, and how much more together with the turns around it."""
+    """The share of the query that each turn has, and the additional share of its neighbours."""
     weigh = np.fromiter(weights.values(), np.float64) / (sum(weights.values()) or 1.0)
     mine = term_matches.of(keys)
     near = np.zeros_like(mine)
@@ -228,7 +228,7 @@ def coverage(keys: Places, weights: Mapping[str, float], term_matches: TermMatch
 
 
 def traits(text: str) -> int:
-    """What a turn has that a question may want, told from the form of its words alone."""
+    """Traits of a turn that a question may ask for, guessed from the form of its words."""
     tail, words = text[-200:], set(_word().findall(text.lower()))
     dated = not _DATES.isdisjoint(words) or any(len(word) == 4 and word[:2] in ("19", "20") for word in words)
     bits = ASKS if "?" in tail or "？" in tail or "؟" in tail else 0
@@ -238,7 +238,7 @@ def traits(text: str) -> int:
 
 
 def wants(question: str) -> int:
-    """Which of these traits an answer to the question would have."""
+    """The traits that an answer to the question should have."""
     low = question.casefold()
     return sum(bit for bit, pattern in _wishes().items() if pattern.search(low))
 
@@ -250,7 +250,7 @@ def _word() -> re.Pattern[str]:
 
 @functools.cache
 def _name() -> re.Pattern[str]:
-    """A capital inside a sentence; in German every noun is one, and this tells little there."""
+    """A capitalized word inside a sentence. Useless for German, where all nouns are capitalized."""
     return re.compile(r"(?<![.!?\n])\s[\"'(]?[A-Z][a-z]+")
 
 

@@ -1,18 +1,18 @@
-"""Index terms: what of a text is looked up, the same for what was said and for what is asked.
+"""Index terms: the normalized words of a text, the same for turns and for queries.
 
-Pure: text in, terms out. Words are folded (case, accents, width) and cut to a stem; words of code are kept whole and
-in their pieces; scripts that write no blanks become single characters and overlapping pairs and triples.
+Pure: text in, terms out. Words are folded (case, accents, width) and stemmed. Identifiers are kept whole and in their
+parts. Scripts without spaces become single characters and overlapping pairs and triples.
 """
 
 import functools
 import re
 import unicodedata
 
-_LONGEST = 64  # of a term: what is longer is no word that anybody types again
-_MOST_ASKED = 128  # terms of one question: who pastes a page is understood from its first lines
+_MAX_LENGTH = 64  # of a term; nobody types longer words
+_MAX_QUERY_TERMS = 128  # the first lines of a pasted page are enough
 _VOWELS = frozenset("aeiouy")
 
-# Words that tell nothing about a subject. They are indexed, since a phrase may need them, but not asked for.
+# Stop words. They are indexed, because a phrase may need them, but not searched for.
 _STOP = frozenset(
     "a an the this that these those and or but nor if then else than as at by for from in into of off on onto out over"
     " to up upon with within without about above after again against before below between during under until while"
@@ -23,7 +23,7 @@ _STOP = frozenset(
     " s t d ll m re ve don didn doesn isn aren wasn weren hasn haven hadn couldn wouldn shouldn won ain let lets im"
     " ive id youre theyre dont didnt doesnt isnt cant".split()
 )
-# Forms that no rule leads back: each line of a family starts with the word that stands for all.
+# Irregular forms: the first word of each group is the stem of the others.
 _FAMILIES = (
     "go went gone/buy bought/bring brought/think thought/teach taught/catch caught/seek sought/fight fought/take took"
     " taken/make made/give gave given/get got gotten/see saw seen/eat ate eaten/write wrote written/drive drove driven"
@@ -37,7 +37,7 @@ _FAMILIES = (
     " wives/leaf leaves/good better best/bad worse worst"
 )
 _IRREGULAR = {form: forms[0] for forms in map(str.split, _FAMILIES.split("/")) for form in forms[1:]}
-# Endings that make another word of the same family, with what is left in their place; the first that fits is taken.
+# Suffixes and their replacements; the first match is applied.
 _ENDINGS = (
     *(("ational", "at"), ("ization", "iz"), ("isation", "is"), ("fulness", ""), ("ousness", ""), ("iveness", "")),
     *(("ically", "ic"), ("ation", "at"), ("ement", ""), ("ment", ""), ("ness", ""), ("ance", ""), ("ence", "")),
@@ -48,18 +48,18 @@ _HEADS = frozenset("l d j m n s t c qu".split())  # l'amour, qu'il
 
 
 def terms(text: str) -> list[str]:
-    """All terms of a text that was said, in its order."""
+    """All terms of a turn, in text order."""
     return [term for word in _words(text) for term in _forms(word, asking=False)]
 
 
 def query_terms(text: str) -> list[str]:
-    """What a question asks for, each term once: without stop words, unless there is nothing else."""
+    """The distinct terms of a query, without stop words unless there is nothing else."""
     asked = dict.fromkeys(term for word in _words(text) for term in _forms(word, asking=True))
-    return ([term for term in asked if term not in _STOP] or list(asked))[:_MOST_ASKED]
+    return ([term for term in asked if term not in _STOP] or list(asked))[:_MAX_QUERY_TERMS]
 
 
 def _words(text: str) -> list[str]:
-    """The words as they were written, without accents."""
+    """The words of a text in their original case, without accents."""
     if text.isascii():
         return _ascii_word().findall(text)
     bare = _marks().sub("", unicodedata.normalize("NFKD", text))
@@ -67,30 +67,32 @@ def _words(text: str) -> list[str]:
 
 
 def _forms(word: str, *, asking: bool) -> tuple[str, ...]:
-    """The terms of one word, or of a run of them without blanks."""
+    """The terms of one word, or of a run of text without spaces."""
     if not word.isascii() and _unspaced().search(word):
         return tuple(form for run in _runs().findall(word) for form in _run_forms(run, asking))
-    return _known(word) if len(word) <= _LONGEST else _spelled(word)
+    return _known(word) if len(word) <= _MAX_LENGTH else _spelled(word)
 
 
 def _spelled(word: str) -> tuple[str, ...]:
-    """The stem of a plain word; a word of code whole, and its pieces."""
+    """The stem of a plain word; an identifier as a whole and its parts."""
     low, tail = word.casefold().strip("_"), word[1:]
     if low.isalpha() and (tail == tail.lower() or tail.isupper()):
-        return (_stem(low[:_LONGEST]),)
+        return (_stem(low[:_MAX_LENGTH]),)
     if "'" in low and low.replace("'", "").isalpha():
-        return (_stem(_without_apostrophe(low)[:_LONGEST]),)
-    pieces = [_stem(piece.casefold()[:_LONGEST]) for piece in _piece().findall(word) if len(piece) > 1]
-    whole = [_stem(low) if low.isalpha() else low] if 0 < len(low) <= _LONGEST else []  # getusername finds it too
+        return (_stem(_without_apostrophe(low)[:_MAX_LENGTH]),)
+    pieces = [_stem(piece.casefold()[:_MAX_LENGTH]) for piece in _piece().findall(word) if len(piece) > 1]
+    whole = (
+        [_stem(low) if low.isalpha() else low] if 0 < len(low) <= _MAX_LENGTH else []
+    )  # so that getusername finds getUserName
     return tuple(dict.fromkeys([*whole, *pieces]))
 
 
-# Talk has few different words, so nearly all are known already; long ones are not worth the room.
+# Conversations have few distinct words, so nearly all lookups hit the cache; long words are not cached.
 _known = functools.lru_cache(maxsize=50_000)(_spelled)
 
 
 def _run_forms(run: str, asking: bool) -> tuple[str, ...]:
-    """A run without blanks: pairs and triples, and the single characters where somebody may ask for one."""
+    """Pairs and triples of a run without spaces; in turns single characters too, because a query may have only one."""
     if not _unspaced().match(run):
         return _forms(run, asking=asking)
     sizes = range(min(2, len(run)) if asking else 1, 4)
@@ -105,7 +107,7 @@ def _without_apostrophe(word: str) -> str:
 
 
 def _stem(word: str) -> str:
-    """The part that a word shares with its other forms: by a list, then by rules for English that do others no harm."""
+    """The stem of a word: by a list, then by rules for English that hardly affect other languages."""
     if len(word) < 3 or word in _STOP or not word.isascii():
         return word
     word = _uninflected(_IRREGULAR.get(word, word))
@@ -119,7 +121,7 @@ def _stem(word: str) -> str:
 
 
 def _uninflected(word: str) -> str:
-    """Without the endings of plural, past and -ing."""
+    """The word without the endings of plural, past tense and -ing."""
     if len(word) < 4:
         return word
     if word.endswith("ies"):
@@ -142,24 +144,24 @@ def _ascii_word() -> re.Pattern[str]:
 
 @functools.cache
 def _word() -> re.Pattern[str]:
-    """Letters of any script with the marks that belong to them, and pictures one by one."""
+    """Letters of any script with their combining marks; emoji one by one."""
     letters = r"[\w\u0900-\u0dff\u0e00-\u0eff\u0f18-\u0fc6\u102b-\u109f\u135d-\u135f\u17b4-\u17d3]+"
     return re.compile(rf"{letters}(?:['./:@\\+#-]+{letters})*|[\u2600-\u27bf\U0001f000-\U0001faff]")
 
 
 @functools.cache
 def _piece() -> re.Pattern[str]:
-    """Parts of a word of code: getUserName, HTTPServer, foo_bar, utf8."""
+    """Parts of an identifier: getUserName, HTTPServer, foo_bar, utf8."""
     return re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\da-zA-Z_]+")
 
 
 @functools.cache
 def _marks() -> re.Pattern[str]:
-    """Accents, and the vowel points that Hebrew and Arabic can do without."""
+    """Accents, and the vowel points of Hebrew and Arabic, which are optional."""
     return re.compile("[\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u0640\u064b-\u065f\u0670]+")
 
 
-NO_BLANKS = (
+UNSPACED = (
     r"\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     r"\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
@@ -167,10 +169,10 @@ NO_BLANKS = (
 
 @functools.cache
 def _unspaced() -> re.Pattern[str]:
-    """Scripts that write no blanks, and Korean, whose words carry their endings with them."""
-    return re.compile(f"[{NO_BLANKS}]+")
+    """Scripts without spaces, and Korean, where endings are attached to the words."""
+    return re.compile(f"[{UNSPACED}]+")
 
 
 @functools.cache
 def _runs() -> re.Pattern[str]:
-    return re.compile(f"[{NO_BLANKS}]+|[^{NO_BLANKS}]+")
+    return re.compile(f"[{UNSPACED}]+|[^{UNSPACED}]+")

@@ -1,7 +1,7 @@
-"""Times in plain language: which part of the past a question is about.
+"""Finds times in plain language: which part of the past a question is about.
 
-Pure: `now` comes in and tells the zone. A wrong bound hides the answer, a missed one only ranks it lower; so a word
-that may be something else gives a time that is not `sure`, or none.
+Pure: `now` is passed in, with the time zone. A wrong time limit hides the answer; a missed one only lowers its rank. So
+an ambiguous word gives a time that is not `sure`, or none.
 """
 
 import functools
@@ -17,29 +17,31 @@ from aish.memory.finding.when_rules import TimeMatch, find_periods, spelled
 from aish.memory.finding.when_words import KINDS, NAMES, Token, doubtful, figures, is_french, may_name_time, tokens
 from aish.values.times import exact_moment, plain_days
 
-# What is longer was pasted, and its dates tell nothing about when it was talked about.
-LONGEST, _MOST = 2_000, 20
-_TALKED_SINCE = 2000  # who names an earlier year is asking about that time, not about what was said in it
+# Text beyond this length was pasted; its dates say nothing about when a conversation took place.
+MAX_CHARACTERS, _MAX_PERIODS = 2_000, 20
+_TALKED_SINCE = 2000  # an earlier year is a topic, because there are no conversations from then
 _LEAD = (
     "(?:(between|from|since|until|before|vor|after|about|in|on) (?:of|the|about|mark|to)*)?"
     "(part (?:dash|of|the|mark)*)? (?:the)*$"
 )
-_NEAR = 8  # so many words before a period are looked at
-_NEED_OF = frozenset("start end beginning middle".split())  # "does it end Friday" is no end of a Friday
+_NEAR = 8  # words before a period that are checked
+_NEED_OF = frozenset(
+    "start end beginning middle".split()
+)  # these need "of": "does it end Friday" does not name the end of a Friday
 _TO, _AND = "comma? (?:to|until|dash|one) (?:the|part|of)*", "(?:and|y) (?:the|part|of)*"
 _BARE = frozenset(["month", "year", "season", "quarter", "weekday", "recent", "part"])
 _BOUNDS = frozenset("since until before vor after".split())
 _TAKES_TIME = _BOUNDS | {"about", "between"}
-# What may stand before a time and says nothing more, where nothing but a time is expected.
+# Words before a time that add nothing to it, in a text that is a time only.
 _SILENT = frozenset("the of in on mark one".split())
 _FILLERS = frozenset("earlier back sometime all just cours laufe lauf transcurso".split())
 
 
 class TimeSpan(NamedTuple):
-    """A part of the past, and which characters of the text said so.
+    """A part of the past, and the characters of the text that name it.
 
-    `last` is the first moment that is not in it any more. `sure` tells that the text bounds what is asked; otherwise
-    the words may as well be a part of the topic.
+    `last` is the first moment after it. If `sure`, the text limits the search to this time; otherwise the words may
+    also belong to the topic.
     """
 
     first: datetime | None
@@ -50,7 +52,7 @@ class TimeSpan(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """A period with the words around it: the lead that bounds it, and the clock that goes with it."""
+    """A period with the words around it: the preposition before it (`lead`) and the time of day (`moment`)."""
 
     found: TimeMatch
     lead: str
@@ -65,20 +67,20 @@ def _rule(rule: str) -> re.Pattern[str]:
 
 
 def find_times(text: str, now: datetime) -> list[TimeSpan]:
-    """The times that a question names, in the order of the text; periods that have not begun are left out."""
-    text = text[:LONGEST]
+    """The times that a question names, in text order, without periods in the future."""
+    text = text[:MAX_CHARACTERS]
     try:
         row = tokens(text) if may_name_time(text) else []
         spans = [_span(said, sure, row) for said, sure in _judged(row, now)]
         spans += [TimeSpan(*_bounds(said.period, said.lead), *said[:2], said.sure) for said in find_chinese(text, now)]
     except (ValueError, OverflowError):
-        return []  # it reaches over the end of the calendar
-    settled = (_settled(span) for span in spans)
+        return []  # outside the years that `datetime` supports
+    settled = (_with_time_zone(span) for span in spans)
     return sorted((span for span in settled if span), key=lambda span: span.begin)
 
 
 def read_moment(text: str, now: datetime, *, end: bool = False) -> datetime | None:
-    """The moment that a whole text names: its begin, or with `end` the first moment after it."""
+    """The moment that a text as a whole names: the start of the period, or with `end` the first moment after it."""
     text = text.strip()
     if not text or len(text) > 100:
         return None
@@ -97,7 +99,7 @@ _Ends = tuple[datetime | None, datetime | None]
 
 
 def _whole(text: str, now: datetime) -> _Ends:
-    """Begin and end of the one time that all of the text is about."""
+    """Start and end of the time that the whole text names."""
     if ends := whole_chinese(text, now):
         return _ends(*ends)
     row = tokens(text)
@@ -113,10 +115,10 @@ def _whole(text: str, now: datetime) -> _Ends:
 
 
 def _of_row(row: list[Token], now: datetime, *, counted: bool) -> _Ends | None:
-    """The time that fills a row; what is only counted in it was so long ago."""
+    """The time that all tokens of a row name together; a bare count, like "2 weeks", means so long ago."""
     rows = [row]
     if counted and row[-1].kind == KINDS["unit"]:
-        rows.append([*row, *tokens("ago")])  # "2 weeks" can only be ago here; "last week" is a time by itself
+        rows.append([*row, *tokens("ago")])  # "2 weeks" means "2 weeks ago" here; "last week" is a time by itself
     elif len(row) == 1 and row[0].kind == KINDS["wday"]:
         rows = [[*tokens("last"), *row]]
     elif len(row) == 1 and row[0].kind == KINDS["weekend"]:
@@ -130,12 +132,12 @@ def _of_row(row: list[Token], now: datetime, *, counted: bool) -> _Ends | None:
 
 
 def _ends(period: Period, lead: str) -> _Ends:
-    """What a bound of it would be: since May begins with May, and has no end."""
+    """Start and end after applying the preposition: "since May" starts with May and has no end."""
     return _bounds(period, lead) if lead in _BOUNDS else (period.first, period.last)
 
 
 def _day_number(row: list[Token], now: datetime) -> _Ends:
-    """The newest fifth of a month, for "since the 5th" and "am 5."."""
+    """The most recent day with this number in its month, for "since the 5th" and "am 5."."""
     lead = [NAMES.get(token.kind, "") for token in row[:-1]]
     number = row[-1] if row else None
     if not number or number.kind != KINDS["number"] or not isinstance(number.value, int) or not 1 <= number.value <= 31:
@@ -154,9 +156,9 @@ def _day_number(row: list[Token], now: datetime) -> _Ends:
 
 
 def _said(row: list[Token], now: datetime) -> list[_Said]:
-    """The periods in a row of tokens with the words that belong to them; two may be the ends of one."""
+    """The periods in a row of tokens with the words around them; two periods may be joined to a range."""
     kinds = "".join(token.kind for token in row)
-    found = list(islice(find_periods(row, kinds, now), _MOST))
+    found = list(islice(find_periods(row, kinds, now), _MAX_PERIODS))
     result: list[_Said] = []
     place = 0
     while place < len(found):
@@ -171,7 +173,7 @@ def _said(row: list[Token], now: datetime) -> list[_Said]:
 
 
 def _with_lead(found: TimeMatch, row: list[Token], kinds: str) -> _Said:
-    """Look to the left for what bounds the period or names a part of it."""
+    """Check the words before a period for a preposition and for "early", "mid" or "late"."""
     shift = max(found.begin - _NEAR, 0)
     match = _rule(_LEAD).search(kinds[shift : found.begin])
     if match is None:
@@ -189,7 +191,7 @@ def _with_lead(found: TimeMatch, row: list[Token], kinds: str) -> _Said:
 
 
 def _range(said: _Said, other: TimeMatch, row: list[Token], kinds: str) -> _Said | None:
-    """One stretch of two periods, if the words between them say so."""
+    """Join two periods to a range, if the words between them say so."""
     gap = kinds[said.found.end : other.begin]
     if other.rule == "clock" != said.found.rule and row[other.begin - 1].text.lower() in ("à", "las", "la"):
         return None  # yesterday at five, in French and Spanish
@@ -198,9 +200,9 @@ def _range(said: _Said, other: TimeMatch, row: list[Token], kinds: str) -> _Said
     else:
         joined = _rule(_TO).fullmatch(gap)
         if joined and row[other.begin - 1].kind == KINDS["dash"] and said.found.rule != other.rule:
-            return None  # a dash between two thoughts
+            return None  # a dash between two phrases
     if not joined and (_before(said.found, row), gap) not in (("du", KINDS["in"]), ("del", KINDS["the"])):
-        return None  # nor "du lundi au mercredi", "del lunes al miércoles"
+        return None  # and not "du lundi au mercredi" or "del lunes al miércoles" either
     end = _with_lead(other, row, kinds).found.period
     period = calendar.from_to(said.found.period, end, dated=other.dated and not said.found.dated)
     found = TimeMatch("range", said.found.begin, other.end, period, other.dated)
@@ -213,7 +215,7 @@ def _before(found: TimeMatch, row: list[Token]) -> str:
 
 
 def _with_clock(said: _Said, row: list[Token], kinds: str) -> _Said:
-    """A day and a clock are one moment, for who asks for what came before or after it."""
+    """Join a day and a time of day to one moment, for questions about what came before or after it."""
     match = _rule("comma? (?:on|to|one the)? clock").match(kinds, said.end)
     day = said.found.period
     if said.found.rule == "clock":
@@ -225,21 +227,21 @@ def _with_clock(said: _Said, row: list[Token], kinds: str) -> _Said:
 
 
 def _judged(row: list[Token], now: datetime) -> list[tuple[_Said, bool]]:
-    """What is a time in these words, and whether it bounds what is asked."""
+    """The times in a row of tokens, and whether each limits the search."""
     return [(said, sure) for said in _said(row, now) if (sure := _sure(said, row, now)) is not None]
 
 
 def _sure(said: _Said, row: list[Token], now: datetime) -> bool | None:
-    """Does it bound what is asked? None if it is no time at all."""
+    """Does it limit the search? None if it is not a time at all."""
     found, lead = said.found, said.lead
     word, after = row[found.begin], row[said.end] if said.end < len(row) else None
     led = lead in _TAKES_TIME or lead == "in"
-    if _is_none(said, row, now, led=led):
+    if _is_not_a_time(said, row, now, led=led):
         return None
     if after and after.begin == row[said.end - 1].end and after.text[0] in "'’(":
         return False  # this year's budget, today() in a program
     if found.rule == "date" and word.text.count(".") == 2 and len(word.text) == 8:
-        return False  # 10.06.05 may be a version
+        return False  # 10.06.05 may be a version number
     if found.period.last.year < _TALKED_SINCE and lead not in ("since", "after"):
         return False
     if found.rule in ("day", "days") and not found.dated:
@@ -271,8 +273,8 @@ def _are_things(token: Token) -> bool:
     return token.text.islower() and token.text.endswith("s") and len(token.text) > 3
 
 
-def _is_none(said: _Said, row: list[Token], now: datetime, *, led: bool) -> bool:
-    """Is it the future, a habit, or a word that only looks like a time?"""
+def _is_not_a_time(said: _Said, row: list[Token], now: datetime, *, led: bool) -> bool:
+    """Is it in the future, a habit, or a word that only looks like a time?"""
     found, rule = said.found, said.found.rule
     word, before = row[found.begin], row[said.begin - 1] if said.begin else None
     if found.period.first > now or (before and before.kind == KINDS["never"]):
@@ -290,7 +292,7 @@ def _is_none(said: _Said, row: list[Token], now: datetime, *, led: bool) -> bool
     if rule == "unit" and said.end < len(row) and row[said.end].text.lower() == "of":
         return True  # the last week of May
     if rule == "unit" and word.text.lower() == "mes" and row[found.begin + 1].text.lower().startswith("derni"):
-        return True  # "mes derniers messages" is French, and no month
+        return True  # "mes" means "my" in French, and "month" in Spanish
     if rule == "weekday" and before and before.text.lower() == "los":
         return True  # every Tuesday, in Spanish
     return word.text.lower() == "hier" and len(row) > 1 and not is_french(row)
@@ -304,7 +306,7 @@ def _span(said: _Said, sure: bool, row: list[Token]) -> TimeSpan:
 
 
 def _bounds(period: Period, lead: str) -> tuple[datetime | None, datetime | None]:
-    """What the word before a period makes of it: until May includes May, before May does not."""
+    """Apply the preposition to a period: "until May" includes May, "before May" does not."""
     match lead:
         case "since":
             return period.first, None
@@ -317,8 +319,8 @@ def _bounds(period: Period, lead: str) -> tuple[datetime | None, datetime | None
     return period.first - period.slack, period.last + period.slack
 
 
-def _settled(span: TimeSpan) -> TimeSpan | None:
-    """The same with a zone, if `now` had none; None at the ends of the calendar, which do not exist everywhere."""
+def _with_time_zone(span: TimeSpan) -> TimeSpan | None:
+    """Add the local time zone if there is none; None if a moment cannot be converted to UTC."""
     try:
         first, last = (
             moment if moment is None or moment.tzinfo else moment.astimezone() for moment in (span.first, span.last)

@@ -1,8 +1,8 @@
-"""Stretches of the calendar that people name when they say when something was: days, weeks, seasons, two weeks ago.
+"""Periods of the calendar: days, weeks, seasons, two weeks ago.
 
-Pure: `now` comes in and tells the zone. Days are calendar days on the user's clock, also where that clock is changed.
-Only hours and minutes count what really went by. What cannot be put on a calendar raises `ValueError` or
-`OverflowError`, which the callers take for "no such time".
+Pure: `now` is passed in, with the time zone. Days are local calendar days, also when daylight saving time starts or
+ends; only hours and minutes count elapsed time. A date that does not exist raises `ValueError` or `OverflowError`;
+callers treat that as "no such time".
 """
 
 from collections.abc import Callable
@@ -11,27 +11,27 @@ from typing import NamedTuple
 
 MINUTE, HOUR, DAY, WEEK, MONTH, YEAR = "minute", "hour", "day", "week", "month", "year"
 WEEKEND, QUARTER = "weekend", "quarter"
-# How far beside the mark people are when they count, in days; what they say of long ago is less exact.
+# How inexact people count, in days. The inexactness also grows with the distance: a tenth of it is added.
 _SLACK = {MINUTE: 10 / 1440, HOUR: 1 / 24, DAY: 0, WEEK: 3, WEEKEND: 2, MONTH: 15, QUARTER: 45, YEAR: 183}
 _VAGUE = 10
 _MONTHS = {MONTH: 1, QUARTER: 3, YEAR: 12}
-# From and to which hour; nights end in the morning after.
+# First and last hour; a night ends on the next morning.
 _PARTS = {"morning": (4, 12), "noon": (11, 15), "afternoon": (12, 18), "evening": (17, 24), "night": (18, 30)}
-_LONG = timedelta(days=5)  # from here on a stretch has an early and a late part
+_LONG = timedelta(days=5)  # longer periods have an early and a late part
 _RECENT = 14
 
 
 class Count(NamedTuple):
-    """How many: a few are at least two and at most six."""
+    """A number, or a range of numbers: "a few" is two to six."""
 
     low: int
     high: int
 
 
 class Period(NamedTuple):
-    """A stretch of time on the user's clock: meant `slack` wider where people are vague.
+    """A period in local time; `slack` is added on both sides where people are vague.
 
-    It comes `again` each year, week or day if the words did not say which one; the newest was taken then.
+    `again` is year, week or day if the words fit a period in each of them; the most recent one was taken.
     """
 
     first: datetime
@@ -41,7 +41,7 @@ class Period(NamedTuple):
 
 
 def start_of(day: date, now: datetime) -> datetime:
-    """The first moment of a day in the zone of `now`."""
+    """The first moment of a day in the time zone of `now`."""
     return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)
 
 
@@ -55,7 +55,7 @@ def one_day(day: date, now: datetime) -> Period:
 
 
 def add_months(day: date, count: int) -> date:
-    """The same day so many months later, or the last one of a shorter month."""
+    """The same day `count` months later, or the last day of a shorter month."""
     year, month = divmod(day.year * 12 + day.month - 1 + count, 12)
     for last in (day.day, 30, 29):
         try:
@@ -66,30 +66,30 @@ def add_months(day: date, count: int) -> date:
 
 
 def months(year: int, month: int, count: int, now: datetime, again: str = "") -> Period:
-    """So many whole months from this one on."""
+    """`count` whole months, starting with this one."""
     first = date(year, month, 1)
     return days(first, add_months(first, count) - timedelta(days=1), now, again)
 
 
 def season(year: int, number: int, now: datetime, again: str = "") -> Period:
-    """Spring is 0, and begins in March; the winter of a year begins in its December."""
+    """A season: spring is 0 and starts in March; the winter of a year starts in December."""
     return months(year, 3 + 3 * number, 3, now, again)
 
 
 def newest(make: Callable[[int], Period], now: datetime) -> Period:
-    """Of what comes once a year, the newest that has begun; what was said was said in the past."""
+    """The most recent yearly period that has started, because conversations are in the past."""
     for year in range(now.year, now.year - 9, -1):
         try:
             found = make(year)
         except ValueError:
-            continue  # 29 February is in few years only
+            continue  # 29 February does not exist in most years
         if found.first <= now:
             return found
     raise ValueError("no such day in this calendar")
 
 
 def current(unit: str, now: datetime, back: int = 0) -> Period:
-    """The week, month, quarter or year that it is now, or the one so many before it."""
+    """The current week, month, quarter or year, or the one `back` before it."""
     today = now.date()
     if unit in _MONTHS:
         size = _MONTHS[unit]
@@ -107,25 +107,25 @@ def current(unit: str, now: datetime, back: int = 0) -> Period:
 
 
 def last_one(unit: str, now: datetime, back: int = 1) -> Period:
-    """The one before the current one; a weekend is the current one only while it lasts."""
+    """The unit before the current one; from Monday to Friday the last weekend is the most recent one."""
     if unit == WEEKEND and now.weekday() < 5:
         back -= 1
     return current(unit, now, back)
 
 
 def weekday(number: int, now: datetime, back: int = 1) -> Period:
-    """The last such day before today: who means today says so."""
+    """The most recent such weekday before today."""
     day = now.date() - timedelta(days=(now.weekday() - number - 1) % 7 + 1 + 7 * (back - 1))
     return one_day(day, now)._replace(again=WEEK)
 
 
 def elapsed(now: datetime, gone: timedelta) -> datetime:
-    """The moment that long ago by a stop watch."""
+    """The moment that long ago in elapsed time."""
     return (now.astimezone(UTC) - gone).astimezone(now.tzinfo).replace(tzinfo=now.tzinfo)
 
 
 def counted_back(count: int, unit: str, now: datetime) -> Period:
-    """The day that many units ago; for hours and minutes the very moment."""
+    """The day that many units ago; for hours and minutes, the exact moment."""
     if unit in (MINUTE, HOUR):
         moment = elapsed(now, timedelta(minutes=count * (60 if unit == HOUR else 1)))
         return Period(moment, moment)
@@ -137,7 +137,7 @@ def counted_back(count: int, unit: str, now: datetime) -> Period:
 
 
 def ago(count: Count, unit: str, now: datetime) -> Period:
-    """What "two weeks ago" names: a day, and a slack that grows with the distance."""
+    """The period of "two weeks ago": a day, with a slack that grows with the distance."""
     far, near = counted_back(count.high, unit, now), counted_back(count.low, unit, now)
     distance = (now - far.first).total_seconds() / 86400 / _VAGUE
     slack = timedelta(days=_SLACK[unit] + (distance if unit in (MINUTE, HOUR) else int(distance)))
@@ -145,7 +145,7 @@ def ago(count: Count, unit: str, now: datetime) -> Period:
 
 
 def past(count: Count, unit: str, now: datetime) -> Period:
-    """The last so many units up to now."""
+    """The last `count` units up to now."""
     return Period(counted_back(count.high, unit, now).first, one_day(now.date(), now).last)
 
 
@@ -161,7 +161,7 @@ def part_of_day(day: date, part: str, now: datetime) -> Period:
 
 
 def part_of(period: Period, part: str) -> Period:
-    """The early, mid or late part of a week, month or year, where nobody draws a sharp line."""
+    """The early, mid or late part of a week, month or year; the parts overlap."""
     length = period.last - period.first
     if length < _LONG:
         return period
@@ -174,13 +174,13 @@ def part_of(period: Period, part: str) -> Period:
 
 
 def about(period: Period) -> Period:
-    """The same with room on both sides."""
+    """The period with more slack on both sides."""
     room = max((period.last - period.first) / 2, timedelta(days=3))
     return period._replace(slack=max(period.slack, room))
 
 
 def from_to(one: Period, other: Period, *, dated: bool) -> Period:
-    """From the begin of one to the end of the other; `dated` when the other names a year that holds for both."""
+    """From the start of one to the end of the other; `dated` if the other names a year that applies to both."""
     if one.again == YEAR and dated:
         one = _in_year(one, other.first.year)
     if one.first > other.first and one.again == YEAR:
@@ -192,7 +192,7 @@ def from_to(one: Period, other: Period, *, dated: bool) -> Period:
 
 
 def _in_year(period: Period, year: int) -> Period:
-    """The same stretch of another year."""
+    """The same period in another year."""
     by = (year - period.first.year) * 12
     first, last = (datetime.combine(add_months(at.date(), by), at.timetz()) for at in (period.first, period.last))
     return period._replace(first=first, last=last)

@@ -1,4 +1,4 @@
-"""Times in Chinese, which puts no blanks between words and counts from the year down to the day.
+"""Times in Chinese, which has no spaces between words and writes dates from the year to the day.
 
 Pure: text and `now` in, periods out.
 """
@@ -34,21 +34,21 @@ _YEARS_BACK = {"今年": 0, "去年": 1, "前年": 2}
 _PARTS = {"早": "morning", "上": "morning", "中": "noon", "下": "afternoon", "晚": "evening", "夜": "night"}
 _HALVES = {"小": (30, calendar.MINUTE), "天": (12, calendar.HOUR), "月": (15, calendar.DAY), "年": (6, calendar.MONTH)}
 _DAY_PARTS = ("早上", "上午", "下午", "晚上", "中午", "夜里")
-# Which part of a month or a year; 年 may be said once more.
+# Parts of a month or a year; 年 may be repeated before them.
 _THIRDS = {"初": "early", "上旬": "early", "中旬": "mid", "下旬": "late", "底": "late", "末": "late"}
 _UNITS = {"分": calendar.MINUTE, "小": calendar.HOUR, "天": calendar.DAY, "月": calendar.MONTH, "年": calendar.YEAR}
 _AFTER = (("以来", "since"), ("以來", "since"), ("以后", "after"), ("之后", "after"), ("之後", "after"))
 _BEFORE = (("以前", "before"), ("之前", "before"))
 _FROM = ("自从", "从", "從", "自")
-_ON = ("开始", "開始", "起", "至今", "以来", "以來")  # after one of those: from yesterday on
+_ON = ("开始", "開始", "起", "至今", "以来", "以來")  # after a time with one of `_FROM` before it: from yesterday on
 _UP_TO = ("直到", "截至", "截止到")
-_SIGNS = frozenset("年月天周週期拜日晚早夜近前度时時钟鐘")  # each time has one of them
-_MOST = 20  # who names more times is not asking
+_SIGNS = frozenset("年月天周週期拜日晚早夜近前度时時钟鐘")  # every time contains one of these characters
+_MOST = 20  # times; a text with more is not a question
 _TO = ("到", "至", "和", "与")
 
 
 class Chinese(NamedTuple):
-    """A period, which characters name it, and the word that makes it a bound."""
+    """A period, the characters that name it, and the kind of limit (`lead`)."""
 
     begin: int
     end: int
@@ -63,7 +63,7 @@ def _pattern() -> re.Pattern[str]:
 
 
 def find_chinese(text: str, now: datetime) -> list[Chinese]:
-    """Every period that the text names in Chinese."""
+    """All periods that the text names in Chinese."""
     if text.isascii() or _SIGNS.isdisjoint(text):
         return []
     result: list[Chinese] = []
@@ -79,7 +79,7 @@ def find_chinese(text: str, now: datetime) -> list[Chinese]:
 
 
 def whole_chinese(text: str, now: datetime) -> tuple[Period, str] | None:
-    """The period and its lead, if all of the text is about it; a bare "three days" can only be ago there."""
+    """The period and its lead, if the whole text names it; a bare "three days" means three days ago."""
     bare = text.removeprefix("在").removesuffix("的")
     for said in (bare, f"{bare}前"):
         for begin, end, period, lead, _ in find_chinese(said, now):
@@ -99,7 +99,7 @@ def _each(text: str, now: datetime) -> Iterator[Chinese]:
 
 
 def _with_lead(found: Chinese, text: str) -> Chinese:
-    """Look on both sides for what makes the period a bound."""
+    """Check the words on both sides of a period for a limit: since, after, before or until."""
     for words, lead in (*_AFTER, *_BEFORE):
         if text.startswith(words, found.end):
             found = found._replace(end=found.end + len(words), lead=lead)
@@ -115,7 +115,7 @@ def _with_lead(found: Chinese, text: str) -> Chinese:
 
 
 def _narrowed(period: Period, text: str, end: int, now: datetime) -> tuple[Period, int]:
-    """The evening of a day, the beginning of a month, the end of a year, if the text goes on like that."""
+    """Narrow the period if the text continues with a part of it: the evening of a day, the end of a year."""
     length = (period.last - period.first).days
     if length == 1:
         for word in _DAY_PARTS:
@@ -210,12 +210,12 @@ def _count(word: str) -> Count:
 
 
 def _number(word: str) -> int:
-    """Up to 99 in figures or in signs, where ten stands between tens and ones."""
+    """A number up to 99, in digits or in Chinese characters."""
     if word.isdecimal():
         return int(word)
     tens, ten, ones = word.rpartition("十")
     if not ten:
         if len(word) > 1:
-            raise ValueError(f"{word} is no number")
+            raise ValueError(f"{word} is not a number")
         return _DIGITS[word]
     return 10 * (_DIGITS[tens] if tens else 1) + (_DIGITS[ones] if ones else 0)

@@ -1,7 +1,7 @@
-"""How words for times stand together, and which stretch of the calendar each order of them names.
+"""Rules for phrases that name a time, and the calendar period that each of them means.
 
 Pure: a row of tokens and `now` in, periods out. A rule is a regular expression over kinds of words, written with the
-names of the kinds; it is tried where the one before it did not fit, so the longer one comes first.
+names of the kinds. Rules are tried in order, so longer phrases come first.
 """
 
 import functools
@@ -14,7 +14,7 @@ from aish.memory.finding import when_calendar as calendar
 from aish.memory.finding.when_calendar import Count, Period
 from aish.memory.finding.when_words import KINDS, NAMES, Token, figures
 
-_DAYS = frozenset("days tage tagen jours días dias".split())  # the last ones, whose number nobody says
+_DAYS = frozenset("days tage tagen jours días dias".split())  # "the last days", without a number
 _LAST_DAYS = 6
 _NUM = "(?:one? couple of?|one? few|one? half one? dash?|number|count|one|sept)"
 _UNIT = "(?:unit|weekend)"
@@ -30,7 +30,7 @@ _COUNTS = {"couple": Count(2, 3), "few": Count(2, 6)}
 
 
 class TimeMatch(NamedTuple):
-    """A period in a row of tokens, by the rule that found it; `dated` when a year is named."""
+    """A period in a row of tokens, and the rule that found it; `dated` if a year is named."""
 
     rule: str
     begin: int
@@ -40,7 +40,7 @@ class TimeMatch(NamedTuple):
 
 
 class TimeWords:
-    """The tokens of one match, asked for by kind."""
+    """The tokens of one match, by kind."""
 
     def __init__(self, row: Sequence[Token], now: datetime) -> None:
         self.now = now
@@ -88,7 +88,7 @@ class TimeWords:
 
 
 def _each_year(words: TimeWords, make: Callable[[int, str], Period]) -> Period:
-    """In the year that is named, or the newest that has begun."""
+    """In the named year, or the most recent one that has started."""
     if "year" in words:
         return make(words.number("year"), "")
     return calendar.newest(lambda year: make(year, calendar.YEAR), words.now)
@@ -102,7 +102,7 @@ def _numeric(words: TimeWords) -> Period:
 
 
 def _day_of_month(words: TimeWords) -> Period:
-    """One day, or from one to another of the same month."""
+    """One day, or a range of days in one month."""
     first, last = words.number("number"), words.number("number", -1)
     if first > last:
         raise ValueError("days in the wrong order")
@@ -116,7 +116,7 @@ def _month(words: TimeWords) -> Period:
     month, now = words.month, words.now
     if "unit" in words:
         if words.unit != calendar.YEAR:
-            raise ValueError("a month of no year")
+            raise ValueError("a month of a unit that is not a year")
         return calendar.months(now.year - words.number("last"), month, 1, now)
     if "last" in words:
         over = now - timedelta(days=now.day)  # "last May", said in May, is not this one
@@ -135,7 +135,7 @@ def _quarter(words: TimeWords) -> Period:
 
 
 def _season(words: TimeWords) -> Period:
-    """The newest one that has begun; the last one is over."""
+    """The most recent season that has started; the "last" one is over."""
     number, now = words.number("season"), words.now
     found = _each_year(words, lambda year, again: calendar.season(year, number, now, again))
     if "last" in words and found.last > now:
@@ -163,14 +163,14 @@ def _last_unit(words: TimeWords) -> Period:
     if unit == calendar.DAY and "last" in words and words.text("unit") in _DAYS:
         return calendar.past(Count(_LAST_DAYS, _LAST_DAYS), unit, now)
     if unit in (calendar.DAY, calendar.MINUTE):
-        raise ValueError("at the last minute, on the last day of school, to this day: no certain time")
+        raise ValueError("at the last minute, on the last day of school, to this day: not a definite time")
     if "last" not in words:
         return calendar.current(unit, now)
     return calendar.last_one(unit, now, words.number("last") + ("before" in words))
 
 
 def _running_unit(words: TimeWords) -> Period:
-    """The month of which it is the beginning: the one that it is now."""
+    """The current unit, as in "at the beginning of the month"."""
     if words.unit in (calendar.DAY, calendar.MINUTE, calendar.HOUR):
         raise ValueError("the end of the day, the start of the hour")
     return calendar.current(words.unit, words.now)
@@ -178,7 +178,7 @@ def _running_unit(words: TimeWords) -> Period:
 
 def _weekday_of(words: TimeWords) -> Period:
     if words.unit != calendar.WEEK:
-        raise ValueError("a day of no week")
+        raise ValueError("a weekday of a unit that is not a week")
     monday = calendar.current(calendar.WEEK, words.now, words.number("last") if "last" in words else 0).first.date()
     return calendar.one_day(monday + timedelta(days=words.number("weekday")), words.now)
 
@@ -204,7 +204,7 @@ def _day(words: TimeWords) -> Period:
     elif "tonight" in words:
         day -= timedelta(days=words.number("tonight") or words.now.hour < 6)  # the night has not ended yet
     elif "daypart" in words and words.text("daypart") in ("nuit", "nacht") and not back and words.now.hour < 12:
-        day -= timedelta(days=1)  # "cette nuit", said in the morning, is the one before
+        day -= timedelta(days=1)  # in the morning, "cette nuit" means last night
     return _part(day, words) if "daypart" in words or "tonight" in words else calendar.one_day(day, words.now)
 
 
@@ -213,7 +213,7 @@ def _part(day: date, words: TimeWords) -> Period:
 
 
 def _clock(words: TimeWords) -> Period:
-    """The newest moment at which the clock showed this."""
+    """The most recent moment with this time of day."""
     hour, minute = words.figures("clock")
     moment = calendar.start_of(words.now.date(), words.now).replace(hour=hour, minute=minute)
     if moment > words.now:
@@ -226,7 +226,7 @@ def _now(words: TimeWords) -> Period:
 
 
 class _Rule(NamedTuple):
-    """An order of words and what it means; of each group of kinds in `needs` one must be there for it to fit."""
+    """A phrase and its meaning. The text must have at least one kind of each group in `needs`."""
 
     read: Callable[[TimeWords], Period]
     order: str
@@ -305,13 +305,13 @@ _RULES = {
 
 
 def spelled(rule: str) -> str:
-    """A rule that is written with the names of kinds as one over their characters."""
+    """Translate a rule from the names of kinds to their characters."""
     return re.sub(r"[a-z]+", lambda name: KINDS[name[0]], rule).replace(" ", "").replace(")*", "){0,3}")
 
 
 @functools.cache
 def _pattern(rule: str) -> re.Pattern[str]:
-    """Each by itself: who starts a program to search once waits for what its question needs, and not for all."""
+    """Each rule is compiled when it is needed first, because compiling all of them delays the first search."""
     return re.compile(spelled(_RULES[rule].order))
 
 
@@ -321,12 +321,12 @@ def _needs(rule: str) -> tuple[frozenset[str], ...]:
 
 
 def find_periods(row: Sequence[Token], kinds: str, now: datetime) -> Iterator[TimeMatch]:
-    """Every period that the words name, whatever stands before them; one that does not exist is passed over."""
+    """All periods that the words name, without the words before them; dates that do not exist are skipped."""
     present = frozenset(kinds)
     rules = [rule for rule in _RULES if all(present & group for group in _needs(rule))]
     found = {rule: _pattern(rule).search(kinds) for rule in rules}
     while True:
-        # The first one, and of those that begin together the rule that stands first.
+        # The leftmost match; if several start there, the first rule.
         rule, match = min(
             ((rule, match) for rule, match in found.items() if match),
             key=lambda one: one[1].start(),

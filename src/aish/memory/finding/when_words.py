@@ -1,7 +1,7 @@
-"""The words people use for times in English, German, French and Spanish, and how a text is read as a row of them.
+"""The words for times in English, German, French and Spanish, and the tokenizer that recognizes them.
 
-Pure: text in, tokens out. Every word of interest has one kind, and a kind is one character, so that a rule about the
-order of words is a regular expression over kinds and holds for all languages at once. Other words have the kind `.`.
+Pure: text in, tokens out. Each of these words has one kind, and a kind is one character. So a rule about the order of
+words is a regular expression over kinds, and it works for all languages at once. All other words have the kind `.`.
 """
 
 import functools
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 Value = int | str | tuple[int, ...]
 
-# A kind, then `value: words`. Names of days and months are in their order.
+# A kind, then `value: words`. Weekdays and months are numbered in their order.
 _WORDS: dict[str, str] = {
     "unit": """
         minute: minute minutes min mins minuten minuto minutos
@@ -75,7 +75,7 @@ _WORDS: dict[str, str] = {
     "from": "0: from",
     "to": "0: to through thru à",
     "and": "0: and und et",
-    "y": "0: y",  # Spanish "and", and a part of French "il y a"
+    "y": "0: y",  # "and" in Spanish; also a part of "il y a" in French
     "about": "0: around circa ca environ vers alrededor",
     "in": "0: in im en au during während pendant durant dans durante throughout por",
     "on": "0: on am um at over within",
@@ -89,7 +89,7 @@ _WORDS: dict[str, str] = {
         0: recently lately kürzlich neulich récemment dernièrement recientemente últimamente
             kurzem poco""",
     "now": "0: now jetzt maintenant ahora",
-    # Not in the past, or not one certain time.
+    # Words before a time that is not in the past, or not one definite time.
     "never": """
         0: next nächste nächsten nächster nächstes nächstem kommende kommenden prochain prochaine próximo próxima
             every each jede jeden jedes chaque cada tous toutes todos todas""",
@@ -112,7 +112,7 @@ _WORDS: dict[str, str] = {
         11: november novembre noviembre
         12: december dezember décembre diciembre""",
     "mon": "1: jan\n2: feb\n3: mar\n4: apr\n6: jun\n7: jul\n8: aug\n9: sep\n10: oct okt\n11: nov\n12: dec dez",
-    "sept": "9: sept",  # a short September, and seven in French
+    "sept": "9: sept",  # short for September; also seven in French
     "weekday": """
         0: monday montag lundi lunes
         1: tuesday dienstag mardi martes
@@ -132,7 +132,7 @@ KINDS = {name: chr(0x100 + place) for place, name in enumerate([*_WORDS, *_OTHER
 NAMES = {kind: name for name, kind in KINDS.items()}
 OTHER = "."
 
-# A number that is glued to other signs is a price, a version, a port or a part of a path.
+# A number next to other characters is a price, a version, a port or a part of a path.
 _FREE, _ENDS = r"(?<![\w.,/:$#@%=+~\\-])", r"(?![\w%°]|[-./:,]\d|[/\\])"
 _CLOCK = r"(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d)?(?:\s?[ap]m)?|(?:1[0-2]|0?[1-9])\s?[ap]m"
 _HOUR = r"(?:(?:[01]?\d|2[0-3])\s?uhr|(?<=à\ )(?:[01]?\d|2[0-3])\s?h)(?:\s?[0-5]\d)?"
@@ -150,13 +150,13 @@ _FRENCH = frozenset(
     "le la les un une j je tu nous vous avons est dit que qu quoi et dans pour avec soir matin "
     "depuis jusqu jusque à avant après-midi midi ce cette mon ma notre nos".split()
 )
-# Words that are rather something else than a time. These need a word of their own language before them …
+# Words that are often not a time. These need a word of their own language before them …
 _OTHERWISE = frozenset("mars mayo été ete".split())
 _ROMANCE = frozenset(
     "en de du d l le el l' au cet ce este depuis desde jusqu jusque à hasta avant antes après después entre début "
     "fin mi principios mediados finales".split()
 )
-# … and these a capital, or a word before them that takes a time.
+# … and these need a capital letter, or a preposition of time before them.
 _VERBS = frozenset("may march august spring fall".split())
 _AFTER_VERB = frozenset("be have not also need or well only never still".split())
 
@@ -170,7 +170,7 @@ _COMPOUND = {  # German
 
 
 class Token(NamedTuple):
-    """A word, number or mark of a text, what it can mean for a time, and where it stands."""
+    """A word, number or punctuation mark: its kind, its value for a time, and its place in the text."""
 
     text: str
     kind: str
@@ -181,7 +181,7 @@ class Token(NamedTuple):
 
 @functools.cache
 def lexicon() -> dict[str, tuple[str, Value]]:
-    """The kind and value of each word, also as it is written without accents."""
+    """The kind and value of each word, with and without its accents."""
     table: dict[str, tuple[str, Value]] = {}
     for name, lines in _WORDS.items():
         value = ""
@@ -204,7 +204,7 @@ def _plain(word: str) -> str:
 
 @functools.cache
 def _heads() -> frozenset[str]:
-    """Words without which, and without a figure, there is no time in a text; of those with a mark their first part."""
+    """A text without any of these words and without a digit has no time; of compounds, the first part."""
     kinds = {KINDS[name] for name in _HEADS}
     words = (word for word, (kind, _) in lexicon().items() if kind in kinds)
     return frozenset(word.replace("'", " ").replace("’", " ").replace("-", " ").split()[0] for word in words) | {
@@ -213,7 +213,7 @@ def _heads() -> frozenset[str]:
 
 
 def may_name_time(text: str) -> bool:
-    """Can there be a time in a text? Most have none, and are not worth a closer look."""
+    """Can there be a time in a text? A quick check, because most texts have none."""
     return any(letter.isdigit() for letter in text) or not _heads().isdisjoint(re.findall(r"\w+", text.lower()))
 
 
@@ -232,7 +232,7 @@ def tokens(text: str) -> list[Token]:
         if sort == "word":
             low = said.lower()
             kind, value = table.get(low, (OTHER, 0))
-            if kind == OTHER and (parts := _COMPOUND.get(low)):  # Freitagabend: two words in one
+            if kind == OTHER and (parts := _COMPOUND.get(low)):  # Freitagabend: two words written as one
                 found += [Token(part, *table[part], *match.span(sort)) for part in parts[:-1]]
                 kind, value = table[parts[-1]]
         else:
@@ -242,7 +242,7 @@ def tokens(text: str) -> list[Token]:
 
 
 def _read_sign(said: str, sort: str) -> tuple[str, Value]:
-    """The kind and value of what is no word."""
+    """The kind and value of a token that is not a word."""
     if sort == "mark":
         name = _MARKS.get(said[0])
         return (KINDS[name] if name else OTHER), 0
@@ -262,7 +262,7 @@ def _read_sign(said: str, sort: str) -> tuple[str, Value]:
 
 
 def _ordered(said: str, numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Year, month and day. With dots the day comes first, else the month, unless there is no such month."""
+    """Year, month and day. With dots the day is first, otherwise the month, unless that is not a valid month."""
     if len(numbers) == 2 or said[:4].isdigit():
         return numbers
     first, second, year = numbers
@@ -273,12 +273,12 @@ def _ordered(said: str, numbers: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def figures(token: Token) -> tuple[int, ...]:
-    """The numbers of a date or a clock."""
+    """The numbers of a date or a time of day."""
     return token.value if isinstance(token.value, tuple) else ()
 
 
 def doubtful(row: list[Token], place: int, *, led: bool) -> bool:
-    """Is the month or season at `place` rather another word? `led` says that a word before it takes a time."""
+    """Is the month or season at `place` probably another word? `led`: a preposition of time is before it."""
     token = row[place]
     word, before = token.text.lower(), row[place - 1].text.lower() if place else ""
     if word in _OTHERWISE:
@@ -292,5 +292,5 @@ def doubtful(row: list[Token], place: int, *, led: bool) -> bool:
 
 
 def is_french(row: list[Token]) -> bool:
-    """Is it French rather than German? `hier` is yesterday in the one and here in the other."""
+    """Is it French and not German? `hier` means yesterday in French and here in German."""
     return any(token.text.lower() in _FRENCH for token in row)
