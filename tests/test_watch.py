@@ -185,6 +185,26 @@ def test_only_the_entry_point_may_import_the_command_line_late(tmp_path: Path) -
     assert hidden_imports(tmp_path) == ["src/aish/__main__.py:3 imports aish.wiring inside a function"]
 
 
+@pytest.mark.parametrize(
+    ("statement", "fault"),
+    [
+        ("from aish.memory.ledger import Ledger", "imports aish.memory.ledger: use aish.memory.curation"),
+        ("from aish.memory.ledger_state import State", "imports aish.memory.ledger_state: use aish.memory.curation"),
+        ("memory.ledger.add('fact', 'x')", "uses memory.ledger: ask Memory for what you need"),
+        ("program.memory._ledger", "uses program.memory._ledger: ask Memory for what you need"),
+        ("memory._pending.items()", "uses memory._pending: ask Memory for what you need"),
+    ],
+)
+def test_only_memory_itself_uses_its_stores(tmp_path: Path, statement: str, fault: str) -> None:
+    """Whoever writes to the ledger directly skips the redaction and the check for purged words."""
+    plant(tmp_path, "views/doctor.py", statement + "\n")
+    plant(tmp_path, "memory/curation.py", statement + "\n")
+    modules = watch.read(tmp_path, "src/aish")
+
+    assert list(watch.reached_stores(modules)) == [f"src/aish/views/doctor.py:1 {fault}"]
+    assert broken(tmp_path) == ["reached store faults"]
+
+
 @pytest.mark.parametrize("name", ["'aish.memory.ledger'", "f'aish.memory.{kind}'"])
 def test_loading_own_modules_by_name_is_left_to_a_few(tmp_path: Path, name: str) -> None:
     """Few places decide what is loaded when; elsewhere it would be an import that nobody sees."""

@@ -28,6 +28,8 @@ LAZY_LOADERS = ("src/aish/__main__.py", "src/aish/cli.py", "src/aish/opening.py"
 IMPURE = re.compile(
     r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading)(\.|$)"
 )
+PRIVATE_STORE = "aish.memory.ledger"  # and every module whose name starts with it
+REACHED = re.compile(r"(?<!^self)\.(ledger|_ledger|_pending)$")  # an attribute of `self` is the module's own
 MOCKS_PER_1000_LINES, LONG_FUNCTION, LONG_MODULE = 3, 60, 500
 
 MOCK = re.compile(r"^([\w.]*\bmock\.)?patch(\.\w+)?\(|^mocker\.|^[\w.]*Mock\(|^[\w.]+\.setattr\(")
@@ -151,6 +153,19 @@ def hidden_imports(modules: Iterable[Module]) -> Iterator[str]:
                 yield f"{module.label}:{line} imports {target} inside a function"
 
 
+def reached_stores(modules: Iterable[Module]) -> Iterator[str]:
+    """Find uses of the stores behind `Memory` outside its folder, which skip redaction and purge checks."""
+    for module in modules:
+        if module.layer == "memory":
+            continue
+        for line, target, *_ in imports(module):
+            if target == PRIVATE_STORE or target.startswith(f"{PRIVATE_STORE}_"):
+                yield f"{module.label}:{line} imports {target}: use aish.memory.curation"
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Attribute) and REACHED.search(text := ast.unparse(node)):
+                yield f"{module.label}:{node.lineno} uses {text}: ask Memory for what you need"
+
+
 def broad_excepts(modules: Iterable[Module]) -> Iterator[tuple[str, str]]:
     """Find where everything is caught, with the reason at the end of that line, or an empty one."""
     for module in modules:
@@ -192,6 +207,7 @@ def readings(root: Path) -> Iterator[Reading]:
         ("feed", feed_faults),
         ("purity", purity_faults),
         ("hidden import", hidden_imports),
+        ("reached store", reached_stores),
     ):
         faults = list(check(src))
         yield Reading(f"{name} faults", f"{len(faults)}", faults, bool(faults))

@@ -69,20 +69,20 @@ def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
 
 
 def lines_of(memory: Memory) -> list[Record]:
-    found = [decode(line) for line in memory.ledger.path.read_bytes().splitlines()]
+    found = [decode(line) for line in memory._ledger.path.read_bytes().splitlines()]
     assert None not in found
     return [record for record in found if record is not None]
 
 
 def contents(memory: Memory) -> list[str]:
-    return [item.content for item in memory.ledger.items()]
+    return [item.content for item in memory.items()]
 
 
 def by_hand(memory: Memory, *lines: Record | bytes) -> None:
     """Put lines at the end of the file, as a person with an editor would."""
     data = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
-    memory.ledger.path.parent.mkdir(parents=True, exist_ok=True)
-    with memory.ledger.path.open("ab") as file:
+    memory._ledger.path.parent.mkdir(parents=True, exist_ok=True)
+    with memory._ledger.path.open("ab") as file:
         file.write(b"".join(line + b"\n" for line in data))
 
 
@@ -119,7 +119,7 @@ def test_every_change_leaves_the_bytes_before_it_alone(memory: Memory) -> None:
     before = b""
     for change in changes:
         change()
-        after = memory.ledger.path.read_bytes()
+        after = memory._ledger.path.read_bytes()
         assert after.startswith(before)
         assert len(after) > len(before)
         before = after
@@ -141,7 +141,7 @@ def test_an_item_is_written_with_its_number_time_kind_text_and_what_else_is_know
         "mood": {"calm": 1},
     }
     assert kept.item == Item(1, record["ts"], "pref", "tea, never coffee", record)
-    assert list(memory.ledger.items()) == [kept.item]
+    assert list(memory.items()) == [kept.item]
 
 
 @pytest.mark.proves("M6", "M13")
@@ -151,13 +151,13 @@ def test_a_new_file_begins_with_its_format_and_directories_are_made(
 ) -> None:
     """A missing and an empty file are both an empty memory; only a change makes one."""
     memory = memory_in(tmp_path / "deep" / "down", clock)
-    path = memory.ledger.path
+    path = memory._ledger.path
     if start is not None:
         path.parent.mkdir(parents=True)
         path.write_bytes(start)
 
     assert contents(memory) == []
-    assert (memory.ledger.known("x"), memory.ledger.get(1), list(memory.log())) == (None, None, [])
+    assert (memory._ledger.known("x"), memory.get(1), list(memory.log())) == (None, None, [])
     assert memory.forget([1]) == []
     assert path.exists() == (start is not None) or lines_of(memory)[1:] == []
     with pytest.raises(NotFound, match="there is nothing to undo"):
@@ -180,7 +180,7 @@ def test_a_file_that_a_person_began_gets_no_second_first_line(memory: Memory) ->
     assert memory.remember("by aish").item.id == 5
 
     assert contents(memory) == ["by aish", "by hand"]
-    assert memory.ledger.state().problems == []
+    assert memory._ledger.state().problems == []
     assert sum("meta" in record for record in lines_of(memory)) == 1
 
 
@@ -227,10 +227,10 @@ def test_damage_and_strange_lines_hide_nothing_and_stay_where_they_are(memory: M
     ]
     broken = [b"\x00\xff noise", encode({"id": 7, "kind": "fact", "content": "x"}).strip().replace(b"x", b"y"), b"[]"]
     by_hand(memory, *strange, *broken)
-    before = memory.ledger.path.read_bytes()
+    before = memory._ledger.path.read_bytes()
     assert memory.remember("two").item.id == 7
 
-    state = memory.ledger.state()
+    state = memory._ledger.state()
     assert contents(memory) == ["two", "one"]
     assert state.damaged == 3
     assert state.problems == [
@@ -239,7 +239,7 @@ def test_damage_and_strange_lines_hide_nothing_and_stay_where_they_are(memory: M
         "line 5 has no usable id",
         "line 6 has the id 1, which is taken",
     ]
-    assert memory.ledger.path.read_bytes().startswith(before)
+    assert memory._ledger.path.read_bytes().startswith(before)
 
 
 @pytest.mark.proves("M14")
@@ -247,16 +247,16 @@ def test_a_torn_end_is_set_aside_by_the_next_change_and_by_no_reader(memory: Mem
     """Somebody may still be writing it."""
     memory.remember("one")
     torn = b'{"id":2,"ts":"2026'
-    with memory.ledger.path.open("ab") as file:
+    with memory._ledger.path.open("ab") as file:
         file.write(torn)
-    whole = memory.ledger.path.read_bytes()
+    whole = memory._ledger.path.read_bytes()
 
     assert contents(memory) == ["one"]
-    assert memory.ledger.state().damaged == 0
-    assert memory.ledger.path.read_bytes() == whole
+    assert memory._ledger.state().damaged == 0
+    assert memory._ledger.path.read_bytes() == whole
 
     assert memory.remember("two").item.id == 2
-    assert memory.ledger.path.with_name("memory.jsonl.torn").read_bytes() == torn + b"\n"
+    assert memory._ledger.path.with_name("memory.jsonl.torn").read_bytes() == torn + b"\n"
     assert [record["id"] for record in lines_of(memory)[1:]] == [1, 2]
 
 
@@ -274,7 +274,7 @@ def test_items_come_newest_first_by_their_time_whatever_the_clock_does(tmp_path:
     memory.remember("from the future")
 
     assert contents(memory) == ["from the future", "two", "one", "from the past"]
-    assert [item.id for item in memory.ledger.items()] == [4, 2, 1, 3]
+    assert [item.id for item in memory.items()] == [4, 2, 1, 3]
     memory.close()
     assert contents(memory_in(tmp_path, clock)) == ["from the future", "two", "one", "from the past"]
 
@@ -285,7 +285,7 @@ def test_of_two_items_at_once_the_higher_id_is_first(memory: Memory) -> None:
     same = {"ts": "2026-01-01T00:00:00Z", "kind": "fact"}
     by_hand(memory, *({"id": id, "content": f"n {id}", **same} for id in (3, 9, 1, 7)))
 
-    assert [item.id for item in memory.ledger.items()] == [9, 7, 3, 1]
+    assert [item.id for item in memory.items()] == [9, 7, 3, 1]
 
 
 # What is not written
@@ -295,12 +295,12 @@ def test_of_two_items_at_once_the_higher_id_is_first(memory: Memory) -> None:
 def test_what_is_known_is_not_written_again(memory: Memory) -> None:
     """Letters, case, blanks and the kind do not make it new; a forgotten item can be told again."""
     first = memory.remember("Tea is GREEN").item
-    before = memory.ledger.path.read_bytes()
+    before = memory._ledger.path.read_bytes()
 
     for text in ("Tea is GREEN", "tea  is\tgreen.", "ＴＥＡ is green", " tea is green\n"):
         kept = memory.remember(text, "pref")
         assert (kept.item, kept.new) == (first, False)
-    assert memory.ledger.path.read_bytes() == before
+    assert memory._ledger.path.read_bytes() == before
 
     memory.forget([1])
     assert memory.remember("tea is green").item.id == 3
@@ -323,7 +323,7 @@ def test_what_is_refused_leaves_no_trace(memory: Memory, kind: str, text: str) -
     with pytest.raises(BadUsage):
         memory.remember(text, kind)
 
-    assert not memory.ledger.path.exists()
+    assert not memory._ledger.path.exists()
 
 
 @pytest.mark.parametrize(
@@ -349,7 +349,7 @@ def test_a_text_is_a_text_whatever_it_looks_like(tmp_path: Path, clock: Clock, t
 
     again = memory_in(tmp_path, clock)
     assert contents(again) == ["after", kept.content, "before"]
-    assert again.ledger.state().damaged == 0
+    assert again._ledger.state().damaged == 0
     assert not again.remember(text).new
     assert kept.content.replace("\ufffd", "").replace("␋", "").replace("␌", "").replace("␜", "")
     again.close()
@@ -370,8 +370,8 @@ def test_any_text_is_kept_for_good_or_refused(texts: list[str], key: str) -> Non
                 pass
         later = memory_in(Path(directory), Clock())
         assert contents(later) == contents(memory)
-        assert later.ledger.state().keys == memory.ledger.state().keys
-        assert later.ledger.state().damaged == 0
+        assert later._ledger.state().keys == memory._ledger.state().keys
+        assert later._ledger.state().damaged == 0
         memory.close()
         later.close()
 
@@ -382,11 +382,11 @@ def test_ids_that_are_used_up_are_said_to_be(memory: Memory, id: int) -> None:
     by_hand(memory, {"id": id, "kind": "fact", "content": "by hand"})
     seen = {id}
     for number in range(4):
-        before = memory.ledger.path.read_bytes()
+        before = memory._ledger.path.read_bytes()
         try:
             kept = memory.remember(f"new {number}").item
         except AishError:
-            assert memory.ledger.path.read_bytes() == before
+            assert memory._ledger.path.read_bytes() == before
             continue
         assert kept.id not in seen
         assert kept.content in contents(memory)
@@ -401,7 +401,7 @@ def test_a_tombstone_for_a_number_that_nobody_can_hold_changes_nothing(memory: M
     by_hand(memory, {"id": 201, "kind": "fact", "content": "last", "supersedes": [target]})
 
     assert len(contents(memory)) == 200
-    memory.ledger.tidy()
+    memory._ledger.tidy()
     assert len(contents(memory)) == 200
     assert [change.id for change in memory.log()][:2] == [201, 200]
 
@@ -419,7 +419,7 @@ def test_a_key_has_one_item_and_the_older_ones_stay_hidden(memory: Memory) -> No
 
     memory.forget([2])
     assert contents(memory) == ["shell = fish"]
-    assert memory.ledger.known("editor = vim") is None
+    assert memory._ledger.known("editor = vim") is None
     assert memory.set("EDITOR", "vim").new
     assert contents(memory) == ["editor = vim", "shell = fish"]
     assert not memory.set("editor", "VIM").new
@@ -431,7 +431,7 @@ def test_a_key_without_a_name_or_a_value_is_refused(memory: Memory, key: str, va
     """The message shows how it is written."""
     with pytest.raises(BadUsage, match="editor = helix"):
         memory.set(key, value)
-    assert not memory.ledger.path.exists()
+    assert not memory._ledger.path.exists()
 
 
 @pytest.mark.proves("M59")
@@ -456,7 +456,7 @@ def test_an_edit_takes_the_place_of_an_item_and_keeps_its_fields(memory: Memory)
     assert (record["tags"], record["mood"], record["key"], record["supersedes"]) == (["t"], [1], "tea", [1])
     assert (kept.item.source, kept.item.origin) == ("user", "user")  # these are the user's words now
     assert contents(memory) == ["tea is green"]
-    assert memory.ledger.get(1)
+    assert memory.get(1)
     assert not memory.edit(2, " tea is green ").new
     assert memory.edit(2, "Tea is GREEN").new  # the same but for its letters is an edit all the same
 
@@ -466,12 +466,12 @@ def test_what_is_not_there_cannot_be_edited(memory: Memory, id: int) -> None:
     """Not what never was, not a tombstone, not what is forgotten."""
     memory.remember("one")
     memory.forget([1])
-    before = memory.ledger.path.read_bytes()
+    before = memory._ledger.path.read_bytes()
 
     with pytest.raises(NotFound):
         memory.edit(id, "two")
 
-    assert memory.ledger.path.read_bytes() == before
+    assert memory._ledger.path.read_bytes() == before
 
 
 # Undo
@@ -485,7 +485,7 @@ def test_undoing_a_forget_brings_back_a_copy_with_all_its_fields(memory: Memory)
 
     said = memory.undo()
 
-    [item] = memory.ledger.items()
+    [item] = memory.items()
     assert said == "forgot 1: one"
     assert item.id == 3
     old = lines_of(memory)[1]
@@ -524,7 +524,7 @@ WORDS = ["oak", "elm", "ash", "fir"]
 
 def do(memory: Memory, name: str, number: int) -> bool:
     """One change of a user, and whether there was anything to change."""
-    ids = sorted(item.id for item in memory.ledger.items())
+    ids = sorted(item.id for item in memory.items())
     if name == "remember":
         return memory.remember(WORDS[number], "pref").new
     if name == "set":
@@ -558,14 +558,14 @@ def test_any_changes_can_be_undone_one_by_one(operations: list[tuple[str, int]])
             assert shown(memory) == steps[-1]
         reread = memory_in(Path(directory), Clock())
         assert shown(reread) == Counter()
-        used = [record["id"] for record in lines_of(memory)[1:]] if memory.ledger.path.exists() else []
+        used = [record["id"] for record in lines_of(memory)[1:]] if memory._ledger.path.exists() else []
         assert used == list(range(1, len(used) + 1))
         memory.close()
         reread.close()
 
 
 def shown(memory: Memory) -> Counter[tuple[str, str, str]]:
-    return Counter((item.kind, item.content, item.key) for item in memory.ledger.items())
+    return Counter((item.kind, item.content, item.key) for item in memory.items())
 
 
 @pytest.mark.proves("M60")
@@ -636,7 +636,7 @@ def test_odd_lines_stop_neither_the_log_nor_undo(memory: Memory, line: Record) -
         except NotFound:
             break
     assert contents(memory) == []
-    assert memory.ledger.state().damaged == 0
+    assert memory._ledger.state().damaged == 0
 
 
 # Looking back
@@ -680,15 +680,15 @@ def test_memory_can_be_seen_as_it_was_after_each_change(operations: list[tuple[s
         for name, number in operations:
             if name != "undo":
                 do(memory, name, number)
-            elif any("kind" in record and "undoes" not in record for record in memory.ledger.records_back()):
+            elif any("kind" in record and "undoes" not in record for record in memory._ledger.records_back()):
                 try:
                     memory.undo()
                 except NotFound:
                     pass
-            seen.append((clock.time, list(memory.ledger.items())))
+            seen.append((clock.time, list(memory.items())))
 
         for time, then in seen:
-            assert memory.ledger.at(time) == then
+            assert memory.at(time) == then
         memory.close()
 
 
@@ -701,9 +701,9 @@ def test_the_past_knows_nothing_of_what_came_later(memory: Memory, clock: Clock)
     memory.remember("two", meta={"x": 1})
     memory.forget([2])
 
-    assert [item.content for item in memory.ledger.at(then)] == ["one", "always"]
-    assert [item.content for item in memory.ledger.at(then - timedelta(milliseconds=1))] == ["always"]
-    assert [item.content for item in memory.ledger.at(clock.time)] == contents(memory) == ["two", "always"]
+    assert [item.content for item in memory.at(then)] == ["one", "always"]
+    assert [item.content for item in memory.at(then - timedelta(milliseconds=1))] == ["always"]
+    assert [item.content for item in memory.at(clock.time)] == contents(memory) == ["two", "always"]
 
 
 @pytest.mark.proves("M53")
@@ -713,13 +713,13 @@ def test_old_items_are_pruned_by_tombstones_and_no_newer_one(memory: Memory, clo
     memory.remember("old")
     memory.remember("at the edge")
     memory.remember("new")
-    before = memory.ledger.path.read_bytes()
+    before = memory._ledger.path.read_bytes()
     clock.time = at("2026-01-31T00:00:01")
 
     assert memory.prune(30) == 1
 
     assert contents(memory) == ["new", "at the edge"]
-    assert memory.ledger.path.read_bytes().startswith(before)
+    assert memory._ledger.path.read_bytes().startswith(before)
     [line] = lines_of(memory)[4:]
     assert (line["id"], line["kind"], line["target"], line["reason"]) == (4, "forget", 1, "pruned")
 
@@ -729,11 +729,11 @@ def test_old_items_are_pruned_by_tombstones_and_no_newer_one(memory: Memory, clo
 def test_pruning_where_nothing_is_old_writes_nothing(memory: Memory, days: int) -> None:
     """Also for one who means never and writes many nines."""
     memory.remember("new")
-    before = memory.ledger.path.read_bytes()
+    before = memory._ledger.path.read_bytes()
 
     assert memory.prune(days) == 0
 
-    assert memory.ledger.path.read_bytes() == before
+    assert memory._ledger.path.read_bytes() == before
 
 
 # Taking in, and what was purged
@@ -749,7 +749,7 @@ def test_fields_of_any_name_are_taken_in(memory: Memory, trusted: bool) -> None:
 
     assert memory.take_in(records, trusted=trusted) == (1, 0, 0)
 
-    [item] = (memory.ledger if trusted else memory.pending).items()
+    [item] = (memory._ledger if trusted else memory._pending).items()
     assert {name: item.record.get(name) for name in ("self", "plain", "fields", "mood", "record")} == {
         "self": 1,
         "plain": 2,
@@ -795,7 +795,7 @@ def test_no_field_of_an_import_switches_the_masks_off(memory: Memory, trusted: b
 
     memory.take_in([{"kind": "fact", "content": f"my token is {secret}", "plain": True}], trusted=trusted)
 
-    ledger = memory.ledger if trusted else memory.pending
+    ledger = memory._ledger if trusted else memory._pending
     assert len(list(ledger.items())) == 1
     assert secret.encode() not in ledger.path.read_bytes()
 
@@ -805,12 +805,12 @@ def test_what_was_purged_is_not_learned_again_and_a_refusal_writes_nothing(memor
     memory.remember("the cellar door is open")
     memory.remember("two")
     memory.purge(["the cellar door is open"], [tmp_path], [tmp_path / "salt"])
-    before = memory.ledger.path.read_bytes()
+    before = memory._ledger.path.read_bytes()
 
     for text in ("the cellar door is open", "The  cellar DOOR is open."):
         with pytest.raises(Declined, match="purged"):
             memory.remember(text)
-    assert memory.ledger.path.read_bytes() == before
+    assert memory._ledger.path.read_bytes() == before
     assert b"cellar" not in before
     assert contents(memory) == ["two"]
     assert memory.remember("three").item.id == 3
@@ -820,7 +820,7 @@ def test_what_was_purged_is_not_learned_again_and_a_refusal_writes_nothing(memor
 def test_words_in_a_torn_end_of_the_ledger_are_purged_too(memory: Memory, tmp_path: Path) -> None:
     """The rewriting sets the torn end aside, and that file has to be clean as well."""
     memory.remember("the cellar door is open")
-    with memory.ledger.path.open("ab") as file:
+    with memory._ledger.path.open("ab") as file:
         file.write(b'{"id":2,"kind":"fact","content":"the cellar door is open, ')
 
     memory.purge(["the cellar door is open"], [tmp_path], [tmp_path / "salt"])
@@ -844,20 +844,20 @@ def make_link(path: Path) -> None:
 )
 def test_what_is_no_plain_file_is_not_written(memory: Memory, make: Callable[[Path], None], reason: str) -> None:
     """A link could send private words elsewhere; the message names the file and the reason."""
-    make(memory.ledger.path)
-    before = sorted(path.name for path in memory.ledger.path.parent.iterdir())
+    make(memory._ledger.path)
+    before = sorted(path.name for path in memory._ledger.path.parent.iterdir())
 
     changes: list[Callable[[], object]] = [
         lambda: memory.remember("one"),
         lambda: memory.forget([1]),
         memory.undo,
-        lambda: memory.ledger.rewrite(lambda line: line + b" "),
-        memory.ledger.hold,
+        lambda: memory._ledger.rewrite(lambda line: line + b" "),
+        memory._ledger.hold,
     ]
     for change in changes:
         with pytest.raises(StoreTrouble, match=rf"memory\.jsonl for writing: .*{reason}"):
             change()
-    assert sorted(path.name for path in memory.ledger.path.parent.iterdir()) == before
+    assert sorted(path.name for path in memory._ledger.path.parent.iterdir()) == before
 
 
 READ_ALL = """
@@ -888,8 +888,8 @@ def test_reading_a_pipe_in_the_place_of_the_ledger_never_hangs(tmp_path: Path) -
 
 def test_a_directory_in_the_place_of_the_ledger_is_trouble_for_readers(memory: Memory) -> None:
     """It is not an empty memory: something is wrong."""
-    memory.ledger.path.mkdir()
-    (memory.ledger.path / "inside").touch()
+    memory._ledger.path.mkdir()
+    (memory._ledger.path / "inside").touch()
 
     with pytest.raises(StoreTrouble, match="Is a directory"):
         contents(memory)

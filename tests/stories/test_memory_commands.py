@@ -70,7 +70,7 @@ class Typist:
         self.clock += timedelta(**ago)
 
     def lines(self) -> list[dict[str, Any]]:
-        path = self.program.memory.ledger.path
+        path = self.program.memory_file
         return [json.loads(line) for line in path.read_bytes().splitlines()] if path.exists() else []
 
 

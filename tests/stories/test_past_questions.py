@@ -531,7 +531,7 @@ async def test_a_wish_in_what_was_recalled_never_becomes_a_memory_by_itself(talk
     await talks.world.ask(session, "what did the page say?")
 
     assert results(session)[-1]["status"] == "pending"
-    items = session.memory.ledger.items()
+    items = session.memory.items()
     assert list(items) == []
     pending = talks.world.places.memory.with_name("memory.pending.jsonl").read_text(encoding="utf-8")
     assert '"source":"tool:search_conversations"' in pending.replace(" ", "")
@@ -602,7 +602,7 @@ async def test_what_is_learned_from_an_answer_out_of_an_import_is_no_word_of_the
 
     assert provenance(session)[0] == "import"
     assert [origin for _, origin in waiting(talks)] == ["import"] * 3
-    assert list(session.memory.ledger.items()) == []
+    assert list(session.memory.items()) == []
 
 
 @pytest.mark.proves("X4")

@@ -45,13 +45,13 @@ def system(session: Session) -> str:
 
 
 def pending(shell: Shell) -> list[Item]:
-    return list(shell.program.memory.pending.items())
+    return list(shell.program.memory.pending_items())
 
 
 def unharmed(shell: Shell) -> None:
     """Only what the user said is active, and only that is in the prompt."""
-    assert [item.content for item in shell.program.memory.ledger.items()] == [OWN]
-    assert [item.source for item in shell.program.memory.ledger.items()] == ["user"]
+    assert [item.content for item in shell.program.memory.items()] == [OWN]
+    assert [item.source for item in shell.program.memory.items()] == ["user"]
     requests = script_of(shell.session).requests
     if requests and requests[-1].messages[0]["role"] == "system":
         block = system(shell.session).partition(BACKGROUND_MARK)[2].partition("\n\n")[0]
@@ -294,7 +294,7 @@ async def test_learning_from_a_poisoned_conversation_needs_a_yes_and_keeps_the_o
 
     world.answers = ["y"]
     await world.type(shell, ":memory summarize")
-    newest = next(iter(shell.program.memory.ledger.items()))
+    newest = next(iter(shell.program.memory.items()))
     assert (newest.content, newest.origin, newest.source) == (EVIL, origin, shell.session.journal.id)
     assert newest.record["confirmed"] is True
 
@@ -366,7 +366,7 @@ async def test_a_forged_export_ends_in_what_waits_and_nowhere_else(world: World)
 
     assert reply.data["new"] == TAKEN
     assert world.places.memory.read_bytes() == before
-    contents = [item.content for item in shell.program.memory.ledger.items()]
+    contents = [item.content for item in shell.program.memory.items()]
     assert contents == ["build host = otter", OWN]
     block = system(shell.session).partition(BACKGROUND_MARK)[2]
     assert block == f"\n- (fact) build host = otter\n- (fact) {OWN}"
@@ -401,7 +401,7 @@ async def test_accepting_a_forged_item_is_one_change_that_hides_nothing_without_
 
     await world.type(shell, ":memory accept all")
 
-    items = list(shell.program.memory.ledger.items())
+    items = list(shell.program.memory.items())
     assert len(items) == TAKEN  # all but the one with the key, and our own
     assert OWN in [item.content for item in items]
     assert {item.origin for item in items if item.content != OWN} == {"import"}

@@ -125,7 +125,7 @@ async def test_remembering_a_secret_asks_first(world: World, answer: str, kept: 
     reply = await world.type(shell, f":remember the door password is {WORD}")
 
     assert world.asked == ["this holds a secret (1 × chat)\nremember it as it is? [y/N/mask] "]
-    contents = [item.content for item in program.memory.ledger.items()]
+    contents = [item.content for item in program.memory.items()]
     assert reply.found == bool(kept)
     assert len(contents) == (1 if kept else 0) and all(str(kept) in content for content in contents)
     if answer != "y" and kept:

@@ -42,7 +42,7 @@ async def _memory_add(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[Too
         return
     say = f"remembered (id {item.id}): {text}   to take it back: :memory undo"
     yield notice("memory.remembered", say, id=item.id, kind=item.kind, content=item.content)
-    file = session.memory.ledger.path.name
+    file = session.memory.file_name
     yield ToolResult(as_json(status="remembered", id=item.id, file=file), wrote=True)
 
 

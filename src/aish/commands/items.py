@@ -187,9 +187,9 @@ def read_ids(words: str, where: str = ":memory list") -> list[int]:
 
 def pending_ids(shell: Shell, words: str) -> list[int]:
     if words.strip() == "all":
-        return [id for id, *_ in shell.memory.pending.state().newest()]
-    state, ids = shell.memory.pending.state(), list(dict.fromkeys(read_ids(words, ":memory pending")))
-    missing = [id for id in ids if not state.shows(id)]
+        return shell.memory.pending_ids()
+    known, ids = set(shell.memory.pending_ids()), list(dict.fromkeys(read_ids(words, ":memory pending")))
+    missing = [id for id in ids if id not in known]
     if missing:
         raise NotFound(f"nothing with the number {missing[0]} waits; :memory pending lists what does")
     return ids

@@ -18,7 +18,6 @@ from aish.commands.items import (
     say_kept,
 )
 from aish.commands.shell import COMMANDS, Shell
-from aish.memory.item_history import explain
 from aish.prompt.background import BackgroundLayer
 from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS
@@ -55,7 +54,7 @@ async def show_list(shell: Shell, words: str) -> Reply:
     options, rest = read_options(words)
     if not options.get("kind") and rest.split(" ")[0] in KINDS:
         options["kind"], _, rest = rest.partition(" ")
-    items = islice(matching(shell.memory.ledger.items(), options, rest), read_limit(options))
+    items = islice(matching(shell.memory.items(), options, rest), read_limit(options))
     return as_table(shell, list(items), "nothing is remembered" if not words else "nothing like that is remembered")
 
 
@@ -95,7 +94,7 @@ async def forget(shell: Shell, words: str) -> Reply:
     The line stays in the file, and `:memory undo` brings it back. `:memory purge ID` erases it for good.
     """
     memory = shell.memory
-    items = [memory.ledger.active(id) for id in dict.fromkeys(read_ids(words))]
+    items = [memory.active(id) for id in dict.fromkeys(read_ids(words))]
     gone = memory.forget(item.id for item in items)
     text = "\n".join(f"forgotten (id {item.id}): {one_line(item.content, 60)}" for item in items if item.id in gone)
     return changed(shell, Reply(text or "nothing was changed", data={"forgotten": gone}, found=bool(gone)))
@@ -107,7 +106,7 @@ async def clear(shell: Shell, words: str) -> Reply:
     memory = shell.memory
     options, rest = read_options(words)
     nothing_after("clear", rest)
-    ids = [id for id, *_ in memory.ledger.state().newest()]
+    ids = list(memory.ids())
     if not ids:
         return Reply("nothing is remembered", data={"forgotten": []}, found=False)
     if not options.get("yes") and not await agreed(shell, f"forget all {counted(len(ids), 'item')}?"):
@@ -124,7 +123,7 @@ async def edit(shell: Shell, words: str) -> Reply:
     """
     number, _, text = words.strip().partition(" ")
     memory = shell.memory
-    item = memory.ledger.active(read_id(number))
+    item = memory.active(read_id(number))
     text = text.strip() or await shell.person.edit(item.content)
     if not text.strip():
         return Reply("nothing was changed", found=False)
@@ -165,13 +164,13 @@ async def show_at(shell: Shell, words: str) -> Reply:
     if not words.strip():
         raise BadUsage("a date is missing: :memory at 2026-11-15")
     time = read_moment(words, shell.program.now())
-    return as_table(shell, shell.memory.ledger.at(time), f"nothing was remembered at {local(time)}")
+    return as_table(shell, shell.memory.at(time), f"nothing was remembered at {local(time)}")
 
 
 @COMMANDS.add("memory why", argument="ID")
 async def show_why(shell: Shell, words: str) -> Reply:
     """Tell where an item came from, when it was in a prompt, and what it superseded."""
-    found = explain(shell.memory, shell.program.conversations, read_id(words), shell.program.now())
+    found = shell.memory.explain(read_id(words), shell.program.conversations)
     lines = [f"{name:<14} {value}" for name, value in found.items() if name != "record"]
     return Reply("\n".join(lines), data=found)
 

@@ -44,7 +44,7 @@ async def pending(shell: Shell, words: str) -> Reply:
 
     `:memory accept ID` keeps one, `:memory reject ID` drops it; `all` means every one of them.
     """
-    return as_table(shell, list(shell.memory.pending.items()), "nothing waits for your yes")
+    return as_table(shell, list(shell.memory.pending_items()), "nothing waits for your yes")
 
 
 @COMMANDS.add("memory accept", argument="ID|all")
@@ -104,11 +104,8 @@ async def export(shell: Shell, words: str) -> Reply:
     With `--all` in front every change there ever was.
     """
     options, rest = read_options(words)
-    ledger = shell.memory.ledger
-    if options.get("all"):
-        records = list(reversed(list(ledger.records_back())))
-    else:
-        records = [item.record for item in reversed(list(ledger.items()))]
+    memory = shell.memory
+    records = memory.records() if options.get("all") else [item.record for item in memory.items()][::-1]
     lines = "".join(json_text(record) + "\n" for record in records)
     if not rest.strip():
         return Reply(lines.rstrip("\n"), data=records, found=bool(records))

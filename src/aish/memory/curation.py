@@ -4,12 +4,14 @@ Everything that remembers goes through here: commands, scripts, tools of the mod
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from aish.memory.changes import OWN, SUPERSEDED, Change, log, undo
+from aish.memory.conversations import Conversations
+from aish.memory.item_history import explain
 from aish.memory.ledger import Ledger
 from aish.memory.ledger_lines import folded, read_item, targets
 from aish.memory.ledger_reader import Progress
@@ -32,6 +34,16 @@ class Kept(NamedTuple):
     masked: str = ""
 
 
+class Health(NamedTuple):
+    """What a check of one file of memory found."""
+
+    path: Path
+    problems: Sequence[str]  # lines that are no items, and why
+    damaged: int  # lines that cannot be read
+    torn: bool  # the last line is not whole; the next change sets it aside
+    torn_file: Path | None  # where an earlier one was set aside
+
+
 class Memory:
     """All that is remembered on purpose.
 
@@ -41,14 +53,65 @@ class Memory:
     """
 
     def __init__(self, ledger: Ledger, pending: Ledger, redaction: Redaction, now: Callable[[], datetime]) -> None:
-        self.ledger = ledger
-        self.pending = pending
+        self._ledger = ledger
+        self._pending = pending
         self.redaction = redaction
         self._now = now
 
     def close(self) -> None:
-        self.ledger.close()
-        self.pending.close()
+        self._ledger.close()
+        self._pending.close()
+
+    # Reading
+
+    @property
+    def file_name(self) -> str:
+        """The name of the file with the items."""
+        return self._ledger.path.name
+
+    def items(self) -> Iterator[Item]:
+        """The active items, newest first, each read when it is asked for."""
+        return self._ledger.items()
+
+    def ids(self) -> Iterator[int]:
+        """The ids of the active items, newest first, without reading the items."""
+        return (id for id, *_ in self._ledger.state().newest())
+
+    def get(self, id: int) -> Item | None:
+        """The item with this id, also if it was forgotten; None if there was none, or it is purged."""
+        return self._ledger.get(id)
+
+    def active(self, id: int) -> Item:
+        """The active item with this id. Raises `NotFound`."""
+        return self._ledger.active(id)
+
+    def at(self, time: datetime) -> list[Item]:
+        """The items that were active at that time, newest first."""
+        return self._ledger.at(time)
+
+    def records(self) -> list[Record]:
+        """Every change, oldest first, as it was written."""
+        return list(self._ledger.records_back())[::-1]
+
+    def pending_items(self) -> Iterator[Item]:
+        """The items that wait for the user's yes, newest first."""
+        return self._pending.items()
+
+    def pending_ids(self) -> list[int]:
+        """The ids of those, newest first, without reading the items."""
+        return [id for id, *_ in self._pending.state().newest()]
+
+    def purged(self) -> Collection[str]:
+        """The fingerprints of all that was purged."""
+        return self._ledger.state().purged
+
+    def health(self) -> Health:
+        """What is wrong with the file of the items. Raises `StoreTrouble`."""
+        return _health(self._ledger)
+
+    def pending_health(self) -> Health:
+        """What is wrong with the file of the items that wait. Raises `StoreTrouble`."""
+        return _health(self._pending)
 
     # Remembering
 
@@ -58,7 +121,7 @@ class Memory:
 
     def _keep(self, content: str, kind: str, fields: dict[str, Any], *, plain: bool = False) -> Kept:
         masked = self.redaction.mask(content)
-        added = self.ledger.add(kind, content if plain else masked.text, self._fields(fields))
+        added = self._ledger.add(kind, content if plain else masked.text, self._fields(fields))
         return Kept(added.item, added.new, masked="" if plain else masked.notice)
 
     def propose(self, content: str, kind: str = "fact", **fields: Any) -> Kept:
@@ -67,25 +130,25 @@ class Memory:
 
     def _keep_pending(self, content: str, kind: str, fields: dict[str, Any]) -> Kept:
         masked = self.redaction.mask(content)
-        known = self.ledger.known(masked.text)
+        known = self._ledger.known(masked.text)
         if known:
             return Kept(known, new=False)
         self._refuse_purged(masked.text)
-        added = self.pending.add(kind, masked.text, self._fields(fields))
+        added = self._pending.add(kind, masked.text, self._fields(fields))
         return Kept(added.item, added.new, pending=True, masked=masked.notice)
 
     def accept(self, id: int) -> Kept:
         """Keep what waited. It stays what it was: where it came from does not change, only that the user said yes."""
         item = self._pending_item(id)
         fields = {name: value for name, value in item.record.items() if name not in OWN | {"kind", "content"}}
-        added = self.ledger.add(item.kind, item.content, {**fields, "confirmed": True})
-        self.pending.forget([id])
+        added = self._ledger.add(item.kind, item.content, {**fields, "confirmed": True})
+        self._pending.forget([id])
         return Kept(added.item, added.new)
 
     def reject(self, id: int) -> Item:
         """Drop what waited."""
         item = self._pending_item(id)
-        self.pending.forget([id])
+        self._pending.forget([id])
         return item
 
     def set(self, key: str, value: str, kind: str = "fact", **fields: Any) -> Kept:
@@ -97,19 +160,19 @@ class Memory:
 
     def edit(self, id: int, content: str) -> Kept:
         """Keep another text in the place of an item."""
-        old = self.ledger.active(id)
+        old = self._ledger.active(id)
         fields = {name: value for name, value in old.record.items() if name not in OWN | {"kind", "content"}}
         if content.strip() == old.content:
             return Kept(old, new=False)
         fields |= {"supersedes": [id], "source": "user"}
         fields.pop("origin", None)
         masked = self.redaction.mask(content)
-        added = self.ledger.add(old.kind, masked.text, fields, instead_of=id)
+        added = self._ledger.add(old.kind, masked.text, fields, instead_of=id)
         return Kept(added.item, added.new, masked=masked.notice)
 
     def forget(self, ids: Iterable[int]) -> list[int]:
         """Forget these, and return which were there."""
-        return self.ledger.forget(ids)
+        return self._ledger.forget(ids)
 
     def prune(self, days: int) -> int:
         """Forget what is older than so many days."""
@@ -117,8 +180,8 @@ class Memory:
             limit = int((self._now() - timedelta(days=days)).timestamp() * 1000)
         except OverflowError:  # older than the calendar
             return 0
-        old = [id for id, time, _, _ in self.ledger.state().newest() if time < limit]
-        return len(self.ledger.forget(old, {"reason": "pruned"})) if old else 0
+        old = [id for id, time, _, _ in self._ledger.state().newest() if time < limit]
+        return len(self._ledger.forget(old, {"reason": "pruned"})) if old else 0
 
     def take_in(self, records: Iterable[Record], *, trusted: bool) -> tuple[int, int, int]:
         """Import items: how many came in, were known, or could not be taken. They wait unless they are trusted."""
@@ -151,11 +214,15 @@ class Memory:
 
     def log(self) -> Iterator[Change]:
         """Every change, the newest first."""
-        return log(self.ledger)
+        return log(self._ledger)
 
     def undo(self) -> str:
         """Take the last change back that was not taken back yet, and say what it was. Raises `NotFound`."""
-        return undo(self.ledger)
+        return undo(self._ledger)
+
+    def explain(self, id: int, conversations: Conversations) -> dict[str, Any]:
+        """All there is to know about an item, by name. Raises `NotFound`."""
+        return explain(self._ledger, conversations, id, self._now())
 
     # Erasing
 
@@ -165,15 +232,15 @@ class Memory:
         if not wanted:
             raise BadUsage("an id or words are missing: what is to be erased?")
         if wanted.isdecimal() and len(wanted) < 16:
-            item = self.ledger.get(int(wanted))
+            item = self._ledger.get(int(wanted))
             if item:
                 wanted = item.content
-            elif len(wanted) < 4 or int(wanted) <= self.ledger.state().last_id:  # else it is a number to be erased
+            elif len(wanted) < 4 or int(wanted) <= self._ledger.state().last_id:  # else it is a number to be erased
                 raise NotFound(f"there is no item {wanted}, or it is purged already")
         elif len(wanted) < (4 if wanted.isascii() else 2):
             raise BadUsage("words of less than four letters stand everywhere; say more of them")
         eraser = Eraser([wanted], self.redaction.fingerprint)
-        records = [*self.ledger.records_back(), *self.pending.records_back()]
+        records = [*self._ledger.records_back(), *self._pending.records_back()]
         found = [read_item(record) for record in records]
         items = [one for one in found if isinstance(one, Item) and eraser.found_in(one.content)]
         return list(dict.fromkeys([wanted, *(item.content for item in items)])), items
@@ -185,24 +252,24 @@ class Memory:
             return self.redaction.fingerprint(folded(text))
 
         eraser = Eraser(phrases, fingerprint)
-        ours = (self.ledger.path, self.pending.path)
+        ours = (self._ledger.path, self._pending.path)
         files, busy = purge_files(eraser, directories, {*leave, *ours}, self._now)
         older = self._kept_back(eraser)
         if older:
-            self.ledger.apply(lambda: [{"kind": FORGET, "target": id, "reason": SUPERSEDED} for id in older])
-        lines = [ledger.rewrite(eraser.clean_item) for ledger in (self.pending, self.ledger)]
+            self._ledger.apply(lambda: [{"kind": FORGET, "target": id, "reason": SUPERSEDED} for id in older])
+        lines = [ledger.rewrite(eraser.clean_item) for ledger in (self._pending, self._ledger)]
         files += sum(map(eraser.clean_file, torn_files(ours)))
-        known = self.ledger.state().purged
+        known = self._ledger.state().purged
         tight = [re.sub(r"\s*=\s*", "=", phrase) for phrase in phrases]  # as it was typed, perhaps
         missing = [one for one in dict.fromkeys(map(fingerprint, phrases + tight)) if one not in known]
         if missing:  # what was no item must not become one
-            self.ledger.apply(lambda: [{"kind": FORGET, "target": 0, "purged": one} for one in missing])
+            self._ledger.apply(lambda: [{"kind": FORGET, "target": 0, "purged": one} for one in missing])
         return Erased(eraser.places, files + sum(count > 0 for count in lines), busy)
 
     def _kept_back(self, eraser: Eraser) -> list[int]:
         """The items that only those about to be erased keep from coming back."""
-        state, older, keys = self.ledger.state(), set[int](), set[str]()
-        for record in self.ledger.records_back():
+        state, older, keys = self._ledger.state(), set[int](), set[str]()
+        for record in self._ledger.records_back():
             item = read_item(record)
             if isinstance(item, str):
                 continue
@@ -230,20 +297,25 @@ class Memory:
         return value
 
     def _refuse_purged(self, content: str) -> None:
-        purged = self.ledger.state().purged
+        purged = self._ledger.state().purged
         if purged and self.redaction.fingerprint(folded(content)) in purged:
             raise Declined("this was purged, so it is not learned again")
 
     def _pending_item(self, id: int) -> Item:
-        item = self.pending.get(id) if self.pending.state().shows(id) else None
+        item = self._pending.get(id) if self._pending.state().shows(id) else None
         if item is None:
             raise NotFound(f"nothing with the number {id} waits; :memory pending lists what does")
         return item
 
 
+def _health(ledger: Ledger) -> Health:
+    state, torn_file = ledger.state(), next(torn_files([ledger.path]))
+    return Health(ledger.path, state.problems, state.damaged, ledger.torn, torn_file if torn_file.exists() else None)
+
+
 def open_memory(
     path: Path,
-    index: Path,
+    index: Path | None,
     redaction: Redaction,
     now: Callable[[], datetime],
     *,

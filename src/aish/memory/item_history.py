@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from aish.memory.conversations import Conversations
-from aish.memory.curation import Memory
+from aish.memory.ledger import Ledger
 from aish.memory.ledger_lines import targets
 from aish.storage.lines import decode
 from aish.values.errors import NotFound, StoreTrouble
@@ -17,21 +17,21 @@ from aish.values.times import age, local
 _MOST_JOURNALS = 5000
 
 
-def explain(memory: Memory, conversations: Conversations, id: int, now: datetime) -> dict[str, Any]:
+def explain(ledger: Ledger, conversations: Conversations, id: int, now: datetime) -> dict[str, Any]:
     """All there is to know about an item, by name. Raises `NotFound`."""
-    item = memory.ledger.get(id)
+    item = ledger.get(id)
     if item is None:
-        state = memory.ledger.state()
+        state = ledger.state()
         raise NotFound(f"item {id} is purged or was never an item" if id <= state.last_id else f"there is no item {id}")
     found: dict[str, Any] = {"item": f"{id} ({item.kind}) {item.content}", "from": _origin(item)}
     said = _said(conversations, item)
     if said:
         found["said in"] = said
     found["recorded"] = f"{local(item.time)} ({age(item.time, now)})"
-    found["state"] = _fate(memory, item)
+    found["state"] = _fate(ledger, item)
     if item.key:
         found["key"] = item.key
-    older = _before(memory, item)
+    older = _before(ledger, item)
     if older:
         found["superseded"] = "; ".join(f"{one.id}: {one_line(one.content, 60)}" for one in older)
     found["in prompts"] = _uses(list(_prompts(conversations, id)))
@@ -60,25 +60,25 @@ def _said(conversations: Conversations, item: Item) -> str:
     return f"{conversation}, turn {number}" + (f": {one_line(turn.content, 60)}" if turn else "")
 
 
-def _fate(memory: Memory, item: Item) -> str:
+def _fate(ledger: Ledger, item: Item) -> str:
     """Whether it is there, and if not, what became of it."""
-    if memory.ledger.state().shows(item.id):
+    if ledger.state().shows(item.id):
         return "active"
-    for record in memory.ledger.records_back():
+    for record in ledger.records_back():
         if item.id in targets(record):
             when = local(read_time(str(record.get("ts", ""))))
             return f"forgotten {when}" if record.get("kind") == FORGET else f"superseded by {record.get('id')} {when}"
     return "superseded by another item with its key"
 
 
-def _before(memory: Memory, item: Item) -> list[Item]:
+def _before(ledger: Ledger, item: Item) -> list[Item]:
     """The items that this one took the place of, the newest first."""
-    older = [one for id in targets(item.record) if (one := memory.ledger.get(id))]
+    older = [one for id in targets(item.record) if (one := ledger.get(id))]
     if item.key:
-        for record in memory.ledger.records_back():
+        for record in ledger.records_back():
             id = record.get("id")
             if record.get("key") == item.key and isinstance(id, int) and id < item.id:
-                one = memory.ledger.get(id)
+                one = ledger.get(id)
                 older += [one] if one and one not in older else []
     return older
 

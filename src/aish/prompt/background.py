@@ -55,7 +55,7 @@ class BackgroundLayer(Layer):
             if options.prune_older_than_days and not again:
                 notices += _prune(session, memory, options.prune_older_than_days)
             if options.inject_max_chars:
-                self._text, self.ids = background_text(memory.ledger.items(), options.inject_max_chars)
+                self._text, self.ids = background_text(memory.items(), options.inject_max_chars)
             return notices + _problems(session, memory)
         except StoreTrouble as error:
             text = f"what was remembered is not in the prompt: {error}"
@@ -98,16 +98,16 @@ def _prune(session: Session, memory: Memory, days: int) -> list[Notice]:
 
 
 def _problems(session: Session, memory: Memory) -> list[Notice]:
-    state, name = memory.ledger.state(), memory.ledger.path.name
+    health, name = memory.health(), memory.file_name
     notices = []
-    if state.damaged:
-        text = f"{name}: {state.damaged} damaged lines are skipped; see: aish doctor"
-        notices += session.say_once("memory.damaged", text, lines=state.damaged)
-    if memory.ledger.torn:
+    if health.damaged:
+        text = f"{name}: {health.damaged} damaged lines are skipped; see: aish doctor"
+        notices += session.say_once("memory.damaged", text, lines=health.damaged)
+    if health.torn:
         text = f"{name}: its last line is not whole, so it is skipped; see: aish doctor"
         notices += session.say_once("memory.torn", text)
-    if state.problems:
-        more = f" (and {len(state.problems) - 1} more: aish doctor)" if len(state.problems) > 1 else ""
-        text = f"{name}: {state.problems[0]}, so it is ignored{more}"
-        notices += session.say_once("memory.ignored", text, count=len(state.problems))
+    if health.problems:
+        more = f" (and {len(health.problems) - 1} more: aish doctor)" if len(health.problems) > 1 else ""
+        text = f"{name}: {health.problems[0]}, so it is ignored{more}"
+        notices += session.say_once("memory.ignored", text, count=len(health.problems))
     return notices

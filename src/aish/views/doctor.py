@@ -5,7 +5,7 @@ import asyncio
 import json
 import shlex
 import stat
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -135,7 +135,7 @@ def _stores(program: Program) -> list[Diagnosis]:
     findings = []
     ids = program.conversations.ids()
     torn = len(list(program.places.sessions.glob("*.torn"))) if ids else 0
-    others = (program.places.costs, program.places.trusted, program.memory.pending.path)
+    others = (program.places.costs, program.places.trusted)
     for path in [*sorted(program.places.sessions.glob("*.jsonl")), *others]:
         damage = Damage()
         try:
@@ -155,24 +155,30 @@ def _stores(program: Program) -> list[Diagnosis]:
 
 def _memory(program: Program) -> list[Diagnosis]:
     """What is remembered, and lines that could not be read as part of it."""
-    path = program.memory.ledger.path
+    memory = program.memory
     try:
-        state, proposed = program.memory.ledger.state(), program.memory.pending.state()
-        items, pending = sum(1 for _ in state.newest()), sum(1 for _ in proposed.newest())
+        files = memory.health(), memory.pending_health()
+        items, pending = sum(1 for _ in memory.ids()), len(memory.pending_ids())
     except StoreTrouble as error:
         return [Diagnosis("memory", "bad", str(error))]
-    findings = [Diagnosis("memory", "bad", f"{path}: {problem}, so it is ignored") for problem in state.problems]
-    if state.damaged:
-        text = f"{path}: {state.damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
-        findings.append(Diagnosis("memory", "bad", text))
-    if program.memory.ledger.torn:
-        text = f"{path}: its last line is not whole and is skipped; with the next change it goes to {path.name}.torn"
-        findings.append(Diagnosis("memory", "bad", text))
-    torn = path.with_name(path.name + ".torn")
-    if torn.exists():
-        findings.append(Diagnosis("memory", "note", f"a torn end of {path.name} was set aside in {torn}"))
     wait = f", {pending} wait for your yes (aish memory pending)" if pending else ""
-    return findings or [Diagnosis("memory", "ok", f"{items} items in {path}{wait}")]
+    findings = [finding for file in files for finding in _memory_file(*file)]
+    return findings or [Diagnosis("memory", "ok", f"{items} items in {files[0].path}{wait}")]
+
+
+def _memory_file(
+    path: Path, problems: Sequence[str], damaged: int, torn: bool, torn_file: Path | None
+) -> Iterator[Diagnosis]:
+    for problem in problems:
+        yield Diagnosis("memory", "bad", f"{path}: {problem}, so it is ignored")
+    if damaged:
+        text = f"{path}: {damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
+        yield Diagnosis("memory", "bad", text)
+    if torn:
+        text = f"{path}: its last line is not whole and is skipped; with the next change it goes to {path.name}.torn"
+        yield Diagnosis("memory", "bad", text)
+    if torn_file:
+        yield Diagnosis("memory", "note", f"a torn end of {path.name} was set aside in {torn_file}")
 
 
 def _search(program: Program) -> Diagnosis:

@@ -60,7 +60,7 @@ def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
 
     def items(typed: str) -> list[tuple[str, int, str]]:
         try:
-            newest = islice(program.memory.ledger.items(), _MOST_ITEMS)
+            newest = islice(program.memory.items(), _MOST_ITEMS)
             return matching(typed, [(str(item.id), one_line(item.content, 60)) for item in newest])
         except AishError:
             return []

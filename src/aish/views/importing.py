@@ -7,9 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 from aish.commands.items import counted
+from aish.memory.curation import open_memory
 from aish.memory.importers import FORMATS, read, sniff
 from aish.memory.importing import Imported, Importer
-from aish.memory.ledger import Ledger
 from aish.program import Program
 from aish.values.errors import AishError, BadUsage
 from aish.values.text import for_terminal, json_text, one_line
@@ -34,13 +34,12 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     results: list[tuple[str, Imported]] = []
     paths = [program.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
     redaction = program.redaction.reading() if options.dry_run else program.redaction
-    ledger = Ledger(program.memory_file, now=program.now)  # only to read it, whoever else holds it
+    # A memory of its own, without the lock of `memory.exclusive`, because it is only read.
+    memory, _ = open_memory(program.memory_file, None, redaction, program.now)
     formats = [options.format or _format(path, screen) for path in paths]  # before anything is written
     try:
         for path, format in zip(paths, formats, strict=True):
-            importer = Importer(
-                program.places.sessions, format, redaction, lambda: ledger.state().purged, dry_run=options.dry_run
-            )
+            importer = Importer(program.places.sessions, format, redaction, memory.purged, dry_run=options.dry_run)
             results.append((str(path), importer.result))
             with closing(read(format, path)) as heard:
                 importer.take(heard, _Told(path))
