@@ -251,7 +251,7 @@ def test_a_damaged_store_and_bad_settings_are_found_and_nothing_is_touched(world
     assert found["store"] == [
         ("bad", f"{journal}: 1 damaged line(s) are skipped; the rest is fine, the file is left as it is")
     ]
-    advice = f"others can read your conversations; close them with: chmod 700 {world.places.sessions}"
+    advice = f"other users can read your conversations; run: chmod 700 {world.places.sessions}"
     assert found["permissions"] == [("note", advice)]
     assert journal.read_bytes() == whole.replace(b'"q1"', b'"qX"')
 
@@ -267,7 +267,7 @@ def test_a_store_that_cannot_be_written_is_bad(world: World) -> None:
 
     ((state, text),) = findings(ran)["store"]
     assert (ran.code, state) == (1, "bad")
-    assert "conversations are not kept until this is mended" in text
+    assert "conversations are not saved until this is fixed" in text
 
 
 @pytest.mark.proves("N23")

@@ -1,4 +1,4 @@
-"""`aish doctor`: looks at everything that could be wrong, and says what to do about it."""
+"""`aish doctor`: check everything that could be wrong, and say what to do about it."""
 
 import argparse
 import asyncio
@@ -30,7 +30,7 @@ _SECONDS = 2.0
 
 
 class Diagnosis(NamedTuple):
-    """One thing that was looked at, and what to do about it if it is bad."""
+    """The result of one check, with what to do if it is bad."""
 
     what: str
     state: Literal["ok", "note", "bad"]
@@ -38,7 +38,7 @@ class Diagnosis(NamedTuple):
 
 
 def run(program: Program, arguments: Sequence[str]) -> int:
-    """Look at everything; exit code 1 if something is bad."""
+    """Check everything; exit code 1 if something is bad."""
     parser = argparse.ArgumentParser(prog="aish doctor", description="Check that everything works, and say what to do.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
@@ -54,7 +54,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
 
 
 async def examine(program: Program) -> list[Diagnosis]:
-    """All findings, in the order of the list in the manual."""
+    """All findings, in the order in which they are printed."""
     try:
         findings = [Diagnosis("aish", "ok", f"version {__version__}"), *_configuration(program)]
         findings += [finding async for finding in _model(program)]
@@ -131,7 +131,7 @@ def _stores(program: Program) -> list[Diagnosis]:
         replace_file(probe, b"")
         probe.unlink()
     except (OSError, StoreTrouble) as error:
-        return [Diagnosis("store", "bad", f"{error}; conversations are not kept until this is mended")]
+        return [Diagnosis("store", "bad", f"{error}; conversations are not saved until this is fixed")]
     findings = []
     ids = program.conversations.ids()
     torn = len(list(program.places.sessions.glob("*.torn"))) if ids else 0
@@ -154,14 +154,14 @@ def _stores(program: Program) -> list[Diagnosis]:
 
 
 def _memory(program: Program) -> list[Diagnosis]:
-    """What is remembered, and lines that could not be read as part of it."""
+    """Memory, and lines of its files that could not be read."""
     memory = program.memory
     try:
         files = memory.health(), memory.pending_health()
         items, pending = sum(1 for _ in memory.ids()), len(memory.pending_ids())
     except StoreTrouble as error:
         return [Diagnosis("memory", "bad", str(error))]
-    wait = f", {pending} wait for your yes (aish memory pending)" if pending else ""
+    wait = f", {pending} pending (see: aish memory pending)" if pending else ""
     findings = [finding for file in files for finding in _memory_file(*file)]
     return findings or [Diagnosis("memory", "ok", f"{items} items in {files[0].path}{wait}")]
 
@@ -175,7 +175,7 @@ def _memory_file(
         text = f"{path}: {damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
         yield Diagnosis("memory", "bad", text)
     if torn:
-        text = f"{path}: its last line is not whole and is skipped; with the next change it goes to {path.name}.torn"
+        text = f"{path}: its last line is incomplete and is skipped; the next change moves it to {path.name}.torn"
         yield Diagnosis("memory", "bad", text)
     if torn_file:
         yield Diagnosis("memory", "note", f"a torn end of {path.name} was set aside in {torn_file}")
@@ -195,14 +195,12 @@ def _permissions(program: Program) -> list[Diagnosis]:
     open_to_others = [path for path in (program.places.data, program.places.sessions) if _readable_by_others(path)]
     if open_to_others:
         names = shlex.join(str(path) for path in open_to_others)
-        return [
-            Diagnosis("permissions", "note", f"others can read your conversations; close them with: chmod 700 {names}")
-        ]
+        return [Diagnosis("permissions", "note", f"other users can read your conversations; run: chmod 700 {names}")]
     return [Diagnosis("permissions", "ok", "only you can read your conversations")]
 
 
 def _sandbox(program: Program) -> list[Diagnosis]:
-    """What keeps commands of the model from writing where they should not."""
+    """Whether commands of the model run in a sandbox."""
     wanted = program.settings.commands.sandbox
     missing, found = why(wanted), kind(wanted)
     if found == "none":
@@ -218,7 +216,7 @@ def _readable_by_others(path: Path) -> bool:
 
 
 async def _servers(program: Program) -> AsyncIterator[Diagnosis]:
-    """Servers on the usual ports of this machine. They are offered, never used unasked."""
+    """Servers on the usual ports of this machine. They are suggested, and used only if the user configures them."""
     known = " ".join(preset.endpoint for preset in program.presets().values())
     for port, name in USUAL_PORTS.items():
         endpoint = f"http://127.0.0.1:{port}/v1"
