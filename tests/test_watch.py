@@ -246,6 +246,63 @@ def test_a_named_except_is_not_broad(tmp_path: Path) -> None:
     assert list(watch.broad_excepts(watch.read(tmp_path, "src/aish"))) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "instead"),
+    [
+        ("conversation/a.py", "Notice('hello')\n", "make it with notice()"),
+        ("jobs/a.py", "events.Notice(text, True)\n", "make it with notice()"),
+        ("acting/a.py", "async def f():\n    async for one in tool.run(call, turn): ...\n", "asks for permission"),
+        ("views/a.py", "from aish.action.command_runner import run_command\n", "acting/gate.py"),
+        ("commands/a.py", "import aish.action.sandbox\n", "acting/gate.py"),
+    ],
+)
+def test_what_belongs_to_one_place_is_found_elsewhere(tmp_path: Path, name: str, text: str, instead: str) -> None:
+    """Each of these would be a way around a code, a permission or a fence."""
+    plant(tmp_path, name, text)
+
+    [fault] = watch.misplaced(watch.read(tmp_path, "src/aish"))
+    assert instead in fault
+    assert "misplaced faults" in broken(tmp_path)
+
+
+def test_the_places_themselves_and_patterns_are_no_faults(tmp_path: Path) -> None:
+    """A `match` only takes a notice apart, and the gate is where commands run."""
+    plant(tmp_path, "values/events.py", "Notice(text, warning, code, fields)\n")
+    plant(tmp_path, "views/a.py", "match event:\n    case Notice(text): ...\n    case Notice(): ...\n")
+    plant(tmp_path, "acting/gate_setup.py", "from aish.action.sandbox import wrap\n")
+    plant(tmp_path, "agent/loop.py", "tool.run(call, context)\n")
+
+    assert list(watch.misplaced(watch.read(tmp_path, "src/aish"))) == []
+
+
+def test_a_conversation_that_carries_too_much_fails(tmp_path: Path) -> None:
+    """What belongs to a turn, a layer or a job is not a field of the conversation."""
+    fields = "".join(f"    f{number}: int\n" for number in range(watch.SESSION_FIELDS))
+    plant(tmp_path, "conversation/session.py", f"class Session:\n{fields}")
+    assert broken(tmp_path) == []
+
+    plant(tmp_path, "conversation/session.py", f"class Session:\n{fields}    one_more: int\n")
+    assert broken(tmp_path) == ["fields of Session"]
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("agent/loop.py", "aish.conversation.session"),
+        ("conversation/turn.py", "aish.prompt.table"),
+        ("conversation/turn.py", "aish.acting.gate"),
+        ("prompt/base.py", "aish.acting.table"),
+        ("acting/gate.py", "aish.views.screen"),
+        ("jobs/summary.py", "aish.commands.shell"),
+    ],
+)
+def test_each_room_keeps_to_itself(tmp_path: Path, name: str, target: str) -> None:
+    """The loop knows no conversation, the conversation no layer and no tool, and none of them a view."""
+    plant(tmp_path, name, f"import {target}\n")
+
+    assert broken(tmp_path) == ["layer faults"]
+
+
 def test_mocks_are_counted_as_calls_and_gated_by_rate(tmp_path: Path) -> None:
     """Words in strings are no mocks; three in a thousand lines are too many."""
     plant(tmp_path, "cli.py", "")

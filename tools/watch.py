@@ -30,8 +30,18 @@ IMPURE = re.compile(
 )
 PRIVATE_STORE = "aish.memory.ledger"  # and every module whose name starts with it
 REACHED = re.compile(r"(?<!^self)\.(ledger|_ledger|_pending)$")  # an attribute of `self` is the module's own
-MOCKS_PER_1000_LINES, LONG_FUNCTION, LONG_MODULE = 3, 60, 500
+MOCKS_PER_1000_LINES, LONG_FUNCTION, LONG_MODULE, SESSION_FIELDS = 3, 60, 500, 16
 
+# Calls and imports that belong to few places: a pattern, the places (a folder ends in a slash), and what to do instead.
+ONLY_HERE = (
+    (r"^(events\.)?Notice\([^)]", ("src/aish/values/events.py",), "make it with notice(), which gives it a code"),
+    (r"^\w*tool\.run\(", ("src/aish/agent/loop.py",), "let the loop run it, which asks for permission first"),
+    (
+        r"^aish\.action\.(command_runner|sandbox)$",
+        ("src/aish/action/", "src/aish/acting/", "src/aish/views/doctor.py"),
+        "commands of the model run through acting/gate.py",
+    ),
+)
 MOCK = re.compile(r"^([\w.]*\bmock\.)?patch(\.\w+)?\(|^mocker\.|^[\w.]*Mock\(|^[\w.]+\.setattr\(")
 SLEEP = re.compile(r"^([\w.]+\.)?sleep\((?!0\))")  # sleep(0) only lets others run
 LOAD = re.compile(r"^(?:importlib\.)?(?:import_module|__import__)\((?:name=)?f?['\"]([\w.]+)")
@@ -166,6 +176,18 @@ def reached_stores(modules: Iterable[Module]) -> Iterator[str]:
                 yield f"{module.label}:{node.lineno} uses {text}: ask Memory for what you need"
 
 
+def misplaced(modules: Iterable[Module]) -> Iterator[str]:
+    """Find calls and imports that belong to a few places and stand elsewhere."""
+    for module in modules:
+        found = [(line, target) for line, target, *_ in imports(module)]
+        found += [(node.lineno, ast.unparse(node)) for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
+        for pattern, places, instead in ONLY_HERE:
+            here = any(module.label.startswith(place) for place in places)
+            for line, text in found if not here else []:
+                if re.search(pattern, text):
+                    yield f"{module.label}:{line} {text.partition('(')[0]} does not belong here: {instead}"
+
+
 def broad_excepts(modules: Iterable[Module]) -> Iterator[tuple[str, str]]:
     """Find where everything is caught, with the reason at the end of that line, or an empty one."""
     for module in modules:
@@ -195,6 +217,12 @@ def functions(modules: Iterable[Module]) -> Iterator[tuple[int, str]]:
                 yield (node.end_lineno or 0) - node.lineno + 1, f"{module.label}:{node.lineno} {node.name}"
 
 
+def session_fields(modules: Iterable[Module]) -> int:
+    """Count what a conversation carries: state of a turn, a layer or a job belongs to them."""
+    classes = (node for module in modules for node in module.tree.body if isinstance(node, ast.ClassDef))
+    return sum(isinstance(one, ast.AnnAssign) for node in classes if node.name == "Session" for one in node.body)
+
+
 def readings(root: Path) -> Iterator[Reading]:
     """Measure the tree below `root`; a tree without sources is broken, so that a wrong root cannot pass."""
     src, tests = read(root, "src/aish"), read(root, "tests")
@@ -208,6 +236,7 @@ def readings(root: Path) -> Iterator[Reading]:
         ("purity", purity_faults),
         ("hidden import", hidden_imports),
         ("reached store", reached_stores),
+        ("misplaced", misplaced),
     ):
         faults = list(check(src))
         yield Reading(f"{name} faults", f"{len(faults)}", faults, bool(faults))
@@ -217,6 +246,8 @@ def readings(root: Path) -> Iterator[Reading]:
     rate = 1000 * len(mocks) / max(test_lines, 1)
     yield Reading("mocks per 1,000 test lines", f"{rate:.1f}", mocks, rate >= MOCKS_PER_1000_LINES)
     yield Reading("sleeps in tests", f"{len(sleeps)}", sleeps)
+    fields = session_fields(src)
+    yield Reading("fields of Session", f"{fields}", broken=fields > SESSION_FIELDS)
     longest, place = max(functions(src), default=(0, ""))
     too_long = [f"{where}: {size} lines are many" for size, where in functions(src) if size > LONG_FUNCTION]
     yield Reading("longest function", f"{longest}", too_long or [place])

@@ -22,8 +22,7 @@ def job(name: str, run: Work, **more: Any) -> Job:
 
 async def ended(scheduler: Scheduler) -> None:
     async with asyncio.timeout(5):
-        while scheduler.busy:
-            await asyncio.sleep(0)
+        await scheduler.idle()
 
 
 async def test_what_is_due_runs_in_the_background_one_after_another(world: World) -> None:

@@ -1,4 +1,4 @@
-"""What comes next finds room: a layer, a tool, a job and a door, each in one small class and with no change elsewhere."""
+"""Growth points: a layer, a tool, a job and a door, each added in one small piece and with no change elsewhere."""
 
 import asyncio
 import json
@@ -141,8 +141,7 @@ async def test_a_new_job_runs_after_an_answer(world: World) -> None:
     await world.ask(session, "q1")
     scheduler.start("after answer", session)
     async with asyncio.timeout(5):
-        while scheduler.busy:
-            await asyncio.sleep(0)
+        await scheduler.idle()
 
     assert counted == [2]
     assert [(run.job, run.outcome) for run in scheduler.log] == [("count", "done")]

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from aish.agent.loop import StepDone, ToolDone, run_loop
+from aish.agent.loop import LoopEvent, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
 from aish.agent.tool import as_json
 from aish.context.blocks import arrange, compose_message
@@ -80,26 +80,8 @@ async def take_turn(
         loop = run_loop(asking.ask, tools, permission or AskPerson(), turn, prefix=prefix)
         async with aclosing(loop) as happening:
             async for step in happening:
-                match step:
-                    case TextPiece(text):
-                        answer.text.append(text)
-                        for event in session.recorder.keep_shown(session.journal, text, turn.provenance):
-                            yield event
-                        yield step
-                    case StepDone():
-                        happened = answer.finish(step) if step.last else answer.called(step)
-                        for each in happened:
-                            yield each
-                    case ToolDone():
-                        for event in answer.used(step):
-                            yield event
-                        if not answer.open_calls:
-                            for event in await make_room(
-                                turn, asking.backend, await session.endpoints.limits(asking.backend)
-                            ):
-                                yield event
-                    case _:
-                        yield step
+                for event in await answer.take(step):
+                    yield event
     finally:
         if not answer.recorded:
             answer.record("interrupted")
@@ -118,6 +100,23 @@ class Answer:
     open_calls: list[str] = field(default_factory=list)  # ids of calls that have no result yet
     recorded: bool = False
     started: float = field(default_factory=time.monotonic)
+
+    async def take(self, event: LoopEvent) -> Sequence[TurnEvent]:
+        """Record what the loop tells, and return what is to be shown of it: each piece is kept before it is shown."""
+        session = self.turn.session
+        match event:
+            case TextPiece(text):
+                self.text.append(text)
+                return [*session.recorder.keep_shown(session.journal, text, self.turn.provenance), event]
+            case StepDone():
+                return self.finish(event) if event.last else self.called(event)
+            case ToolDone():
+                notices = self.used(event)
+                if not self.open_calls:
+                    backend = self.asking.backend
+                    notices += await make_room(self.turn, backend, await session.endpoints.limits(backend))
+                return notices
+        return [event]
 
     def called(self, step: StepDone) -> Sequence[TurnEvent]:
         """Record what the model said and called."""

@@ -81,11 +81,15 @@ class Scheduler:
         if self._task:
             self._task.cancel()
 
+    async def idle(self) -> None:
+        """Wait until nothing runs."""
+        if self._task:
+            await asyncio.wait([self._task])
+
     async def close(self) -> None:
         """Stop what runs, and wait for it."""
-        if self._task:
-            self._task.cancel()
-            await asyncio.wait([self._task])
+        self.person_first()
+        await self.idle()
 
     async def _run_all(self, jobs: Sequence[Job], session: Session) -> None:
         for job in jobs:
