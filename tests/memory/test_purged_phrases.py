@@ -4,6 +4,7 @@ import json
 import os
 import unicodedata
 from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -111,3 +112,20 @@ def test_a_long_text_takes_no_time_when_nothing_was_purged() -> None:
     """Most people never purge anything."""
     text = os.urandom(1 << 20).hex()
     assert Purged([], SALT).clean(text) is text
+
+
+def test_eight_letters_go_from_inside_a_word_and_seven_do_not() -> None:
+    """A long word is hardly part of another by chance, and a secret may be."""
+    assert Eraser(["gatekeep"], str).clean("the gatekeeper") == "the [purged]er"
+    assert Eraser(["gatekee"], str).clean("the gatekeeper") == "the gatekeeper"
+
+
+def test_a_link_is_left_alone(tmp_path: Path) -> None:
+    """What it points to is not ours, and the link must not become a copy of it."""
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.write_text("the gatekeeper", encoding="utf-8")
+    link.symlink_to(target)
+
+    assert not Eraser(["gatekeeper"], str).clean_file(link)
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8") == "the gatekeeper"

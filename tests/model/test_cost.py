@@ -151,6 +151,18 @@ def test_what_a_day_has_cost_counts_all_conversations_since_then(tmp_path: Path)
 
 
 @pytest.mark.proves("P7")
+def test_a_call_before_the_day_does_not_count_although_it_is_not_in_the_file(tmp_path: Path) -> None:
+    """A shell that runs over midnight with a full disk starts the new day with the whole cap."""
+    (tmp_path / "costs.jsonl").symlink_to(tmp_path / "real")  # is never written through
+    book = CostBook(tmp_path / "costs.jsonl")
+    for hours, dollars in ((-1, 2.0), (0, 4.0), (1, 8.0)):
+        with pytest.raises(StoreTrouble):
+            book.add(call(dollars, hours=hours))
+
+    assert book.spent_since(NOON) == 12.0
+
+
+@pytest.mark.proves("P7")
 @pytest.mark.parametrize("asked_before", [True, False])
 def test_money_counts_although_the_file_cannot_be_written(tmp_path: Path, asked_before: bool) -> None:
     """A full disk must not become a way around the cap; it is the same whether the sum was asked for before."""

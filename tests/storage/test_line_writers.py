@@ -284,23 +284,27 @@ def test_files_and_directories_are_for_their_owner_only(tmp_path: Path) -> None:
     assert modes == {"a": 0o700, "a/b": 0o700, "a/b/private.jsonl": 0o600, "a/b/private.jsonl.torn": 0o600}
 
 
+def traced(path: Path, script: str) -> list[tuple[str, str]]:
+    """The calls of a script that write, cut and sync below TOP, the directory of the test, in order."""
+    top, log = path.parents[1], path.parents[1] / "log"
+    program = (
+        "import os, sys; from pathlib import Path; from aish.storage.lines import LineFile\n"
+        f"file = LineFile(Path(sys.argv[1]))\n{script}"
+    )
+    calls = "trace=mkdir,write,ftruncate,fsync,fdatasync,access"
+    command = ["strace", "-f", "-y", "-qq", "-e", calls, "-o", str(log), sys.executable, "-c", program, str(path)]
+    subprocess.run(command, check=True, timeout=60)
+    text = log.read_text(encoding="utf-8").replace(str(top), "TOP")
+    return re.findall(r'(\w+)\((?:\d+<|")(TOP[^>"]*|/acknowledged)', text)
+
+
 @pytest.mark.proves("P5")
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 def test_an_append_returns_after_the_record_and_the_names_on_its_way_are_synced(tmp_path: Path) -> None:
     """Before that, a power cut could take back what was promised; each record is one write."""
-    script = (
-        "import os, sys; from pathlib import Path; from aish.storage.lines import LineFile\n"
-        "file = LineFile(Path(sys.argv[1]))\n"
-        'for n in (1, 2): file.append({"n": n}); os.access("/acknowledged", 0)'
-    )
-    path, log = tmp_path.resolve() / "new" / "synced.jsonl", tmp_path / "log"
-    calls = "trace=mkdir,write,fsync,fdatasync,access"
-    command = ["strace", "-f", "-y", "-qq", "-e", calls, "-o", str(log), sys.executable, "-c", script, str(path)]
-    subprocess.run(command, check=True, timeout=30)
+    path = tmp_path.resolve() / "new" / "synced.jsonl"
 
-    text = log.read_text(encoding="utf-8").replace(str(tmp_path.resolve()), "TOP")
-    steps = re.findall(r'(\w+)\((?:\d+<|")(TOP[^>"]*|/acknowledged)', text)
-    assert steps == [
+    assert traced(path, 'for n in (1, 2): file.append({"n": n}); os.access("/acknowledged", 0)') == [
         ("mkdir", "TOP/new"),
         ("fsync", "TOP"),
         ("write", "TOP/new/synced.jsonl"),
@@ -310,4 +314,21 @@ def test_an_append_returns_after_the_record_and_the_names_on_its_way_are_synced(
         ("write", "TOP/new/synced.jsonl"),
         ("fdatasync", "TOP/new/synced.jsonl"),
         ("access", "/acknowledged"),
+    ]
+
+
+@pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
+def test_a_torn_line_is_synced_in_its_new_place_before_it_is_cut_off(tmp_path: Path) -> None:
+    """In another order a power cut loses it."""
+    path = tmp_path.resolve() / "new" / "torn.jsonl"
+    LineFile(path).append({"n": 1})
+    with path.open("ab") as file:
+        file.write(b'{"n": 2')
+
+    assert traced(path, 'file.append({"n": 3})') == [
+        ("write", "TOP/new/torn.jsonl.torn"),
+        ("fsync", "TOP/new/torn.jsonl.torn"),
+        ("ftruncate", "TOP/new/torn.jsonl"),
+        ("write", "TOP/new/torn.jsonl"),
+        ("fdatasync", "TOP/new/torn.jsonl"),
     ]
