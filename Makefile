@@ -8,7 +8,7 @@ MODEL := $(VENV)/share/aish/models/.ready
 SOURCES := $(shell find src -name '*.py')
 
 # A test module stays on one worker: its fixtures, such as a loaded model, are then made once.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
 .PHONY: setup run test test-random check docs pictures bench bench-scale faults clean
 

@@ -25,6 +25,11 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(number, signal.SIG_DFL)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Start with the embedded model: its tests take longest, and a worker would be alone with them at the end."""
+    items.sort(key=lambda item: item.get_closest_marker("real") is None)
+
+
 @pytest.fixture
 def anyio_backend() -> str:
     return "asyncio"
