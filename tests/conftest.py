@@ -10,9 +10,9 @@ from world import World
 
 from aish.wiring import _abilities
 
-# The same examples in every run, so that a failure is caused by the change under test.
-settings.register_profile("ci", derandomize=True, database=None)
-settings.register_profile("random", derandomize=False, database=None, print_blob=True)
+# The same examples in every run, so that a failure is caused by the change under test. A deadline fails under load.
+settings.register_profile("ci", derandomize=True, database=None, deadline=None)
+settings.register_profile("random", derandomize=False, database=None, deadline=None, print_blob=True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
