@@ -80,8 +80,8 @@ async def take_turn(
         loop = run_loop(asking.ask, tools, permission or AskPerson(), turn, prefix=prefix)
         async with aclosing(loop) as happening:
             async for step in happening:
-                for event in await answer.take(step):
-                    yield event
+                for shown in await answer.take(step):
+                    yield shown
     finally:
         if not answer.recorded:
             answer.record("interrupted")
