@@ -27,6 +27,8 @@ _RESCAN_FACTOR = 40  # or this many times the duration of a scan, so that scans 
 _RECENT = 32  # journals modified last; every poll checks them
 _CLOCK_TICK = 50_000_000  # nanoseconds: two changes of a directory within them may have the same modification time
 
+_Status = tuple[int, int, int]  # inode, modification time, size
+
 
 class JournalFeed:
     """Reads the journals in one directory."""
@@ -104,33 +106,32 @@ class JournalWatch:
         self._scanned = float("-inf")  # when all journals were scanned last
         self._rescan_interval = _MIN_RESCAN
         self._names: AbstractSet[str] = frozenset()
-        self._directory: Revision | None = None  # None: a change of the directory could go unnoticed
-        self._recent: dict[str, Revision] = {}
+        self._directory: _Status | None = None  # None: a change of the directory could go unnoticed
+        self._recent: dict[str, _Status] = {}
 
     def poll(self, *, full: bool = False) -> Poll:
         if full or time.monotonic() - self._scanned >= self._rescan_interval or self._names_changed():
             return Poll(True, self._scan())
-        now = {name: _revision_of(f"{self._sessions}/{name}.jsonl") for name in self._recent}
-        changed = {name: revision for name, revision in now.items() if revision and revision != self._recent[name]}
+        now = {name: _status_of(f"{self._sessions}/{name}.jsonl") for name in self._recent}
+        changed = {name: status for name, status in now.items() if status and status != self._recent[name]}
         self._recent |= changed
-        return Poll(False, changed)
+        return Poll(False, {name: _revision(status) for name, status in changed.items()})
 
     def _scan(self) -> dict[str, Revision]:
         started = time.monotonic()
         self._scanned = float("-inf")  # in case of an error
         self._directory = self._settled_directory()
         journals = _journals(self._sessions)
-        recent = nlargest(_RECENT, journals, key=lambda name: journals[name].st_mtime_ns)
-        found = {name: _revision(status) for name, status in journals.items()}
-        self._names = found.keys()
-        self._recent = {name: found[name] for name in recent}
+        recent = nlargest(_RECENT, journals, key=lambda name: journals[name][1])
+        self._names = journals.keys()
+        self._recent = {name: journals[name] for name in recent}
         self._scanned = started
         self._rescan_interval = max(_MIN_RESCAN, _RESCAN_FACTOR * (time.monotonic() - started))
-        return found
+        return {name: _revision(status) for name, status in journals.items()}
 
     def _names_changed(self) -> bool:
         """Was a conversation added or deleted?"""
-        if self._directory and _revision_of(self._sessions) == self._directory:
+        if self._directory and _status_of(self._sessions) == self._directory:
             return False
         self._directory = self._settled_directory()
         try:
@@ -139,16 +140,13 @@ class JournalWatch:
             names = frozenset()
         return names != self._names  # unequal directories alone may mean a `.live` file, which comes and goes
 
-    def _settled_directory(self) -> Revision | None:
+    def _settled_directory(self) -> _Status | None:
         """The state of the directory, unless it has just changed and may change again at the same clock tick."""
-        try:
-            status = self._sessions.stat()
-        except OSError:
-            return None
-        return None if time.time_ns() - status.st_mtime_ns < _CLOCK_TICK else _revision(status)
+        status = _status_of(self._sessions)
+        return None if status and time.time_ns() - status[1] < _CLOCK_TICK else status
 
 
-def _journals(sessions: Path) -> dict[str, os.stat_result]:
+def _journals(sessions: Path) -> dict[str, _Status]:
     """Every journal in the directory. Raises `StoreTrouble`: an unreadable directory is not an empty one."""
     found = {}
     try:
@@ -166,7 +164,7 @@ def _journals(sessions: Path) -> dict[str, os.stat_result]:
                                 raise
                             continue  # a broken link must not hide the other journals
                         if stat.S_IFMT(status.st_mode) in _FILE_TYPES:
-                            found[name] = status
+                            found[name] = status.st_ino, status.st_mtime_ns, status.st_size
         finally:
             os.close(directory)
     except FileNotFoundError:
@@ -181,12 +179,14 @@ def _conversation_of(file: str) -> str:
     return file[:-6] if file.endswith(".jsonl") and file != "names.jsonl" and for_keeping(file) == file else ""
 
 
-def _revision(status: os.stat_result) -> Revision:
-    return Revision(f"{status.st_ino}-{status.st_mtime_ns}", status.st_size)
+def _revision(status: _Status) -> Revision:
+    inode, modified, size = status
+    return Revision(f"{inode}-{modified}", size)
 
 
-def _revision_of(path: Path | str) -> Revision | None:
+def _status_of(path: Path | str) -> _Status | None:
     try:
-        return _revision(os.stat(path))  # noqa: PTH116  # may be text: building a `Path` takes longer than `stat`
+        status = os.stat(path)  # noqa: PTH116  # may be text: building a `Path` takes longer than `stat`
     except OSError:
         return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
