@@ -568,11 +568,11 @@ os.pwrite, os.fdatasync = logged("write", os.pwrite), logged("sync", os.fdatasyn
 from test_index import Bag, Conversations
 from aish.memory.finding import catalogue
 
-def note(self, name, value, note=catalogue.Catalogue.note):
+def set_fact(self, name, value, set_fact=catalogue.Catalogue.set_fact):
     print("count", name)
-    note(self, name, value)
+    set_fact(self, name, value)
 
-catalogue.Catalogue.note = note
+catalogue.Catalogue.set_fact = set_fact
 conversations = Conversations(Path(sys.argv[1]), Bag())
 conversations.say("a", "a heron", "an otter")
 conversations.catch_up()
