@@ -59,10 +59,16 @@ def open_home(home: Path) -> tuple[Memory, Places]:
     return open_memory(places.memory, places.indexes / "ledger", redaction, lambda: datetime.now(UTC))[0], places
 
 
+def ledger_of(memory: Memory) -> Ledger:
+    """The file behind a memory."""
+    assert isinstance(memory._ledger, Ledger)
+    return memory._ledger
+
+
 def prepare(home: Path) -> None:
     """A ledger that is long enough to be worth an index."""
     memory, _ = open_home(home)
-    memory._ledger.apply(lambda: [{"kind": "fact", "content": text(f"w0.{number}:")} for number in range(140)])
+    ledger_of(memory).apply(lambda: [{"kind": "fact", "content": text(f"w0.{number}:")} for number in range(140)])
     memory.close()
 
 
@@ -144,7 +150,7 @@ class Teller:
             case "purge" if before:
                 return Plan(others, [before[chosen]], partial(self._purge, chosen))
             case "tidy":
-                return Plan(active, [], memory._ledger.tidy)
+                return Plan(active, [], ledger_of(memory).tidy)
             case "reopen":
                 return Plan(active, [], self._reopen)
         return None
@@ -223,7 +229,7 @@ def judge(home: Path, acks: Path, fault: str) -> list[str]:
 
 def never_right(memory: Memory) -> Iterator[str]:
     """What no crash may cause: damage, ids that are given twice, an item that is not whole, an index that lies."""
-    lines = [line for line in memory._ledger.path.read_bytes().split(b"\n") if line.strip()]
+    lines = [line for line in ledger_of(memory).path.read_bytes().split(b"\n") if line.strip()]
     records = [decode(line) for line in lines]
     broken_lines = (place for place, record in enumerate(records) if record is None)
     yield from (f"line {place + 1} is damaged: {lines[place][:60]!r}…{lines[place][-60:]!r}" for place in broken_lines)
@@ -231,9 +237,9 @@ def never_right(memory: Memory) -> Iterator[str]:
     yield from (f"the id {id} comes after {before}" for before, id in pairwise(ids) if id <= before)
     if not records or not records[0] or "meta" not in records[0]:
         yield "the first line does not say what the file is"
-    yield from (f"there is a problem: {problem}" for problem in memory._ledger.state().problems)
-    yield from broken(memory._ledger)
-    yield from disagreements(memory._ledger)
+    yield from (f"there is a problem: {problem}" for problem in ledger_of(memory).state().problems)
+    yield from broken(ledger_of(memory))
+    yield from disagreements(ledger_of(memory))
 
 
 def broken(ledger: Ledger) -> Iterator[str]:
@@ -261,7 +267,7 @@ def answers(ledger: Ledger) -> tuple[object, object]:
 
 def lost(memory: Memory, told: Sequence[dict[str, Any]]) -> Iterator[str]:
     """What was acknowledged and does not hold."""
-    ledger, gone = memory._ledger, {name for line in told for name in line.get("gone", ())}
+    ledger, gone = ledger_of(memory), {name for line in told for name in line.get("gone", ())}
     for line in told:
         if "done" in line:
             for id, name in line["new"].items():
@@ -276,7 +282,7 @@ def left_of_purges(home: Path, memory: Memory, told: Sequence[dict[str, Any]]) -
     tried, done = purges(told)
     gone = [name for name, count in done.items() if count == tried[name]]  # else somebody said it again, and died
     yield from still_there(home, gone)
-    known = memory._ledger.state().purged
+    known = ledger_of(memory).state().purged
     for name in gone:
         if all(memory.redaction.fingerprint(folded(content)) not in known for content in versions(name)):
             yield f"{name} can be learned again"
@@ -285,7 +291,7 @@ def left_of_purges(home: Path, memory: Memory, told: Sequence[dict[str, Any]]) -
 def without_a_way_back(home: Path, memory: Memory, told: Sequence[dict[str, Any]]) -> Iterator[str]:
     """What an interrupted purge left somewhere after the item was gone that the user would purge again."""
     tried, done = purges(told)
-    items = memory._ledger.path.read_bytes()
+    items = ledger_of(memory).path.read_bytes()
     yield from still_there(home, [name for name in tried if not done[name] and name.encode() not in items])
 
 
@@ -342,7 +348,7 @@ def damage(rounds: int, seconds: float) -> tuple[str, int, list[str]]:
         memory, places = open_home(home)
         index, torn = places.indexes / "ledger", places.memory.with_name("memory.jsonl.torn")
         os.utime(places.memory, ns=LONG_AGO)
-        LedgerSnapshot.write(index, memory._ledger.state().snapshot((0, 0, 0)))
+        LedgerSnapshot.write(index, ledger_of(memory).state().snapshot((0, 0, 0)))
         whole, before = places.memory.read_bytes(), index.read_bytes()
         for name, data, kept in damaged(whole, max(1, 500 // max(1, rounds))):
             tried += 1
@@ -351,7 +357,7 @@ def damage(rounds: int, seconds: float) -> tuple[str, int, list[str]]:
             torn.unlink(missing_ok=True)
             if len(data) == len(whole):
                 os.utime(places.memory, ns=LONG_AGO)  # no time stamp tells of it, so what is known is not read again
-                problems += [f"{name} in silence: {problem}" for problem in broken(memory._ledger)]
+                problems += [f"{name} in silence: {problem}" for problem in broken(ledger_of(memory))]
                 os.utime(places.memory)
             problems += [f"{name}: {problem}" for problem in judge_damage(home, kept, adds=tried % 8 == 0)]
     return f"{tried} places", tried, problems
@@ -376,7 +382,7 @@ def damaged(whole: bytes, step: int) -> Iterator[tuple[str, bytes, list[bytes]]]
 def judge_damage(home: Path, kept: list[bytes], *, adds: bool) -> Iterator[str]:
     """Compare a damaged ledger with one that has only the lines that must be there."""
     memory, places = open_home(home)
-    ledger, other = memory._ledger, Ledger(places.data / "kept", now=lambda: datetime.now(UTC))
+    ledger, other = ledger_of(memory), Ledger(places.data / "kept", now=lambda: datetime.now(UTC))
     other.path.write_bytes(b"".join(kept))
     try:
         yield from disagreements(ledger)

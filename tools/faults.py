@@ -43,8 +43,8 @@ import fault_index
 import fault_ledger
 
 from aish.memory.journal import Journal
-from aish.storage.lines import Damage
 from aish.values.errors import StoreTrouble
+from aish.values.stores import Damage
 from aish.values.turns import JournalEntry, Turn
 
 NAME, NOW = "talk", datetime(2026, 11, 15, tzinfo=UTC)

@@ -12,8 +12,9 @@ from world import at
 
 from aish.memory.conversations import Conversations, Listed, as_json, as_markdown, window
 from aish.memory.journal import Journal
-from aish.storage.lines import Damage, Record, encode
+from aish.storage.lines import encode
 from aish.values.errors import BadUsage, NotFound
+from aish.values.stores import Damage, Record
 from aish.values.turns import ToolCall, Turn
 
 NOW = at("2026-11-15T19:09:46")

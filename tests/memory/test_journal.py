@@ -16,8 +16,9 @@ from aish.memory.fingerprint import fingerprint
 from aish.memory.journal import Journal, new_id
 from aish.memory.redaction import Redaction
 from aish.memory.secret_patterns import redact
-from aish.storage.lines import Damage, LineFile, encode
+from aish.storage.lines import LineFile, encode
 from aish.values.errors import StoreTrouble
+from aish.values.stores import Damage
 from aish.values.turns import JournalEntry, ToolCall, Turn
 
 SECRET = "ghp_" + "a1B2c3D4e5F6" * 3

@@ -21,9 +21,10 @@ from aish.memory.curation import Memory, open_memory
 from aish.memory.ledger import Ledger
 from aish.memory.redaction import Redaction
 from aish.places import find_places
-from aish.storage.lines import Record, decode, encode
+from aish.storage.lines import decode, encode
 from aish.values.errors import AishError, BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.items import Item
+from aish.values.stores import Record
 
 
 class Clock:
@@ -68,8 +69,14 @@ def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
     memory.close()
 
 
+def ledger_of(memory: Memory) -> Ledger:
+    """The file behind a memory."""
+    assert isinstance(memory._ledger, Ledger)
+    return memory._ledger
+
+
 def lines_of(memory: Memory) -> list[Record]:
-    found = [decode(line) for line in memory._ledger.path.read_bytes().splitlines()]
+    found = [decode(line) for line in ledger_of(memory).path.read_bytes().splitlines()]
     assert None not in found
     return [record for record in found if record is not None]
 
@@ -81,8 +88,8 @@ def contents(memory: Memory) -> list[str]:
 def by_hand(memory: Memory, *lines: Record | bytes) -> None:
     """Put lines at the end of the file, as a person with an editor would."""
     data = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
-    memory._ledger.path.parent.mkdir(parents=True, exist_ok=True)
-    with memory._ledger.path.open("ab") as file:
+    ledger_of(memory).path.parent.mkdir(parents=True, exist_ok=True)
+    with ledger_of(memory).path.open("ab") as file:
         file.write(b"".join(line + b"\n" for line in data))
 
 
@@ -119,7 +126,7 @@ def test_every_change_leaves_the_bytes_before_it_alone(memory: Memory) -> None:
     before = b""
     for change in changes:
         change()
-        after = memory._ledger.path.read_bytes()
+        after = ledger_of(memory).path.read_bytes()
         assert after.startswith(before)
         assert len(after) > len(before)
         before = after
@@ -151,13 +158,13 @@ def test_a_new_file_begins_with_its_format_and_directories_are_made(
 ) -> None:
     """A missing and an empty file are both an empty memory; only a change makes one."""
     memory = memory_in(tmp_path / "deep" / "down", clock)
-    path = memory._ledger.path
+    path = ledger_of(memory).path
     if start is not None:
         path.parent.mkdir(parents=True)
         path.write_bytes(start)
 
     assert contents(memory) == []
-    assert (memory._ledger.known("x"), memory.get(1), list(memory.log())) == (None, None, [])
+    assert (ledger_of(memory).known("x"), memory.get(1), list(memory.log())) == (None, None, [])
     assert memory.forget([1]) == []
     assert path.exists() == (start is not None) or lines_of(memory)[1:] == []
     with pytest.raises(NotFound, match="there is nothing to undo"):
@@ -180,7 +187,7 @@ def test_a_file_that_a_person_began_gets_no_second_first_line(memory: Memory) ->
     assert memory.remember("by aish").item.id == 5
 
     assert contents(memory) == ["by aish", "by hand"]
-    assert memory._ledger.state().problems == []
+    assert ledger_of(memory).state().problems == []
     assert sum("meta" in record for record in lines_of(memory)) == 1
 
 
@@ -227,10 +234,10 @@ def test_damage_and_strange_lines_hide_nothing_and_stay_where_they_are(memory: M
     ]
     broken = [b"\x00\xff noise", encode({"id": 7, "kind": "fact", "content": "x"}).strip().replace(b"x", b"y"), b"[]"]
     by_hand(memory, *strange, *broken)
-    before = memory._ledger.path.read_bytes()
+    before = ledger_of(memory).path.read_bytes()
     assert memory.remember("two").item.id == 7
 
-    state = memory._ledger.state()
+    state = ledger_of(memory).state()
     assert contents(memory) == ["two", "one"]
     assert state.damaged == 3
     assert state.problems == [
@@ -239,7 +246,7 @@ def test_damage_and_strange_lines_hide_nothing_and_stay_where_they_are(memory: M
         "line 5 has no usable id",
         "line 6 has the id 1, which is taken",
     ]
-    assert memory._ledger.path.read_bytes().startswith(before)
+    assert ledger_of(memory).path.read_bytes().startswith(before)
 
 
 @pytest.mark.proves("M14")
@@ -247,16 +254,16 @@ def test_a_torn_end_is_set_aside_by_the_next_change_and_by_no_reader(memory: Mem
     """Somebody may still be writing it."""
     memory.remember("one")
     torn = b'{"id":2,"ts":"2026'
-    with memory._ledger.path.open("ab") as file:
+    with ledger_of(memory).path.open("ab") as file:
         file.write(torn)
-    whole = memory._ledger.path.read_bytes()
+    whole = ledger_of(memory).path.read_bytes()
 
     assert contents(memory) == ["one"]
-    assert memory._ledger.state().damaged == 0
-    assert memory._ledger.path.read_bytes() == whole
+    assert ledger_of(memory).state().damaged == 0
+    assert ledger_of(memory).path.read_bytes() == whole
 
     assert memory.remember("two").item.id == 2
-    assert memory._ledger.path.with_name("memory.jsonl.torn").read_bytes() == torn + b"\n"
+    assert ledger_of(memory).path.with_name("memory.jsonl.torn").read_bytes() == torn + b"\n"
     assert [record["id"] for record in lines_of(memory)[1:]] == [1, 2]
 
 
@@ -295,12 +302,12 @@ def test_of_two_items_at_once_the_higher_id_is_first(memory: Memory) -> None:
 def test_what_is_known_is_not_written_again(memory: Memory) -> None:
     """Letters, case, blanks and the kind do not make it new; a forgotten item can be told again."""
     first = memory.remember("Tea is GREEN").item
-    before = memory._ledger.path.read_bytes()
+    before = ledger_of(memory).path.read_bytes()
 
     for text in ("Tea is GREEN", "tea  is\tgreen.", "ＴＥＡ is green", " tea is green\n"):
         kept = memory.remember(text, "pref")
         assert (kept.item, kept.new) == (first, False)
-    assert memory._ledger.path.read_bytes() == before
+    assert ledger_of(memory).path.read_bytes() == before
 
     memory.forget([1])
     assert memory.remember("tea is green").item.id == 3
@@ -323,7 +330,7 @@ def test_what_is_refused_leaves_no_trace(memory: Memory, kind: str, text: str) -
     with pytest.raises(BadUsage):
         memory.remember(text, kind)
 
-    assert not memory._ledger.path.exists()
+    assert not ledger_of(memory).path.exists()
 
 
 @pytest.mark.parametrize(
@@ -349,7 +356,7 @@ def test_a_text_is_a_text_whatever_it_looks_like(tmp_path: Path, clock: Clock, t
 
     again = memory_in(tmp_path, clock)
     assert contents(again) == ["after", kept.content, "before"]
-    assert again._ledger.state().damaged == 0
+    assert ledger_of(again).state().damaged == 0
     assert not again.remember(text).new
     assert kept.content.replace("\ufffd", "").replace("␋", "").replace("␌", "").replace("␜", "")
     again.close()
@@ -370,8 +377,8 @@ def test_any_text_is_kept_for_good_or_refused(texts: list[str], key: str) -> Non
                 pass
         later = memory_in(Path(directory), Clock())
         assert contents(later) == contents(memory)
-        assert later._ledger.state().keys == memory._ledger.state().keys
-        assert later._ledger.state().damaged == 0
+        assert ledger_of(later).state().keys == ledger_of(memory).state().keys
+        assert ledger_of(later).state().damaged == 0
         memory.close()
         later.close()
 
@@ -382,11 +389,11 @@ def test_ids_that_are_used_up_are_said_to_be(memory: Memory, id: int) -> None:
     by_hand(memory, {"id": id, "kind": "fact", "content": "by hand"})
     seen = {id}
     for number in range(4):
-        before = memory._ledger.path.read_bytes()
+        before = ledger_of(memory).path.read_bytes()
         try:
             kept = memory.remember(f"new {number}").item
         except AishError:
-            assert memory._ledger.path.read_bytes() == before
+            assert ledger_of(memory).path.read_bytes() == before
             continue
         assert kept.id not in seen
         assert kept.content in contents(memory)
@@ -401,7 +408,7 @@ def test_a_tombstone_for_a_number_that_nobody_can_hold_changes_nothing(memory: M
     by_hand(memory, {"id": 201, "kind": "fact", "content": "last", "supersedes": [target]})
 
     assert len(contents(memory)) == 200
-    memory._ledger.tidy()
+    ledger_of(memory).tidy()
     assert len(contents(memory)) == 200
     assert [change.id for change in memory.log()][:2] == [201, 200]
 
@@ -419,7 +426,7 @@ def test_a_key_has_one_item_and_the_older_ones_stay_hidden(memory: Memory) -> No
 
     memory.forget([2])
     assert contents(memory) == ["shell = fish"]
-    assert memory._ledger.known("editor = vim") is None
+    assert ledger_of(memory).known("editor = vim") is None
     assert memory.set("EDITOR", "vim").new
     assert contents(memory) == ["editor = vim", "shell = fish"]
     assert not memory.set("editor", "VIM").new
@@ -431,7 +438,7 @@ def test_a_key_without_a_name_or_a_value_is_refused(memory: Memory, key: str, va
     """The message shows how it is written."""
     with pytest.raises(BadUsage, match="editor = helix"):
         memory.set(key, value)
-    assert not memory._ledger.path.exists()
+    assert not ledger_of(memory).path.exists()
 
 
 @pytest.mark.proves("M59")
@@ -466,12 +473,12 @@ def test_what_is_not_there_cannot_be_edited(memory: Memory, id: int) -> None:
     """Not what never was, not a tombstone, not what is forgotten."""
     memory.remember("one")
     memory.forget([1])
-    before = memory._ledger.path.read_bytes()
+    before = ledger_of(memory).path.read_bytes()
 
     with pytest.raises(NotFound):
         memory.edit(id, "two")
 
-    assert memory._ledger.path.read_bytes() == before
+    assert ledger_of(memory).path.read_bytes() == before
 
 
 # Undo
@@ -558,7 +565,7 @@ def test_any_changes_can_be_undone_one_by_one(operations: list[tuple[str, int]])
             assert shown(memory) == steps[-1]
         reread = memory_in(Path(directory), Clock())
         assert shown(reread) == Counter()
-        used = [record["id"] for record in lines_of(memory)[1:]] if memory._ledger.path.exists() else []
+        used = [record["id"] for record in lines_of(memory)[1:]] if ledger_of(memory).path.exists() else []
         assert used == list(range(1, len(used) + 1))
         memory.close()
         reread.close()
@@ -636,7 +643,7 @@ def test_odd_lines_stop_neither_the_log_nor_undo(memory: Memory, line: Record) -
         except NotFound:
             break
     assert contents(memory) == []
-    assert memory._ledger.state().damaged == 0
+    assert ledger_of(memory).state().damaged == 0
 
 
 # Looking back
@@ -680,7 +687,7 @@ def test_memory_can_be_seen_as_it_was_after_each_change(operations: list[tuple[s
         for name, number in operations:
             if name != "undo":
                 do(memory, name, number)
-            elif any("kind" in record and "undoes" not in record for record in memory._ledger.records_back()):
+            elif any("kind" in record and "undoes" not in record for record in ledger_of(memory).records_back()):
                 try:
                     memory.undo()
                 except NotFound:
@@ -713,13 +720,13 @@ def test_old_items_are_pruned_by_tombstones_and_no_newer_one(memory: Memory, clo
     memory.remember("old")
     memory.remember("at the edge")
     memory.remember("new")
-    before = memory._ledger.path.read_bytes()
+    before = ledger_of(memory).path.read_bytes()
     clock.time = at("2026-01-31T00:00:01")
 
     assert memory.prune(30) == 1
 
     assert contents(memory) == ["new", "at the edge"]
-    assert memory._ledger.path.read_bytes().startswith(before)
+    assert ledger_of(memory).path.read_bytes().startswith(before)
     [line] = lines_of(memory)[4:]
     assert (line["id"], line["kind"], line["target"], line["reason"]) == (4, "forget", 1, "pruned")
 
@@ -729,11 +736,11 @@ def test_old_items_are_pruned_by_tombstones_and_no_newer_one(memory: Memory, clo
 def test_pruning_where_nothing_is_old_writes_nothing(memory: Memory, days: int) -> None:
     """Also for one who means never and writes many nines."""
     memory.remember("new")
-    before = memory._ledger.path.read_bytes()
+    before = ledger_of(memory).path.read_bytes()
 
     assert memory.prune(days) == 0
 
-    assert memory._ledger.path.read_bytes() == before
+    assert ledger_of(memory).path.read_bytes() == before
 
 
 # Taking in, and what was purged
@@ -749,7 +756,7 @@ def test_fields_of_any_name_are_taken_in(memory: Memory, trusted: bool) -> None:
 
     assert memory.take_in(records, trusted=trusted) == (1, 0, 0)
 
-    [item] = (memory._ledger if trusted else memory._pending).items()
+    [item] = (ledger_of(memory) if trusted else memory._pending).items()
     assert {name: item.record.get(name) for name in ("self", "plain", "fields", "mood", "record")} == {
         "self": 1,
         "plain": 2,
@@ -795,9 +802,9 @@ def test_no_field_of_an_import_switches_the_masks_off(memory: Memory, trusted: b
 
     memory.take_in([{"kind": "fact", "content": f"my token is {secret}", "plain": True}], trusted=trusted)
 
-    ledger = memory._ledger if trusted else memory._pending
-    assert len(list(ledger.items())) == 1
-    assert secret.encode() not in ledger.path.read_bytes()
+    assert len(list(memory.items() if trusted else memory.pending_items())) == 1
+    path = ledger_of(memory).path
+    assert secret.encode() not in (path if trusted else path.with_suffix(".pending.jsonl")).read_bytes()
 
 
 def test_what_was_purged_is_not_learned_again_and_a_refusal_writes_nothing(memory: Memory, tmp_path: Path) -> None:
@@ -805,12 +812,12 @@ def test_what_was_purged_is_not_learned_again_and_a_refusal_writes_nothing(memor
     memory.remember("the cellar door is open")
     memory.remember("two")
     memory.purge(["the cellar door is open"], [tmp_path], [tmp_path / "salt"])
-    before = memory._ledger.path.read_bytes()
+    before = ledger_of(memory).path.read_bytes()
 
     for text in ("the cellar door is open", "The  cellar DOOR is open."):
         with pytest.raises(Declined, match="purged"):
             memory.remember(text)
-    assert memory._ledger.path.read_bytes() == before
+    assert ledger_of(memory).path.read_bytes() == before
     assert b"cellar" not in before
     assert contents(memory) == ["two"]
     assert memory.remember("three").item.id == 3
@@ -820,7 +827,7 @@ def test_what_was_purged_is_not_learned_again_and_a_refusal_writes_nothing(memor
 def test_words_in_a_torn_end_of_the_ledger_are_purged_too(memory: Memory, tmp_path: Path) -> None:
     """The rewriting sets the torn end aside, and that file has to be clean as well."""
     memory.remember("the cellar door is open")
-    with memory._ledger.path.open("ab") as file:
+    with ledger_of(memory).path.open("ab") as file:
         file.write(b'{"id":2,"kind":"fact","content":"the cellar door is open, ')
 
     memory.purge(["the cellar door is open"], [tmp_path], [tmp_path / "salt"])
@@ -844,20 +851,20 @@ def make_link(path: Path) -> None:
 )
 def test_what_is_no_plain_file_is_not_written(memory: Memory, make: Callable[[Path], None], reason: str) -> None:
     """A link could send private words elsewhere; the message names the file and the reason."""
-    make(memory._ledger.path)
-    before = sorted(path.name for path in memory._ledger.path.parent.iterdir())
+    make(ledger_of(memory).path)
+    before = sorted(path.name for path in ledger_of(memory).path.parent.iterdir())
 
     changes: list[Callable[[], object]] = [
         lambda: memory.remember("one"),
         lambda: memory.forget([1]),
         memory.undo,
-        lambda: memory._ledger.rewrite(lambda line: line + b" "),
-        memory._ledger.hold,
+        lambda: ledger_of(memory).rewrite(lambda line: line + b" "),
+        ledger_of(memory).hold,
     ]
     for change in changes:
         with pytest.raises(StoreTrouble, match=rf"memory\.jsonl for writing: .*{reason}"):
             change()
-    assert sorted(path.name for path in memory._ledger.path.parent.iterdir()) == before
+    assert sorted(path.name for path in ledger_of(memory).path.parent.iterdir()) == before
 
 
 READ_ALL = """
@@ -888,8 +895,8 @@ def test_reading_a_pipe_in_the_place_of_the_ledger_never_hangs(tmp_path: Path) -
 
 def test_a_directory_in_the_place_of_the_ledger_is_trouble_for_readers(memory: Memory) -> None:
     """It is not an empty memory: something is wrong."""
-    memory._ledger.path.mkdir()
-    (memory._ledger.path / "inside").touch()
+    ledger_of(memory).path.mkdir()
+    (ledger_of(memory).path / "inside").touch()
 
     with pytest.raises(StoreTrouble, match="Is a directory"):
         contents(memory)

@@ -172,7 +172,7 @@ def test_an_operation_that_was_done_in_part_is_seen(written: Written) -> None:
 def test_an_index_that_lies_is_seen(written: Written) -> None:
     """One that covers the file, with the right checksum, and hides an item that is there."""
     memory, places = ledger.open_home(written.home)
-    state = memory._ledger.state()
+    state = ledger.ledger_of(memory).state()
     state.hidden.add(next(state.newest())[0])
     ledger.LedgerSnapshot.write(places.indexes / "ledger", state.snapshot((0, 0, 0)))
 
@@ -184,7 +184,7 @@ def test_who_reads_while_somebody_purges_sees_all_the_other_items(tmp_path: Path
     """The file is replaced between two steps of a reader, who has no lock; not an item may seem to be gone."""
     memory, places = ledger.open_home(tmp_path)
     contents = [f"Note {number} {'x' * 3900}" for number in range(2300)]
-    memory._ledger.apply(lambda: [{"kind": "fact", "content": content} for content in contents])
+    ledger.ledger_of(memory).apply(lambda: [{"kind": "fact", "content": content} for content in contents])
 
     def purge(done: int, whole: int) -> None:
         if memory.get(1):

@@ -16,9 +16,10 @@ from aish.memory.ledger import Ledger
 from aish.memory.ledger_lines import fold_number, folded
 from aish.memory.ledger_snapshot import LedgerSnapshot
 from aish.memory.ledger_state import State
-from aish.storage.lines import Record, decode, encode
+from aish.storage.lines import decode, encode
 from aish.values.errors import NotFound
 from aish.values.items import KINDS, stamp
+from aish.values.stores import Record
 
 BOM = b"\xef\xbb\xbf"
 TEXTS = ["green tea", "Green  TEA.", "black coffee", "a walk\nat noon", "日本の茶", "\u2028 odd \x7f"]

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from aish.memory.ledger import Ledger
-from aish.storage.lines import LOCK_SECONDS, Record, decode, encode
+from aish.storage.lines import LOCK_SECONDS, decode, encode
 from aish.values.errors import StoreTrouble
+from aish.values.stores import Record
 
 HEAD = """
 import subprocess, sys

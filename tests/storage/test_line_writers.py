@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from aish.storage.lines import Damage, LineFile, Record, encode
+from aish.storage.lines import LineFile, encode
 from aish.values.errors import StoreTrouble
+from aish.values.stores import Damage, Record
 
 HOLD = """
 import subprocess, sys

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.storage.lines import Damage, LineFile, Record, decode, encode
+from aish.storage.lines import LineFile, decode, encode
+from aish.values.stores import Damage, Record
 
 ODD_CHARACTERS = "\u2028\u2029\x85\x00\r\n\x0b\x1c\x7f\ufeff\"\\{}'\U0001f600"
 texts = st.text(st.one_of(st.characters(codec="utf-8"), st.sampled_from(ODD_CHARACTERS)), max_size=30)

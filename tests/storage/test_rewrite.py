@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.storage.lines import LineFile, Record, encode
+from aish.storage.lines import LineFile, encode
 from aish.values.errors import StoreTrouble
+from aish.values.stores import Record
 
 
 def without(word: bytes) -> Callable[[bytes], bytes]:

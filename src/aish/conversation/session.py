@@ -22,10 +22,10 @@ from aish.memory.journal import Journal
 from aish.memory.purge import Eraser
 from aish.model.backend import Backend
 from aish.settings.options import Settings
-from aish.storage.lines import Damage
 from aish.values.errors import BadTurn, StoreTrouble
 from aish.values.events import Notice, notice
 from aish.values.hits import Finder, SearchResult
+from aish.values.stores import Damage
 from aish.values.text import clip
 from aish.values.turns import SUMMARIZER_META, Turn
 

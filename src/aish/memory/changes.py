@@ -6,11 +6,11 @@ Undoing appends. What undoes a change says so (`undoes`), and many records can b
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from aish.memory.ledger import Ledger
+from aish.memory.item_store import ItemStore
 from aish.memory.ledger_lines import read_item, targets
-from aish.storage.lines import Record
 from aish.values.errors import NotFound
 from aish.values.items import FORGET, Item
+from aish.values.stores import Record
 
 OWN = {"id", "ts", "crc", "change", "undoes", "restores", "supersedes"}  # not part of what an item says
 SUPERSEDED = "superseded"  # why an item stays hidden when the one that took its place is purged
@@ -25,7 +25,7 @@ class Change(NamedTuple):
     text: str
 
 
-def log(ledger: Ledger) -> Iterator[Change]:
+def log(ledger: ItemStore) -> Iterator[Change]:
     """Every change, the newest first."""
     for record in ledger.records_back():
         change = _change(ledger, record)
@@ -33,7 +33,7 @@ def log(ledger: Ledger) -> Iterator[Change]:
             yield change
 
 
-def undo(ledger: Ledger) -> str:
+def undo(ledger: ItemStore) -> str:
     """Take the last change back that was not taken back yet, and say what it was. Raises `NotFound`."""
     said = ""
 
@@ -53,7 +53,7 @@ def undo(ledger: Ledger) -> str:
     return said
 
 
-def _opposite(ledger: Ledger, record: Record, copies: dict[int, int]) -> dict[str, Any] | None:
+def _opposite(ledger: ItemStore, record: Record, copies: dict[int, int]) -> dict[str, Any] | None:
     """What takes a record back, or None if nothing is left to take back."""
     if record["kind"] == FORGET:
         old = next((ledger.get(id) for id in targets(record)), None)
@@ -66,7 +66,7 @@ def _opposite(ledger: Ledger, record: Record, copies: dict[int, int]) -> dict[st
     return {"kind": FORGET, "target": shown} if shown else None
 
 
-def _last_change(ledger: Ledger) -> tuple[list[Record], dict[int, int]]:
+def _last_change(ledger: ItemStore) -> tuple[list[Record], dict[int, int]]:
     """The records of the last change that was not undone, newest first, and which item is a copy of which."""
     undone: set[int] = set()
     copies: dict[int, int] = {}
@@ -88,7 +88,7 @@ def _last_change(ledger: Ledger) -> tuple[list[Record], dict[int, int]]:
     return group, copies
 
 
-def _before(ledger: Ledger, record: Record) -> Item | None:
+def _before(ledger: ItemStore, record: Record) -> Item | None:
     """The item that this one took the place of."""
     ids = targets(record)
     key = record.get("key")
@@ -103,11 +103,11 @@ def _before(ledger: Ledger, record: Record) -> Item | None:
     return ledger.get(ids[0]) if ids else None
 
 
-def _tombstones(ledger: Ledger) -> Iterator[Record]:
+def _tombstones(ledger: ItemStore) -> Iterator[Record]:
     return (r for r in ledger.records_back() if r.get("kind") == FORGET and isinstance(r.get("id"), int))
 
 
-def _change(ledger: Ledger, record: Record) -> Change | None:
+def _change(ledger: ItemStore, record: Record) -> Change | None:
     id, kind = record.get("id"), record.get("kind")
     if not isinstance(id, int):
         return None

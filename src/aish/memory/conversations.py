@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 from aish.memory.journal import Journal
 from aish.memory.redaction import Redaction
-from aish.storage.lines import Damage, LineFile
+from aish.storage.lines import LineFile
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.items import stamp
+from aish.values.stores import Damage
 from aish.values.text import one_line
 from aish.values.turns import JournalEntry
 

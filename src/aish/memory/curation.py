@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 from aish.memory.changes import OWN, SUPERSEDED, Change, log, undo
 from aish.memory.conversations import Conversations
 from aish.memory.item_history import explain
+from aish.memory.item_store import ItemStore
 from aish.memory.ledger import Ledger
 from aish.memory.ledger_lines import folded, read_item, targets
 from aish.memory.ledger_reader import Progress
-from aish.memory.purge import Erased, Eraser, purge_files, torn_files
+from aish.memory.purge import Erased, Eraser, purge_files
 from aish.memory.redaction import Redaction
-from aish.storage.lines import Record
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.items import FORGET, Item, stamp
+from aish.values.stores import Health, Record
 from aish.values.text import for_keeping
 
 _CLAIMED = {"conversation", "turn", "meta", "target", "purged", "reason"}  # what only our own records may say
@@ -34,16 +35,6 @@ class Kept(NamedTuple):
     masked: str = ""
 
 
-class Health(NamedTuple):
-    """What a check of one file of memory found."""
-
-    path: Path
-    problems: Sequence[str]  # lines that are no items, and why
-    damaged: int  # lines that cannot be read
-    torn: bool  # the last line is not whole; the next change sets it aside
-    torn_file: Path | None  # where an earlier one was set aside
-
-
 class Memory:
     """All that is remembered on purpose.
 
@@ -52,9 +43,18 @@ class Memory:
     3. Every change can be undone but a purge, and undoing appends.
     """
 
-    def __init__(self, ledger: Ledger, pending: Ledger, redaction: Redaction, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        ledger: ItemStore,
+        pending: ItemStore,
+        redaction: Redaction,
+        now: Callable[[], datetime],
+        files: Sequence[Path] = (),
+    ) -> None:
+        """`files` are those of the two stores, if they are files: a purge leaves them until everything else is done."""
         self._ledger = ledger
         self._pending = pending
+        self._files = files
         self.redaction = redaction
         self._now = now
 
@@ -67,7 +67,7 @@ class Memory:
     @property
     def file_name(self) -> str:
         """The name of the file with the items."""
-        return self._ledger.path.name
+        return self._ledger.name
 
     def items(self) -> Iterator[Item]:
         """The active items, newest first, each read when it is asked for."""
@@ -83,7 +83,12 @@ class Memory:
 
     def active(self, id: int) -> Item:
         """The active item with this id. Raises `NotFound`."""
-        return self._ledger.active(id)
+        state, item = self._ledger.state(), self._ledger.get(id)
+        if item and state.shows(id):
+            return item
+        if item or id <= state.last_id:
+            raise NotFound(f"item {id} is not there any more; nothing was changed")
+        raise NotFound(f"there is no item {id}; :memory list shows them")
 
     def at(self, time: datetime) -> list[Item]:
         """The items that were active at that time, newest first."""
@@ -107,11 +112,11 @@ class Memory:
 
     def health(self) -> Health:
         """What is wrong with the file of the items. Raises `StoreTrouble`."""
-        return _health(self._ledger)
+        return self._ledger.health()
 
     def pending_health(self) -> Health:
         """What is wrong with the file of the items that wait. Raises `StoreTrouble`."""
-        return _health(self._pending)
+        return self._pending.health()
 
     # Remembering
 
@@ -160,7 +165,7 @@ class Memory:
 
     def edit(self, id: int, content: str) -> Kept:
         """Keep another text in the place of an item."""
-        old = self._ledger.active(id)
+        old = self.active(id)
         fields = {name: value for name, value in old.record.items() if name not in OWN | {"kind", "content"}}
         if content.strip() == old.content:
             return Kept(old, new=False)
@@ -252,13 +257,11 @@ class Memory:
             return self.redaction.fingerprint(folded(text))
 
         eraser = Eraser(phrases, fingerprint)
-        ours = (self._ledger.path, self._pending.path)
-        files, busy = purge_files(eraser, directories, {*leave, *ours}, self._now)
+        files, busy = purge_files(eraser, directories, {*leave, *self._files}, self._now)
         older = self._kept_back(eraser)
         if older:
             self._ledger.apply(lambda: [{"kind": FORGET, "target": id, "reason": SUPERSEDED} for id in older])
-        lines = [ledger.rewrite(eraser.clean_item) for ledger in (self._pending, self._ledger)]
-        files += sum(map(eraser.clean_file, torn_files(ours)))
+        lines = [ledger.erase(eraser) for ledger in (self._pending, self._ledger)]
         known = self._ledger.state().purged
         tight = [re.sub(r"\s*=\s*", "=", phrase) for phrase in phrases]  # as it was typed, perhaps
         missing = [one for one in dict.fromkeys(map(fingerprint, phrases + tight)) if one not in known]
@@ -308,11 +311,6 @@ class Memory:
         return item
 
 
-def _health(ledger: Ledger) -> Health:
-    state, torn_file = ledger.state(), next(torn_files([ledger.path]))
-    return Health(ledger.path, state.problems, state.damaged, ledger.torn, torn_file if torn_file.exists() else None)
-
-
 def open_memory(
     path: Path,
     index: Path | None,
@@ -328,7 +326,7 @@ def open_memory(
         path, index, now=now, fingerprint=redaction.fingerprint, allow_duplicates=allow_duplicates, progress=progress
     )
     pending = Ledger(path.with_suffix(".pending.jsonl"), None, now=now, fingerprint=redaction.fingerprint)
-    memory = Memory(ledger, pending, redaction, now)
+    memory = Memory(ledger, pending, redaction, now, files=(ledger.path, pending.path))
     if exclusive:
         try:
             ledger.hold()

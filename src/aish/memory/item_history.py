@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any
 
 from aish.memory.conversations import Conversations
-from aish.memory.ledger import Ledger
+from aish.memory.item_store import ItemStore
 from aish.memory.ledger_lines import targets
 from aish.storage.lines import decode
 from aish.values.errors import NotFound, StoreTrouble
@@ -17,7 +17,7 @@ from aish.values.times import age, local
 _MOST_JOURNALS = 5000
 
 
-def explain(ledger: Ledger, conversations: Conversations, id: int, now: datetime) -> dict[str, Any]:
+def explain(ledger: ItemStore, conversations: Conversations, id: int, now: datetime) -> dict[str, Any]:
     """All there is to know about an item, by name. Raises `NotFound`."""
     item = ledger.get(id)
     if item is None:
@@ -60,7 +60,7 @@ def _said(conversations: Conversations, item: Item) -> str:
     return f"{conversation}, turn {number}" + (f": {one_line(turn.content, 60)}" if turn else "")
 
 
-def _fate(ledger: Ledger, item: Item) -> str:
+def _fate(ledger: ItemStore, item: Item) -> str:
     """Whether it is there, and if not, what became of it."""
     if ledger.state().shows(item.id):
         return "active"
@@ -71,7 +71,7 @@ def _fate(ledger: Ledger, item: Item) -> str:
     return "superseded by another item with its key"
 
 
-def _before(ledger: Ledger, item: Item) -> list[Item]:
+def _before(ledger: ItemStore, item: Item) -> list[Item]:
     """The items that this one took the place of, the newest first."""
     older = [one for id in targets(item.record) if (one := ledger.get(id))]
     if item.key:

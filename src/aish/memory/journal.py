@@ -16,9 +16,10 @@ from typing import Any
 from aish.memory.redaction import Redaction
 from aish.memory.stream_redaction import StreamRedaction
 from aish.storage.files import make_directory
-from aish.storage.lines import Damage, LineFile, Record, decode
+from aish.storage.lines import LineFile, decode
 from aish.values.errors import StoreTrouble
 from aish.values.items import read_time, stamp
+from aish.values.stores import Damage, Record
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry, State, ToolCall, Turn
 

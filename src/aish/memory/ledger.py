@@ -4,27 +4,32 @@
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from aish.memory.ledger_lines import LARGEST_ID, checked, fold_number, folded, read_item, usual_line
+from aish.memory.item_store import (
+    Added,
+    Fields,
+    ItemCleaner,
+    as_one_change,
+    check_add,
+    items_at,
+    plan_add,
+    plan_forget,
+)
+from aish.memory.ledger_lines import LARGEST_ID, checked, fold_number, folded, usual_line
 from aish.memory.ledger_reader import Progress, Reader
 from aish.memory.ledger_state import State
-from aish.storage.lines import LineFile, Record, Writer, with_checksum
-from aish.values.errors import Declined, NotFound, StoreTrouble
-from aish.values.items import FORGET, Item, read_time, stamp
+from aish.storage.files import erase_from
+from aish.storage.lines import LineFile, Writer, cleaned_line, with_checksum
+from aish.values.errors import StoreTrouble
+from aish.values.items import Item, stamp
+from aish.values.stores import START, Cursor, Health, Record
 
 FORMAT = 1
-Fields = Mapping[str, Any]
-
-
-class Added(NamedTuple):
-    """What came of an item: it stands in the ledger now, or it did already."""
-
-    item: Item
-    new: bool
 
 
 class Ledger:
@@ -54,6 +59,10 @@ class Ledger:
         self._lines = LineFile(path, first=lambda: {"meta": _meta()}, keep_open=True)
         self._reader = Reader(self._lines, index, progress)
 
+    @property
+    def name(self) -> str:
+        return self.path.name
+
     def hold(self) -> None:
         """Keep other writers out until `close`. Raises `StoreTrouble`."""
         self._lines.hold()
@@ -70,11 +79,6 @@ class Ledger:
         with self._reader.reading() as (_, state):
             return state
 
-    @property
-    def torn(self) -> bool:
-        """Did the file, as `state` saw it last, end in the middle of a line? The next change sets that end aside."""
-        return self._reader.torn
-
     def items(self) -> Iterator[Item]:
         """The active items, newest first. Each is read from the file when it is asked for."""
         with self._reader.reading() as (fd, state):
@@ -86,16 +90,6 @@ class Ledger:
             row = state.row(id)
             return next(self._reader.items(fd, [row]), None) if row else None
 
-    def active(self, id: int) -> Item:
-        """The active item with this id. Raises `NotFound`."""
-        item = self.get(id) if self.state().shows(id) else None
-        if item:
-            return item
-        state = self.state()
-        if state.row(id) or id <= state.last_id:
-            raise NotFound(f"item {id} is not there any more; nothing was changed")
-        raise NotFound(f"there is no item {id}; :memory list shows them")
-
     def known(self, content: str) -> Item | None:
         """The active item that says the same, if there is one."""
         text = folded(content)
@@ -106,16 +100,19 @@ class Ledger:
         """Every whole line, newest first."""
         return self._lines.read_back()
 
+    def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
+        """Every record after `cursor`, oldest first, each with its own cursor. Raises `StaleCursor`."""
+        return self._lines.since(cursor)
+
     def at(self, time: datetime) -> list[Item]:
-        """The active items as they were at that time, newest first."""
-        state, records, offset = State(), [], 0
-        for record in self._lines.read():
-            if read_time(str(record.get("ts", ""))) <= time:
-                state.take(record, offset)
-                records.append(record)
-                offset += 1
-        found = [read_item(records[offset]) for _, _, offset, _ in state.newest()]
-        return [item for item in found if isinstance(item, Item)]
+        """The items that were active at that time, newest first."""
+        return items_at(self._lines.read(), time)
+
+    def health(self) -> Health:
+        """What is wrong with the file. Raises `StoreTrouble`."""
+        state, aside = self.state(), self._lines.torn_path
+        set_aside = str(aside) if aside.exists() else ""
+        return Health(str(self.path), state.damaged, tuple(state.problems), self._reader.torn, set_aside)
 
     # Changing
 
@@ -129,30 +126,23 @@ class Ledger:
         fold = fold_number(text)
         with self._lines.writing(watcher=self._reader) as writer:
             state = self._reader.begin(writer)
-            if state.purged and self._fingerprint and self._fingerprint(text) in state.purged:
-                raise Declined("this was purged, so it is not learned again; say it in other words to have it back")
-            if instead_of and not state.shows(instead_of):
-                raise NotFound(f"item {instead_of} is not there any more; nothing was changed")
+            check_add(state, text, instead_of, self._fingerprint)
             older = None if self._allow_duplicates else self._reader.known(writer.fd, state, text, fold)
-            if older and older.id != instead_of and not _adds(older, fields):
-                return Added(older, new=False)
             if not older and not instead_of:
                 return self._add_new(writer, state, kind, content, fields or {}, fold)
-            record = {"kind": kind, "content": content, **(fields or {})}
-            if older and older.id != instead_of and not older.key:  # or it would stay when the key gets another value
-                record["change"] = state.last_id + 1
-                self._write(writer, state, {"kind": FORGET, "target": older.id, "change": record["change"]})
-            record = self._write(writer, state, record)
+            plan = plan_add(state, older, kind, content, fields, instead_of)
+            if older and not plan:
+                return Added(older, new=False)
+            record = [self._write(writer, state, each) for each in plan][-1]
             return Added(Item(record["id"], record["ts"], kind, content, record), new=True)
 
     def forget(self, ids: Iterable[int], fields: Fields | None = None) -> list[int]:
         """Write a tombstone for each of these that is active, and return which were."""
         with self._lines.writing(watcher=self._reader) as writer:
             state = self._reader.begin(writer)
-            gone = [id for id in dict.fromkeys(ids) if state.shows(id)]
-            change = {"change": state.last_id + 1} if len(gone) > 1 else {}
-            for id in gone:
-                self._write(writer, state, {"kind": FORGET, "target": id, **change, **(fields or {})})
+            gone, records = plan_forget(state, ids, fields)
+            for record in records:
+                self._write(writer, state, record)
             return gone
 
     def apply(self, changes: Callable[[], list[dict[str, Any]]]) -> list[Record]:
@@ -160,8 +150,12 @@ class Ledger:
         with self._lines.writing(watcher=self._reader) as writer:
             records = changes()
             state = self._reader.begin(writer)
-            group = {"change": state.last_id + 1} if len(records) > 1 else {}
-            return [self._write(writer, state, {**fields, **group}) for fields in records]
+            return [self._write(writer, state, fields) for fields in as_one_change(state, records)]
+
+    def erase(self, cleaner: ItemCleaner) -> int:
+        """Take phrases out of all lines and of torn ends, and return how many had them. Raises `StoreTrouble`."""
+        count = self.rewrite(partial(cleaned_line, cleaner, cleaner.clean_item))
+        return count + erase_from(self._lines.torn_path, cleaner)
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> int:
         """Change lines in place, for a purge. The index, which may quote them, goes first."""
@@ -199,11 +193,6 @@ class Ledger:
         if id >= LARGEST_ID:
             raise StoreTrouble(f"cannot write {self.path}: the id {id - 1} in it is the last there is")
         return id
-
-
-def _adds(older: Item, fields: Fields | None) -> bool:
-    """Does the new item say more than the one with the same text: a key that it has not?"""
-    return bool(fields and fields.get("key") and fields["key"] != older.key)
 
 
 def _meta() -> dict[str, object]:

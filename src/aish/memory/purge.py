@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aish.memory.journal import Journal
-from aish.storage.files import replace_file
-from aish.storage.lines import LineFile, decode, encode
+from aish.storage.files import erase_from
+from aish.storage.lines import LineFile
 from aish.values.errors import StoreTrouble
+from aish.values.items import FORGET
+from aish.values.stores import Record
 
 GONE = "[purged]"
 _FIXED = {"kind", "role", "ts", "state", "crc", "n", "id", "what", "category"}  # fields that no user writes
@@ -95,42 +97,24 @@ class Eraser:
 
     def clean_file(self, path: Path) -> bool:
         """Take the phrases out of one file, whatever it is, and say whether they were in it. Raises `StoreTrouble`."""
-        try:
-            if path.is_symlink() or not path.is_file():
-                return False
-            text = path.read_bytes().decode("utf-8", "surrogateescape")
-            if not self.found_in(text):
-                return False
-            if path.suffix == ".jsonl":
-                return LineFile(path).rewrite(self.clean_line) > 0
-            replace_file(path, self.clean(text).encode("utf-8", "surrogateescape"))
-        except OSError as error:
-            raise StoreTrouble(f"cannot purge {path}: {error.strerror or error}") from error
-        return True
+        if path.suffix != ".jsonl" or path.is_symlink() or not path.is_file():
+            return erase_from(path, self)
+        return LineFile(path).erase(self) > 0
 
-    def clean_line(self, line: bytes) -> bytes:
-        """A line of JSON without the phrases: in its texts if it is whole, as plain bytes if it is damaged."""
-        text = line.decode("utf-8", "surrogateescape")
-        if not self.found_in(text):
-            return line
-        record = decode(line)
-        if record is None:
-            return self.clean(text).encode("utf-8", "surrogateescape")
-        return encode(self._clean_value(record))
+    def clean_record(self, record: Record) -> Record:
+        """A record without the phrases. What the program itself wrote into it stays."""
+        return {
+            key if key in _NAMES else self.clean(key): one if _is_ours(key, one) else self._clean_value(one)
+            for key, one in record.items()
+        }
 
-    def clean_item(self, line: bytes) -> bytes:
-        """A line of a ledger: an item that says it leaves a tombstone of itself behind, with its seal."""
-        if not self.found_in(line.decode("utf-8", "surrogateescape")):
-            return line
-        record = decode(line)
-        content = record.get("content") if record else None
-        if not record or not isinstance(content, str) or not self.found_in(content):
-            return self.clean_line(line)
+    def clean_item(self, record: Record) -> Record:
+        """A record of a ledger. An item with the phrases becomes a tombstone of itself, with its fingerprint."""
+        id, content = record.get("id"), record.get("content")
+        if not isinstance(content, str) or not self.found_in(content):
+            return self.clean_record(record)
         self.places += 1
-        id = record.get("id")
-        return encode(
-            {"id": id, "ts": record.get("ts"), "kind": "forget", "target": id, "purged": self._fingerprint(content)}
-        )
+        return {"id": id, "ts": record.get("ts"), "kind": FORGET, "target": id, "purged": self._fingerprint(content)}
 
     def _clean_value(self, value: Any) -> Any:
         match value:
@@ -139,21 +123,13 @@ class Eraser:
             case list():
                 return [self._clean_value(one) for one in value]
             case dict():
-                return {
-                    key if key in _NAMES else self.clean(key): one if _is_ours(key, one) else self._clean_value(one)
-                    for key, one in value.items()
-                }
+                return self.clean_record(value)
         return value
 
 
 def _is_ours(key: str, value: Any) -> bool:
     """Was this set by the program? Then it stays, whatever words are purged."""
     return key in _FIXED or (key in _CODED and isinstance(value, str) and value in _CODES)
-
-
-def torn_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """Where ends of these files may have been set aside."""
-    return (path.with_name(path.name + ".torn") for path in paths)
 
 
 def files_below(directories: Iterable[Path], leave: Iterable[Path] = ()) -> Iterator[Path]:
@@ -192,7 +168,6 @@ def purge_files(
         if _is_temporary(path):
             continue  # made since: somebody is about to put it in its place, and half of it must not be that
         count += not (path.suffix == ".live" and _in_use(path)) and eraser.clean_file(path)
-        count += path.suffix == ".jsonl" and any(map(eraser.clean_file, torn_files([path])))  # perhaps made just now
     return count, busy
 
 

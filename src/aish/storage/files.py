@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from aish.values.errors import StoreTrouble
+from aish.values.stores import Cleaner
 
 
 def make_directory(path: Path) -> None:
@@ -18,7 +19,14 @@ def make_directory(path: Path) -> None:
     sync_directory(path.parent)
 
 
-sync_data = getattr(os, "fdatasync", os.fsync)
+sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
+
+
+def write_all(fd: int, data: bytes) -> None:
+    """Write `data` however many writes it takes. Raises `OSError`."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def sync_directory(path: Path) -> None:
@@ -53,6 +61,20 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
             sync_directory(path.parent)
     except OSError as error:
         raise StoreTrouble(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def erase_from(path: Path, cleaner: Cleaner) -> bool:
+    """Take phrases out of a plain file, and tell whether it had them. Links are left alone. Raises `StoreTrouble`."""
+    try:
+        if path.is_symlink() or not path.is_file():
+            return False
+        text = path.read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        raise StoreTrouble(f"cannot purge {path}: {error.strerror or error}") from error
+    if cleaner.found_in(text):
+        replace_file(path, cleaner.clean(text).encode("utf-8", "surrogateescape"))
+        return True
+    return False
 
 
 def write_at(path: Path, pieces: Iterable[tuple[int, bytes]]) -> None:

@@ -11,22 +11,21 @@ import os
 import stat
 import time
 import zlib
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
-from aish.storage.files import make_directory, sync_directory
+from aish.storage.files import erase_from, make_directory, sync_data, sync_directory, write_all
+from aish.storage.line_reading import backwards, forwards, lines_since
 from aish.values.errors import StoreTrouble
+from aish.values.stores import START, Cleaner, Cursor, Damage, Health, Record, RecordLog, StaleCursor
 
-Record = dict[str, Any]
 LOCK_SECONDS = 2.0
 _PAUSE = 0.006  # seconds between two tries; who asks more often takes time from who writes
 _SUM_SIZE = len(b',"crc":"00000000"}')
-_BLOCK = 1 << 16
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_sync = getattr(os, "fdatasync", os.fsync)
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
@@ -53,13 +52,6 @@ def decode(line: bytes) -> Record | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
-
-
-@dataclass(slots=True)
-class Damage:
-    """What a reader had to skip."""
-
-    lines: int = 0
 
 
 class LineFile:
@@ -103,6 +95,12 @@ class LineFile:
         with self.writing(sync=sync) as writer:
             writer.write(record)
 
+    def extend(self, make: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+        """Add records, all or none. They are made while nobody else can write. Raises `StoreTrouble`."""
+        with self.writing() as writer:
+            for record in make():
+                writer.write(record)
+
     def writing(self, *, sync: bool = True, watcher: "Watcher | None" = None) -> "Writer":
         """Hold the file alone: what is read and written inside belongs together."""
         return Writer(self, sync, watcher)
@@ -132,7 +130,7 @@ class LineFile:
         if not self.path.exists():
             return 0
         with self.writing():
-            lines = list(_forwards(self.path))
+            lines = list(forwards(self.path))
             changed = [change(line) for line in lines]
             count = sum(old != new for old, new in zip(lines, changed, strict=True))
             if count:
@@ -141,7 +139,7 @@ class LineFile:
                 name = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
                 fd = os.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
                 try:
-                    _write_all(fd, b"".join(changed))
+                    write_all(fd, b"".join(changed))
                     os.fsync(fd)
                     found = os.fstat(fd)
                     fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who keeps others out keeps them out of this one
@@ -153,6 +151,23 @@ class LineFile:
                 self._replaced, self._which = fd, (found.st_ino, found.st_dev)
                 sync_directory(self.path.parent)
             return count
+
+    def erase(self, cleaner: Cleaner) -> int:
+        """Take phrases out of all lines and of torn ends, and return how many had them. Raises `StoreTrouble`."""
+        count = self.rewrite(partial(cleaned_line, cleaner, cleaner.clean_record))
+        return count + erase_from(self.torn_path, cleaner)  # afterwards, because a rewrite may set a torn end aside
+
+    def health(self) -> Health:
+        """Read everything, and tell what is wrong with it. Raises `StoreTrouble`."""
+        damage = Damage()
+        for _ in self.read(damage):
+            pass
+        return Health(str(self.path), damage.lines, set_aside=str(self.torn_path) if self.torn_path.exists() else "")
+
+    @property
+    def torn_path(self) -> Path:
+        """Where a torn end is set aside."""
+        return self.path.with_name(self.path.name + ".torn")
 
     def enter(self, watcher: "Watcher | None" = None, wait: float = LOCK_SECONDS) -> tuple[int, os.stat_result]:
         """The file, open and locked, and how it is. One that was replaced while we waited is opened again."""
@@ -196,11 +211,27 @@ class LineFile:
 
     def read(self, damage: Damage | None = None) -> Iterator[Record]:
         """Every whole record, oldest first; damaged lines are counted in `damage`."""
-        yield from self._decoded(_forwards(self.path), damage)
+        yield from self._decoded(forwards(self.path), damage)
 
     def read_back(self, damage: Damage | None = None) -> Iterator[Record]:
         """Every whole record, newest first, reading only as far as it is asked for."""
-        yield from self._decoded(_backwards(self.path), damage)
+        yield from self._decoded(backwards(self.path), damage)
+
+    def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
+        """Every whole record after `cursor`, with its own cursor. Raises `StaleCursor`.
+
+        A last line without a newline comes when it has one: somebody may still be writing it.
+        """
+        try:
+            for place, line in lines_since(self.path, cursor):
+                record = decode(line)
+                if record is not None:
+                    yield place, record
+        except FileNotFoundError:
+            if cursor != START:
+                raise StaleCursor from None
+        except OSError as error:
+            raise StoreTrouble(f"cannot read {self.path}: {error.strerror or error}") from error
 
     def _decoded(self, lines: Iterator[bytes], damage: Damage | None) -> Iterator[Record]:
         try:
@@ -266,7 +297,7 @@ class Writer:
                 if self._watcher:
                     self._watcher.written(self)
                 if self._sync:
-                    _sync(self.fd)
+                    sync_data(self.fd)
                 if not self._before:
                     sync_directory(self._file.path.parent)
                 whole = True
@@ -302,19 +333,19 @@ class Writer:
         if self.size == 0 or os.pread(self.fd, 1, self.size - 1) == b"\n":
             return
         path = self._file.path
-        torn = next(_backwards(path))
+        torn = next(backwards(path))
         if decode(torn) is not None:  # whole but for its newline, as editors leave it
             os.write(self.fd, b"\n")
             self.size += 1
             return
-        name = path.with_name(path.name + ".torn")
-        side_answer = os.open(name, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+        aside = os.open(self._file.torn_path, flags, 0o600)
         try:
-            if os.write(side_answer, torn + b"\n") <= len(torn):
+            if os.write(aside, torn + b"\n") <= len(torn):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-            os.fsync(side_answer)
+            os.fsync(aside)
         finally:
-            os.close(side_answer)
+            os.close(aside)
         self.size -= len(torn)
         os.ftruncate(self.fd, self.size)
 
@@ -325,6 +356,22 @@ class Writer:
                 os.ftruncate(self.fd, size)
         except OSError:
             pass  # the torn rest is set aside by the next writer
+
+
+def cleaned_line(cleaner: Cleaner, clean_record: Callable[[Record], Record], line: bytes) -> bytes:
+    """The line without the phrases: in its texts if it is whole, as plain text if it is damaged."""
+    text = line.decode("utf-8", "surrogateescape")
+    if not cleaner.found_in(text):
+        return line
+    record = decode(line)
+    if record is None:
+        return cleaner.clean(text).encode("utf-8", "surrogateescape")
+    return encode(clean_record(record))
+
+
+def open_log(where: Path | RecordLog, what: str) -> RecordLog:
+    """A log that says in its first record what it is for; a path means a file of lines."""
+    return LineFile(where, lambda: {"meta": {"format": 1, "what": what}}) if isinstance(where, Path) else where
 
 
 def _wait_for_lock(fd: int, path: Path, wait: float, watcher: Watcher | None) -> None:
@@ -339,43 +386,3 @@ def _wait_for_lock(fd: int, path: Path, wait: float, watcher: Watcher | None) ->
             if watcher:
                 watcher.waiting(fd)
             time.sleep(_PAUSE)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
-
-
-def opener_now(path: str, flags: int) -> int:
-    """For `open`: never waits for what is in the place of a file."""
-    return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)  # a pipe in its place must not keep us waiting
-
-
-def _forwards(path: Path) -> Iterator[bytes]:
-    with open(path, "rb", opener=opener_now) as file:
-        yield from file
-
-
-def _backwards(path: Path) -> Iterator[bytes]:
-    """The lines of a file from its end, without newlines, block by block."""
-    with open(path, "rb", opener=opener_now) as file:
-        position = file.seek(0, os.SEEK_END)
-        rest: list[bytes] = []  # pieces of the line that is still open at its front, last piece first
-        ended = False
-        while position > 0:
-            size = min(_BLOCK, position)
-            position -= size
-            file.seek(position)
-            pieces = file.read(size).split(b"\n")
-            if not ended:
-                ended = True
-                if pieces[-1] == b"":
-                    pieces.pop()
-            while len(pieces) > 1:
-                rest.append(pieces.pop())
-                yield b"".join(reversed(rest))
-                rest.clear()
-            rest.append(pieces[0])
-        if rest:
-            yield b"".join(reversed(rest))

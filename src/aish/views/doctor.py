@@ -18,8 +18,9 @@ from aish.opening import find_search_weights
 from aish.program import Program
 from aish.settings.options import Preset
 from aish.storage.files import replace_file
-from aish.storage.lines import Damage, LineFile
+from aish.storage.lines import LineFile
 from aish.values.errors import AishError, StoreTrouble
+from aish.values.stores import Damage, Health
 from aish.values.text import for_terminal
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import NOTHING, OK
@@ -162,23 +163,22 @@ def _memory(program: Program) -> list[Diagnosis]:
     except StoreTrouble as error:
         return [Diagnosis("memory", "bad", str(error))]
     wait = f", {pending} pending (see: aish memory pending)" if pending else ""
-    findings = [finding for file in files for finding in _memory_file(*file)]
-    return findings or [Diagnosis("memory", "ok", f"{items} items in {files[0].path}{wait}")]
+    findings = [finding for file in files for finding in _memory_file(file)]
+    return findings or [Diagnosis("memory", "ok", f"{items} items in {files[0].place}{wait}")]
 
 
-def _memory_file(
-    path: Path, problems: Sequence[str], damaged: int, torn: bool, torn_file: Path | None
-) -> Iterator[Diagnosis]:
-    for problem in problems:
-        yield Diagnosis("memory", "bad", f"{path}: {problem}, so it is ignored")
-    if damaged:
-        text = f"{path}: {damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
+def _memory_file(file: Health) -> Iterator[Diagnosis]:
+    place, name = file.place, Path(file.place).name
+    for problem in file.problems:
+        yield Diagnosis("memory", "bad", f"{place}: {problem}, so it is ignored")
+    if file.damaged:
+        text = f"{place}: {file.damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
         yield Diagnosis("memory", "bad", text)
-    if torn:
-        text = f"{path}: its last line is incomplete and is skipped; the next change moves it to {path.name}.torn"
+    if file.torn:
+        text = f"{place}: its last line is incomplete and is skipped; the next change moves it to {name}.torn"
         yield Diagnosis("memory", "bad", text)
-    if torn_file:
-        yield Diagnosis("memory", "note", f"a torn end of {path.name} was set aside in {torn_file}")
+    if file.set_aside:
+        yield Diagnosis("memory", "note", f"a torn end of {name} was set aside in {file.set_aside}")
 
 
 def _search(program: Program) -> Diagnosis:

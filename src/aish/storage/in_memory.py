@@ -1,0 +1,50 @@
+"""A log that lives in this process only: for tests, and for runs that keep nothing."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from threading import RLock
+from typing import Any
+
+from aish.values.stores import START, Cleaner, Cursor, Damage, Health, Record, StaleCursor
+
+
+class InMemoryLog:
+    """Records as JSON texts in a list, so that nobody can change a record that was read."""
+
+    def __init__(self, first: Callable[[], Mapping[str, Any]] | None = None) -> None:
+        self._first = first
+        self._texts: list[str] = []
+        self._erased = 0  # how often records were erased; a part of every cursor
+        self._alone = RLock()
+
+    def append(self, record: Mapping[str, Any], *, sync: bool = True) -> None:
+        self.extend(lambda: [record])
+
+    def extend(self, make: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
+        with self._alone:
+            first = [self._first()] if self._first and not self._texts else []
+            self._texts += [json.dumps(record) for record in [*first, *make()]]
+
+    def read(self, damage: Damage | None = None) -> Iterator[Record]:
+        return map(json.loads, self._texts)
+
+    def read_back(self, damage: Damage | None = None) -> Iterator[Record]:
+        return map(json.loads, reversed(self._texts))
+
+    def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
+        erased, place = map(int, cursor.split("-")) if cursor else (self._erased, 0)
+        if erased != self._erased:
+            raise StaleCursor
+        for number, text in enumerate(self._texts[place:], start=place + 1):
+            yield f"{erased}-{number}", json.loads(text)
+
+    def erase(self, cleaner: Cleaner) -> int:
+        with self._alone:
+            found = [place for place, text in enumerate(self._texts) if cleaner.found_in(text)]
+            for place in found:
+                self._texts[place] = json.dumps(cleaner.clean_record(json.loads(self._texts[place])))
+            self._erased += bool(found)
+            return len(found)
+
+    def health(self) -> Health:
+        return Health("memory of this process")
