@@ -29,6 +29,10 @@ class Places(NamedTuple):
         return self.data / "memory.jsonl"
 
     @property
+    def workspace(self) -> Path:
+        return self.data / "workspace"
+
+    @property
     def salt(self) -> Path:
         return self.data / "salt"
 

@@ -74,9 +74,9 @@ def test_a_list_has_the_newest_first_with_its_turns_its_time_its_name_and_its_fi
     assert conversations.list(0) == []
 
 
-def test_only_conversations_with_turns_are_listed(conversations: Conversations) -> None:
+def test_only_conversations_with_turns_are_listed(conversations: Conversations, tmp_path: Path) -> None:
     """Files that lie about in the directory are none, and one that nobody can read hides no other."""
-    directory = conversations.directory
+    directory = tmp_path
     (directory / "20270101-000000-empty.jsonl").touch()
     (directory / "20270101-000001-meta.jsonl").write_bytes(encode({"meta": {"format": 1}}))
     (directory / "20270101-000002-torn.jsonl.torn").write_bytes(b"torn")
@@ -147,11 +147,11 @@ def test_an_empty_shelf_says_that_there_is_nothing_yet(tmp_path: Path) -> None:
 
 
 @pytest.mark.proves("P5")
-def test_a_name_means_the_conversation_that_got_it_last(conversations: Conversations) -> None:
-    """Names can be moved and changed; every change is one more line, and another shelf sees it."""
+def test_a_name_means_the_conversation_that_got_it_last(conversations: Conversations, tmp_path: Path) -> None:
+    """Names can be moved and changed; every change is one more line, and another reader sees it."""
     conversations.save(FIRST, "work")
     conversations.save(SECOND, "other")
-    Conversations(conversations.directory).save(THIRD, "work")
+    Conversations(tmp_path).save(THIRD, "work")
     conversations.save(SECOND, "play")
 
     assert {id: name for id, name in conversations.names().items() if name} == {SECOND: "play", THIRD: "work"}

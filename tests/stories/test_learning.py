@@ -140,7 +140,7 @@ async def test_it_reads_the_journal_and_not_the_prompt(world: World) -> None:
 async def test_a_line_written_by_hand_into_the_journal_is_read(world: World) -> None:
     """The file is the truth, whoever wrote it."""
     shell = await talked(world, "")
-    with shell.session.journal.path.open("a", encoding="utf-8") as file:
+    with (world.places.sessions / f"{shell.session.journal.id}.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"n":3,"ts":"2026-03-01T10:00:00.000Z","role":"user","content":"by hand"}\n')
 
     await summarize(world, shell)

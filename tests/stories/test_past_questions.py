@@ -20,7 +20,6 @@ from world import AISH, World, at, script_of
 from aish.conversation.learning import propose_candidates
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
-from aish.memory.journal import Journal
 from aish.places import find_places
 from aish.program import Program
 from aish.prompt.base import BASE
@@ -542,8 +541,8 @@ async def test_a_wish_in_what_was_recalled_never_becomes_a_memory_by_itself(talk
 
 def imported(talks: Talks, *texts: str) -> str:
     """A conversation of another tool, a day ago."""
-    journal = talks.session().services.conversations.open("20260512-120000-elsewhere")
-    journal = Journal(journal.path.parent, journal.id, {"source": "chatgpt", "trust": "import"})
+    meta = {"source": "chatgpt", "trust": "import"}
+    journal = talks.session().services.conversations.open("20260512-120000-elsewhere", meta)
     for number, text in enumerate(texts):
         journal.add(Turn("assistant" if number % 2 else "user", text), NOW - timedelta(days=1))
     return journal.id
@@ -629,10 +628,11 @@ async def test_an_answer_that_a_crash_cut_short_keeps_what_it_was_made_of(talks:
     session.journal.add(Turn("user", "and the vault?"), NOW)
     session.journal.show("It wants its", "import")
 
-    again = Journal(session.journal.path.parent, session.journal.id)
-    left = session.journal.live_path.read_bytes()
+    again = session.services.conversations.open(session.journal.id)
+    live = talks.world.places.sessions / f"{again.id}.live"
+    left = live.read_bytes()
     session.journal.add(Turn("assistant", "another"), NOW)  # lets go of the file
-    session.journal.live_path.write_bytes(left)
+    live.write_bytes(left)
 
     assert again.recover(NOW) == 3
     assert next(again.entries_back()).meta == {"recovered": True, "made_of": "import"}

@@ -79,12 +79,12 @@ async def test_an_answer_that_is_being_given_has_no_secret_on_the_disk_at_any_mo
 ) -> None:
     """The live file is written before each piece is shown, and a token comes in many pieces."""
     session = world.session()
-    journal = session.journal
+    live = world.places.sessions / f"{session.journal.id}.live"
     for piece in pieces:
         session.recorder.keep_shown(session.journal, piece)
-        assert TOKEN[:12].encode() not in journal.live_path.read_bytes()
+        assert TOKEN[:12].encode() not in live.read_bytes()
 
-    shown = journal.live_path.read_text(encoding="utf-8")
+    shown = live.read_text(encoding="utf-8")
     assert shown.startswith("1\nUse [masked github-token …g7H8 #") and shown.endswith("] for it.\nThen")
 
 

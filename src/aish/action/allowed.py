@@ -1,26 +1,27 @@
-"""What the user allowed once and for all: beginnings of commands, for one project or everywhere."""
+"""Command prefixes that the user allowed permanently, for one project or everywhere."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
-from aish.storage.lines import LineFile
+from aish.storage.lines import open_log
 from aish.values.errors import StoreTrouble
+from aish.values.stores import RecordLog
 
 Prefix = tuple[str, ...]
 
 
 class Allowed:
-    """An append-only file that can be read and edited; a line with `"allowed": false` takes one back."""
+    """Allowed prefixes, one record each; a record with `"allowed": false` revokes one."""
 
-    def __init__(self, path: Path, always: Iterable[str] = ()) -> None:
-        self._lines = LineFile(path, first=lambda: {"meta": {"format": 1, "what": "allowed commands"}})
+    def __init__(self, where: Path | RecordLog, always: Iterable[str] = ()) -> None:
+        self._log = open_log(where, "allowed commands")
         self._always = frozenset(tuple(words.split()) for words in always if words.split())
 
     def within(self, project: Path) -> frozenset[Prefix]:
-        """What is allowed in a project. A file that cannot be read allows nothing."""
+        """What is allowed in a project. A log that cannot be read allows only what the settings allow."""
         found: set[Prefix] = set(self._always)
         try:
-            for record in self._lines:
+            for record in self._log.read():
                 words, where = record.get("prefix"), record.get("project", "")
                 if not isinstance(words, list) or where not in ("", str(project)):
                     continue
@@ -32,6 +33,5 @@ class Allowed:
 
     def add(self, prefixes: Iterable[Prefix], project: Path | None) -> None:
         """Allow these, in one project or everywhere. Raises `StoreTrouble`."""
-        for prefix in prefixes:
-            where = {"project": str(project)} if project else {}
-            self._lines.append({"prefix": list(prefix), **where, "allowed": True})
+        where = {"project": str(project)} if project else {}
+        self._log.extend(lambda: [{"prefix": list(prefix), **where, "allowed": True} for prefix in prefixes])

@@ -7,6 +7,7 @@ from aish.commands.items import agreed, as_table, changed, counted, pending_ids,
 from aish.commands.shell import COMMANDS, Shell
 from aish.conversation.learning import find_candidates
 from aish.memory.curation import Kept
+from aish.memory.notes import NoteFiles
 from aish.values.errors import BadUsage, Declined
 from aish.values.replies import Reply
 from aish.values.text import json_text, one_line
@@ -28,7 +29,8 @@ async def purge(shell: Shell, words: str) -> Reply:
     if not options.get("yes") and not await agreed(shell, f"erase {what} for good, everywhere?"):
         return Reply("nothing was changed", data={"places": 0, "files": 0}, found=False)
     shell.program.finder.drop()  # a purge cannot look into it, and who writes it anew meanwhile may still see the words
-    erased = memory.purge(phrases, (places.data, places.sessions, places.state, places.indexes), [places.salt])
+    directories = (places.data, places.sessions, places.state, places.indexes)
+    erased = memory.purge(phrases, directories, [places.salt], NoteFiles(places.workspace))
     shell.session.erase(phrases)
     shell.program.finder.drop()
     where = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}"

@@ -6,7 +6,7 @@ from aish.context.crisis import shows_crisis
 from aish.conversation.session import Session
 from aish.conversation.side_question import ask_side_question
 from aish.memory.candidates import GRAMMAR, INSTRUCTION, MOST_BYTES, Candidate, Lesson, lesson, read_candidates
-from aish.memory.journal import Journal
+from aish.memory.journal import TurnLog
 from aish.values.errors import BadUsage, Declined
 from aish.values.events import ChatRequest
 from aish.values.text import one_line
@@ -15,7 +15,7 @@ from aish.values.turns import SUMMARIZER_META, JournalEntry, Turn
 _ANSWER_TOKENS = 400
 
 
-async def find_candidates(session: Session, journal: Journal) -> tuple[list[Candidate], Lesson, str]:
+async def find_candidates(session: Session, journal: TurnLog) -> tuple[list[Candidate], Lesson, str]:
     """What a model thinks is worth keeping of a conversation, what it read, and a line when nothing came of it."""
     backend = session.services.open_backend(session.settings.memory.summarizer_model or session.model)
     limits = await session.endpoints.limits(backend)
@@ -51,7 +51,7 @@ def _unless_in_crisis(newest_first: Iterator[JournalEntry]) -> Iterator[JournalE
     yield from answers
 
 
-async def propose_candidates(session: Session, journal: Journal) -> tuple[int, str]:
+async def propose_candidates(session: Session, journal: TurnLog) -> tuple[int, str]:
     """Look for what is worth keeping, and let it wait for the user's yes: how much is new, and a line about trouble."""
     found, read, trouble = await find_candidates(session, journal)
     new = 0
@@ -68,7 +68,7 @@ def _nothing(text: str) -> str:
     return f"the model's answer has no line that could be kept ({one_line(text, 60)})"
 
 
-def _record(session: Session, journal: Journal, read: Lesson, text: str, trouble: str) -> None:
+def _record(session: Session, journal: TurnLog, read: Lesson, text: str, trouble: str) -> None:
     """Write down that a model was asked, marked so that no later run reads it as part of the conversation."""
     if journal is session.journal:
         asked = f"{INSTRUCTION}\n\n[{read.turns} turns of this conversation]"

@@ -7,7 +7,7 @@ from typing import Any
 
 from aish.conversation.project import root_of
 from aish.memory.conversations import Conversations
-from aish.memory.journal import Journal, new_id
+from aish.memory.journal import TurnLog
 from aish.memory.redaction import Redaction, count_kinds
 from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
@@ -23,23 +23,23 @@ class Recorder:
     ) -> None:
         self.remembers = remembers
         self._conversations, self._redaction, self._now = conversations, redaction, now
-        self._journal: Journal | None = None
+        self._journal: TurnLog | None = None
         self._said: set[str] = set()
 
-    def journal(self, cwd: Path, model: str) -> Journal:
+    def journal(self, cwd: Path, model: str) -> TurnLog:
         """The journal of this conversation; its file appears with the first turn."""
         if self._journal is None:
             now = self._now()
             meta = {"started": now.isoformat(timespec="seconds"), "cwd": str(cwd), "model": model}
             meta["channel"] = channel_of(str(root_of(cwd) or cwd))
-            self._journal = Journal(self._conversations.directory, new_id(now), meta, self._redaction)
+            self._journal = self._conversations.new(now, meta)
         return self._journal
 
-    def open(self, journal: Journal | None) -> None:
+    def open(self, journal: TurnLog | None) -> None:
         """Go on with this journal, or with a new one."""
         self._journal = journal
 
-    def keep(self, journal: Journal, turn: Turn, meta: dict[str, Any] | None = None) -> list[Notice]:
+    def keep(self, journal: TurnLog, turn: Turn, meta: dict[str, Any] | None = None) -> list[Notice]:
         """Write a turn into the journal."""
         if not self.remembers:
             return []
@@ -51,7 +51,7 @@ class Recorder:
         text = f"masked in what is kept: {count_kinds(kinds)}"
         return [notice("secrets.masked", text, warning=True, kinds=tuple(kinds))] if kinds else []
 
-    def keep_shown(self, journal: Journal, text: str, provenance: str = "") -> list[Notice]:
+    def keep_shown(self, journal: TurnLog, text: str, provenance: str = "") -> list[Notice]:
         """Write down a piece of an answer before it is shown."""
         if not self.remembers:
             return []

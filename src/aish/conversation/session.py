@@ -18,7 +18,7 @@ from aish.conversation.recorder import Recorder
 from aish.conversation.services import Services
 from aish.memory.conversations import window
 from aish.memory.curation import Memory
-from aish.memory.journal import Journal
+from aish.memory.journal import TurnLog
 from aish.memory.purge import Eraser
 from aish.model.backend import Backend
 from aish.settings.options import Settings
@@ -65,7 +65,7 @@ class Session:
         return self.services.open_backend(self.model)
 
     @property
-    def journal(self) -> Journal:
+    def journal(self) -> TurnLog:
         return self.recorder.journal(self.cwd, self.model)
 
     @property
@@ -149,7 +149,7 @@ class Session:
             notices.append(notice("conversation.damaged", text, warning=True, lines=damage.lines))
         return self.turn_number, notices
 
-    def _recover(self, journal: Journal) -> list[Notice]:
+    def _recover(self, journal: TurnLog) -> list[Notice]:
         try:
             if self.remembers and journal.recover(self.services.now()):
                 text = "the last answer was cut short when aish ended; what was shown of it is kept"

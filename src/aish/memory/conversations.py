@@ -1,18 +1,17 @@
-"""The shelf: all conversations there are, found by number, name, id or time, and exported."""
+"""All conversations: found by number, name or id, listed and exported."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from aish.memory.journal import Journal
+from aish.memory.journal import JournalFiles, TurnLog, first_record, new_id
 from aish.memory.redaction import Redaction
-from aish.storage.lines import LineFile
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.items import stamp
-from aish.values.stores import Damage
+from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
 from aish.values.turns import JournalEntry
 
@@ -28,35 +27,34 @@ class Listed(NamedTuple):
 
 
 class Conversations:
-    """The directory of journals. A list reads the first and the last lines of each, never the whole."""
+    """All conversations. A list reads the first and the last turns of each, never the whole."""
 
-    def __init__(self, directory: Path, redaction: Redaction | None = None) -> None:
-        self.directory = directory
+    def __init__(self, where: Path | JournalStore, redaction: Redaction | None = None) -> None:
+        """A path is a directory of journals."""
+        self._store: JournalStore = JournalFiles(where) if isinstance(where, Path) else where
         self._redaction = redaction
-        self._names = LineFile(directory / "names.jsonl", first=lambda: {"meta": {"format": 1, "what": "names"}})
+        self._names = self._store.names()
 
     def ids(self) -> list[str]:
         """Every conversation, the newest first."""
-        try:
-            names = [
-                p.stem for p in self.directory.iterdir() if p.suffix in (".jsonl", ".live") and p.name != "names.jsonl"
-            ]
-        except OSError:
-            return []
-        return sorted(set(names), reverse=True)
+        return sorted(self._store.ids(), reverse=True)
 
     def own_ids(self) -> Iterator[str]:
-        """Every conversation that was held here, the newest first; what other tools have kept was said elsewhere."""
+        """Every conversation that was held in aish and not imported, the newest first."""
         for id in self.ids():
             try:
                 if not self.open(id).meta().get("source"):
                     yield id
             except StoreTrouble:
-                yield id  # who opens it is told
+                yield id  # opening it reports the trouble
 
     def names(self) -> dict[str, str]:
         """Names given by the user, by id; the last one counts."""
-        return {str(record["id"]): str(record["name"]) for record in self._names if "id" in record and "name" in record}
+        return {
+            str(record["id"]): str(record["name"])
+            for record in self._names.read()
+            if "id" in record and "name" in record
+        }
 
     def save(self, conversation: str, name: str) -> None:
         """Give a conversation a name. A name means one conversation: the newest that got it."""
@@ -73,8 +71,28 @@ class Conversations:
         names = self.names()
         return list(islice((listed for id in self.ids() if (listed := self._listed(id, names))), limit))
 
-    def open(self, conversation: str) -> Journal:
-        return Journal(self.directory, conversation, redaction=self._redaction)
+    def open(self, conversation: str, meta: dict[str, Any] | None = None) -> TurnLog:
+        """A conversation; `meta` is for the first record of a new one."""
+        log = self._store.log(conversation, lambda: first_record(conversation, meta))
+        return TurnLog(conversation, log, self._store.live(conversation), self._redaction)
+
+    def new(self, now: datetime, meta: dict[str, Any]) -> TurnLog:
+        """A conversation that starts now. Nothing is stored before its first turn."""
+        return self.open(new_id(now), meta)
+
+    def checks(self) -> Iterator[Callable[[], Health]]:
+        """A check of each conversation, and of the names; a check raises `StoreTrouble` if it cannot read."""
+        yield from (self.open(id).health for id in reversed(self.ids()))
+        yield self._names.health
+
+    def erase(self, cleaner: Cleaner, now: datetime) -> int:
+        """Take phrases out of all conversations and names, and return how many records had them."""
+        count = self._names.erase(cleaner)
+        for id in self.ids():
+            conversation = self.open(id)
+            conversation.recover(now)  # a leftover answer may have them too
+            count += conversation.erase(cleaner)
+        return count
 
     def find(self, wanted: str = "") -> str:
         """The id of a conversation by list number, name or beginning of its id; by default the newest of our own."""
@@ -115,7 +133,7 @@ class Conversations:
 
 
 def window(
-    journal: Journal, max_turns: int, max_chars: int, damage: Damage | None = None, *, leave_out: str = ""
+    journal: TurnLog, max_turns: int, max_chars: int, damage: Damage | None = None, *, leave_out: str = ""
 ) -> list[JournalEntry]:
     """The newest entries that a prompt could hold, oldest first, starting with a question.
 
@@ -136,7 +154,7 @@ def window(
     return entries
 
 
-def as_markdown(journal: Journal, title: str) -> Iterator[str]:
+def as_markdown(journal: TurnLog, title: str) -> Iterator[str]:
     """A conversation for people, piece by piece."""
     yield f"# {title}\n"
     who = {"user": "You", "assistant": "aish", "tool": "Tool"}
@@ -147,7 +165,7 @@ def as_markdown(journal: Journal, title: str) -> Iterator[str]:
             yield f"\n`{call.name}({call.arguments})`\n"
 
 
-def as_json(journal: Journal) -> Iterator[str]:
+def as_json(journal: TurnLog) -> Iterator[str]:
     """A conversation for programs, one turn a line."""
     for entry in journal.entries():
         turn = entry.turn

@@ -20,7 +20,7 @@ from aish.memory.purge import Erased, Eraser, purge_files
 from aish.memory.redaction import Redaction
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.items import FORGET, Item, stamp
-from aish.values.stores import Health, Record
+from aish.values.stores import Health, NoteStore, Record
 from aish.values.text import for_keeping
 
 _CLAIMED = {"conversation", "turn", "meta", "target", "purged", "reason"}  # what only our own records may say
@@ -250,13 +250,23 @@ class Memory:
         items = [one for one in found if isinstance(one, Item) and eraser.found_in(one.content)]
         return list(dict.fromkeys([wanted, *(item.content for item in items)])), items
 
-    def purge(self, phrases: list[str], directories: Iterable[Path], leave: Iterable[Path]) -> Erased:
-        """Erase the phrases from everything below the directories. The ledger comes last. Raises `StoreTrouble`."""
+    def purge(
+        self,
+        phrases: list[str],
+        directories: Iterable[Path],
+        leave: Iterable[Path],
+        notes: NoteStore | None = None,
+    ) -> Erased:
+        """Erase the phrases from notes and from everything below the directories, and from the ledger last.
+
+        Raises `StoreTrouble`.
+        """
 
         def fingerprint(text: str) -> str:
             return self.redaction.fingerprint(folded(text))
 
         eraser = Eraser(phrases, fingerprint)
+        noted = notes.erase(eraser) if notes else 0  # first, under their lock
         files, busy = purge_files(eraser, directories, {*leave, *self._files}, self._now)
         older = self._kept_back(eraser)
         if older:
@@ -267,7 +277,7 @@ class Memory:
         missing = [one for one in dict.fromkeys(map(fingerprint, phrases + tight)) if one not in known]
         if missing:  # what was no item must not become one
             self._ledger.apply(lambda: [{"kind": FORGET, "target": 0, "purged": one} for one in missing])
-        return Erased(eraser.places, files + sum(count > 0 for count in lines), busy)
+        return Erased(eraser.places, noted + files + sum(count > 0 for count in lines), busy)
 
     def _kept_back(self, eraser: Eraser) -> list[int]:
         """The items that only those about to be erased keep from coming back."""

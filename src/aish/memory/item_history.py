@@ -8,7 +8,6 @@ from typing import Any
 from aish.memory.conversations import Conversations
 from aish.memory.item_store import ItemStore
 from aish.memory.ledger_lines import targets
-from aish.storage.lines import decode
 from aish.values.errors import NotFound, StoreTrouble
 from aish.values.items import FORGET, Item, read_time
 from aish.values.text import one_line
@@ -87,18 +86,13 @@ def _prompts(conversations: Conversations, id: int) -> Iterator[tuple[str, str]]
     """The conversations that had the item in their prompt, the newest first, and since when."""
     for conversation in islice(conversations.own_ids(), _MOST_JOURNALS):
         try:
-            data = conversations.open(conversation).path.read_bytes()
-        except OSError:
+            for record in conversations.open(conversation).records_with("background"):
+                ids = record["background"]
+                if isinstance(ids, list) and id in ids:
+                    yield conversation, str(record.get("ts", ""))
+                    break
+        except StoreTrouble:
             continue
-        place = data.find(b'"background":')
-        while place >= 0:
-            start, end = data.rfind(b"\n", 0, place) + 1, data.find(b"\n", place)
-            record = decode(data[start : end if end >= 0 else len(data)]) or {}
-            ids = record.get("background")
-            if isinstance(ids, list) and id in ids:
-                yield conversation, str(record.get("ts", ""))
-                break
-            place = data.find(b'"background":', end) if end >= 0 else -1
 
 
 def _uses(uses: list[tuple[str, str]]) -> str:

@@ -5,53 +5,46 @@ sessions/20261115-190946-3f2a.live    the answer that is being given; there only
 sessions/names.jsonl                  names given with :save
 """
 
-import fcntl
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from aish.memory.live_file import LiveFile
 from aish.memory.redaction import Redaction
 from aish.memory.stream_redaction import StreamRedaction
-from aish.storage.files import make_directory
-from aish.storage.lines import LineFile, decode
+from aish.storage.lines import LineFile, decode, open_log
 from aish.values.errors import StoreTrouble
 from aish.values.items import read_time, stamp
-from aish.values.stores import Damage, Record
+from aish.values.stores import START, Cleaner, Cursor, Damage, Health, LiveAnswer, Record, RecordLog
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry, State, ToolCall, Turn
 
 FORMAT = 1
+_NAMES = "names.jsonl"
 PROVENANCE = "made_of"  # in the meta of an answer: the least trusted that was brought along for it, as an origin
 
 
-class Journal:
-    """The record of one conversation.
+class TurnLog:
+    """The turns of one conversation, in any store.
 
     1. Once `add` returns, the turn survives a crash and a power cut.
-    2. An answer is written down piece by piece before it is shown; what a killed program had shown is found again.
-    3. A line is never edited or removed, but by a purge. Numbers grow by one, also with two writers.
-    4. Secrets are masked before anything reaches the disk, also in an answer that is still being given.
+    2. An answer is written down piece by piece before it is shown; `recover` finds what a killed program had shown.
+    3. A turn is never edited or removed except by a purge. Numbers grow by one, also with two writers.
+    4. Secrets are masked before anything is stored, also in an answer that is still being given.
     """
 
-    def __init__(
-        self, directory: Path, name: str, meta: dict[str, Any] | None = None, redaction: Redaction | None = None
-    ) -> None:
-        self.id = name
-        self.path = directory / f"{name}.jsonl"
-        self._lines = LineFile(self.path, first=lambda: {"meta": {"format": FORMAT, "id": name, **(meta or {})}})
+    def __init__(self, id: str, log: RecordLog, live: LiveAnswer, redaction: Redaction | None = None) -> None:
+        self.id = id
+        self._log = log
+        self._live = live
         self._redaction = redaction
         self.masked: list[str] = []  # the kinds of secrets in the turn that was added last
-        self._live: int | None = None
+        self._showing = False
         self._stream_redaction: StreamRedaction | None = None
-        self._head = self._shown = 0  # bytes of the live file: its first line, and all of it
         self._waiting: list[tuple[Turn, datetime, dict[str, Any]]] = []  # could not be written; go before the next
-
-    @property
-    def live_path(self) -> Path:
-        return self.path.with_suffix(".live")
 
     def add(self, turn: Turn, time: datetime, meta: dict[str, Any] | None = None) -> int:
         """Write one turn down and return its number. Raises `StoreTrouble`."""
@@ -60,34 +53,33 @@ class Journal:
     def extend(self, turns: Iterable[tuple[Turn, datetime, dict[str, Any]]]) -> int:
         """Write turns down, all or none, and return the number of the last. Raises `StoreTrouble`."""
         self._waiting += [(self._masked(turn), time, meta) for turn, time, meta in turns]
-        with self._lines.writing() as writer:
+        number = 0
+
+        def records() -> Iterator[Record]:
+            nonlocal number
             number = self._last_number()
             for waiting in self._waiting:
                 number += 1
-                writer.write(_record(number, *waiting))
+                yield _record(number, *waiting)
+
+        self._log.extend(records)
         self._waiting.clear()  # not before they are safe: what fails is taken back as a whole
-        self._end_live()
+        self._live.end()
+        self._showing = False
         return number
 
     def show(self, text: str, provenance: str = "") -> None:
         """Write down a piece of the answer that is about to be shown. Raises `StoreTrouble`."""
-        try:
-            if self._live is None:
-                self._live = self._open_live(provenance)
-                self._stream_redaction = StreamRedaction(self._redaction.text) if self._redaction else None
-                self._head = self._shown = os.fstat(self._live).st_size
-            self._put(*self._stream_redaction.feed(for_keeping(text))) if self._stream_redaction else self._put(
-                self._shown - self._head, for_keeping(text).encode("utf-8", "replace")
-            )
-        except OSError as error:
-            raise StoreTrouble(f"cannot write {self.live_path}: {error.strerror or error}") from error
-
-    def _put(self, keep: int, data: bytes) -> None:
-        """Cut what was shown to `keep` bytes, and write `data` after them."""
-        assert self._live is not None
-        if self._head + keep < self._shown:
-            os.ftruncate(self._live, self._head + keep)
-        self._shown = self._head + keep + os.pwrite(self._live, data, self._head + keep)
+        if not self._showing:
+            # The number tells a leftover from an answer that reached the journal.
+            self._live.begin(lambda: f"{self._last_number() + 1} {provenance}".rstrip())
+            self._stream_redaction = StreamRedaction(self._redaction.text) if self._redaction else None
+            self._showing = True
+        text = for_keeping(text)
+        if self._stream_redaction:
+            self._live.put(*self._stream_redaction.feed(text))
+        else:
+            self._live.put(self._live.size, text.encode("utf-8", "replace"))
 
     def _masked(self, turn: Turn) -> Turn:
         """The turn without its secrets."""
@@ -104,79 +96,97 @@ class Journal:
 
     def recover(self, time: datetime) -> int:
         """Take in what a killed program had shown of an answer, and return its number; 0 if there is nothing."""
-        try:
-            fd = os.open(self.live_path, os.O_RDONLY | os.O_CLOEXEC)
-        except FileNotFoundError:
-            return 0
-        except OSError as error:
-            raise StoreTrouble(f"cannot read {self.live_path}: {error.strerror or error}") from error
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            header, _, text = os.read(fd, os.fstat(fd).st_size).partition(b"\n")
-            shown = text.decode("utf-8", "ignore")
-            first, _, provenance = header.decode("utf-8", "replace").partition(" ")
-            number = 0
-            if shown and not self._holds(int(first), for_keeping(shown)):
-                turn = Turn(role="assistant", content=shown, state="interrupted")
-                number = self.add(turn, time, {"recovered": True} | ({PROVENANCE: provenance} if provenance else {}))
-            self.live_path.unlink(missing_ok=True)
-            return number
-        except (BlockingIOError, ValueError):  # an answer is being given right now, or the file is not ours
-            return 0
-        except OSError as error:
-            raise StoreTrouble(f"cannot read {self.live_path}: {error.strerror or error}") from error
-        finally:
-            os.close(fd)
+
+        def take(header: str, shown: str) -> int:
+            first, _, provenance = header.partition(" ")
+            if not shown or self._holds(int(first), for_keeping(shown)):
+                return 0
+            turn = Turn(role="assistant", content=shown, state="interrupted")
+            return self.add(turn, time, {"recovered": True} | ({PROVENANCE: provenance} if provenance else {}))
+
+        return self._live.recover(take)
 
     def entries(self, damage: Damage | None = None) -> Iterator[JournalEntry]:
         """Every turn, oldest first."""
-        yield from _entries(self._lines.read(damage))
+        yield from _entries(self._log.read(damage))
 
     def entries_back(self, damage: Damage | None = None) -> Iterator[JournalEntry]:
         """Every turn, newest first; reads only as far as it is asked for."""
-        yield from _entries(self._lines.read_back(damage))
+        yield from _entries(self._log.read_back(damage))
+
+    def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, JournalEntry]]:
+        """Every turn after `cursor`, oldest first, each with its own cursor. Raises `StaleCursor`."""
+        for place, record in self._log.since(cursor):
+            entry = _entry(record)
+            if entry:
+                yield place, entry
+
+    def records_with(self, field: str) -> Iterator[Record]:
+        """The records that have a field, oldest first."""
+        return self._log.having(field)
+
+    def erase(self, cleaner: Cleaner) -> int:
+        """Take phrases out of all turns, and return how many had them. Call `recover` first for a leftover answer."""
+        return self._log.erase(cleaner)
+
+    def health(self) -> Health:
+        return self._log.health()
 
     def meta(self) -> dict[str, Any]:
-        """The first line of the journal."""
-        first = next(self._lines.read(), None) or {}
+        """What the first record says about the conversation."""
+        first = next(self._log.read(), None) or {}
         meta = first.get("meta")
         return meta if isinstance(meta, dict) else {}
 
-    def _open_live(self, provenance: str) -> int:
-        make_directory(self.path.parent)
-        fd = os.open(self.live_path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.ftruncate(fd, 0)
-            number = self._last_number() + 1
-            head = (
-                f"{number} {provenance}".rstrip()
-            )  # the number tells a leftover from an answer that reached the journal
-            os.write(fd, head.encode() + b"\n")
-        except (OSError, StoreTrouble) as error:
-            os.close(fd)
-            if isinstance(error, BlockingIOError):
-                raise StoreTrouble("another aish is answering in this conversation") from None
-            raise
-        return fd
-
-    def _end_live(self) -> None:
-        if self._live is not None:  # another program's is not ours to end
-            try:
-                self.live_path.unlink(missing_ok=True)
-            except OSError:
-                pass  # the turn is safe, and `recover` knows a leftover of it
-            os.close(self._live)
-            self._live = None
-
     def _last_number(self) -> int:
-        numbers = (record.get("n") for record in self._lines.read_back())
+        numbers = (record.get("n") for record in self._log.read_back())
         return next((number for number in numbers if isinstance(number, int)), 0)
 
     def _holds(self, first: int, shown: str) -> bool:
         """Did the answer that began like this reach the journal, as turn `first` or later?"""
         since = takewhile(lambda entry: entry.number >= first, self.entries_back())
         return any(entry.turn.role == "assistant" and entry.turn.content.startswith(shown) for entry in since)
+
+
+class JournalFiles:
+    """Conversations as files in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def ids(self) -> list[str]:
+        try:
+            paths = list(self._directory.iterdir())
+        except OSError:
+            return []
+        return list({path.stem for path in paths if path.suffix in (".jsonl", ".live") and path.name != _NAMES})
+
+    def log(self, id: str, first: Callable[[], Mapping[str, Any]]) -> LineFile:
+        return LineFile(self._directory / f"{id}.jsonl", first)
+
+    def live(self, id: str) -> LiveFile:
+        return LiveFile(self._directory / f"{id}.live")
+
+    def names(self) -> RecordLog:
+        return open_log(self._directory / _NAMES, "names")
+
+
+class Journal(TurnLog):
+    """A conversation in files of a directory."""
+
+    def __init__(
+        self, directory: Path, name: str, meta: dict[str, Any] | None = None, redaction: Redaction | None = None
+    ) -> None:
+        files = JournalFiles(directory)
+        log = files.log(name, lambda: first_record(name, meta))
+        super().__init__(name, log, files.live(name), redaction)
+        self.path = log.path
+        self.live_path = log.path.with_suffix(".live")
+
+
+def first_record(id: str, meta: Mapping[str, Any] | None = None) -> Record:
+    """What a new conversation starts with."""
+    return {"meta": {"format": FORMAT, "id": id, **(meta or {})}}
 
 
 def entry_of(line: bytes) -> JournalEntry | None:

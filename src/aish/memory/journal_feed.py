@@ -14,7 +14,8 @@ from pathlib import Path
 
 from aish.memory.finding.feed import ConversationMeta, FeedEntry, Poll, Revision
 from aish.memory.journal import Journal, entry_of
-from aish.storage.lines import decode, opener_now
+from aish.storage.line_reading import opener_now
+from aish.storage.lines import decode
 from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
 from aish.values.text import for_keeping

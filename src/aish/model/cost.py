@@ -1,4 +1,4 @@
-"""What answers cost: a price for each model, and a small file that adds up over conversations."""
+"""What answers cost: a price for each model, and a log of all calls."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.storage.lines import LineFile
+from aish.storage.lines import open_log
 from aish.values.events import Usage
+from aish.values.stores import Health, RecordLog
 
 
 class Price(NamedTuple):
@@ -16,7 +17,7 @@ class Price(NamedTuple):
 
     input: float
     output: float
-    cached: float | None = None  # none: as other input
+    cached: float | None = None  # None: costs as much as other input
 
     def of(self, usage: Usage) -> float:
         cached = min(usage.cached_tokens, usage.prompt_tokens)
@@ -38,7 +39,7 @@ class ModelCall(NamedTuple):
 
 @dataclass(slots=True)
 class Sum:
-    """What some calls came to."""
+    """The total of some calls."""
 
     calls: int = 0
     prompt_tokens: int = 0
@@ -57,7 +58,7 @@ class Sum:
 
     @property
     def money(self) -> str:
-        """The sum in words that never take an unknown price for nothing."""
+        """The sum for people. An unknown price is never shown as zero."""
         if self.unpriced == self.calls and self.calls:
             return "unknown"
         return f"${self.dollars:.4f}" + (f" + {self.unpriced} of unknown price" if self.unpriced else "")
@@ -79,16 +80,16 @@ def by_model(calls: Iterable[ModelCall]) -> dict[tuple[str, str], Sum]:
 
 
 class CostBook:
-    """All calls ever made, one line each. Money spent is counted even if the file cannot be written."""
+    """All calls ever made, one record each. Money spent is counted even if the record cannot be written."""
 
-    def __init__(self, path: Path) -> None:
-        self._lines = LineFile(path, first=lambda: {"meta": {"format": 1, "what": "calls of models"}})
+    def __init__(self, where: Path | RecordLog) -> None:
+        self._log = open_log(where, "calls of models")
         self.session: list[ModelCall] = []
-        self._filed: list[ModelCall] = []  # those of the session that are in the file
+        self._filed: list[ModelCall] = []  # those of the session that are in the log
         self._before: dict[str, float] = {}
 
     def add(self, call: ModelCall) -> None:
-        """Remember a call. Raises `StoreTrouble` if it could not be written; it is counted all the same."""
+        """Remember a call. Raises `StoreTrouble` if it could not be written; it still counts as spent."""
         self.session.append(call)
         record = {
             "ts": call.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -100,26 +101,29 @@ class CostBook:
             "cached_tokens": call.usage.cached_tokens,
             "dollars": call.dollars,
         }
-        self._lines.append(record, sync=False)  # the journal, which is synced, has the same figures
+        self._log.append(record, sync=False)  # the journal, which is synced, has the same figures
         self._filed.append(call)
 
     def all(self) -> Iterator[ModelCall]:
-        """Every call on file, newest first."""
-        for record in self._lines.read_back():
+        """Every call that was written, newest first."""
+        for record in self._log.read_back():
             try:
                 yield _call(record)
             except (KeyError, TypeError, ValueError):
-                continue  # the first line, or one of another version
+                continue  # the first record, or one of another version
+
+    def health(self) -> Health:
+        return self._log.health()
 
     def of(self, conversation: str) -> list[ModelCall]:
-        """Every call of one conversation, those of earlier runs first; what could not be filed is there too."""
+        """Every call of one conversation, oldest first, including calls that could not be written."""
         ours = {id(call) for call in self._filed}
         filed = [call for call in self.all() if call.conversation == conversation]
         unfiled = [call for call in self.session if call.conversation == conversation and id(call) not in ours]
         return [*reversed(filed), *unfiled]
 
     def spent_in(self, conversation: str) -> float:
-        """Known dollars of one conversation. The file is read once; what this process adds is added here."""
+        """Known dollars of one conversation. The log is read once; later calls of this process are added to that."""
         if conversation not in self._before:
             filed = sum(call.dollars or 0.0 for call in self.all() if call.conversation == conversation)
             ours = sum(call.dollars or 0.0 for call in self._filed if call.conversation == conversation)
@@ -128,7 +132,7 @@ class CostBook:
         return self._before[conversation] + new
 
     def spent_since(self, start: datetime) -> float:
-        """Known dollars of all conversations since `start`; reads back no further than that."""
+        """Known dollars of all conversations since `start`. Reads back only to that time."""
         filed = takewhile(lambda call: call.time >= start, self.all())
         ours = {id(call) for call in self._filed}
         unfiled = (call for call in self.session if id(call) not in ours and call.time >= start)

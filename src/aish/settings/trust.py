@@ -1,22 +1,24 @@
-"""Project files that the user trusts: by path and content, so that a changed file has to be trusted again."""
+"""Project files that the user trusts, by path and content: a changed file has to be trusted again."""
 
 from pathlib import Path
 
-from aish.storage.lines import LineFile
+from aish.storage.lines import open_log
 from aish.values.errors import NotFound, StoreTrouble
+from aish.values.stores import Health, RecordLog
 
 
 class Trust:
-    """Which `.aish.toml` files may set anything. An append-only file; the last word on a path counts."""
+    """Which project files may set anything. The last record about a path counts."""
 
-    def __init__(self, path: Path) -> None:
-        self._lines = LineFile(path, first=lambda: {"meta": {"format": 1, "what": "trusted project files"}})
+    def __init__(self, where: Path | RecordLog) -> None:
+        self._log = open_log(where, "trusted project files")
 
     def holds(self, file: Path) -> bool:
+        """Is the file trusted, with the content it has now? No, if that cannot be found out."""
         try:
-            known = {str(record.get("path")): record.get("sha256") for record in self._lines}
+            known = {str(record.get("path")): record.get("sha256") for record in self._log.read()}
             digest = known.get(str(file.resolve()))
-            return digest is not None and digest == _digest(file)  # a stranger's file is not even read
+            return digest is not None and digest == _digest(file)  # an unknown file is not read
         except (OSError, StoreTrouble):
             return False
 
@@ -26,11 +28,14 @@ class Trust:
             digest = _digest(file)
         except OSError as error:
             raise NotFound(f"cannot read {file}: {error.strerror or error}") from error
-        self._lines.append({"path": str(file.resolve()), "sha256": digest})
+        self._log.append({"path": str(file.resolve()), "sha256": digest})
 
     def take(self, file: Path) -> None:
-        """Trust the file no longer."""
-        self._lines.append({"path": str(file.resolve()), "sha256": None})
+        """Stop trusting the file."""
+        self._log.append({"path": str(file.resolve()), "sha256": None})
+
+    def health(self) -> Health:
+        return self._log.health()
 
 
 def _digest(file: Path) -> str:

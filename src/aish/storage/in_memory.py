@@ -31,6 +31,9 @@ class InMemoryLog:
     def read_back(self, damage: Damage | None = None) -> Iterator[Record]:
         return map(json.loads, reversed(self._texts))
 
+    def having(self, field: str) -> Iterator[Record]:
+        return (record for record in self.read() if field in record)
+
     def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
         erased, place = map(int, cursor.split("-")) if cursor else (self._erased, 0)
         if erased != self._erased:

@@ -217,6 +217,12 @@ class LineFile:
         """Every whole record, newest first, reading only as far as it is asked for."""
         yield from self._decoded(backwards(self.path), damage)
 
+    def having(self, field: str) -> Iterator[Record]:
+        """The records that have a field, oldest first. Only lines with its name are decoded."""
+        name = _to_json(field).encode() + b":"  # as `encode` writes it
+        lines = (line for line in forwards(self.path) if name in line)
+        return (record for record in self._decoded(lines, None) if field in record)
+
     def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
         """Every whole record after `cursor`, with its own cursor. Raises `StaleCursor`.
 

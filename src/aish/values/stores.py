@@ -68,6 +68,9 @@ class RecordLog(Protocol):
     def read_back(self, damage: Damage | None = None) -> Iterator[Record]:
         """The same, newest first, reading only as far as it is asked for."""
 
+    def having(self, field: str) -> Iterator[Record]:
+        """The records that have a field, oldest first: cheaper than reading all of them."""
+
     def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
         """Every record after `cursor`, oldest first, each with its own cursor. Raises `StaleCursor`."""
 
@@ -97,6 +100,9 @@ class LiveAnswer(Protocol):
 
     def end(self) -> None:
         """Drop it: the answer is in the journal. Another program's is left alone."""
+
+    def close(self) -> None:
+        """Stop writing, and leave what was shown for `recover`."""
 
     def recover(self, take: Callable[[str, str], int]) -> int:
         """Give a leftover (header and text) to `take`, drop it and return what that returned; 0 if there is none."""

@@ -11,16 +11,17 @@ from typing import Literal, NamedTuple
 
 from aish import __version__
 from aish.action.sandbox import kind, why
+from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
 from aish.model.tokenizer import fetch_json, find_window
 from aish.model.weights import WORDLLAMA
 from aish.opening import find_search_weights
 from aish.program import Program
 from aish.settings.options import Preset
+from aish.settings.trust import Trust
 from aish.storage.files import replace_file
-from aish.storage.lines import LineFile
 from aish.values.errors import AishError, StoreTrouble
-from aish.values.stores import Damage, Health
+from aish.values.stores import Health
 from aish.values.text import for_terminal
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import NOTHING, OK
@@ -134,19 +135,16 @@ def _stores(program: Program) -> list[Diagnosis]:
     except (OSError, StoreTrouble) as error:
         return [Diagnosis("store", "bad", f"{error}; conversations are not saved until this is fixed")]
     findings = []
-    ids = program.conversations.ids()
-    torn = len(list(program.places.sessions.glob("*.torn"))) if ids else 0
-    others = (program.places.costs, program.places.trusted)
-    for path in [*sorted(program.places.sessions.glob("*.jsonl")), *others]:
-        damage = Damage()
+    ids, torn = program.conversations.ids(), 0
+    others = (CostBook(program.places.costs).health, Trust(program.places.trusted).health)
+    for check in (*program.conversations.checks(), *others):
         try:
-            for _ in LineFile(path).read(damage):
-                pass
+            health = check()
         except StoreTrouble as error:
             findings.append(Diagnosis("store", "bad", str(error)))
-        if damage.lines:
-            text = f"{path}: {damage.lines} damaged line(s) are skipped; the rest is fine, the file is left as it is"
-            findings.append(Diagnosis("store", "bad", text))
+            continue
+        torn += bool(health.set_aside)
+        findings += [Diagnosis("store", "bad", _damaged(health))] if health.damaged else []
     aside = f", {torn} with a torn end set aside" if torn else ""
     return [
         *(findings or [Diagnosis("store", "ok", f"{len(ids)} conversations in {data}{aside}")]),
@@ -172,8 +170,7 @@ def _memory_file(file: Health) -> Iterator[Diagnosis]:
     for problem in file.problems:
         yield Diagnosis("memory", "bad", f"{place}: {problem}, so it is ignored")
     if file.damaged:
-        text = f"{place}: {file.damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
-        yield Diagnosis("memory", "bad", text)
+        yield Diagnosis("memory", "bad", _damaged(file))
     if file.torn:
         text = f"{place}: its last line is incomplete and is skipped; the next change moves it to {name}.torn"
         yield Diagnosis("memory", "bad", text)
@@ -189,6 +186,10 @@ def _search(program: Program) -> Diagnosis:
         return Diagnosis("search", "ok", f"by words and meaning ({WORDLLAMA.name})")
     text = f"by words only: the weights for meaning are not installed; run: aish models pull {WORDLLAMA.name}"
     return Diagnosis("search", "note", text)
+
+
+def _damaged(file: Health) -> str:
+    return f"{file.place}: {file.damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
 
 
 def _permissions(program: Program) -> list[Diagnosis]:

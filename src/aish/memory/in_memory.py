@@ -1,0 +1,112 @@
+"""Conversations and notes that live in this process only: for tests, and for runs that keep nothing."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from aish.memory.notes import KEPT, check_name, revision_of
+from aish.storage.in_memory import InMemoryLog
+from aish.values.errors import StoreTrouble
+from aish.values.stores import Cleaner, Note, NoteName
+
+
+class _Shown:
+    """What was shown of an answer, for all who look at it."""
+
+    def __init__(self) -> None:
+        self.writer: InMemoryLive | None = None
+        self.header: str | None = None
+        self.data = b""
+
+
+class InMemoryLive:
+    """One live answer; see `LiveAnswer` for what it promises."""
+
+    def __init__(self, shown: _Shown) -> None:
+        self._shown = shown
+
+    @property
+    def size(self) -> int:
+        return len(self._shown.data)
+
+    def begin(self, header: Callable[[], str]) -> None:
+        if self._shown.writer is self:
+            return
+        if self._shown.writer:
+            raise StoreTrouble("another aish is answering in this conversation")
+        self._shown.writer, self._shown.header, self._shown.data = self, header(), b""
+
+    def put(self, keep: int, data: bytes) -> None:
+        assert self._shown.writer is self
+        self._shown.data = self._shown.data[:keep] + data
+
+    def end(self) -> None:
+        if self._shown.writer is self:
+            self._shown.writer, self._shown.header, self._shown.data = None, None, b""
+
+    def close(self) -> None:
+        if self._shown.writer is self:
+            self._shown.writer = None
+
+    def recover(self, take: Callable[[str, str], int]) -> int:
+        if self._shown.writer or self._shown.header is None:
+            return 0
+        number = take(self._shown.header, self._shown.data.decode("utf-8", "ignore"))
+        self._shown.header, self._shown.data = None, b""
+        return number
+
+
+class InMemoryJournals:
+    """Conversations in dictionaries."""
+
+    def __init__(self) -> None:
+        self._logs: dict[str, InMemoryLog] = {}
+        self._live: dict[str, _Shown] = {}
+        self._names = InMemoryLog(lambda: {"meta": {"format": 1, "what": "names"}})
+
+    def ids(self) -> list[str]:
+        shown = {id for id, live in self._live.items() if live.header is not None}
+        return list(shown | {id for id, log in self._logs.items() if next(log.read(), None)})
+
+    def log(self, id: str, first: Callable[[], Mapping[str, Any]]) -> InMemoryLog:
+        return self._logs.setdefault(id, InMemoryLog(first))
+
+    def live(self, id: str) -> InMemoryLive:
+        return InMemoryLive(self._live.setdefault(id, _Shown()))
+
+    def names(self) -> InMemoryLog:
+        return self._names
+
+
+class InMemoryNotes:
+    """Notes in a dictionary: the texts of each, newest first."""
+
+    def __init__(self) -> None:
+        self._texts: dict[NoteName, list[str]] = {}
+
+    def read(self, name: NoteName) -> Note:
+        check_name(name)
+        texts = self._texts.get(name)
+        return Note(texts[0], revision_of(texts[0].encode())) if texts else Note("", "")
+
+    def replace(self, name: NoteName, text: str, expected: str) -> str | Note:
+        note = self.read(name)
+        if note.revision != expected:
+            return note
+        revision = revision_of(text.encode())
+        if revision != expected:
+            self._texts[name] = [text, *self._texts.get(name, [])][: KEPT + 1]
+        return revision
+
+    def earlier(self, name: NoteName) -> list[str]:
+        check_name(name)
+        return self._texts.get(name, [""])[1:]
+
+    def names(self) -> list[NoteName]:
+        return sorted(self._texts)
+
+    def erase(self, cleaner: Cleaner) -> int:
+        count = 0
+        for texts in self._texts.values():
+            count += sum(map(cleaner.found_in, texts))
+            texts[:] = map(cleaner.clean, texts)
+        return count

@@ -1,0 +1,88 @@
+"""The answer that is being given, in a file: `<conversation>.live`, there only while it is, or after a crash.
+
+Its first line is the header; what was shown follows. Whoever gives the answer holds a lock on it.
+"""
+
+import fcntl
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from aish.storage.files import make_directory
+from aish.values.errors import StoreTrouble
+
+
+class LiveFile:
+    """One live answer; see `LiveAnswer` for what it promises."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._fd: int | None = None
+        self._head = self._end = 0  # bytes: the first line, and the whole file
+
+    @property
+    def size(self) -> int:
+        return self._end - self._head
+
+    def begin(self, header: Callable[[], str]) -> None:
+        if self._fd is not None:
+            return
+        try:
+            make_directory(self._path.parent)
+            fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                os.ftruncate(fd, 0)
+                self._head = self._end = os.write(fd, header().encode() + b"\n")
+            except BaseException:  # whatever it was, the lock must go
+                os.close(fd)
+                raise
+        except BlockingIOError:
+            raise StoreTrouble("another aish is answering in this conversation") from None
+        except OSError as error:
+            raise StoreTrouble(f"cannot write {self._path}: {error.strerror or error}") from error
+        self._fd = fd
+
+    def put(self, keep: int, data: bytes) -> None:
+        assert self._fd is not None
+        start = self._head + keep
+        try:
+            if start < self._end:
+                os.ftruncate(self._fd, start)
+            self._end = start + os.pwrite(self._fd, data, start)
+        except OSError as error:
+            raise StoreTrouble(f"cannot write {self._path}: {error.strerror or error}") from error
+
+    def end(self) -> None:
+        if self._fd is None:
+            return
+        try:
+            self._path.unlink(missing_ok=True)
+        except OSError:
+            pass  # the turn is safe, and `recover` ignores a leftover of it
+        self.close()
+
+    def close(self) -> None:
+        if self._fd is not None:
+            os.close(self._fd)
+        self._fd = None
+
+    def recover(self, take: Callable[[str, str], int]) -> int:
+        try:
+            fd = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise StoreTrouble(f"cannot read {self._path}: {error.strerror or error}") from error
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            header, _, text = os.read(fd, os.fstat(fd).st_size).partition(b"\n")
+            number = take(header.decode("utf-8", "replace"), text.decode("utf-8", "ignore"))
+            self._path.unlink(missing_ok=True)
+            return number
+        except (BlockingIOError, ValueError):  # an answer is being given right now, or the file is not ours
+            return 0
+        except OSError as error:
+            raise StoreTrouble(f"cannot read {self._path}: {error.strerror or error}") from error
+        finally:
+            os.close(fd)
