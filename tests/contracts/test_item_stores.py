@@ -126,6 +126,7 @@ def test_the_same_text_is_one_item_until_a_key_says_more(ledger: Open) -> None:
     keyed = store.add("fact", "editor = vim", {"key": "editor"})
     assert (keyed.new, contents(store)) == (True, ["editor = vim"])
     assert not store.state().shows(first.item.id)
+    assert [record.get("change") for record in store.records_back() if "id" in record] == [2, 2, None]
 
 
 def test_records_of_one_change_carry_its_number(ledger: Open) -> None:

@@ -124,6 +124,15 @@ def test_what_was_erased_is_nowhere_and_older_cursors_are_stale(log: Open, tmp_p
     assert [record.get("text") for record in followed(log())[1]] == ["the [purged] sleeps", "rain", None, "later"]
 
 
+def test_an_erasure_far_before_the_cursor_that_changes_no_length_makes_it_stale(log: Open) -> None:
+    log().extend(lambda: [{"text": "wolperti"}, {"text": "x" * 500}])
+    cursor, _ = followed(log())
+    log().erase(Eraser(["wolperti"], str))
+
+    with pytest.raises(StaleCursor):
+        list(log().since(cursor))
+
+
 def test_erasing_what_is_not_there_changes_nothing(log: Open) -> None:
     log().append({"text": "rain"})
     cursor, _ = followed(log())

@@ -11,8 +11,10 @@ from fake_server import FakeServer, Say, sse
 from terminal import CTRL_D, Terminal
 from world import AISH, Ran, World
 
+from aish.memory.notes import NoteFiles
 from aish.prompt.background import BACKGROUND_MARK
 from aish.storage.lines import decode, encode
+from aish.values.stores import Note, NoteName
 
 TANDEM = "I ride a green tandem"
 
@@ -316,6 +318,22 @@ def test_what_stands_beside_a_ledger_in_another_place_is_erased_too(world: World
 
     left = [path.name for path in place.iterdir() if b"magpie" in path.read_bytes()]
     assert left == ["letter.txt"], "what is not ours is left alone"
+
+
+@pytest.mark.proves("M61")
+def test_a_purge_erases_notes_and_their_earlier_texts(world: World) -> None:
+    """Somebody who writes a note meanwhile cannot bring the words back: the purge takes the lock of the notes."""
+    world.script("fine")
+    notes, name = NoteFiles(world.places.workspace), NoteName("MEMORY.md", "garden-12ab")
+    first = notes.replace(name, "the magpie nest is high", "")
+    assert isinstance(first, str)
+    second = notes.replace(name, "look for the magpie nest", first)
+
+    world.aish("memory", "purge", "--yes", "magpie nest")
+
+    assert notes.read(name).text == "look for the [purged]"
+    assert notes.earlier(name) == ["the [purged] is high"]
+    assert isinstance(notes.replace(name, "with the magpie nest", str(second)), Note)
 
 
 @pytest.mark.proves("M61", "M58", "M34")
