@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from aish import __version__
-from aish.places import Places, find_places, find_project
+from aish.places import PROJECT_FILE, Places, find_places, find_project
 from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
 from aish.settings.options import EMBEDDED
 from aish.values.errors import AishError, BadUsage
@@ -26,7 +26,6 @@ from aish.views.prompt import first_prompt
 from aish.views.screen import Bar, Screen
 from aish.views.themes import theme
 
-PROJECT_FILE = ".aish.toml"
 VERBS = {  # verb → module and function, loaded when it is used
     "config": ("aish.views.config", "run"),
     "cost": ("aish.views.usage", "run_cost"),

@@ -1,10 +1,14 @@
 """Where files live: everything under `AISH_HOME`, or the XDG directories."""
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+PROJECT_FILE = ".aish.toml"  # the settings of a project
+_MOST_GIT_BYTES = 4096  # of a small file of git
 
 
 class Places(NamedTuple):
@@ -121,8 +125,52 @@ def find_project(directory: Path) -> Path:
     """The project a directory belongs to: the nearest parent with `.git` or `.aish.toml`, else itself."""
     for candidate in (directory, *directory.parents):
         try:
-            if (candidate / ".git").exists() or (candidate / ".aish.toml").exists():
+            if (candidate / ".git").exists() or (candidate / PROJECT_FILE).exists():
                 return candidate
         except PermissionError:  # not ours to look into
             break
     return directory
+
+
+def git_directory(root: Path) -> Path | None:
+    """Where the repository of a checkout is: `.git`, or what that file names in a worktree or a submodule.
+
+    Git itself is not run: the settings of a repository can make it run programs.
+    """
+    git = root / ".git"
+    mode = mode_of(git)
+    if stat.S_ISDIR(mode):
+        return git
+    named = re.fullmatch(r"gitdir: ?([^\0\n]+)", read_small(git)) if stat.S_ISREG(mode) else None
+    return root / named[1] if named else None
+
+
+def read_small(path: Path) -> str:
+    """The text of one of git's small files; nothing if there is none."""
+    return (read_bounded(path, _MOST_GIT_BYTES) or b"").decode("utf-8", "replace").strip()
+
+
+def mode_of(path: Path, *, follow: bool = True) -> int:
+    """What a path is, as `stat` tells it; 0 if that cannot be found out."""
+    try:
+        return path.stat(follow_symlinks=follow).st_mode
+    except (OSError, ValueError):  # not there, not permitted, links in a circle, a NUL in its name
+        return 0
+
+
+def read_bounded(path: Path, most: int) -> bytes | None:
+    """The bytes of a file; None if it cannot be read, is longer, or is no plain file: a pipe would never end."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return None
+        with open(descriptor, "rb", closefd=False) as file:
+            data = file.read(most + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
+    return data if len(data) <= most else None

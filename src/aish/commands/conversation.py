@@ -7,7 +7,7 @@ from aish.commands.recall import hit_id
 from aish.commands.shell import COMMANDS, Shell
 from aish.memory.conversations import as_json, as_markdown
 from aish.values.errors import BadUsage, NotFound
-from aish.values.text import one_line
+from aish.values.text import counted, one_line
 
 
 @COMMANDS.add("help", argument="[COMMAND]")
@@ -78,7 +78,7 @@ async def sessions(shell: Shell, words: str) -> str:
         mark = "*" if item.id == shell.session.journal.id else " "
         name = f"[{item.name}] " if item.name else ""
         when = item.time.astimezone().strftime("%Y-%m-%d %H:%M")
-        turns = f"{item.turns} turn{'' if item.turns == 1 else 's'}"
+        turns = counted(item.turns, "turn")
         title = one_line(f"{name}{item.title}", max(shell.width - 34, 6))
         rows.append(f"{place:>3}{mark} {when}  {turns:>9}  {title}")
     return "\n".join(rows)

@@ -214,7 +214,3 @@ def nothing_after(name: str, words: str) -> None:
     """Raise `BadUsage` for words after a command that would act on more than they say."""
     if words.strip():
         raise BadUsage(f":memory {name} takes nothing after it, but got {one_line(words, 40)!r}; nothing was changed")
-
-
-def counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

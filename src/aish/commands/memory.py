@@ -6,7 +6,6 @@ from aish.commands.items import (
     agreed,
     as_table,
     changed,
-    counted,
     keep_said,
     matching,
     nothing_after,
@@ -22,7 +21,7 @@ from aish.prompt.background import BackgroundLayer
 from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS
 from aish.values.replies import Reply, Table
-from aish.values.text import one_line
+from aish.values.text import counted, one_line
 from aish.values.times import local, read_moment
 
 

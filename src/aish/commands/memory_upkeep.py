@@ -3,14 +3,14 @@
 from typing import Any
 
 from aish.commands.files import read_whole, write_new
-from aish.commands.items import agreed, as_table, changed, counted, pending_ids, read_options, read_records
+from aish.commands.items import agreed, as_table, changed, pending_ids, read_options, read_records
 from aish.commands.shell import COMMANDS, Shell
 from aish.conversation.learning import find_candidates
 from aish.memory.curation import Kept
 from aish.memory.notes import NoteFiles
 from aish.values.errors import BadUsage, Declined
 from aish.values.replies import Reply
-from aish.values.text import json_text, one_line
+from aish.values.text import counted, json_text, one_line
 
 
 @COMMANDS.add("memory purge", argument="ID|WORDS")

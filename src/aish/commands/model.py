@@ -5,6 +5,7 @@ from aish.context.token_counts import PER_MESSAGE, PromptSize
 from aish.conversation.prompt import prompt_size
 from aish.model.cost import Sum, by_model, total
 from aish.values.errors import BadUsage
+from aish.values.text import counted
 
 
 @COMMANDS.add("model", argument="[NAME]")
@@ -75,7 +76,7 @@ async def show_cost(shell: Shell, words: str) -> str:
 
 def cost_line(what: str, part: Sum) -> str:
     return (
-        f"{what}: {part.calls} call{'' if part.calls == 1 else 's'}, {part.prompt_tokens:,} tokens in, "
+        f"{what}: {counted(part.calls, 'call')}, {part.prompt_tokens:,} tokens in, "
         f"{part.completion_tokens:,} out, {part.money}"
     )
 

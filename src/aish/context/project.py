@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from aish.context.blocks import Block
-from aish.values.text import for_terminal, one_line
+from aish.values.text import counted, for_terminal, one_line
 
 PROJECT_MARK = "[project] (the user's directory; manage via :project)"
 QUOTE = "> "
@@ -177,7 +177,7 @@ def git_line(git: GitState | None) -> str:
     parts += [branch] if branch else ["branch unknown"]
     parts += [f"{git.doing} in progress"] if git.doing else []
     if git.changed is not None:
-        parts.append(f"{git.changed:,} changed file{'' if git.changed == 1 else 's'}" if git.changed else "no changes")
+        parts.append(counted(git.changed, "changed file") if git.changed else "no changes")
     return f"git: {', '.join(parts)}"
 
 

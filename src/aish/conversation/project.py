@@ -14,12 +14,11 @@ from typing import Literal, NamedTuple
 
 from aish.context.blocks import Block
 from aish.context.project import KINDS, Document, GitState, ProjectFacts, branch_name, name_in_quotes, project_block
-from aish.places import find_project
+from aish.places import PROJECT_FILE, find_project, git_directory, mode_of, read_bounded, read_small
 from aish.settings.options import ProjectSettings as Options
 
 Role = Literal["settings", "instructions", "readme"]
 Holds = Callable[[Path], bool]
-SETTINGS_FILE = ".aish.toml"
 READMES = ("README.md", "README", "README.rst", "README.txt", "readme.md", "Readme.md")
 MOST_BYTES = 1 << 20  # of a file with words for the model; a longer one has other readers in mind
 _MOST_MASKED = 4  # times the room of the block: what is searched for secrets
@@ -76,7 +75,7 @@ def look(directory: Path, options: Options, holds: Holds, mask: Callable[[str], 
     root = root_of(directory)
     if root is None:
         return None
-    kinds = tuple(name for name in KINDS if stat.S_ISREG(_mode(root / name)))
+    kinds = tuple(name for name in KINDS if stat.S_ISREG(mode_of(root / name)))
     git = read_git(root)
     room = _MOST_MASKED * options.max_chars
     sources = tuple(_judge(root, name, role, holds, mask, room) for role, name in _present(root, options))
@@ -108,14 +107,14 @@ def entered(project: Project) -> str:
 def _present(root: Path, options: Options) -> Iterable[tuple[Role, str]]:
     """The files that are there, one for each role: the first that can be read, else the first that cannot."""
     wanted: tuple[tuple[Role, Iterable[str]], ...] = (
-        ("settings", (SETTINGS_FILE,)),
+        ("settings", (PROJECT_FILE,)),
         ("instructions", options.instructions),
         ("readme", READMES if options.readme else ()),
     )
     for role, names in wanted:
-        there = [name for name in names if _mode(root / name, follow=False)]
+        there = [name for name in names if mode_of(root / name, follow=False)]
         if there:
-            yield role, next((name for name in there if stat.S_ISREG(_mode(root / name))), there[0])
+            yield role, next((name for name in there if stat.S_ISREG(mode_of(root / name))), there[0])
 
 
 def _judge(root: Path, name: str, role: Role, holds: Holds, mask: Callable[[str], str], room: int) -> Source:
@@ -124,7 +123,7 @@ def _judge(root: Path, name: str, role: Role, holds: Holds, mask: Callable[[str]
     trouble = _obstacle(root, path)
     if trouble or not holds(path):
         return Source(name, role, path, trouble=trouble)
-    data = read_bytes(path, MOST_BYTES)
+    data = read_bounded(path, MOST_BYTES)
     if data is None or b"\0" in data:
         return Source(name, role, path, trouble="cannot be read" if data is None else "is not a text")
     text, beyond = _head(data.decode("utf-8-sig", "replace"), room)
@@ -159,61 +158,21 @@ def _obstacle(root: Path, path: Path) -> str:
     return "" if os.access(path, os.R_OK) else "cannot be read"
 
 
-def _mode(path: Path, *, follow: bool = True) -> int:
-    try:
-        return path.stat(follow_symlinks=follow).st_mode
-    except (OSError, ValueError):  # not there, not ours to see, links in a circle, a NUL in its name
-        return 0
-
-
-def read_bytes(path: Path, most: int) -> bytes | None:
-    """The bytes of a file; None if it cannot be read, is longer, or is no plain file: a pipe would never end."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(most + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return data if len(data) <= most else None
-
-
-def _words(path: Path) -> str:
-    """The text of one of git's small files; nothing if there is none."""
-    return (read_bytes(path, 4096) or b"").decode("utf-8", "replace").strip()
-
-
 def read_git(root: Path) -> GitState | None:
     """The state of the repository, from its files: git itself is not run, because its settings may name programs."""
     directory, bare = git_directory(root), False
     if directory is None:
-        bare = all(stat.S_ISDIR(_mode(root / name)) for name in ("objects", "refs"))
+        bare = all(stat.S_ISDIR(mode_of(root / name)) for name in ("objects", "refs"))
         directory = root
-    head = _words(directory / "HEAD")
+    head = read_small(directory / "HEAD")
     ref = re.fullmatch(r"ref: (refs/\S+)", head)
     if not ref and not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", head):
         return None
     if directory == root and not bare:
         return None
-    unfinished = next((name for name in _UNFINISHED if _mode(directory / name)), "")
-    branch = branch_name(ref[1] if ref else _words(directory / unfinished / "head-name") if unfinished else "")
+    unfinished = next((name for name in _UNFINISHED if mode_of(directory / name)), "")
+    branch = branch_name(ref[1] if ref else read_small(directory / unfinished / "head-name") if unfinished else "")
     return GitState(branch, "" if ref else head, _UNFINISHED.get(unfinished, ""), bare)
-
-
-def git_directory(root: Path) -> Path | None:
-    """Where the repository of a checkout is: `.git`, or where that file says, in a worktree or a submodule."""
-    git = root / ".git"
-    mode = _mode(git)
-    if stat.S_ISDIR(mode):
-        return git
-    told = re.fullmatch(r"gitdir: ([^\0\n]+)", _words(git)) if stat.S_ISREG(mode) else None
-    return root / told[1] if told else None
 
 
 def counted(project: Project) -> Project:
@@ -230,10 +189,10 @@ def count_changes(root: Path) -> int | None:
     program, directory = _git_program(root), git_directory(root)
     if program is None or directory is None:
         return None
-    shared = _words(directory / "commondir")
+    shared = read_small(directory / "commondir")
     for file in (directory / shared / "config", directory / "config.worktree"):
-        told = read_bytes(file, MOST_BYTES)
-        if told is None and _mode(file, follow=False):
+        told = read_bounded(file, MOST_BYTES)
+        if told is None and mode_of(file, follow=False):
             return None
         if told and re.search(_PROGRAMS, told.decode("utf-8", "replace")):
             return None

@@ -5,13 +5,11 @@ is found again; a turn is known by the source's id of it, or else by its time, s
 taken out of everything that comes in, as it was taken out of the journals.
 """
 
-import fcntl
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,8 +21,7 @@ from aish.memory.ledger_lines import PUNCTUATION
 from aish.memory.purge import GONE
 from aish.memory.purged_phrases import Purged
 from aish.memory.redaction import Redaction
-from aish.storage.files import make_directory
-from aish.values.errors import StoreTrouble
+from aish.storage.files import locked
 from aish.values.imported import MADE_REF, ImportedRecord, ImportedTurn, Skipped
 from aish.values.items import stamp
 from aish.values.text import for_keeping
@@ -74,30 +71,14 @@ class Importer:
         self, heard: Iterable[ImportedRecord], told: Callable[[Imported], object] = lambda result: None
     ) -> Imported:
         """Take in all of one file; `told` learns how far it is after each write. Raises `StoreTrouble`."""
-        with self._alone():
+        # Other imports wait: two at once would both see that a turn is not there yet.
+        with nullcontext() if self._dry_run else locked(self._sessions / "import.lock"):
             self._names = {path.stem.rpartition("-")[2]: path.stem for path in self._sessions.glob("*-*.jsonl")}
             self._there, self._remembered = {}, 0  # what one file has twice is said twice; what two files have is one
             self._hear(heard, told)
             self._write()
         told(self.result)
         return self.result
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Wait for other imports: two at once would both see that a turn is not there yet."""
-        if self._dry_run:
-            yield
-            return
-        try:
-            make_directory(self._sessions)
-            fd = os.open(self._sessions / "import.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-        except OSError as error:
-            raise StoreTrouble(f"cannot write in {self._sessions}: {error.strerror or error}") from error
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(fd)
 
     def _hear(self, heard: Iterable[ImportedRecord], told: Callable[[Imported], object]) -> None:
         for one in heard:

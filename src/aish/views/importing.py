@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from aish.commands.items import counted
 from aish.memory.curation import open_memory
 from aish.memory.importers import FORMATS, read, sniff
 from aish.memory.importing import Imported, Importer
 from aish.program import Program
 from aish.values.errors import AishError, BadUsage
-from aish.values.text import for_terminal, json_text, one_line
+from aish.values.text import counted, for_terminal, json_text, one_line
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 

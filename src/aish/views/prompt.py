@@ -4,10 +4,11 @@ What is filled in comes from outside (names of directories and branches), so it 
 """
 
 import re
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.places import home_directory
+from aish.places import git_directory, home_directory, mode_of, read_small
 from aish.values.snippets import cells
 from aish.values.text import for_terminal
 
@@ -86,26 +87,13 @@ def short_directory(directory: str, home: str) -> str:
 
 
 def git_branch(directory: Path) -> str:
-    """The branch that is checked out here, or the beginning of a commit; read without running git."""
+    """The branch that is checked out here, or the beginning of a commit."""
     for folder in (directory, *directory.parents):
-        git = folder / ".git"
-        try:
-            if git.is_file():  # a worktree or submodule tells where its directory is
-                git = folder / _head(git).removeprefix("gitdir:").strip()
-            if git.is_dir():
-                head = _head(git / "HEAD").strip()
-                return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:7]
-        except (OSError, ValueError):
-            return ""
+        git = git_directory(folder)
+        if git and stat.S_ISDIR(mode_of(git)):
+            head = read_small(git / "HEAD")
+            return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:7]
     return ""
-
-
-def _head(path: Path) -> str:
-    """The beginning of a small file, if it is one: a pipe would never end."""
-    if not path.is_file():
-        return ""
-    with path.open(encoding="utf-8", errors="replace") as file:
-        return file.read(4096)
 
 
 def cut_left(text: str, columns: int) -> str:

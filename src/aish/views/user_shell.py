@@ -17,6 +17,7 @@ from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
 from aish.action.terminal import Terminal
 from aish.intake.line import read_line
 from aish.intake.routing import Route, route
+from aish.storage.files import write_all
 from aish.values.errors import AishError
 from aish.values.outcomes import Outcome
 from aish.views.screen import Screen
@@ -150,9 +151,7 @@ def told_to_end(close: Callable[[], None]) -> Iterator[None]:
 def show(data: bytes) -> None:
     """Output of a command, on the user's terminal as it is."""
     sys.stdout.flush()
-    view = memoryview(data)
-    while view:
-        view = view[os.write(sys.stdout.fileno(), view) :]
+    write_all(sys.stdout.fileno(), data)
 
 
 def _ourselves(path: str) -> Path | None:
