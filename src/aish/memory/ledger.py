@@ -126,7 +126,8 @@ class Ledger:
         fold = fold_number(text)
         with self._lines.writing(watcher=self._reader) as writer:
             state = self._reader.begin(writer)
-            check_add(state, text, instead_of, self._fingerprint)
+            if state.purged or instead_of:
+                check_add(state, text, instead_of, self._fingerprint)
             older = None if self._allow_duplicates else self._reader.known(writer.fd, state, text, fold)
             if not older and not instead_of:
                 return self._add_new(writer, state, kind, content, fields or {}, fold)
