@@ -16,7 +16,6 @@ from aish.memory.live_file import LiveFile
 from aish.memory.redaction import Redaction
 from aish.memory.stream_redaction import StreamRedaction
 from aish.storage.lines import LineFile, decode, open_log
-from aish.values.errors import StoreTrouble
 from aish.values.items import read_time, stamp
 from aish.values.stores import START, Cleaner, Cursor, Damage, Health, LiveAnswer, Record, RecordLog
 from aish.values.text import for_keeping
