@@ -14,11 +14,12 @@ from functools import partial
 from pathlib import Path
 
 from aish.memory.ledger import Ledger
+from aish.opening import open_program
 from aish.places import find_places
 from aish.prompt.background import BackgroundLayer
 from aish.settings.layers import Layer, load
 from aish.storage.lines import decode, encode
-from aish.wiring import build
+from aish.views.start import Start
 from bench.timing import Figure, interleaved, whole_run
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -127,7 +128,7 @@ def write_home(home: Path, count: int) -> Path:
 
 def open_and_inject(home: Path) -> float:
     """What the first question waits for: open the ledger and make the block of the prompt."""
-    program = build(load([Layer(origin="bench", values={})]), find_places({"AISH_HOME": str(home)}), home)
+    program = open_program(Start(load([Layer(origin="bench", values={})]), find_places({"AISH_HOME": str(home)}), home))
     session = program.session()
     started = time.perf_counter()
     background = session.layer(BackgroundLayer)

@@ -6,10 +6,11 @@ import time
 from pathlib import Path
 
 from aish.conversation.turn import take_turn
+from aish.opening import open_program
 from aish.places import find_places
 from aish.settings.layers import Layer, load
 from aish.values.person import Nobody
-from aish.wiring import build
+from aish.views.start import Start
 
 TURNS = 200
 
@@ -23,7 +24,9 @@ def overhead(directory: Path) -> float:
             "script": {"kind": "scripted", "answers": ["An answer of some words, no longer than it has to be."] * 200}
         },
     }
-    program = build(load([Layer(origin="bench", values=values)]), find_places({"AISH_HOME": str(directory)}), directory)
+    program = open_program(
+        Start(load([Layer(origin="bench", values=values)]), find_places({"AISH_HOME": str(directory)}), directory)
+    )
     session = program.session()
 
     async def one(number: int) -> float:

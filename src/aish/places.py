@@ -3,9 +3,12 @@
 import os
 import re
 import stat
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
+
+from aish.values.errors import StoreTrouble
 
 PROJECT_FILE = ".aish.toml"  # the settings of a project
 _MOST_GIT_BYTES = 4096  # of a small file of git
@@ -31,6 +34,19 @@ class Places(NamedTuple):
     @property
     def memory(self) -> Path:
         return self.data / "memory.jsonl"
+
+    def memory_file(self, path: str) -> Path:
+        """The file of curated memory for the setting `memory.path`. Raises `StoreTrouble`."""
+        if "\0" in path:
+            raise StoreTrouble("memory.path cannot be used: no path can have a NUL in it")
+        try:
+            return self.data / Path(path).expanduser() if path else self.memory
+        except RuntimeError:
+            raise StoreTrouble(f"memory.path cannot be used: there is no home for {path}") from None
+
+    def memory_index(self, file: Path) -> Path:
+        """The index of a memory file; every file has its own."""
+        return self.indexes / f"ledger-{zlib.crc32(str(file).encode()):08x}"
 
     @property
     def workspace(self) -> Path:
@@ -119,6 +135,12 @@ def _own(path: Path) -> Path:
 def home_directory() -> Path:
     """The user's home; `~` where nobody knows one."""
     return Path(os.path.expanduser("~"))  # noqa: PTH111  # a Path raises
+
+
+def model_directories(places: Places, env: Mapping[str, str]) -> list[Path]:
+    """Where weights may be: below `AISH_HOME`, and in the cache that the user has without it."""
+    usual = find_places({name: value for name, value in env.items() if name != "AISH_HOME"})
+    return [places.models, usual.models]
 
 
 def find_project(directory: Path) -> Path:

@@ -22,9 +22,9 @@ from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
 from aish.prompt.table import LAYERS
-from aish.settings.options import EMBEDDED, Preset
+from aish.settings.options import Preset
 from aish.settings.trust import Trust
-from aish.values.errors import NotFound, StoreTrouble
+from aish.values.errors import NotFound
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
 
@@ -62,17 +62,11 @@ class Program(Library):
     @property
     def memory_file(self) -> Path:
         """Where the ledger is, or will be. Raises `StoreTrouble`."""
-        path = self.settings.memory.path
-        if "\0" in path:
-            raise StoreTrouble("memory.path cannot be used: no path can have a NUL in it")
-        try:
-            return self.places.data / Path(path).expanduser() if path else self.places.memory
-        except RuntimeError:  # the home of a user who does not exist
-            raise StoreTrouble(f"memory.path cannot be used: there is no home for {path}") from None
+        return self.places.memory_file(self.settings.memory.path)
 
     def presets(self) -> dict[str, Preset]:
         """Every preset by name; `embedded` is always there."""
-        return {EMBEDDED: Preset(kind="embedded"), **self.settings.models}
+        return self.settings.presets()
 
     def backend(self, name: str) -> Backend:
         """The preset made ready, once. Raises `NotFound`."""

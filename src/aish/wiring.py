@@ -1,9 +1,8 @@
 """Puts the parts together: a program out of settings and places, a backend out of a preset."""
 
-import zlib
+import os
 from pathlib import Path
 
-from aish.memory.curation import Memory, open_memory
 from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
 from aish.model.cost import Price
@@ -13,8 +12,8 @@ from aish.model.keys import key_finder
 from aish.model.openai_chat import OpenAIChat
 from aish.model.scripted import ScriptedModel
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.opening import find_weights, load_gate_tools, load_secret_patterns, open_finder
-from aish.places import Places
+from aish.model.weights import find_embedded
+from aish.places import Places, model_directories
 from aish.program import Program
 from aish.settings.layers import Loaded
 from aish.settings.options import Preset, PriceTag
@@ -23,33 +22,14 @@ FREE = Price(input=0.0, output=0.0)
 _abilities: dict[str, Ability] = {}  # what is known of each endpoint's tokenizer, for this run of the program
 
 
-def build(loaded: Loaded, places: Places, cwd: Path) -> Program:
+def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Program:
     """The program for this process."""
 
     def weights() -> Path:
-        return find_weights(loaded.settings.embedded.path, places)
+        return find_embedded(loaded.settings.embedded.path, model_directories(places, os.environ))
 
-    redaction = Redaction(places.salt, load_secret_patterns)
-    program = Program(
+    return Program(
         loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, redaction=redaction, cwd=cwd
-    )
-    program.open_memory = lambda: _memory(program)
-    program.open_finder = lambda: open_finder(program)
-    program.load_gate_tools = load_gate_tools
-    return program
-
-
-def _memory(program: Program) -> tuple[Memory, str]:
-    options, places, path = program.settings.memory, program.places, program.memory_file
-    index = places.indexes / f"ledger-{zlib.crc32(str(path).encode()):08x}"
-    return open_memory(
-        path,
-        index,
-        program.redaction,
-        lambda: program.now(),
-        allow_duplicates=options.allow_duplicates,
-        exclusive=options.exclusive,
-        progress=program.progress("reading memory") if program.progress else None,
     )
 
 

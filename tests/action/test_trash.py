@@ -288,17 +288,17 @@ def test_the_verb_moves_lists_and_restores(
     world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """From the outside, in the directory one is in."""
-    program = world.program()
+    start = world.start()
     (world.directory / "x").write_text("text", encoding="utf-8")
     monkeypatch.setenv("XDG_DATA_HOME", str(world.directory / "data"))
 
-    assert run(program, ["--list"]) == 1
-    assert run(program, ["x"]) == 0
+    assert run(start, ["--list"]) == 1
+    assert run(start, ["x"]) == 0
     assert not (world.directory / "x").exists()
-    assert run(program, ["--list", "--json"]) == 0
-    assert run(program, ["--restore", "x"]) == 0
+    assert run(start, ["--list", "--json"]) == 0
+    assert run(start, ["--restore", "x"]) == 0
     with pytest.raises(NotFound, match="aish trash --list"):
-        run(program, ["--restore", "x"])
+        run(start, ["--restore", "x"])
 
     assert (world.directory / "x").read_text(encoding="utf-8") == "text"
     assert f'"path": "{world.directory}/x"' in capsys.readouterr().out
@@ -307,16 +307,16 @@ def test_the_verb_moves_lists_and_restores(
 def test_the_verb_takes_directories_only_when_told_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """It stands in for rm, which would not take them either."""
     monkeypatch.setenv("XDG_DATA_HOME", str(world.directory / "data"))
-    program = world.program()
+    start = world.start()
     (world.directory / "tree").mkdir()
     (world.directory / "link").symlink_to("tree")
 
     with pytest.raises(Declined, match="is a directory; nothing was moved"):
-        run(program, ["link", "tree"])
+        run(start, ["link", "tree"])
     assert (world.directory / "link").is_symlink()
     with pytest.raises(NotFound):
-        run(program, ["-r", "tree", "gone"])
-    assert run(program, ["-rf", "--", "tree", "link", "gone"]) == 0
+        run(start, ["-r", "tree", "gone"])
+    assert run(start, ["-rf", "--", "tree", "link", "gone"]) == 0
     assert not (world.directory / "tree").exists()
     with pytest.raises(SystemExit):
-        run(program, [])
+        run(start, [])

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aish.commands.manual import COMMANDS
-from aish.intake.commands import Commands
-from aish.values.errors import NotFound
+from aish.intake.commands import Arguments, Command, Commands, Option
+from aish.values.errors import BadUsage, NotFound
 
 pytestmark = pytest.mark.anyio
 
@@ -17,23 +17,23 @@ def table() -> Commands[Place]:
     commands: Commands[Place] = Commands()
 
     @commands.add("recall", argument="WORDS")
-    async def recall(place: Place, words: str) -> str:
+    async def recall(place: Place, arguments: Arguments) -> str:
         """Show what I remember about WORDS.
 
         Looks in notes first.
 
         Nothing is sent to the model.
         """
-        place.append(words)
-        return f"nothing about {words}"
+        place.append(arguments.text)
+        return f"nothing about {arguments.text}"
 
     @commands.add("reset")
-    async def reset(place: Place, words: str) -> str:
+    async def reset(place: Place, arguments: Arguments) -> str:
         """Forget."""
         return ""
 
     @commands.add("quit", aliases=("exit", "q"))
-    async def leave(place: Place, words: str) -> str:
+    async def leave(place: Place, arguments: Arguments) -> str:
         """Leave."""
         return ""
 
@@ -44,7 +44,7 @@ async def test_a_command_gets_its_scope_and_the_words() -> None:
     """What a handler may use is handed in, so that it can be tested without a shell."""
     place: Place = []
 
-    assert await table().find("recall").run(place, "tea time") == "nothing about tea time"
+    assert await table().find("recall").run(place, Arguments(("tea", "time"))) == "nothing about tea time"
     assert place == ["tea time"]
 
 
@@ -106,7 +106,7 @@ def test_help_and_manual_are_made_of_the_docstrings() -> None:
 def test_a_command_without_a_docstring_is_refused() -> None:
     """It would have no help, and nobody would notice."""
 
-    async def silent(place: Place, words: str) -> str:
+    async def silent(place: Place, arguments: Arguments) -> str:
         return ""
 
     with pytest.raises(ValueError, match=r"^:silent has no docstring, so it would have no help$"):
@@ -120,7 +120,7 @@ def test_a_name_cannot_be_given_twice(name: str, aliases: tuple[str, ...], taken
     """One of the two would never be run; the refused one leaves no trace."""
     commands = table()
 
-    async def another(place: Place, words: str) -> str:
+    async def another(place: Place, arguments: Arguments) -> str:
         """Do something else."""
         return ""
 
@@ -137,3 +137,112 @@ def test_every_command_of_the_shell_can_be_read_in_one_line() -> None:
         assert len(command.usage) <= 32, command.name
         assert len(command.summary) <= 110, command.name
         assert COMMANDS.find(command.name) is command
+
+
+@pytest.mark.parametrize(
+    ("typed", "words", "options"),
+    [
+        ("", (), {}),
+        ("tea  time", ("tea", "", "time"), {}),
+        ("--all tea", ("tea",), {"all": ("",)}),
+        ("--tag a --tag b tea --all", ("tea", "--all"), {"tag": ("a", "b")}),
+        ('  --tag "two words" tea', ("tea",), {"tag": ("two words",)}),
+        (r'--tag "a \"quote\" and \\" tea', ("tea",), {"tag": ('a "quote" and \\',)}),
+        ('--tag "open tea', ("tea",), {"tag": ('"open',)}),
+        ("-- --all tea", ("--all", "tea"), {}),
+        ("--all -- --tag", ("--tag",), {"all": ("",)}),
+        ("-x tea", ("-x", "tea"), {}),
+        ("tea\n--all", ("tea\n--all",), {}),
+    ],
+)
+def test_a_typed_line_is_options_and_then_text(
+    typed: str, words: tuple[str, ...], options: dict[str, tuple[str, ...]]
+) -> None:
+    """Options are those that the command declares; what follows them stays as it was typed."""
+    command = with_options()
+
+    assert command.parse(typed) == Arguments(words, options)
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("--tags a", "there is no option --tags; there are: --tag, --all"),
+        ("--tag", "--tag needs a value"),
+        ('--tag "" tea', "--tag needs a value"),
+    ],
+)
+def test_an_option_that_is_not_declared_or_has_no_value_is_refused(typed: str, message: str) -> None:
+    """A mistake must not become part of a text that is kept."""
+    with pytest.raises(BadUsage) as refused:
+        with_options().parse(typed)
+
+    assert str(refused.value) == message
+
+
+@given(words=st.lists(st.text(max_size=5)), tags=st.lists(st.text(min_size=1, max_size=5), min_size=1))
+@settings(deadline=None)
+def test_words_and_values_of_the_command_line_arrive_as_they_are(words: list[str], tags: list[str]) -> None:
+    """They were parsed once, by the user's shell."""
+    arguments = with_options().given(words, {"tag": tags})
+
+    assert (list(arguments.words), list(arguments.values("tag"))) == (words, tags)
+    assert (arguments.text, arguments.value("tag")) == (" ".join(words), tags[-1])
+    assert (arguments.has("all"), arguments.value("all", "no")) == (False, "no")
+
+
+@given(typed=st.text())
+@settings(deadline=None)
+def test_a_command_without_options_gets_its_text_exactly(typed: str) -> None:
+    """`:remember --yes is what I say` is a text."""
+    assert table().find("recall").parse(typed).text == typed
+
+
+def test_the_first_word_is_taken_only_if_it_is_one_of_the_choices() -> None:
+    """As a word of its own: a longer one that begins so is text."""
+    choices = ("md", "json")
+
+    assert Arguments(("md", "a file")).take_word(choices) == ("md", Arguments(("a file",)))
+    assert Arguments(("md file",)).take_word(choices) == ("", Arguments(("md file",)))
+    assert Arguments().take_word(choices) == ("", Arguments())
+
+
+def test_a_word_after_a_group_of_commands_must_be_one_of_them() -> None:
+    """`:recall` takes words of its own; `:reset` has commands below it and takes none."""
+    commands = table()
+
+    @commands.add("reset all")
+    async def reset_all(place: Place, arguments: Arguments) -> str:
+        """Forget all."""
+        return ""
+
+    assert commands.parse("reset", "all now")[0].name == "reset all"
+    assert commands.parse("reset", "")[0].name == "reset"
+    with pytest.raises(NotFound, match=r"^there is no :reset everything; there are: all$"):
+        commands.parse("reset", "everything now")
+
+
+async def test_a_table_takes_in_another_whose_handlers_get_a_part_of_the_scope() -> None:
+    """Commands of memory run in a shell, and in a verb that has no conversation."""
+    whole: Commands[dict[str, Place]] = Commands()
+    whole.include(table(), lambda scope: scope["here"])
+    here: Place = []
+
+    command, arguments = whole.parse("recall", "tea time")
+
+    assert await command.run({"here": here}, arguments) == "nothing about tea time"
+    assert here == ["tea time"]
+    assert (command.usage, command.summary) == (":recall WORDS", "Show what I remember about WORDS.")
+    with pytest.raises(ValueError, match=r"^:recall is registered twice$"):
+        whole.include(table(), lambda scope: scope["here"])
+
+
+def with_options() -> Command[Place]:
+    commands = table()
+
+    @commands.add("find", argument="WORDS", options=(Option("tag", takes_value=True), Option("all")))
+    async def find(place: Place, arguments: Arguments) -> str:
+        """Find."""
+        return ""
+
+    return commands.find("find")

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.intake.commands import Commands
+from aish.intake.commands import Arguments, Commands
 from aish.intake.completion import suggest
 
 COMMANDS: Commands[None] = Commands()
@@ -12,19 +12,19 @@ WORDS = {"model": ["fast", "far", "deep"], "cost": ["detail", "all"]}
 
 
 @COMMANDS.add("model", argument="[NAME]")
-async def model(scope: None, words: str) -> str:
+async def model(scope: None, arguments: Arguments) -> str:
     """Choose."""
     return ""
 
 
 @COMMANDS.add("memory")
-async def memory(scope: None, words: str) -> str:
+async def memory(scope: None, arguments: Arguments) -> str:
     """Remember."""
     return ""
 
 
 @COMMANDS.add("cost")
-async def cost(scope: None, words: str) -> str:
+async def cost(scope: None, arguments: Arguments) -> str:
     """Count."""
     return ""
 

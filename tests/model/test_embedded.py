@@ -15,9 +15,8 @@ from world import World
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
 from aish.model.tokenizer import fetch_json
-from aish.model.weights import SMOLLM2
-from aish.opening import find_weights
-from aish.places import find_places
+from aish.model.weights import SMOLLM2, find_embedded
+from aish.places import find_places, model_directories
 from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
@@ -28,7 +27,7 @@ PROC = Path("/proc")
 
 
 def weights() -> Path:
-    return find_weights("", find_places(os.environ))
+    return find_embedded("", model_directories(find_places(os.environ), os.environ))
 
 
 def children(parent: int) -> list[int]:

@@ -19,8 +19,8 @@ from aish.model.openai_chat import OpenAIChat
 from aish.model.port import Model
 from aish.model.scripted import ScriptedModel
 from aish.model.tokenizer import fetch_json
-from aish.opening import find_weights
-from aish.places import find_places
+from aish.model.weights import find_embedded
+from aish.places import find_places, model_directories
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece
 
 pytestmark = pytest.mark.anyio
@@ -86,7 +86,7 @@ async def openai(directory: Path) -> AsyncIterator[Case]:
 @asynccontextmanager
 async def embedded(directory: Path) -> AsyncIterator[Case]:
     """Its server says whether it is still working, and gives the same answer in one piece."""
-    weights = find_weights("", find_places(os.environ))
+    weights = find_embedded("", model_directories(find_places(os.environ), os.environ))
     process = LlamaProcess(weights, directory / "log", window=4096, threads=1)
     missing = LlamaProcess(directory / "no.gguf", directory / "log")
     model = EmbeddedModel(process, patience=PATIENCE, temperature=0.0)

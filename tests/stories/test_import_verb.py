@@ -15,6 +15,7 @@ import pytest
 from world import AISH, World, script_of
 
 from aish.memory.importers import FORMATS, read
+from aish.opening import memory_doors
 from aish.values.errors import AishError, BadUsage, StoreTrouble
 from aish.values.imported import ImportedTurn
 from aish.views.importing import run as run_import
@@ -522,7 +523,7 @@ def test_a_purge_binds_the_importer(desk: Desk, format: str) -> None:
     world, there = desk.world, desk.world.directory / "there"
     path = MAKERS[format](there)
     desk.take("--format", format, path)
-    assert run_memory(world.program(), ["purge", "--yes", "Blue  BOWL"]) == 0
+    assert run_memory(memory_doors(world.start()), ["purge", "--yes", "Blue  BOWL"]) == 0
     kept = {journal: journal.read_bytes() for journal in world.journals()}
 
     again = desk.take("--format", format, path)
@@ -546,8 +547,8 @@ def test_a_purge_binds_the_importer(desk: Desk, format: str) -> None:
 def test_what_was_purged_before_the_first_import_never_comes_in(desk: Desk) -> None:
     """Nor in a title, a name or a channel, nor typed tighter than it was purged; the user learns how many turns."""
     world = desk.world
-    run_memory(world.program(), ["set", "kiln code", "=", "Falcon Ridge"])
-    run_memory(world.program(), ["purge", "--yes", "1"])
+    run_memory(memory_doors(world.start()), ["set", "kiln code", "=", "Falcon Ridge"])
+    run_memory(memory_doors(world.start()), ["purge", "--yes", "1"])
     record = {"conversation": "kiln code=falcon ridge", "role": "user", "title": "the kiln code = Falcon Ridge"}
     record |= {"channel": "kiln code = falcon ridge", "name": "kiln code = falcon ridge", "time": TIMES[0]}
     texts = ("KILN code=falcon\nridge, please", "it is kiln code = Falcon Ridge.", "no code at all")

@@ -222,6 +222,76 @@ def test_text_is_text_whatever_it_looks_like(memory: Inside, world: World, text:
     assert memory.contents() == [f"{text}, truly", text]
 
 
+@pytest.mark.parametrize(
+    ("words", "kind", "content"),
+    [
+        (["context switching makes me slow"], "fact", "context switching makes me slow"),
+        (["context", "switching makes me slow"], "context", "switching makes me slow"),
+        (["pref", "context", "first"], "pref", "context first"),
+        (["--kind", "fact", "pref", "is", "a", "word"], "fact", "pref is a word"),
+        (["a  text ", "", 'of "three', "lines\nand"], "fact", 'a  text   of "three lines\nand'),
+    ],
+)
+def test_a_kind_is_a_word_of_its_own_and_the_rest_is_kept_as_it_is(
+    memory: Inside, words: list[str], kind: str, content: str
+) -> None:
+    """A text that begins with the name of a kind lost its first word."""
+    assert memory("add", *words).code == 0
+
+    (item,) = memory.json("list")
+    assert (item["kind"], item["content"]) == (kind, content)
+
+
+def test_a_kind_that_is_piped_in_is_text(world: World) -> None:
+    """A pipe holds a text, not words."""
+    assert world.aish("memory", "add", "-", given="pref is short for preference").code == 0
+    assert world.aish("memory", "add", "context", "-", given="the kettle is on").code == 0
+
+    assert [(item["kind"], item["content"]) for item in lines(world.places.memory)[1:]] == [
+        ("fact", "pref is short for preference"),
+        ("context", "the kettle is on"),
+    ]
+
+
+def test_an_option_that_a_verb_does_not_have_is_refused(memory: Inside) -> None:
+    """A tag that is silently dropped is missed only when it is looked for."""
+    ran = memory("set", "--tag", "tools", "editor", "=", "helix")
+
+    assert (ran.code, ran.err) == (2, "[aish] there is no option --tag; there are: --kind\n")
+    assert not memory.world.places.memory.exists()
+
+
+def test_options_of_the_program_end_at_two_dashes(memory: Inside) -> None:
+    """`--model` in a text was taken for ours."""
+    assert memory("add", "--", "start", "it", "with", "--model", "fast", "--set", "a=b").code == 0
+    assert memory("--set", "memory.path=other.jsonl", "add", "elsewhere").code == 0
+
+    assert memory.contents() == ["start it with --model fast --set a=b"]
+
+
+WORDS = st.lists(
+    st.text("ab -='\"\\\n", max_size=6) | st.sampled_from(["fact", "pref", "context", "--", "--tag", "--model", "all"]),
+    max_size=5,
+)
+
+
+@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(words=WORDS.filter(lambda words: words[-1:] != ["-"]))
+def test_whatever_words_are_given_they_are_what_is_kept(memory: Inside, words: list[str]) -> None:
+    """Between the command line and the file nothing is quoted, split or parsed again."""
+    kind, rest = (words[0], words[1:]) if words[:1] in (["fact"], ["pref"], ["context"]) else ("fact", words)
+    text = " ".join(rest).strip()
+    memory.world.places.memory.unlink(missing_ok=True)
+
+    ran = memory("--json", "add", "--", *words)
+
+    if not text:
+        assert ran.code == 2
+    else:
+        kept = json.loads(ran.out)
+        assert (kept["new"], kept["kind"], kept["content"]) == (True, kind, text)
+
+
 def test_a_pipe_can_be_imported_and_exported_to(world: World) -> None:
     """`ssh other aish memory export | aish memory import -` is the first thing one tries."""
     ran = world.aish("memory", "import", "--trust", "-", given='{"content": "from the other side"}\n')

@@ -63,3 +63,20 @@ def test_nothing_is_executed(world: World) -> None:
     world.aish("policy", "--jsonl", given='{"command": "touch made; ls $(touch made)"}\n')
     world.aish("policy", "touch made")
     assert not (world.directory / "made").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        (["llm", "--model", "fast", "hello"], "llm --model fast hello"),
+        (["git", "log", "--set", "a=b"], "git log --set a=b"),
+        (["--", "npm", "ls", "--json"], "npm ls --json"),
+        (["--", "--", "x"], "-- x"),
+    ],
+)
+def test_no_option_of_a_judged_command_is_taken_for_ours(world: World, words: list[str], command: str) -> None:
+    """What is judged must be what would run: without its options it is another command."""
+    before = world.aish("policy", "--json", *words)
+    first = world.aish("--json", "policy", *words)
+
+    assert json.loads(before.out)["command"] == json.loads(first.out)["command"] == command

@@ -15,7 +15,7 @@ from aish.commands.shell import Shell
 from aish.context.project import PROJECT_MARK, GitState
 from aish.conversation import project as looking
 from aish.conversation.session import Session
-from aish.values.errors import BadUsage, Declined
+from aish.values.errors import BadUsage, Declined, NotFound
 from aish.values.person import Nobody
 
 pytestmark = pytest.mark.anyio
@@ -429,7 +429,7 @@ async def test_words_that_mean_nothing_are_said_to_mean_nothing(world: World, de
     """`:project trust this and that` must not trust more than it says."""
     shell = shell_in(world, demo)
 
-    with pytest.raises(BadUsage, match="there are: trust, distrust, off, on, refresh"):
+    with pytest.raises(NotFound, match="there are: trust, distrust, off, on, refresh"):
         await world.type(shell, ":project thrust")
     for name in ("trust", "distrust", "off", "on", "refresh"):
         with pytest.raises(BadUsage, match="takes nothing after it"):

@@ -50,3 +50,11 @@ def test_a_line_that_is_no_request_is_refused(world: World, given: str) -> None:
 
 def test_what_is_shown_cannot_steer_the_terminal(world: World) -> None:
     assert "\x1b" not in world.aish("route", "\x1b[2Jx", "y").out
+
+
+def test_no_option_of_a_routed_line_is_taken_for_ours(world: World) -> None:
+    """The line is read to its end; options for us come before the verb."""
+    ran = world.aish("--set", "view.color=never", "route", "why", "does", "--model", "matter?")
+
+    assert (ran.code, ran.out.partition(":")[0]) == (0, "question")
+    assert world.aish("route", "--", "--set").err == ""

@@ -5,17 +5,19 @@ from itertools import islice
 from aish.commands.files import write_new
 from aish.commands.recall import hit_id
 from aish.commands.shell import COMMANDS, Shell
+from aish.intake.commands import Arguments
 from aish.memory.conversations import as_json, as_markdown
 from aish.values.errors import BadUsage, NotFound
 from aish.values.text import counted, one_line
 
 
 @COMMANDS.add("help", argument="[COMMAND]")
-async def show_help(shell: Shell, words: str) -> str:
+async def show_help(shell: Shell, arguments: Arguments) -> str:
     """List the commands, or explain one.
 
     `:help resume` shows all there is to know about `:resume`.
     """
+    words = arguments.text
     if words:
         name, _, more = words.removeprefix(":").partition(" ")
         command, _ = COMMANDS.resolve(name, more)
@@ -29,7 +31,7 @@ async def show_help(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("new")
-async def begin_new(shell: Shell, words: str) -> str:
+async def begin_new(shell: Shell, arguments: Arguments) -> str:
     """Begin another conversation.
 
     The one before stays in its journal; `:sessions` lists it and `:resume` brings it back.
@@ -39,7 +41,7 @@ async def begin_new(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("reset")
-async def reset(shell: Shell, words: str) -> str:
+async def reset(shell: Shell, arguments: Arguments) -> str:
     """Forget what was said so far, for the model only.
 
     The next question starts from nothing, but the conversation goes on in the same journal.
@@ -49,12 +51,13 @@ async def reset(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("save", argument="NAME")
-async def save(shell: Shell, words: str) -> str:
+async def save(shell: Shell, arguments: Arguments) -> str:
     """Give this conversation a name, so that `:resume NAME` finds it.
 
     Every conversation is kept anyway; a name only makes it easier to find. Another conversation that had the name
     loses it.
     """
+    words = arguments.text
     if not words:
         raise BadUsage("a name is missing: :save NAME")
     if not shell.session.remembers:
@@ -64,12 +67,12 @@ async def save(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("sessions", argument="[N]")
-async def sessions(shell: Shell, words: str) -> str:
+async def sessions(shell: Shell, arguments: Arguments) -> str:
     """List the newest conversations.
 
     The number in front is what `:resume` takes. Twenty are shown unless you give another number.
     """
-    limit = _number(words, 20)
+    limit = _number(arguments.text, 20)
     listed = shell.program.conversations.list(limit)
     if not listed:
         return "no conversation is kept yet"
@@ -85,13 +88,14 @@ async def sessions(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("resume", argument="[NUMBER|NAME|ID]")
-async def resume(shell: Shell, words: str) -> str:
+async def resume(shell: Shell, arguments: Arguments) -> str:
     """Go on with an earlier conversation, by default the newest other one.
 
     Takes a number of `:sessions`, a name given with `:save`, the beginning of an id, or a hit of `:recall` (`@1`). As
     many of its turns as fit are in the prompt again. If aish was killed in the middle of an answer, the part that was
     shown is there.
     """
+    words = arguments.text
     conversations = shell.program.conversations
     if words:
         wanted = conversations.find(hit_id(shell, words).partition("/")[0])
@@ -109,31 +113,32 @@ async def resume(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("history", argument="[N]")
-async def history(shell: Shell, words: str) -> str:
+async def history(shell: Shell, arguments: Arguments) -> str:
     """Show the last N turns of this conversation, from its journal (10 unless you say).
 
     Also those that no longer fit into the prompt. An answer that was stopped or broke off is marked.
     """
-    lines = [f"{role}: {text}" for role, text in _last(shell, _number(words, 10))]
+    lines = [f"{role}: {text}" for role, text in _last(shell, _number(arguments.text, 10))]
     return "\n".join(lines) or "nothing was said yet"
 
 
 @COMMANDS.add("export", argument="[md|json] [FILE]")
-async def export(shell: Shell, words: str) -> str:
+async def export(shell: Shell, arguments: Arguments) -> str:
     """Write this conversation out as Markdown (for people) or JSON lines (for programs).
 
     Without FILE it is shown. A file that exists is not overwritten.
     """
-    form, _, target = words.partition(" ") if words.split(" ")[0] in ("md", "json") else ("md", "", words)
+    form, rest = arguments.take_word(("md", "json"))
+    target = rest.text.strip()
     journal = shell.session.journal
     pieces = as_json(journal) if form == "json" else as_markdown(journal, f"Conversation {journal.id}")
-    if not target.strip():
+    if not target:
         return "".join(pieces).rstrip("\n")
-    return write_new(target.strip(), pieces)
+    return write_new(target, pieces)
 
 
 @COMMANDS.add("quit", aliases=("exit", "q"))
-async def leave(shell: Shell, words: str) -> str:
+async def leave(shell: Shell, arguments: Arguments) -> str:
     """Leave aish. Ctrl-D does the same."""
     shell.leaving = True
     return ""

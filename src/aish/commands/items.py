@@ -1,98 +1,62 @@
-"""What the commands of memory share: options, ids, tables of items, and what is said of a change."""
+"""What the commands of memory share: options, ids, tables of items, and the report of a change."""
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any, overload
 
-from aish.commands.shell import Shell
+from aish.commands.memory_scope import MemoryScope
+from aish.intake.commands import Arguments, Option
 from aish.memory.curation import Kept
 from aish.memory.redaction import count_kinds
-from aish.prompt.background import BackgroundLayer
 from aish.storage.lines import decode
 from aish.values.errors import BadUsage, NotFound
 from aish.values.items import KINDS, Item, read_time
-from aish.values.person import NOBODY, agrees
+from aish.values.person import NOBODY, Person, agrees
 from aish.values.replies import Reply, Table
 from aish.values.text import one_line
 from aish.values.times import age, local
 
-OPTIONS = {"--kind": "kind", "--tag": "tags", "--key": "key", "--limit": "limit"}
-FLAGS = {"--yes": "yes", "--all": "all", "--trust": "trust"}
+KIND = Option("kind", takes_value=True)
+TAG = Option("tag", takes_value=True)
+KEY = Option("key", takes_value=True)
+LIMIT = Option("limit", takes_value=True)
+YES = Option("yes")
 _USUAL = len(("id", "ts", "kind", "content", "source"))
 
 
-def read_options(words: str) -> tuple[dict[str, Any], str]:
-    """The options in front of the words, and the words. Raises `BadUsage`."""
-    options: dict[str, Any] = {}
-    rest = words.lstrip()
-    while rest.startswith("--"):
-        name, _, rest = rest.partition(" ")
-        if name == "--":  # what follows is text, whatever it looks like
-            return options, rest
-        if name in FLAGS:
-            options[FLAGS[name]] = True
-        elif name in OPTIONS:
-            value, rest = _value(rest.lstrip())
-            if not value:
-                raise BadUsage(f"{name} needs a value")
-            options.setdefault("tags", []).append(value) if name == "--tag" else options.update({OPTIONS[name]: value})
-        else:
-            raise BadUsage(f"there is no option {name}; there are: {', '.join([*OPTIONS, *FLAGS])}")
-        rest = rest.lstrip()
-    return options, rest
-
-
-def _value(text: str) -> tuple[str, str]:
-    """The first word, or what stands in quotes, and the rest."""
-    if quoted := re.match(r'"((?:[^"\\]|\\.)*)"(?=\s|$)', text, re.DOTALL):
-        return re.sub(r"\\(.)", r"\1", quoted[1], flags=re.DOTALL), text[quoted.end() :]
-    value, _, rest = text.partition(" ")
-    return value, rest
-
-
-async def keep_said(shell: Shell, text: str, kind: str, options: dict[str, Any]) -> Reply:
+async def keep_said(scope: MemoryScope, text: str, kind: str, fields: dict[str, Any] | None = None) -> Reply:
     """Remember what the user said; a secret only after a question."""
-    fields: dict[str, Any] = {name: options[name] for name in ("tags", "key") if name in options}
-    memory = shell.memory
+    memory = scope.memory
     masked, plain = memory.redaction.mask(text), False
     if masked.kinds:
         question = f"this holds a secret ({count_kinds(masked.kinds)})\nremember it as it is? [y/N/mask] "
-        answer = (await shell.person.line(question)).strip().lower()
+        answer = (await scope.person.line(question)).strip().lower()
         plain = answer in ("y", "yes")
         if not plain and answer not in ("m", "mask", NOBODY):
             return Reply("nothing was written", data={"new": False}, found=False)
-    kept = memory.remember(text, kind, plain=plain, source="user", **said_where(shell), **fields)
-    return say_kept(shell, kept)
+    kept = memory.remember(text, kind, plain=plain, source="user", **scope.said_where(), **(fields or {}))
+    return say_kept(scope, kept)
 
 
-def say_kept(shell: Shell, kept: Kept, text: str = "") -> Reply:
+def say_kept(scope: MemoryScope, kept: Kept, text: str = "") -> Reply:
     item = kept.item
     said = text or (
         f"remembered (id {item.id}): {one_line(item.content, 80)}" if kept.new else f"already known (id {item.id})"
     )
     lines = [kept.masked, said] if kept.masked else [said]
     reply = Reply("\n".join(lines), data={"id": item.id, "new": kept.new, "masked": kept.masked, **item.record})
-    return changed(shell, reply) if kept.new else reply
+    return changed(scope, reply) if kept.new else reply
 
 
-def changed(shell: Shell, reply: Reply) -> Reply:
-    """The prompt follows what the user changed. Trouble with that is said too."""
-    background = shell.session.layer(BackgroundLayer)
-    notices = background.read(shell.session, again=True) if background.loaded else []
+def changed(scope: MemoryScope, reply: Reply) -> Reply:
+    """Bring a change into the prompt. Trouble with that comes before the reply."""
+    notices = scope.memory_changed()
     return reply._replace(text="\n".join([*(notice.text for notice in notices), reply.text])) if notices else reply
 
 
-def said_where(shell: Shell) -> dict[str, Any]:
-    """The conversation that an item was said in, if there is one."""
-    if shell.session.remembers and shell.session.turn_number:
-        return {"conversation": shell.session.journal.id, "turn": shell.session.turn_number}
-    return {}
-
-
-def as_table(shell: Shell, items: list[Item], nothing: str) -> Reply:
-    rows, styles = ItemRows(items, Moments(shell.program.now())), [item[2] for item in items]
+def as_table(scope: MemoryScope, items: list[Item], nothing: str) -> Reply:
+    rows, styles = ItemRows(items, Moments(scope.now())), [item[2] for item in items]
     table = Table(("id", "age", "time", "kind", "content", "source"), rows, styles, wide=4)
     return Reply("" if items else nothing, table, [item[4] for item in items], found=bool(items))
 
@@ -152,22 +116,22 @@ class Moments:
         return old, clock
 
 
-def matching(items: Iterable[Item], options: dict[str, Any], words: str) -> Iterable[Item]:
-    """The items of a kind, with these tags, that have all the words. Raises `BadUsage`."""
-    kind, tags, wanted = options.get("kind"), set(options.get("tags", ())), words.casefold().split()
+def matching(items: Iterable[Item], kind: str, tags: Iterable[str], text: str) -> Iterable[Item]:
+    """The items of a kind, with these tags, that have all words of the text. Raises `BadUsage`."""
+    wanted_tags, wanted = set(tags), text.casefold().split()
     if kind and kind not in KINDS:
         raise BadUsage(f"there is no kind {kind!r}; an item is one of: {', '.join(KINDS)}")
     if kind:
         items = (item for item in items if item.kind == kind)
-    if tags:
-        items = (item for item in items if tags <= set(item.tags))
+    if wanted_tags:
+        items = (item for item in items if wanted_tags <= set(item.tags))
     if wanted:
         items = (item for item in items if all(word in item.content.casefold() for word in wanted))
     return items
 
 
-def read_limit(options: dict[str, Any]) -> int | None:
-    return read_id(options["limit"]) if "limit" in options else None
+def read_limit(arguments: Arguments) -> int | None:
+    return read_id(arguments.value("limit")) if arguments.has("limit") else None
 
 
 def read_id(word: str) -> int:
@@ -185,10 +149,10 @@ def read_ids(words: str, where: str = ":memory list") -> list[int]:
     return [read_id(word) for word in words.replace(",", " ").split()]
 
 
-def pending_ids(shell: Shell, words: str) -> list[int]:
+def pending_ids(scope: MemoryScope, words: str) -> list[int]:
     if words.strip() == "all":
-        return shell.memory.pending_ids()
-    known, ids = set(shell.memory.pending_ids()), list(dict.fromkeys(read_ids(words, ":memory pending")))
+        return scope.memory.pending_ids()
+    known, ids = set(scope.memory.pending_ids()), list(dict.fromkeys(read_ids(words, ":memory pending")))
     missing = [id for id in ids if id not in known]
     if missing:
         raise NotFound(f"nothing with the number {missing[0]} waits; :memory pending lists what does")
@@ -206,11 +170,11 @@ def read_records(data: bytes) -> Iterable[dict[str, Any] | None]:
     return [decode(line) for line in data.split(b"\n") if line.strip()]
 
 
-async def agreed(shell: Shell, question: str) -> bool:
-    return agrees(await shell.person.line(f"{question} [y/N] "))
+async def agreed(person: Person, question: str) -> bool:
+    return agrees(await person.line(f"{question} [y/N] "))
 
 
-def nothing_after(name: str, words: str) -> None:
-    """Raise `BadUsage` for words after a command that would act on more than they say."""
-    if words.strip():
-        raise BadUsage(f":memory {name} takes nothing after it, but got {one_line(words, 40)!r}; nothing was changed")
+def nothing_after(name: str, text: str) -> None:
+    """Raise `BadUsage` for text after a command that would act on more than the text says."""
+    if text.strip():
+        raise BadUsage(f":memory {name} takes nothing after it, but got {one_line(text, 40)!r}; nothing was changed")

@@ -1,9 +1,9 @@
 """All commands, registered: import this to have the whole table, and for the text of docs/commands.md."""
 
-from aish.commands import memory, memory_upkeep, model, project, recall, conversation  # isort: skip  # the order of :help
+from aish.commands import conversation_memory, model, project, recall, conversation  # isort: skip  # the order of :help
 from aish.commands.shell import COMMANDS
 
-__all__ = ["COMMANDS", "conversation", "manual", "memory", "memory_upkeep", "model", "project", "recall"]
+__all__ = ["COMMANDS", "conversation", "conversation_memory", "manual", "model", "project", "recall"]
 
 _HEAD = """\
 # Commands

@@ -3,17 +3,18 @@
 from aish.commands.shell import COMMANDS, Shell
 from aish.context.token_counts import PER_MESSAGE, PromptSize
 from aish.conversation.prompt import prompt_size
-from aish.model.cost import Sum, by_model, total
+from aish.intake.commands import Arguments
+from aish.model.cost import by_model, cost_line, total
 from aish.values.errors import BadUsage
-from aish.values.text import counted
 
 
 @COMMANDS.add("model", argument="[NAME]")
-async def choose_model(shell: Shell, words: str) -> str:
+async def choose_model(shell: Shell, arguments: Arguments) -> str:
     """Show the models, or go on with another one.
 
     The conversation stays; the next question goes to the new model, and tokens are counted its way at once.
     """
+    words = arguments.text
     if not words:
         rows = []
         for name, preset in shell.program.presets().items():
@@ -29,7 +30,7 @@ async def choose_model(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("context")
-async def show_context(shell: Shell, words: str) -> str:
+async def show_context(shell: Shell, arguments: Arguments) -> str:
     """Draw the prompt as it would be sent now: its parts, their tokens and share of the budget.
 
     The budget is `context.token_budget`. When it is full the oldest exchanges leave the prompt, never the journal.
@@ -44,8 +45,9 @@ async def show_context(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("tokens", argument="[TEXT]")
-async def show_tokens(shell: Shell, words: str) -> str:
+async def show_tokens(shell: Shell, arguments: Arguments) -> str:
     """Count the tokens of TEXT, or of the prompt, and say how they are counted."""
+    words = arguments.text
     backend = shell.session.backend
     count = await backend.tokenizer.count(words) if words else (await prompt_size(shell.session, backend)).total
     how = {"yes": "counted by the model's server", "no": "estimated", "unknown": "estimated"}[backend.tokenizer.ability]
@@ -53,11 +55,12 @@ async def show_tokens(shell: Shell, words: str) -> str:
 
 
 @COMMANDS.add("cost", argument="[detail|all]")
-async def show_cost(shell: Shell, words: str) -> str:
+async def show_cost(shell: Shell, arguments: Arguments) -> str:
     """Show what this conversation has cost; `detail` by model and kind of call, `all` over all conversations.
 
     Prices come from the settings ([prices]); a model without one is shown as unknown, never as free.
     """
+    words = arguments.text
     if words not in ("", "detail", "all"):
         raise BadUsage("expected :cost, :cost detail or :cost all")
     costs = shell.session.services.costs
@@ -72,13 +75,6 @@ async def show_cost(shell: Shell, words: str) -> str:
         share = percent(size.total, budget).replace(" ", "")
         lines.append(f"[estimated session ctx: {size.total} tokens; token_budget={budget} ({share} used)]")
     return "\n".join(lines)
-
-
-def cost_line(what: str, part: Sum) -> str:
-    return (
-        f"{what}: {counted(part.calls, 'call')}, {part.prompt_tokens:,} tokens in, "
-        f"{part.completion_tokens:,} out, {part.money}"
-    )
 
 
 def draw(size: PromptSize, budget: int, width: int) -> list[str]:

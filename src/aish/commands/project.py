@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable
 
-from aish.commands.items import agreed
+from aish.commands.items import YES, agreed
 from aish.commands.shell import COMMANDS, Shell
 from aish.context.blocks import Block
 from aish.conversation.project import Project, Source, look
+from aish.intake.commands import Arguments
 from aish.prompt.project import ProjectLayer
 from aish.settings.layers import flatten, mismatch, read_file, type_of
 from aish.settings.template import toml_value
@@ -18,7 +19,7 @@ _NONE = "there is no project here: no git, no instructions, no file that tells w
 
 
 @COMMANDS.add("project")
-async def show_project(shell: Shell, words: str) -> Reply:
+async def show_project(shell: Shell, arguments: Arguments) -> Reply:
     """Show what the model is told of this directory, and how much room that takes.
 
     A project is the nearest folder with `.git` or `.aish.toml`, or the one you are in. Its name, what it is made with
@@ -26,22 +27,18 @@ async def show_project(shell: Shell, words: str) -> Reply:
     (`AGENTS.md`, or `CLAUDE.md`, or `.github/copilot-instructions.md`) and the beginning of the README. It stays
     as it is until you enter another project or type `:project refresh`. `project.max_chars` limits the room.
     """
-    if words.strip():
-        known = ", ".join(command.name.partition(" ")[2] for command in COMMANDS.below("project"))
-        raise BadUsage(f"there is no :project {one_line(words, 40)}; there are: {known}")
     shell.session.layer(ProjectLayer).read(shell.session)
     return await _shown(shell)
 
 
-@COMMANDS.add("project trust", argument="[--yes]")
-async def trust(shell: Shell, words: str) -> Reply:
+@COMMANDS.add("project trust", argument="[--yes]", options=(YES,))
+async def trust(shell: Shell, arguments: Arguments) -> Reply:
     """Trust the files of this project as they are now, after a look at what that switches on.
 
     Settings of `.aish.toml` take effect when aish is started here the next time; instructions and README are told to
     the model at once. A file that changes has to be trusted again.
     """
-    yes = words.strip() == "--yes"
-    _nothing_after("trust", "" if yes else words)
+    _nothing_after("trust", arguments.text)
     _must_keep(shell)
     session = shell.session
     offered = look(session.cwd, session.settings.project, lambda _: True, session.services.redaction.text)
@@ -53,7 +50,7 @@ async def trust(shell: Shell, words: str) -> Reply:
     if not offered or not new:
         known = offered and any(one.trusted for one in offered.sources)
         return Reply("all of it is trusted already" if known else "there is nothing here to trust", found=False)
-    if not yes and not await agreed(shell, f"{_switched_on(shell, offered, new)}\ntrust this?"):
+    if not arguments.has("yes") and not await agreed(shell.person, f"{_switched_on(shell, offered, new)}\ntrust this?"):
         return Reply("nothing was changed", data={"trusted": []}, found=False)
     for one in new:
         session.services.trust.give(one.path)
@@ -70,9 +67,9 @@ async def trust(shell: Shell, words: str) -> Reply:
 
 
 @COMMANDS.add("project distrust")
-async def distrust(shell: Shell, words: str) -> Reply:
+async def distrust(shell: Shell, arguments: Arguments) -> Reply:
     """Trust the files of this project no longer."""
-    _nothing_after("distrust", words)
+    _nothing_after("distrust", arguments.text)
     _must_keep(shell)
     session = shell.session
     found = look(session.cwd, session.settings.project, session.services.trust.holds, session.services.redaction.text)
@@ -85,32 +82,32 @@ async def distrust(shell: Shell, words: str) -> Reply:
 
 
 @COMMANDS.add("project off")
-async def switch_off(shell: Shell, words: str) -> str:
+async def switch_off(shell: Shell, arguments: Arguments) -> str:
     """Tell the model nothing of the directory, until `:project on` or the end of the shell.
 
     `project.max_chars = 0` in the settings does it for good.
     """
-    _nothing_after("off", words)
+    _nothing_after("off", arguments.text)
     shell.session.layer(ProjectLayer).on = False
     return "the model is told nothing of the directory"
 
 
 @COMMANDS.add("project on")
-async def switch_on(shell: Shell, words: str) -> Reply:
+async def switch_on(shell: Shell, arguments: Arguments) -> Reply:
     """Tell the model of the directory again."""
-    _nothing_after("on", words)
+    _nothing_after("on", arguments.text)
     shell.session.layer(ProjectLayer).on = True
     shell.session.layer(ProjectLayer).read(shell.session, again=True)
     return await _shown(shell)
 
 
 @COMMANDS.add("project refresh")
-async def refresh(shell: Shell, words: str) -> Reply:
+async def refresh(shell: Shell, arguments: Arguments) -> Reply:
     """Look at the directory again: branch, changed files, instructions.
 
     The next question sends a new beginning of the prompt, which a server has to read anew.
     """
-    _nothing_after("refresh", words)
+    _nothing_after("refresh", arguments.text)
     shell.session.layer(ProjectLayer).read(shell.session, again=True)
     return await _shown(shell)
 

@@ -9,6 +9,7 @@ from typing import Any
 from aish.commands.shell import COMMANDS, Shell
 from aish.commands.turn_pages import found_page, matching_part, recent_page, thread_page
 from aish.context.blocks import arrange
+from aish.intake.commands import Arguments
 from aish.program import Program
 from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import UNITS, Scope, Unit
@@ -21,13 +22,14 @@ _MOST = 1_000  # turns that are shown at once
 
 
 @COMMANDS.add("recall", argument="WORDS")
-async def recall(shell: Shell, words: str) -> Reply:
+async def recall(shell: Shell, arguments: Arguments) -> Reply:
     """Find what was said in any conversation, with the lines around it.
 
     Words, meaning, speaker and time count together: `:recall deploy window last Tuesday`. "A phrase" must be there as
     it is, `-word` must not; `role:me`, `in:PROJECT`, `since:May` and `until:yesterday` narrow it. `:why` tells how the
     hits were found, `:thread @1` opens the first, `:resume @1` goes on with it.
     """
+    words = arguments.text
     if not words.strip():
         raise BadUsage("what should be found? :recall WORDS")
     found = shell.program.finder.search(words, 10)
@@ -37,23 +39,23 @@ async def recall(shell: Shell, words: str) -> Reply:
 
 
 @COMMANDS.add("thread", argument="@NUMBER|ID[/TURN]")
-async def thread(shell: Shell, words: str) -> Reply:
+async def thread(shell: Shell, arguments: Arguments) -> Reply:
     """Open a conversation: a hit of the last `:recall`, or an id.
 
     `:thread @1` shows the first hit with the turns around it, `:thread ID` the whole conversation.
     """
-    wanted = hit_id(shell, words)
+    wanted = hit_id(shell, arguments.text)
     return thread_page(shell.program, wanted, 5)
 
 
 @COMMANDS.add("recent", argument="[N] [UNIT]|[TIME]")
-async def recent(shell: Shell, words: str) -> Reply:
+async def recent(shell: Shell, arguments: Arguments) -> Reply:
     """Show the newest turns of all conversations, 20 unless you say.
 
     UNIT is turns, exchanges, threads or days: `:recent 3 days`. Threads are the conversations that were last active,
     each with its newest 10 turns. A time does as well: `:recent yesterday`, `:recent last week`.
     """
-    hits = shell.program.finder.recent(*_how_many(shell.program, words))
+    hits = shell.program.finder.recent(*_how_many(shell.program, arguments.text))
     notes = _notes(shell.program.finder.missing())
     if not hits:
         return Reply(f"{notes}nothing was said", data=[], found=False)
@@ -61,8 +63,9 @@ async def recent(shell: Shell, words: str) -> Reply:
 
 
 @COMMANDS.add("timeline", argument="[WEEKS]")
-async def timeline(shell: Shell, words: str) -> Reply:
+async def timeline(shell: Shell, arguments: Arguments) -> Reply:
     """Show how much was said on which days, and what about."""
+    words = arguments.text
     if words and not (re.fullmatch(r"\d{1,3}", words) and 1 <= int(words) <= 520):
         raise BadUsage(f"expected a number of weeks from 1 to 520, got {words!r}")
     now = shell.program.now()
@@ -76,7 +79,7 @@ async def timeline(shell: Shell, words: str) -> Reply:
 
 
 @COMMANDS.add("why")
-async def why(shell: Shell, words: str) -> Reply:
+async def why(shell: Shell, arguments: Arguments) -> Reply:
     """Tell how the last search came to its hits: what was asked, what was weighed, and what spoke for each hit.
 
     Also of a search that the model made, or that brought earlier turns to your question. Below that, how the parts of

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from aish.memory.conversations import Conversations
 from aish.memory.item_store import ItemStore
 from aish.memory.ledger_lines import targets
 from aish.values.errors import NotFound, StoreTrouble
@@ -13,10 +12,13 @@ from aish.values.items import FORGET, Item, read_time
 from aish.values.text import counted, one_line
 from aish.values.times import age, local
 
+if TYPE_CHECKING:  # a list of items does not need it
+    from aish.memory.conversations import Conversations
+
 _MOST_JOURNALS = 5000
 
 
-def explain(ledger: ItemStore, conversations: Conversations, id: int, now: datetime) -> dict[str, Any]:
+def explain(ledger: ItemStore, conversations: "Conversations", id: int, now: datetime) -> dict[str, Any]:
     """All there is to know about an item, by name. Raises `NotFound`."""
     item = ledger.get(id)
     if item is None:
@@ -47,7 +49,7 @@ def _origin(item: Item) -> str:
     return words
 
 
-def _said(conversations: Conversations, item: Item) -> str:
+def _said(conversations: "Conversations", item: Item) -> str:
     conversation, number = item.record.get("conversation"), item.record.get("turn")
     if not conversation:
         return ""
@@ -82,7 +84,7 @@ def _before(ledger: ItemStore, item: Item) -> list[Item]:
     return older
 
 
-def _prompts(conversations: Conversations, id: int) -> Iterator[tuple[str, str]]:
+def _prompts(conversations: "Conversations", id: int) -> Iterator[tuple[str, str]]:
     """The conversations that had the item in their prompt, the newest first, and since when."""
     for conversation in islice(conversations.own_ids(), _MOST_JOURNALS):
         try:

@@ -1,7 +1,6 @@
 """What answers cost: a price for each model, and a log of all calls."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import takewhile
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import NamedTuple
 from aish.storage.lines import open_log
 from aish.values.events import Usage
 from aish.values.stores import Health, RecordLog
+from aish.values.text import counted
 
 
 class Price(NamedTuple):
@@ -37,8 +37,7 @@ class ModelCall(NamedTuple):
     dollars: float | None
 
 
-@dataclass(slots=True)
-class Sum:
+class Sum(NamedTuple):
     """The total of some calls."""
 
     calls: int = 0
@@ -47,14 +46,14 @@ class Sum:
     dollars: float = 0.0
     unpriced: int = 0
 
-    def add(self, call: ModelCall) -> None:
-        self.calls += 1
-        self.prompt_tokens += call.usage.prompt_tokens
-        self.completion_tokens += call.usage.completion_tokens
-        if call.dollars is None:
-            self.unpriced += 1
-        else:
-            self.dollars += call.dollars
+    def plus(self, call: ModelCall) -> "Sum":
+        return Sum(
+            calls=self.calls + 1,
+            prompt_tokens=self.prompt_tokens + call.usage.prompt_tokens,
+            completion_tokens=self.completion_tokens + call.usage.completion_tokens,
+            dollars=self.dollars + (call.dollars or 0.0),
+            unpriced=self.unpriced + (call.dollars is None),
+        )
 
     @property
     def money(self) -> str:
@@ -67,7 +66,7 @@ class Sum:
 def total(calls: Iterable[ModelCall]) -> Sum:
     result = Sum()
     for call in calls:
-        result.add(call)
+        result = result.plus(call)
     return result
 
 
@@ -75,7 +74,8 @@ def by_model(calls: Iterable[ModelCall]) -> dict[tuple[str, str], Sum]:
     """Sums for each model and category, in the order they were first used."""
     sums: dict[tuple[str, str], Sum] = {}
     for call in calls:
-        sums.setdefault((call.model, call.category), Sum()).add(call)
+        key = call.model, call.category
+        sums[key] = sums.get(key, Sum()).plus(call)
     return sums
 
 
@@ -162,3 +162,10 @@ def _call(record: dict[str, object]) -> ModelCall:
 def worst_case(price: Price, prompt_tokens: int, answer_tokens: int) -> float:
     """What a call costs if nothing is cached and the answer has `answer_tokens`."""
     return price.of(Usage(prompt_tokens=prompt_tokens, completion_tokens=answer_tokens))
+
+
+def cost_line(what: str, part: Sum) -> str:
+    return (
+        f"{what}: {counted(part.calls, 'call')}, {part.prompt_tokens:,} tokens in, "
+        f"{part.completion_tokens:,} out, {part.money}"
+    )

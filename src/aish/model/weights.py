@@ -1,6 +1,7 @@
 """The weights that aish can fetch: for the embedded model and for search by meaning."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,7 +65,7 @@ def shared_directory() -> Path:
     return Path(sys.prefix) / "share" / "aish" / "models"
 
 
-def find(weights: Weights, directories: list[Path]) -> Path | None:
+def find(weights: Weights, directories: Sequence[Path]) -> Path | None:
     """The first copy that has the right size and its companions; hashes were checked when it was stored."""
     for directory in directories:
         if all(_has(directory, each) for each in (weights, *weights.companions)):
@@ -75,3 +76,15 @@ def find(weights: Weights, directories: list[Path]) -> Path | None:
 def _has(directory: Path, weights: Weights) -> bool:
     path = directory / weights.file
     return path.is_file() and path.stat().st_size == weights.size
+
+
+def find_here(weights: Weights, directories: Sequence[Path]) -> Path | None:
+    """The copy in these directories or with the installation."""
+    return find(weights, [*directories, shared_directory()])
+
+
+def find_embedded(chosen: str, directories: Sequence[Path]) -> Path:
+    """Where the weights of the embedded model are, or where `aish models pull` would put them."""
+    if chosen:
+        return Path(chosen).expanduser()
+    return find_here(SMOLLM2, directories) or directories[0] / SMOLLM2.file

@@ -3,9 +3,7 @@
 A mistake never stops the program: it is reported with file, line and key, and the value it would have replaced stays.
 """
 
-import difflib
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import UnionType
@@ -51,21 +49,27 @@ def read_file(path: Path) -> tuple[Layer | None, list[Problem]]:
     """The values in a TOML file; a file that is not there is no problem."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        return Layer(origin=str(path), values=tomllib.loads(text), text=text), []
+        return Layer(origin=str(path), values=_parse_toml(text), text=text), []
     except FileNotFoundError:
         return None, []
     except OSError as error:
         return None, [Problem(origin=str(path), message=f"cannot be read ({error.strerror or error}); ignored")]
     except UnicodeDecodeError:
         return None, [Problem(origin=str(path), message="is not UTF-8 text; ignored")]
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        return None, [Problem(origin=str(path), message="is nested too deeply; ignored")]
+    except ValueError as error:
+        if type(error) is ValueError:  # a number of thousands of digits
+            return None, [Problem(origin=str(path), message=f"is ignored: {error}")]
         line = re.search(r"at line (\d+)", str(error))
         message = f"is not valid TOML, ignored: {error}"
         return None, [Problem(origin=str(path), message=message, line=int(line[1]) if line else 0)]
-    except RecursionError:
-        return None, [Problem(origin=str(path), message="is nested too deeply; ignored")]
-    except ValueError as error:  # a number of thousands of digits
-        return None, [Problem(origin=str(path), message=f"is ignored: {error}")]
+
+
+def _parse_toml(text: str) -> dict[str, Any]:
+    import tomllib  # here, because it takes a tenth of a start, and without a settings file it is not needed
+
+    return tomllib.loads(text)
 
 
 def read_environment(env: Mapping[str, str]) -> Layer:
@@ -93,7 +97,7 @@ def read_arguments(pairs: Iterable[str]) -> tuple[Layer, list[Problem]]:
 def parse_value(text: str) -> Any:
     """A TOML value if the text is one, else the text itself."""
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        return _parse_toml(f"value = {text}")["value"]
     except (ValueError, RecursionError):
         return text
 
@@ -248,6 +252,8 @@ def _show(value: Any) -> str:
 
 
 def _unknown(key: str) -> str:
+    import difflib  # here, because it is needed for mistakes only
+
     near = difflib.get_close_matches(key, [name for name, _, _ in describe(Settings)], n=1, cutoff=0.5)
     if not near and split_key(key)[0] in NAMED:
         named = [name for name, _, _ in describe(NAMED[split_key(key)[0]])]

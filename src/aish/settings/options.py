@@ -207,6 +207,10 @@ class Settings(Section):
     models: dict[str, Preset] = option({}, "")
     prices: dict[str, PriceTag] = option({}, "")
 
+    def presets(self) -> dict[str, Preset]:
+        """Every preset by name; `embedded` is always there."""
+        return {EMBEDDED: Preset(kind="embedded"), **self.models}
+
 
 EMBEDDED = "embedded"  # the preset that is always there
 NAMED: dict[str, type[Section]] = {"models": Preset, "prices": PriceTag}  # tables whose keys the user chooses

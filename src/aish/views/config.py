@@ -1,42 +1,42 @@
 """`aish config`: every value and where it comes from, a file to start with, and trust for project files."""
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from aish.places import PROJECT_FILE
-from aish.program import Program
 from aish.settings.options import NAMED, Settings, describe, options_of
 from aish.settings.template import template, toml_value
 from aish.settings.trust import Trust
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage
+from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
+from aish.views.start import Start
 
 
-def run(program: Program, arguments: Sequence[str]) -> int:
+def run(start: Start, arguments: Sequence[str]) -> int:
     """Show, write or trust."""
-    parser = argparse.ArgumentParser(prog="aish config", description="Show the settings in force, or set things up.")
+    parser = make_parser("aish config", "Show the settings in force, or set things up.")
     parser.add_argument("action", nargs="?", default="show", choices=("show", "init", "path", "trust", "distrust"))
     parser.add_argument("directory", nargs="?", default=".", help="the project, for trust and distrust")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     match options.action:
         case "init":
-            return _init(program.places.config_file)
+            return _init(start.places.config_file)
         case "path":
-            print(program.places.config_file)
+            print(start.places.config_file)
         case "trust" | "distrust" as action:
             file = Path(options.directory) / PROJECT_FILE
-            trust = Trust(program.places.trusted)
+            trust = Trust(start.places.trusted)
             trust.give(file) if action == "trust" else trust.take(file)
             Screen().say(f"{file} is {'trusted as it is now' if action == 'trust' else 'no longer trusted'}")
         case _:
-            _show(program, as_json=options.json)
-            return NOTHING if program.loaded.problems else OK
+            _show(start, as_json=options.json)
+            return NOTHING if start.loaded.problems else OK
     return OK
 
 
@@ -48,12 +48,12 @@ def _init(path: Path) -> int:
     return OK
 
 
-def _show(program: Program, *, as_json: bool) -> None:
-    rows = list(values(program.settings))
-    origins = program.loaded.origins
+def _show(start: Start, *, as_json: bool) -> None:
+    rows = list(values(start.settings))
+    origins = start.loaded.origins
     if as_json:
         shown = [{"key": key, "value": value, "from": origins.get(key, "default")} for key, value in rows]
-        problems = [str(problem) for problem in program.loaded.problems]
+        problems = [str(problem) for problem in start.loaded.problems]
         print(json.dumps({"settings": shown, "problems": problems}, ensure_ascii=False))
         return
     width = max(len(key) for key, _ in rows)

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import json
+import os
 import shlex
 import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -14,8 +15,8 @@ from aish.action.sandbox import kind, why
 from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
 from aish.model.tokenizer import fetch_json, find_window
-from aish.model.weights import WORDLLAMA
-from aish.opening import find_search_weights
+from aish.model.weights import WORDLLAMA, find_here
+from aish.places import model_directories
 from aish.program import Program
 from aish.settings.options import Preset
 from aish.settings.trust import Trust
@@ -182,7 +183,7 @@ def _search(program: Program) -> Diagnosis:
     """Whether search compares meanings; without its weights it still finds words."""
     if not program.settings.finding.meaning:
         return Diagnosis("search", "ok", "by words only, as finding.meaning says")
-    if find_search_weights(program.places):
+    if find_here(WORDLLAMA, model_directories(program.places, os.environ)):
         return Diagnosis("search", "ok", f"by words and meaning ({WORDLLAMA.name})")
     text = f"by words only: the weights for meaning are not installed; run: aish models pull {WORDLLAMA.name}"
     return Diagnosis("search", "note", text)

@@ -1,7 +1,11 @@
 """Exit codes that a script can use."""
 
+from typing import TYPE_CHECKING
+
 from aish.values.errors import AishError, BadUsage, StoreTrouble
-from aish.values.events import TurnDone
+
+if TYPE_CHECKING:  # verbs use the codes without a turn
+    from aish.values.events import TurnDone
 
 OK = 0
 NOTHING = 1  # nothing found, or declined
@@ -21,7 +25,7 @@ def exit_code(error: AishError) -> int:
     return NOTHING
 
 
-def answer_code(done: TurnDone | None) -> int:
+def answer_code(done: "TurnDone | None") -> int:
     """How a question went."""
     if done is None:
         return MODEL

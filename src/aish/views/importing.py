@@ -1,4 +1,4 @@
-"""`aish import`: take in what other tools have kept. Twice is once."""
+"""`aish import`: take in what other tools have kept. Importing again adds nothing."""
 
 import argparse
 import sys
@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
+from aish.conversation.library import Library
 from aish.memory.curation import open_memory
 from aish.memory.importers import FORMATS, read, sniff
 from aish.memory.importing import Imported, Importer
-from aish.program import Program
 from aish.values.errors import AishError, BadUsage
 from aish.values.text import counted, for_terminal, json_text, one_line
+from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
 
-def run(program: Program, arguments: Sequence[str]) -> int:
+def run(library: Library, arguments: Sequence[str]) -> int:
     """Import files, and put them into the index."""
-    parser = argparse.ArgumentParser(
-        prog="aish import",
-        description="Take in conversations of other tools. What was imported before is not imported again.",
+    parser = make_parser(
+        "aish import",
+        "Take in conversations of other tools. What was imported before is not imported again.",
     )
     parser.add_argument("--format", choices=list(FORMATS), help="what the files are; by default it is found out")
     parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be imported")
@@ -29,20 +30,20 @@ def run(program: Program, arguments: Sequence[str]) -> int:
         "files", nargs="+", type=Path, metavar="FILE", help="files, directories of them, or - for standard input"
     )
     options = parser.parse_intermixed_args(arguments)
-    screen = Screen(program.settings.view.color)
+    screen = Screen(library.settings.view.color)
     results: list[tuple[str, Imported]] = []
-    paths = [program.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
-    redaction = program.redaction.reading() if options.dry_run else program.redaction
+    paths = [library.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
+    redaction = library.redaction.reading() if options.dry_run else library.redaction
     # A memory of its own, without the lock of `memory.exclusive`, because it is only read.
-    memory, _ = open_memory(program.memory_file, None, redaction, program.now)
+    memory, _ = open_memory(library.places.memory_file(library.settings.memory.path), None, redaction, library.now)
     formats = [options.format or _format(path, screen) for path in paths]  # before anything is written
     try:
         for path, format in zip(paths, formats, strict=True):
-            importer = Importer(program.places.sessions, format, redaction, memory.purged, dry_run=options.dry_run)
+            importer = Importer(library.places.sessions, format, redaction, memory.purged, dry_run=options.dry_run)
             results.append((str(path), importer.result))
             with closing(read(format, path)) as heard:
                 importer.take(heard, _Told(path))
-        trouble = "" if options.dry_run else program.finder.catch_up(wait=True)
+        trouble = "" if options.dry_run else library.finder.catch_up(wait=True)
     except (AishError, KeyboardInterrupt) as stopped:
         _report(screen, [(path, result) for path, result in results if result.turns or result.known], options)
         if isinstance(stopped, KeyboardInterrupt):

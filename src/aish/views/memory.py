@@ -3,61 +3,69 @@
 import argparse
 import gc
 import sys
-from collections.abc import Coroutine, Sequence
-from typing import Any
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from aish.commands.manual import COMMANDS
-from aish.commands.shell import Shell
-from aish.conversation.learning import propose_candidates
-from aish.program import Program
+from aish.commands import memory, memory_upkeep
+from aish.commands.memory_scope import MEMORY_COMMANDS, Background, MemoryScope
+from aish.intake.commands import Command, Option
+from aish.places import Places
 from aish.values.errors import BadUsage
-from aish.values.person import NOBODY, Nobody
+from aish.values.person import NOBODY, Nobody, Person
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, json_text
-from aish.views.event_loop import run_loop
+from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
+from aish.views.start import Start
 
-_VALUES = ("kind", "tag", "key", "limit")
-_FLAGS = ("yes", "all", "trust")
+if TYPE_CHECKING:  # most verbs need nothing of this
+    from aish.conversation.library import Library
+    from aish.memory.conversations import Conversations
+    from aish.memory.curation import Memory
+    from aish.values.events import Notice
+    from aish.values.hits import Finder
+
+__all__ = ["MemoryDoors", "memory", "memory_upkeep", "run"]
+
+_PROPOSE = "summarize"
+_ABOUT_PROPOSE = "Let the model look for what is worth keeping of the newest conversation."
 
 
-def run(program: Program, arguments: Sequence[str]) -> int:
+class MemoryDoors(NamedTuple):
+    """What opens memory, and the rest of the program for the few verbs that need it."""
+
+    start: Start
+    memory: Callable[[Callable[[], datetime]], "Memory"]
+    library: Callable[[], "Library"]
+    conversation: Callable[[Person], MemoryScope]
+    propose: Callable[[], Reply]
+
+
+def run(doors: MemoryDoors, arguments: Sequence[str]) -> int:
     """Run one command of memory."""
-    gc.disable()  # one verb and the end: looking for garbage is a third of the time of a long list
-    verbs = {command.name.removeprefix("memory "): command for command in COMMANDS.below("memory")}
-    rows = "\n".join(f"  {name:<10} {command.summary}" for name, command in verbs.items())
-    parser = argparse.ArgumentParser(
-        prog="aish memory",
-        description="What is remembered on purpose.",
-        epilog=f"verbs:\n{rows}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("verb", nargs="?", default="list", metavar="VERB", help="what to do; list unless you say")
-    parser.add_argument("words", nargs="*", help="an id, a text, a file: what the verb takes; - reads standard input")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    for name in _VALUES:
-        parser.add_argument(f"--{name}", action="append", default=[], help=argparse.SUPPRESS)
-    for name in _FLAGS:
-        parser.add_argument(f"--{name}", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_intermixed_args(arguments)
-    if options.verb not in verbs:
-        raise BadUsage(f"there is no verb {options.verb!r}; there are: {', '.join(verbs)}")
-    given = [f"--{name} {_quoted(value)}" for name in _VALUES for value in getattr(options, name)]
-    given += [f"--{name}" for name in _FLAGS if getattr(options, name)]
-    if (
-        options.verb == "purge" and " ".join(options.words).isdecimal() and not sys.stdin.isatty()
-    ):  # said exactly enough
-        given.append("--yes")
-    text = _text(options.verb, options.words)
-    given += ["--"] if text.startswith("--") else []
-    screen = Screen(program.settings.view.color)
-    shell = Shell(program=program, session=program.session(), person=_Caller(screen), width=screen.width)
-    handler = _propose if options.verb == "summarize" else verbs[options.verb].run
-    replies: list[Reply] = []
-    run_loop(_closing(program, handler(shell, " ".join([*given, text])), replies))
-    reply = replies[0]
+    gc.disable()  # a verb ends soon: collecting garbage would take a third of the time of a long list
+    verbs = {command.name.removeprefix("memory "): command for command in MEMORY_COMMANDS.below("memory")}
+    end = [*arguments, "--"].index("--")  # intermixed parsing does not understand it
+    options = _parser(verbs).parse_intermixed_args(arguments[:end])
+    given_words = [*([] if options.verb is None else [options.verb]), *options.words, *arguments[end + 1 :]]
+    verb, *words = given_words or ["list"]
+    if verb not in verbs and verb != _PROPOSE:
+        raise BadUsage(f"there is no verb {verb!r}; there are: {', '.join([*verbs, _PROPOSE])}")
+    screen = Screen(doors.start.settings.view.color)
+    if verb == _PROPOSE:
+        reply = doors.propose()
+    else:
+        given = {option.name: getattr(options, option.name) for option in _options(verbs)}
+        given = {name: values for name, values in given.items() if values}
+        if verb == "purge" and " ".join(words).isdecimal() and not sys.stdin.isatty():
+            given["yes"] = [""]  # a script that names an id means it
+        scope = VerbMemory(doors, _Caller(screen))
+        try:
+            reply = _finish(verbs[verb].run(scope, verbs[verb].given(_with_input(verb, words), given)))
+        finally:
+            scope.close()
     if options.json:
         print(json_text(reply.data))
     else:
@@ -65,42 +73,105 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     return OK if reply.found else NOTHING
 
 
-def _quoted(value: str) -> str:
-    """The value of an option as one word; what is missing stays missing."""
-    escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"' if value else ""
+def _parser(verbs: dict[str, Command[Any]]) -> argparse.ArgumentParser:
+    summaries = {name: command.summary for name, command in verbs.items()} | {_PROPOSE: _ABOUT_PROPOSE}
+    rows = "\n".join(f"  {name:<10} {summary}" for name, summary in summaries.items())
+    parser = make_parser(
+        "aish memory",
+        "What is remembered on purpose.",
+        epilog=f"verbs:\n{rows}",
+        keep_lines=True,
+        allow_abbrev=False,
+    )
+    parser.add_argument("verb", nargs="?", metavar="VERB", help="what to do (default: list)")
+    parser.add_argument("words", nargs="*", help="what the verb takes: an id, a text or a file; - reads standard input")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    for option in _options(verbs):
+        if option.takes_value:
+            parser.add_argument(f"--{option.name}", action="append", default=[], help=argparse.SUPPRESS)
+        else:
+            parser.add_argument(f"--{option.name}", action="append_const", const="", help=argparse.SUPPRESS)
+    return parser
 
 
-def _text(verb: str, words: list[str]) -> str:
-    """The words; a last `-` stands for what is piped in, or for the pipe itself where a file is named."""
+def _options(verbs: dict[str, Command[Any]]) -> list[Option]:
+    return list(dict.fromkeys(option for command in verbs.values() for option in command.options))
+
+
+def _with_input(verb: str, words: list[str]) -> list[str]:
+    """The words; a last `-` stands for the text on standard input, or for that file where the verb takes one."""
     if words[-1:] != ["-"]:
-        return " ".join(words)
+        return words
     if verb in ("import", "export"):
-        return "/dev/stdin" if verb == "import" else ""
-    return " ".join([*words[:-1], sys.stdin.buffer.read().decode("utf-8", "replace")])
+        return ["/dev/stdin"] if verb == "import" else []
+    return [*words[:-1], sys.stdin.buffer.read().decode("utf-8", "replace")]
 
 
-async def _closing(program: Program, work: Coroutine[Any, Any, str | Reply], replies: list[Reply]) -> None:
-    """Run a verb and close the program. The reply goes past asyncio, which would write a long one out for itself."""
+def _finish(work: Coroutine[Any, Any, str | Reply]) -> Reply:
+    """Run a handler that never waits, without an event loop, which takes longer to load than most verbs to run."""
     try:
-        reply = await work
-        replies.append(Reply(reply) if isinstance(reply, str) else reply)
-    finally:
-        await program.close()
+        work.send(None)
+    except StopIteration as done:
+        reply: str | Reply = done.value
+        return Reply(reply) if isinstance(reply, str) else reply
+    raise RuntimeError("a verb of memory waited for something, which needs an event loop")
 
 
-async def _propose(shell: Shell, words: str) -> Reply:
-    """Look for what is worth keeping of the newest conversation; with nobody to ask, it waits."""
-    session = shell.session
-    journal = shell.program.conversations.open(shell.program.conversations.find())
-    pending, trouble = await propose_candidates(session, journal)
-    lines = [trouble] if trouble else []
-    lines.append(f"{pending} candidates wait for your yes (aish memory pending)")
-    return Reply("\n".join(lines), data={"pending": pending}, found=pending > 0)
+class VerbMemory:
+    """The `MemoryScope` of a verb: there is no conversation, and parts are opened when a handler uses them."""
+
+    def __init__(self, doors: MemoryDoors, person: Person) -> None:
+        self._doors = doors
+        self.person = person
+        self._memory: Memory | None = None
+        self._library: Library | None = None
+
+    def close(self) -> None:
+        if self._memory:
+            self._memory.close()
+
+    @property
+    def memory(self) -> "Memory":
+        if self._memory is None:
+            self._memory = self._doors.memory(self.now)
+        return self._memory
+
+    @property
+    def places(self) -> Places:
+        return self._doors.start.places
+
+    @property
+    def library(self) -> "Library":
+        if self._library is None:
+            self._library = self._doors.library()
+        return self._library
+
+    @property
+    def conversations(self) -> "Conversations":
+        return self.library.conversations
+
+    @property
+    def finder(self) -> "Finder":
+        return self.library.finder
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def said_where(self) -> dict[str, Any]:
+        return {}
+
+    def memory_changed(self) -> "Sequence[Notice]":
+        return ()
+
+    def read_background(self) -> Background:
+        return self._doors.conversation(self.person).read_background()
+
+    def erase_from_prompt(self, phrases: list[str]) -> None:
+        pass  # there is no prompt
 
 
 class _Caller(Nobody):
-    """Whoever runs a verb: a person at a terminal types the answers; a script is told which option says yes."""
+    """The person who runs a verb. At a terminal they type answers; a script is told which option says yes."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__()

@@ -10,22 +10,23 @@ from typing import Any
 
 from aish.action.command_table import CommandTable, load_table
 from aish.action.policy import judge
-from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.text import json_text
 from aish.values.verdicts import Verdict
+from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
+from aish.views.start import Start
 
 
-def run(program: Program, arguments: Sequence[str]) -> int:
+def run(start: Start, arguments: Sequence[str]) -> int:
     """Judge one command, or one for each line of standard input."""
-    parser = argparse.ArgumentParser(prog="aish policy", description="Would this command run unasked? It is not run.")
+    parser = make_parser("aish policy", "Would this command run unasked? It is not run.")
     parser.add_argument("--jsonl", action="store_true", help='lines {"command": …} in, {"command", "verdict", …} out')
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the command; without one, standard input")
     options = parser.parse_args(arguments)
-    table = load_table(_own(program.places.policy_file))
+    table = load_table(_own(start.places.policy_file))
     if options.jsonl:
         for number, line in enumerate(sys.stdin.buffer, start=1):
             if line.strip():
@@ -47,9 +48,10 @@ def _own(path: Path) -> Mapping[str, Any]:
 
 def _one(words: list[str], table: CommandTable, *, as_json: bool) -> int:
     """Judge one command for a person or a script; exit 1 says that it would not run by itself."""
-    if words[-1:] == ["--json"] and len(words) > 1 and as_json is False:  # where other verbs take it, too
+    if words[:1] == ["--"]:
+        words = words[1:]
+    elif words[-1:] == ["--json"] and len(words) > 1 and not as_json:  # other verbs take it at the end, too
         words, as_json = words[:-1], True
-    words = words[1:] if words[:1] == ["--"] else words
     command = " ".join(words) if words else sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
     verdict = judge(command, table)
     if as_json:

@@ -1,6 +1,5 @@
 """`aish redact`: text in, the same text with secrets masked out."""
 
-import argparse
 import json
 import os
 import sys
@@ -8,17 +7,18 @@ from collections.abc import Sequence
 
 from aish.memory.salt import load_salt
 from aish.memory.secret_patterns import redact
-from aish.program import Program
 from aish.values.errors import BadUsage
+from aish.views.arguments import make_parser
 from aish.views.exit_codes import OK
+from aish.views.start import Start
 
 
-def run(program: Program, arguments: Sequence[str]) -> int:
+def run(start: Start, arguments: Sequence[str]) -> int:
     """Mask standard input, whole or line by line."""
-    parser = argparse.ArgumentParser(prog="aish redact", description="Mask the secrets in a text.")
+    parser = make_parser("aish redact", "Mask the secrets in a text.")
     parser.add_argument("--jsonl", action="store_true", help='lines {"text": …} in, {"text": …, "found": […]} out')
     options = parser.parse_args(arguments)
-    salt = load_salt(program.places.salt) or os.urandom(32)
+    salt = load_salt(start.places.salt) or os.urandom(32)
     if not options.jsonl:
         text, _ = redact(sys.stdin.buffer.read().decode("utf-8", "replace"), salt)
         sys.stdout.write(text)

@@ -157,8 +157,8 @@ class Repl:
             return OK
         match read_line(line):
             case ColonCommand(name, words):
-                command, rest = COMMANDS.resolve(name, words)
-                self._screen.say(await command.run(self._shell, rest))
+                command, arguments = COMMANDS.parse(name, words)
+                self._screen.say(await command.run(self._shell, arguments))
                 return OK
             case None:
                 return OK

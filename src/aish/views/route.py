@@ -8,21 +8,22 @@ from collections.abc import Iterator, Sequence
 
 from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
 from aish.intake.routing import KnownWords, route
-from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
+from aish.views.arguments import make_parser
 from aish.views.exit_codes import OK
+from aish.views.start import Start
 
 
-def run(program: Program, arguments: Sequence[str]) -> int:
+def run(start: Start, arguments: Sequence[str]) -> int:
     """Say where a line goes: given as arguments, or one on each line of standard input."""
-    parser = argparse.ArgumentParser(
-        prog="aish route", description="Say whether a line is a command, a question, or has to be asked about."
+    parser = make_parser(
+        "aish route", "Say whether a line is a command, a question, or has to be asked about.", allow_abbrev=False
     )
     parser.add_argument("--jsonl", action="store_true", help='lines {"line": …} in, {"line", "route", "reason"} out')
     parser.add_argument("line", nargs=argparse.REMAINDER, help="the line; without one, standard input is read")
     options = parser.parse_args(arguments)
-    words = ShellWords(os.environ.get("PATH", os.defpath), str(program.cwd), aliases=WIDESPREAD_ALIASES)
+    words = ShellWords(os.environ.get("PATH", os.defpath), str(start.cwd), aliases=WIDESPREAD_ALIASES)
     if options.jsonl:
         for line in _json_lines():
             print(json_text(_answer(line, words)))

@@ -3,7 +3,6 @@
 import os
 import sys
 from itertools import islice
-from textwrap import fill
 
 from aish.values.replies import Reply
 from aish.values.text import for_terminal
@@ -76,6 +75,8 @@ class Screen:
         """A line beside the result, on standard error; on a terminal it is broken between words."""
         lines = f"[aish] {for_terminal(text)}".split("\n")
         if sys.stderr.isatty():
+            from textwrap import fill  # here, because most runs have nothing to wrap
+
             lines = [fill(line, self.width, break_long_words=False, break_on_hyphens=False) for line in lines]
         print(self.styled("\n".join(lines), "warning" if warning else "dim"), file=sys.stderr, flush=True)
 

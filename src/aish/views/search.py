@@ -13,6 +13,7 @@ from aish.conversation.library import Library
 from aish.values.errors import BadUsage
 from aish.values.hits import THREAD_TURNS, UNITS, Scope, SearchResult
 from aish.values.text import json_text
+from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
@@ -21,9 +22,9 @@ _MOST = 1_000  # hits that one search gives
 
 def run_search(library: Library, arguments: Sequence[str]) -> int:
     """Search all conversations."""
-    parser = argparse.ArgumentParser(
-        prog="aish search",
-        description="Find what was said: by words, meaning, time and speaker. Quoted phrases, -word, role:, in:, "
+    parser = make_parser(
+        "aish search",
+        "Find what was said: by words, meaning, time and speaker. Quoted phrases, -word, role:, in:, "
         "since: and until: are understood.",
     )
     parser.add_argument("--jsonl", action="store_true", help='lines {"query", …} in, {"query", "ms", "hits"} out')
@@ -58,7 +59,7 @@ def run_search(library: Library, arguments: Sequence[str]) -> int:
 
 def run_recent(library: Library, arguments: Sequence[str]) -> int:
     """Show the newest turns."""
-    parser = argparse.ArgumentParser(prog="aish recent", description="The newest turns of all conversations.")
+    parser = make_parser("aish recent", "The newest turns of all conversations.")
     parser.add_argument(
         "--by",
         default="turn",
@@ -83,7 +84,7 @@ def run_recent(library: Library, arguments: Sequence[str]) -> int:
 
 def run_thread(library: Library, arguments: Sequence[str]) -> int:
     """Show one conversation."""
-    parser = argparse.ArgumentParser(prog="aish thread", description="One conversation, or a part of it.")
+    parser = make_parser("aish thread", "One conversation, or a part of it.")
     parser.add_argument("id", help="a number of :sessions, a name, the beginning of an id, or ID/TURN")
     parser.add_argument("--around", type=int, default=5, metavar="N", help="turns before and after TURN (5)")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -5,7 +5,6 @@ of a terminal (`codes`) and the words of the line editor.
 """
 
 from collections.abc import Mapping
-from string import hexdigits
 
 Theme = Mapping[str, str]
 
@@ -90,6 +89,6 @@ def _color(word: str) -> str:
     name = word.removeprefix("bright-")
     if name in COLORS:
         return str((30 if word == name else 90) + COLORS.index(name))
-    if len(word) == 7 and word.startswith("#") and all(digit in hexdigits for digit in word[1:]):
+    if len(word) == 7 and word.startswith("#") and all(digit in "0123456789abcdefABCDEF" for digit in word[1:]):
         return "38;2;" + ";".join(str(int(word[place : place + 2], 16)) for place in (1, 3, 5))
     return ""

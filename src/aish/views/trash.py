@@ -1,22 +1,22 @@
 """`aish trash`: delete in a way that can be taken back."""
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from aish.action.trash import Trashed, in_trash, move_to_trash, restore
-from aish.program import Program
 from aish.values.errors import Declined, NotFound
 from aish.values.text import json_text
+from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
+from aish.views.start import Start
 
 
-def run(program: Program, arguments: Sequence[str]) -> int:
+def run(start: Start, arguments: Sequence[str]) -> int:
     """Move to the trash, list what is there, or put it back."""
-    parser = argparse.ArgumentParser(prog="aish trash", description="Move files to the trash, or back.")
+    parser = make_parser("aish trash", "Move files to the trash, or back.")
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="what to move")
     parser.add_argument("-r", "--recursive", action="store_true", help="directories too, with all that is in them")
     parser.add_argument("-f", "--force", action="store_true", help="say nothing about what does not exist")
@@ -25,9 +25,9 @@ def run(program: Program, arguments: Sequence[str]) -> int:
     other.add_argument("--restore", action="store_true", help="put each PATH back where it was")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
-    paths = [_absolute(program.cwd, path) for path in options.paths]
+    paths = [_absolute(start.cwd, path) for path in options.paths]
     if options.list:
-        items = [item for item in in_trash([program.cwd]) if not paths or item.path in paths]
+        items = [item for item in in_trash([start.cwd]) if not paths or item.path in paths]
         _show(items, as_json=options.json)
         return OK if items else NOTHING
     if not paths:
