@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from bench import finding, ledger, shell
@@ -24,6 +25,16 @@ SCALE = "--scale" in sys.argv[1:]
 HERE = Path(__file__).parent
 PYTHON = sys.executable
 AISH = str(Path(sys.executable).with_name("aish"))
+SMALL_VERBS = (  # they talk to no model and search nothing; `list` needs the item of `add`
+    "config path",
+    "config show",
+    "redact",
+    "route ls -l",
+    "cost",
+    "models list",
+    "memory add the kettle is blue",
+    "memory list",
+)
 BARE_PROMPT = "from prompt_toolkit import PromptSession; PromptSession().prompt('bare> ')"
 
 
@@ -63,8 +74,9 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     }
     if llm:
         measures["llm --version"] = lambda: whole_run([llm, "--version"], env_llm)
-    times = interleaved(ROUNDS, measures)
-    starts = list(times)
+    starts = list(measures)
+    verbs = {f"aish {line}": partial(whole_run, [AISH, *line.split()], env) for line in SMALL_VERBS}
+    times = interleaved(ROUNDS, measures | verbs)
 
     server = StreamServer()
     try:
@@ -82,6 +94,12 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         Figure(name="--version", value=times["aish --version"] / bare, unit="× python -c pass", limit=2.5),
         Figure(
             name="first prompt", value=times["aish, first prompt"] / prompt, unit="× bare prompt_toolkit", limit=1.2
+        ),
+        Figure(
+            name="slowest small verb",
+            value=max(times[name] for name in verbs) / bare,
+            unit="× python -c pass",
+            limit=5,
         ),
         Figure(
             name="request on the wire",
