@@ -1,4 +1,4 @@
-"""The door. `--version` is answered here, before anything else is loaded."""
+"""The entry point. It answers `--version` before anything else is loaded."""
 
 import gc
 import os
@@ -16,10 +16,12 @@ def main() -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 141
         return 0
-    gc.set_threshold(50_000, 20, 20)  # what is loaded stays: to look for rubbish in it takes a twentieth of a start
+    gc.set_threshold(
+        50_000, 20, 20
+    )  # collecting garbage among loaded modules would take a twentieth of the start-up time
     try:
         from aish.cli import run  # here, so that --version costs no more than Python itself
-    except KeyboardInterrupt:  # `run` takes those that come later
+    except KeyboardInterrupt:  # `run` handles later ones
         return 130
     return run(sys.argv[1:])
 

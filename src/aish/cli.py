@@ -29,25 +29,27 @@ _COMMON = {"--set": "KEY=VALUE", "--model": "NAME"}  # options that every verb h
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run and return the exit code. Nothing gets out of here but a code and lines a person can read."""
+    """Run and return the exit code. Every error becomes a code and a message for people."""
     _mend_streams()
     screen = Screen()
     try:
         try:
             return _dispatch(list(arguments))
         finally:
-            sys.stdout.flush()  # here, where a reader that has gone can still be told from a bug
+            sys.stdout.flush()  # here, where a closed pipe can be told from a bug
     except AishError as error:
         screen.note(str(error), warning=True)
         return exit_code(error)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except Exception as error:  # the outermost loop: a bug is told in one line, with the details in a file
+    except Exception as error:  # the outermost level: a bug is reported in one line, with the details in a file
         if isinstance(error, BrokenPipeError) or _is_of_a_closed_terminal(error):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # nobody reads on: as quiet as any other filter
+            os.dup2(
+                os.open(os.devnull, os.O_WRONLY), 1
+            )  # the reader has closed the pipe: end silently, as other filters do
             return 141
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left of the result has no place to go
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the rest of the output cannot be written
             screen.note(f"cannot write: {error.strerror}", warning=True)
             return STORE
         screen.note(opening.crash_report(), warning=True)
@@ -55,7 +57,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _is_of_a_closed_terminal(error: Exception) -> bool:
-    """The window was closed under us: whatever touches the terminal fails then, by an error of its own."""
+    """Was the terminal closed? Then every use of it fails, each with an error of its own."""
     streams = select.poll()
     for fd in range(3):
         streams.register(fd, 0)
@@ -63,7 +65,7 @@ def _is_of_a_closed_terminal(error: Exception) -> bool:
 
 
 def _mend_streams() -> None:
-    """Streams that were closed become /dev/null; characters that an encoding lacks become question marks."""
+    """Replace closed streams by /dev/null, and characters that the encoding lacks by question marks."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
@@ -205,13 +207,13 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set a value for this run")
     parser.add_argument("--model", default="", metavar="NAME", help="the model preset to use")
-    parser.add_argument("question", nargs="*", help="a question; standard input is sent along if it is piped")
-    parser.add_argument("-p", "--print", action="store_true", help="answer once and exit; the question may be piped in")
-    parser.add_argument("--json", action="store_true", help="the answer and its circumstances as JSON")
-    parser.add_argument("--continue", dest="continued", action="store_true", help="go on with the newest conversation")
+    parser.add_argument("question", nargs="*", help="a question; piped standard input is sent with it")
     parser.add_argument(
-        "--resume", default="", metavar="ID", help="go on with that number, name or id of a conversation"
+        "-p", "--print", action="store_true", help="answer once and exit; the question may come from a pipe"
     )
+    parser.add_argument("--json", action="store_true", help="print the answer and its metadata as JSON")
+    parser.add_argument("--continue", dest="continued", action="store_true", help="continue the newest conversation")
+    parser.add_argument("--resume", default="", metavar="ID", help="continue a conversation by its number, name or id")
     parser.add_argument("--no-memory", action="store_true", help="keep nothing of this conversation")
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     return parser
@@ -220,5 +222,5 @@ def _parser() -> argparse.ArgumentParser:
 def _working_directory() -> Path:
     try:
         return Path.cwd()
-    except FileNotFoundError:  # it was deleted under us
+    except FileNotFoundError:  # it was deleted
         return Path("/")

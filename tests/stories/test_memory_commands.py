@@ -887,7 +887,7 @@ async def test_a_purge_takes_the_words_out_of_the_running_conversation_too(world
     said = await typist.type(":memory purge tandem")
     await typist.ask("what did I say?")
 
-    assert said.endswith("; it is not learned again") and said.startswith("erased in ")
+    assert said.endswith("; it will not be learned again") and said.startswith("erased in ")
     request = script_of(typist.session).requests[-1]
     assert "tandem" not in str(request.messages).lower()
     assert "[purged] is a fine thing" in str(request.messages)

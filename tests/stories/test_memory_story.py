@@ -358,11 +358,11 @@ def test_memory_on_a_terminal(world: World) -> None:
         terminal.enter(":memory purge yellow canoe")
         terminal.wait_for("for good, everywhere? [y/N]")
         terminal.enter("y")
-        terminal.wait_for("it is not learned again")
+        terminal.wait_for("it will not be learned again")
         terminal.enter(":memory purge 2")
         terminal.wait_for("2 (my canoe is yellow) for good, everywhere? [y/N]")
         terminal.enter("y")
-        terminal.wait_times(b"it is not learned again", 2)
+        terminal.wait_times(b"it will not be learned again", 2)
         terminal.wait("aish>")
         terminal.type(CTRL_D)
         assert terminal.code() == 0
@@ -385,7 +385,7 @@ def test_a_pasted_text_of_two_lines_is_erased_from_what_was_typed(world: World) 
         terminal.enter(":memory purge 1")
         terminal.wait_for("everywhere? [y/N]")
         terminal.enter("y")
-        terminal.wait_for("it is not learned again\naish>")
+        terminal.wait_for("it will not be learned again\naish>")
         terminal.type(CTRL_D)
         assert terminal.code() == 0
 

@@ -62,7 +62,7 @@ def as_table(scope: MemoryScope, items: list[Item], nothing: str) -> Reply:
 
 
 class ItemRows(Sequence[tuple[str, ...]]):
-    """The rows of a table of items. Made when they are looked at, because a long list would be kept twice."""
+    """The rows of a table of items. Made when they are looked at, because a long list would be held twice."""
 
     def __init__(self, items: list[Item], moments: "Moments") -> None:
         self._items, self._moments = items, moments
@@ -89,7 +89,7 @@ class ItemRows(Sequence[tuple[str, ...]]):
 
 
 def _in_full(item: Item) -> tuple[str, str]:
-    """Content and source of an item with more to say: tags, a key that its text does not name, whose words it is."""
+    """Content and source of an item that has tags, a key that its text does not name, or another origin."""
     tags = "".join(f" #{tag}" for tag in item.tags)
     key = f" (takes the place of: {item.key})" if item.key and not item.content.startswith(item.key) else ""
     source = item.source if item.origin == item.source else f"{item.origin}, {item.source}"
@@ -97,7 +97,7 @@ def _in_full(item: Item) -> tuple[str, str]:
 
 
 class Moments:
-    """Times as a list shows them. Long lists need it fast, and have many items of one hour."""
+    """Formats times for a list. It is fast for long lists, in which many items have the same hour."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
@@ -110,7 +110,7 @@ class Moments:
             return known[0], known[1] + ts[13:16]
         time = read_time(ts)
         old, clock = age(time, self._now), local(time)
-        # after a day the hour is near enough, where clocks are whole hours apart
+        # older than a day, the hour is exact enough, where the offset is a whole number of hours
         if ours and clock[13:] == ts[13:16] and old.rstrip("s").endswith(("day", "week", "month", "year")):
             self._by_hour[ts[:13]] = old, clock[:13]
         return old, clock

@@ -1,4 +1,4 @@
-"""Commands that tend memory: what waits for a yes, what goes in and out, what is erased."""
+"""Commands that maintain memory: purge, pending items, export and import."""
 
 from aish.commands.files import read_whole, write_new
 from aish.commands.items import YES, agreed, as_table, changed, pending_ids, read_records
@@ -30,7 +30,7 @@ async def purge(scope: MemoryScope, arguments: Arguments) -> Reply:
     scope.erase_from_prompt(phrases)
     scope.finder.drop()
     where = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}"
-    text = f"{where if erased.places else 'it stood nowhere'}; it is not learned again"
+    text = f"{where if erased.places else 'not found'}; it will not be learned again"
     if erased.busy:
         text += "\nanother shell is giving an answer that has the words; purge them again when it is done"
     return changed(scope, Reply(text, data={"places": erased.places, "files": erased.files, "busy": erased.busy}))

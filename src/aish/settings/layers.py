@@ -1,4 +1,4 @@
-"""Settings put together: default < user file < trusted project file < environment < command line.
+"""Merges settings: default < user file < trusted project file < environment < command line.
 
 A mistake never stops the program: it is reported with file, line and key, and the value it would have replaced stays.
 """
@@ -17,7 +17,7 @@ COMMAND_LINE = "command line"
 
 
 class Layer(NamedTuple):
-    """Values from one place. `text` is the file they came from, for finding lines."""
+    """Values from one source. `text` is the content of the file, to find line numbers."""
 
     origin: str
     values: Mapping[str, Any]
@@ -25,7 +25,7 @@ class Layer(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A mistake in the settings, fit to show."""
+    """A mistake in the settings, to show to the user."""
 
     origin: str
     message: str
@@ -38,7 +38,7 @@ class Problem(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """The settings, where each value that is not a default came from, and what was wrong."""
+    """The settings, where each value that is not a default came from, and the mistakes in them."""
 
     settings: Settings
     origins: Mapping[str, str]
@@ -103,7 +103,7 @@ def parse_value(text: str) -> Any:
 
 
 def load(layers: Iterable[Layer]) -> Loaded:
-    """Put the layers over the defaults, later ones winning, and check every value on its own."""
+    """Merge the layers over the defaults; later ones win. Every value is checked on its own."""
     good: dict[str, Any] = {}
     sources: dict[str, Layer] = {}
     problems: list[Problem] = []
@@ -127,7 +127,7 @@ def _problem(layer: Layer, key: str, message: str) -> Problem:
 
 
 def _check_names(good: dict[str, Any], sources: Mapping[str, Layer]) -> list[Problem]:
-    """Presets that do not exist and patterns that do not compile are taken out again, and said."""
+    """Remove presets that do not exist and patterns that do not compile, and report them."""
     known = {EMBEDDED, *(split_key(key)[1] for key in good if key.startswith("models."))}
     problems = []
 

@@ -21,7 +21,7 @@ def option(default: Any, about: str) -> Any:
 
 
 class Section:
-    """A group of settings. What is declared with `option` can be given; what is not given has its default."""
+    """A group of settings. A key that is not given has its default."""
 
     def __init__(self, **given: Any) -> None:
         for name, declared in options_of(type(self)).items():
@@ -39,22 +39,22 @@ class Preset(Section):
     """A model under a name of your own: [models.NAME]."""
 
     kind: Literal["openai", "embedded", "scripted"] = option(
-        "openai", "What answers: a server, the embedded model, a script."
+        "openai", "What answers: a server, the embedded model or a script."
     )
     endpoint: str = option("", "Address of an OpenAI-compatible server, such as http://127.0.0.1:11434/v1.")
-    model: str = option("", "The name the server knows the model by.")
+    model: str = option("", "The name of the model on the server.")
     api_key_env: str = option("", "Environment variable that holds the key.")
     api_key_file: str = option("", "File that holds the key.")
     api_key_command: str = option("", "Command that prints the key.")
-    temperature: float | None = option(None, "How free the answers are; unset leaves it to the server.")
-    max_tokens: int | None = option(None, "Longest answer in tokens; unset leaves it to the server.")
+    temperature: float | None = option(None, "Sampling temperature; unset: the server decides.")
+    max_tokens: int | None = option(None, "Maximum length of an answer in tokens; unset: the server decides.")
     use_tool_role: bool = option(
-        True, "Send tool results in the tool role; switched off by itself where it is refused."
+        True, "Send tool results in the tool role; switched off automatically if the server refuses it."
     )
     tools: bool | None = option(
-        None, "Offer tools to the model; unset: yes, but not to the embedded one. Switched off where it is refused."
+        None, "Offer tools to the model; unset: to all but the embedded one. Switched off if the server refuses them."
     )
-    answers: list[str] = option([], "What a scripted model says, one entry for each question.")
+    answers: list[str] = option([], "Answers of a scripted model, one for each question.")
     pause: float = option(0.0, "Seconds between the words of a scripted model.")
 
 
@@ -63,72 +63,79 @@ class PriceTag(Section):
 
     input: float = option(0.0, "Dollars for a million prompt tokens.")
     output: float = option(0.0, "Dollars for a million answer tokens.")
-    cached: float | None = option(None, "Dollars for a million prompt tokens the server had cached; unset: as input.")
+    cached: float | None = option(None, "Dollars for a million cached prompt tokens; unset: the same as input.")
 
 
 class Context(Section):
-    """What of a conversation is sent to the model."""
+    """What the model is sent of a conversation."""
 
-    max_turns: int = option(40, "Turns that are sent at most; older exchanges leave the prompt, never the journal.")
-    token_budget: int | Literal["auto"] = option(4096, 'Tokens of a prompt at most; "auto" asks the server.')
-    max_bytes: int = option(0, "Bytes of live turns at most; 0 means no limit.")
-    use_tool_role: bool = option(True, "Send tool results in the tool role (a preset can say otherwise).")
-    summarize_evicted: bool = option(True, "Keep a short summary of what left the prompt.")
+    max_turns: int = option(
+        40, "Maximum number of turns in a prompt; older exchanges leave the prompt but stay in the journal."
+    )
+    token_budget: int | Literal["auto"] = option(4096, 'Maximum number of tokens in a prompt; "auto" asks the server.')
+    max_bytes: int = option(0, "Maximum size of the turns in a prompt in bytes; 0: no limit.")
+    use_tool_role: bool = option(True, "Send tool results in the tool role; a preset can override this.")
+    summarize_evicted: bool = option(True, "Keep a short summary of turns that left the prompt.")
 
 
 class MemorySettings(Section):
     """What is remembered on purpose."""
 
-    path: str = option("", "The ledger; unset: memory.jsonl. A relative path starts in the data directory.")
-    exclusive: bool = option(False, "Keep other aish processes from writing while this one runs.")
-    inject_max_chars: int = option(2000, "Characters of remembered items in the prompt at most; 0: none.")
+    path: str = option("", "The memory file; unset: memory.jsonl. A relative path starts in the data directory.")
+    exclusive: bool = option(False, "Lock memory, so that other aish processes cannot write to it while this one runs.")
+    inject_max_chars: int = option(2000, "Maximum number of characters of memory in the prompt; 0: none.")
     propose: bool = option(True, "Let the model propose items with a tool; they wait in :memory pending.")
-    summarizer_model: str = option("", "The preset that looks for what is worth keeping; unset: the one that answers.")
-    summarize_on_quit: bool = option(False, "Look for it when the shell is left; what is found waits for your yes.")
-    prune_older_than_days: int | None = option(None, "Forget items older than this at the start; unset or 0: never.")
-    allow_duplicates: bool = option(False, "Keep an item that is known already.")
+    summarizer_model: str = option("", "The preset that looks for items worth keeping; unset: the preset that answers.")
+    summarize_on_quit: bool = option(
+        False, "Look for items worth keeping when the shell ends; they wait in :memory pending."
+    )
+    prune_older_than_days: int | None = option(None, "Forget older items at the start; unset or 0: never.")
+    allow_duplicates: bool = option(False, "Keep an item even if it is known already.")
 
 
 class FindingSettings(Section):
     """Finding what was said."""
 
-    meaning: bool = option(True, "Compare meanings as well as words, if the weights for it are here.")
-    tools: bool = option(True, "Let models that can use tools look for themselves in what was said before.")
+    meaning: bool = option(True, "Compare meanings as well as words, if the weights for that are installed.")
+    tools: bool = option(True, "Let models that can use tools search past conversations.")
 
 
 class ProjectSettings(Section):
     """What the model is told of the directory."""
 
-    max_chars: int = option(4000, "Characters of the [project] block at most; 0: none.")
+    max_chars: int = option(4000, "Maximum number of characters of the [project] block; 0: none.")
     instructions: list[str] = option(
         ["AGENTS.md", "CLAUDE.md", ".github/copilot-instructions.md"],
-        "Files with a project's instructions; the first that is there is told, once you trust it.",
+        "Files with instructions of a project; the first one found is sent, once you trust it.",
     )
-    readme: bool = option(True, "Tell the beginning of the README too, once you trust it.")
-    git: bool = option(True, "Count changed files by running git, where you trust the folder.")
+    readme: bool = option(True, "Send the beginning of the README too, once you trust it.")
+    git: bool = option(True, "Run git to count changed files, once you trust the folder.")
 
 
 class CommandSettings(Section):
-    """Commands: your own lines, and what the model proposes."""
+    """Commands: your own, and those that the model proposes."""
 
     shell: str = option(
-        "", "The shell that runs your lines, bash or zsh; unset: $SHELL if it is one of them, else bash."
+        "", "The shell that runs your commands, bash or zsh; unset: $SHELL if it is one of them, else bash."
     )
     ask: Literal["unsafe", "always"] = option(
-        "unsafe", "Which commands of the model are asked for: unsafe (all but those that only read), always."
+        "unsafe", "Which commands of the model need your consent: unsafe (all except those that only read), always."
     )
     tool: bool = option(False, "Offer the model a tool that runs commands; each goes through the same questions.")
-    allow: list[str] = option([], 'Beginnings of commands of the model that need no question, such as "git commit".')
+    allow: list[str] = option(
+        [], 'Commands of the model that need no consent, by their first words, such as "git commit".'
+    )
     sandbox: Literal["auto", "landlock", "bubblewrap", "off"] = option(
         "auto", "What keeps commands of the model from writing outside the project: auto, landlock, bubblewrap, off."
     )
 
 
 class Safety(Section):
-    """Care for people."""
+    """Care for people in a crisis."""
 
     crisis_support: bool = option(
-        True, "Ask the model to answer with care when a message shows a person in crisis; nothing of it is remembered."
+        True,
+        "Ask the model to answer with care when a message shows a person in crisis; nothing of it is remembered.",
     )
 
 
@@ -138,26 +145,28 @@ class Tokenize(Section):
     use_endpoint: Literal["auto", "true", "false"] = option(
         "auto", "Ask the server to count: auto (only on this machine), true, false."
     )
-    timeout_ms: int = option(2000, "How long to wait for a count before estimating.")
+    timeout_ms: int = option(2000, "Milliseconds to wait for a count before tokens are estimated.")
 
 
 class Network(Section):
-    """Patience with servers."""
+    """Timeouts and retries."""
 
-    connect_seconds: float = option(10.0, "Wait for a connection.")
-    first_token_seconds: float = option(180.0, "Wait for the first piece of an answer.")
-    silence_seconds: float = option(60.0, "Wait for the next piece of an answer.")
-    retries: int = option(3, "Tries after the first when a server is busy or away, before anything was answered.")
+    connect_seconds: float = option(10.0, "Seconds to wait for a connection.")
+    first_token_seconds: float = option(180.0, "Seconds to wait for the beginning of an answer.")
+    silence_seconds: float = option(60.0, "Seconds to wait for the next part of an answer.")
+    retries: int = option(
+        3, "Retries when a server is busy or unreachable, as long as no part of the answer has arrived."
+    )
 
 
 class Cost(Section):
     """Limits on money."""
 
     cap_at_dollars: float | None = option(
-        None, "Ask before a call that could bring this conversation over so many dollars."
+        None, "Ask before a call that could raise the cost of this conversation above so many dollars."
     )
     cap_at_dollars_per_day: float | None = option(
-        None, "Ask before a call that could bring this day over so many dollars."
+        None, "Ask before a call that could raise the cost of this day above so many dollars."
     )
 
 
@@ -165,7 +174,7 @@ class Embedded(Section):
     """The model that runs inside aish."""
 
     window: int = option(8192, "Context window in tokens.")
-    threads: int = option(0, "Threads it may use; 0 lets it choose.")
+    threads: int = option(0, "Number of threads; 0: chosen automatically.")
     path: str = option("", "A .gguf file to use instead of the one that `aish models pull` fetched.")
     warm: bool = option(True, "Load it in the background once the prompt is shown.")
 
@@ -178,21 +187,25 @@ class View(Section):
     )
     prompt: str = option(
         "{cwd} {git} {status} aish{sign} ",
-        "The prompt; {model} {cwd} {git} {ctx_used} {ctx_pct} {cost} {status} {sign} stand for what they say.",
+        "The prompt, with placeholders: {model} {cwd} {git} {ctx_used} {ctx_pct} {cost} {status} {sign}.",
     )
-    theme: Literal["dark", "light", "plain"] = option("dark", "Colours for a dark or a light window, or hardly any.")
+    theme: Literal["dark", "light", "plain"] = option(
+        "dark", "Colours for a dark or a light background, or almost none."
+    )
     colors: dict[str, str] = option({}, 'Colours of your own, such as {prompt = "bold green", dim = "#767676"}.')
-    markdown: bool = option(True, "Lay answers out on a terminal: headings, lists, tables, coloured code.")
-    show_reasoning: bool = option(False, "Show what a reasoning model thinks before it answers.")
-    keys: Literal["emacs", "vi"] = option("emacs", "Keys of the line editor.")
+    markdown: bool = option(True, "Render Markdown in answers on a terminal: headings, lists, tables, coloured code.")
+    show_reasoning: bool = option(False, "Show the reasoning of the model before the answer.")
+    keys: Literal["emacs", "vi"] = option("emacs", "Key bindings of the line editor.")
 
 
 class Settings(Section):
     """Everything that can be set."""
 
-    model: str = option("embedded", "The preset to start with.")
-    fallback: list[str] = option([], "Presets to try, in this order, when the chosen one cannot be reached.")
-    rules: list[dict[str, str]] = option([], 'Presets by question: {match = "regular expression", model = "preset"}.')
+    model: str = option("embedded", "The preset at the start.")
+    fallback: list[str] = option([], "Presets to try in this order when the chosen one is unreachable.")
+    rules: list[dict[str, str]] = option(
+        [], 'Choose a preset by the question: {match = "regular expression", model = "preset"}.'
+    )
     context: Context = option(Context, "")
     memory: MemorySettings = option(MemorySettings, "")
     project: ProjectSettings = option(ProjectSettings, "")

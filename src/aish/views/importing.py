@@ -1,4 +1,4 @@
-"""`aish import`: take in what other tools have kept. Importing again adds nothing."""
+"""`aish import`: import conversations of other tools. Importing again adds nothing."""
 
 import argparse
 import sys
@@ -56,7 +56,7 @@ def run(library: Library, arguments: Sequence[str]) -> int:
 
 
 def _report(screen: Screen, results: Sequence[tuple[str, Imported]], options: argparse.Namespace) -> None:
-    """What is in, also when the rest is not: it stays, and nobody should have to guess."""
+    """Report what was imported, also after an error: it is kept."""
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     if options.json:
@@ -67,7 +67,7 @@ def _report(screen: Screen, results: Sequence[tuple[str, Imported]], options: ar
 
 
 def _format(path: Path, screen: Screen) -> str:
-    """What a file is, or most of a directory, by its looks."""
+    """The format of a file, or of most files in a directory, by its content."""
     found = sniff(path)
     if found and path.is_dir():
         screen.note(f"{path} is taken for {found}; for what else is in it name that file, or its --format")
@@ -79,7 +79,7 @@ def _format(path: Path, screen: Screen) -> str:
 
 
 class _Told:
-    """How far an import is, on a terminal; how long it will take nobody knows before its end."""
+    """Shows progress on a terminal. The total is unknown before the end."""
 
     def __init__(self, path: Path) -> None:
         self._name = for_terminal(one_line(path.name, 40))

@@ -37,7 +37,7 @@ def run(start: Start, arguments: Sequence[str]) -> int:
 
 
 def _own(path: Path) -> Mapping[str, Any]:
-    """The user's own entries; a mistake in them is told here, where somebody looks at the policy."""
+    """The user's own entries; a mistake in them is an error here."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""`aish redact`: text in, the same text with secrets masked out."""
+"""`aish redact`: mask the secrets in a text."""
 
 import json
 import os

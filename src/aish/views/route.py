@@ -1,4 +1,4 @@
-"""`aish route`: what a typed line would be taken for, without running it."""
+"""`aish route`: tell whether a line is a command or a question, without running it."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
-    """Say where a line goes: given as arguments, or one on each line of standard input."""
+    """Route one line from the arguments, or each line of standard input."""
     parser = make_parser(
         "aish route", "Say whether a line is a command, a question, or has to be asked about.", allow_abbrev=False
     )

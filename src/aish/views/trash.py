@@ -1,4 +1,4 @@
-"""`aish trash`: delete in a way that can be taken back."""
+"""`aish trash`: delete files so that they can be restored."""
 
 import os
 import sys
@@ -46,7 +46,7 @@ def run(start: Start, arguments: Sequence[str]) -> int:
 
 
 def _absolute(directory: Path, path: Path) -> Path:
-    """The path that was meant, with the links on the way followed, as the trash notes it."""
+    """The absolute path with links in its parent resolved, as the trash records it."""
     whole = directory / path
     return Path(os.path.realpath(whole.parent)) / whole.name if whole.name != ".." else whole
 
@@ -59,7 +59,7 @@ def _newest(path: Path) -> Trashed:
 
 
 def _check_directories(paths: Sequence[Path], *, recursive: bool) -> None:
-    """As with rm, a directory has to be meant: the offer of this verb in place of rm must not take more than rm."""
+    """Refuse directories without `-r`, as rm does: where this verb replaces rm, it must not delete more."""
     for path in paths:
         if path.is_dir() and not path.is_symlink() and not recursive:
             raise Declined(f"{path} is a directory; nothing was moved (-r moves it with all that is in it)")
