@@ -7,7 +7,6 @@ Pure: contracts and values only.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 Record = dict[str, Any]
@@ -15,11 +14,11 @@ Cursor = str  # opaque: only the log that gave it can read it
 START: Cursor = ""
 
 
-@dataclass(slots=True)
 class Damage:
-    """What a reader had to skip."""
+    """What a reader had to skip. A plain class, because every verb loads it and `dataclasses` takes milliseconds."""
 
-    lines: int = 0
+    def __init__(self) -> None:
+        self.lines = 0
 
 
 class StaleCursor(Exception):
