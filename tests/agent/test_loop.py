@@ -249,7 +249,7 @@ async def test_calls_without_an_id_get_one_that_is_their_own() -> None:
     """A result must find its call, also in a conversation with many of them."""
     script = Script([ToolPiece(0, "", "a", "{}"), ToolPiece(1, "", "a", "{}")], [TextPiece("ok")])
     named = {"a": tool("a")}
-    events = [event async for event in run_loop(script.ask, named, Rules(), Desk(), prefix="call-7")]
+    events = [event async for event in run_loop(script.ask, named, Rules(), Desk(), new_id=lambda: "call-7")]
 
     assert [event.call.id for event in events if isinstance(event, ToolDone)] == ["call-7-0-0", "call-7-0-1"]
 

@@ -72,11 +72,11 @@ async def run_loop(
     context: C,
     *,
     max_steps: int = MAX_STEPS,
-    prefix: str = "call",
+    new_id: Callable[[], str] = lambda: "call",
 ) -> AsyncGenerator[LoopEvent]:
     """Let the model answer. The last event is a `StepDone` that is marked as the last.
 
-    Calls that a server left without an id get one that starts with `prefix`.
+    Calls that a server left without an id get one that starts with `new_id()`.
     """
     for step in range(max_steps + 1):
         reply = _Reply()
@@ -84,7 +84,7 @@ async def run_loop(
             async for event in events:
                 for shown in reply.take(event):
                     yield shown
-        done = reply.done(f"{prefix}-{step}", may_call=step < max_steps)
+        done = reply.done(step, new_id, may_call=step < max_steps)
         yield done
         if done.last:
             return
@@ -131,13 +131,13 @@ class _Reply:
         whole = ToolCall(piece.id or call.id, call.name + piece.name, call.arguments + piece.arguments)
         self.calls[piece.place, nth] = whole
 
-    def done(self, prefix: str, *, may_call: bool) -> StepDone:
+    def done(self, step: int, new_id: Callable[[], str], *, may_call: bool) -> StepDone:
         text, calls, failure = "".join(self.text), tuple(call for _, call in sorted(self.calls.items())), self.failure
         if not failure and not text and not (calls and may_call):
             only_calls = "the model only called tools and gave no answer"
             failure = Failed(only_calls if calls else "the model ended its answer without a word")
         last = not calls or failure is not None or not may_call
-        named = tuple(call._replace(id=call.id or f"{prefix}-{place}") for place, call in enumerate(calls))
+        named = tuple(call._replace(id=call.id or f"{new_id()}-{step}-{place}") for place, call in enumerate(calls))
         return StepDone(text, () if last else named, self.usage, failure, self.cut, last)
 
 

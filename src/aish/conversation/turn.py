@@ -76,8 +76,9 @@ async def take_turn(
         for event in await make_room(turn, asking.backend, limits):
             yield event
         tools = {tool.name: tool for tool in offered_tools(session, asking.backend, turn)}
-        prefix = f"call-{session.turn_number}"
-        loop = run_loop(asking.ask, tools, permission or AskPerson(), turn, prefix=prefix)
+        loop = run_loop(
+            asking.ask, tools, permission or AskPerson(), turn, new_id=lambda: f"call-{session.turn_number}"
+        )
         async with aclosing(loop) as happening:
             async for step in happening:
                 for shown in await answer.take(step):
