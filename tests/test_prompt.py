@@ -127,8 +127,8 @@ def test_own_colours_stand_over_a_theme_and_mistakes_are_told() -> None:
     assert chosen["unknown"] == THEMES["light"]["unknown"]
     assert set(chosen) == set(THEMES["light"]) == set(THEMES["plain"])
     assert wrong_style("command", own["command"]) == ""
-    assert wrong_style("unknown", "purple").startswith("'purple' is no colour; use bold, dim")
-    assert wrong_style("nothing", "red").startswith("there is nothing called 'nothing' to colour; there are: prompt")
+    assert wrong_style("unknown", "purple").startswith("'purple' is not a colour; use bold, dim")
+    assert wrong_style("nothing", "red").startswith("unknown name 'nothing'; use one of: prompt")
 
 
 @pytest.mark.parametrize(

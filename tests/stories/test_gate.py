@@ -327,7 +327,7 @@ def test_an_answer_that_was_stopped_offers_nothing(workshop: Workshop) -> None:
             terminal.ask()
             terminal.wait_for("CMD: touch two")
             terminal.type(CTRL_C)
-            terminal.wait("[aish] stopped; what came is kept", PROMPT)
+            terminal.wait("[aish] stopped; the part that was shown is kept", PROMPT)
             assert terminal.offered == []
 
 

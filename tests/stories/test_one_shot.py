@@ -219,8 +219,8 @@ def _bad_store(world: World) -> list[str]:
     ("arrange", "code", "said"),
     [
         (_nothing_to_continue, 1, "there is no conversation yet"),
-        (_too_expensive, 1, "crosses the cap of $0"),
-        (_no_question, 2, "there is no question"),
+        (_too_expensive, 1, "exceeds the cap of $0"),
+        (_no_question, 2, "no question; use aish"),
         (_no_server, 3, "no connection to 127.0.0.1:9"),
         (_breaks_off, 3, "the answer broke off"),
         (_bad_store, 4, "cannot read"),
@@ -280,7 +280,7 @@ def test_notices_go_to_stderr_and_only_the_answer_to_stdout(world: World) -> Non
     assert (ran.code, ran.out) == (0, "From afar.\n")
     problem, switch = ran.err.splitlines()
     assert problem == f"[aish] {world.places.config_file}:3: no_such_key: unknown key"
-    assert switch == "[aish] near: out of order; going on with far"
+    assert switch == "[aish] near: out of order; continuing with far"
 
 
 @pytest.mark.proves("P11")

@@ -1,1 +1,1 @@
-"""How a person or a script sees the program."""
+"""What a user or a script sees of the program: prompt, screen, answers and verbs."""

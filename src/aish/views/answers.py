@@ -1,4 +1,4 @@
-"""Answers on the terminal while they come. Loaded after the first prompt, and not by verbs that ask no model."""
+"""Show answers on the terminal while they stream. Loaded after the first prompt, and only if a model is asked."""
 
 import asyncio
 import os
@@ -31,7 +31,7 @@ class AnswerScreen(Screen):
         super().__init__(color, styles=styles)
         self._show_reasoning = show_reasoning
         self._spinner: Spinner | None = None
-        self.load_stream: Callable[[], Stream] | None = None  # what lays out answers; unset: they are shown as they are
+        self.load_stream: Callable[[], Stream] | None = None  # formats answers; None: show them unchanged
 
     async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
         """Show a turn as it happens, and return how it ended."""
@@ -73,7 +73,7 @@ class AnswerScreen(Screen):
         return done
 
     def show_event(self, event: GateEvent) -> None:
-        """Show what the gate tells of a command."""
+        """Show an event of the command gate."""
         match event:
             case Notice(text, warning):
                 self.note(text, warning=warning)
@@ -83,13 +83,13 @@ class AnswerScreen(Screen):
                 self.say(for_terminal(text))
 
     def pause(self) -> None:
-        """Stop what moves by itself, because a question is about to be put."""
+        """Stop the spinner, because the user is about to be asked something."""
         if self._spinner:
             self._spinner.stop()
 
 
 class Stream(Protocol):
-    """Contract: shows the pieces of one answer. `pause` ends the line for somebody else, `finish` for good."""
+    """Contract: shows the pieces of one answer. `pause` ends the line for other output, `finish` ends the answer."""
 
     def feed(self, text: str) -> None: ...
 
@@ -99,7 +99,7 @@ class Stream(Protocol):
 
 
 class AsItIs:
-    """An answer as the model wrote it, for pipes and plain terminals."""
+    """Shows an answer as the model wrote it, for pipes and plain terminals."""
 
     def __init__(self) -> None:
         self._open = False
@@ -117,7 +117,7 @@ class AsItIs:
 
 
 class Spinner:
-    """Says that something is under way once it takes longer than a moment, and leaves no trace."""
+    """Shows the elapsed time if an answer takes long to start, and removes it afterwards."""
 
     def __init__(self, delay: float = 0.4) -> None:
         self._shown = False

@@ -1,7 +1,7 @@
-"""The blocks of an answer: prose that wraps, tables with columns, lines that stay as they are.
+"""The blocks of an answer: prose that wraps, tables with columns, and verbatim lines.
 
-A block is given its source as it comes. It hands out lines that are final, once, and shows the rest as it would look
-if the answer ended here. What is final depends on the source alone, never on the pieces it came in.
+A block receives its source piece by piece. It returns each final line once, and shows the rest as if the answer ended
+here. Final lines depend only on the source, never on how it was split into pieces.
 
 Pure: source in, lines out.
 """
@@ -14,10 +14,10 @@ from aish.views.highlight import Highlighter
 from aish.views.inline import inline, is_settled, provisional
 from aish.views.spans import StyledLine, StyledSpan, cells, exact, harmless, paint, redrawable, rows, size_of, wrap
 
-_STEP = 80  # characters after which prose is looked at for a part that can no longer change
-_MOST = 400  # characters after which prose is cut anyway
-_LEAST_COLUMN = 12  # cells that a column gets, if its words are that long
-_SLACK = 4  # cells more for each column of a table whose last rows are not known yet
+_STEP = 80  # characters after which to look for prose that can no longer change
+_MOST = 400  # characters after which prose becomes final anyway
+_LEAST_COLUMN = 12  # minimum cells of a column, if its words are that long
+_SLACK = 4  # extra cells for each column while more rows may come
 _MARKS = frozenset("*_`~[]()<>\\$!&|")
 _BAR = " │ "
 
@@ -31,33 +31,32 @@ class Window(NamedTuple):
 
     @property
     def limit(self) -> int:
-        """Rows that may be live."""
+        """The maximum number of live rows."""
         return max(self.height - 2, 1)
 
     @property
     def room(self) -> int:
-        """Cells of a line that we break ourselves: the last column is left free, where terminals differ."""
+        """Cells of a wrapped line. The last column stays free, because terminals treat it differently."""
         return max(self.width - 1, 8)
 
 
 class Prose:
-    """A paragraph, a heading or an item of a list: `first` stands before its first line, `rest` before the others."""
+    """A paragraph, a heading or a list item. `first` is the prefix of its first line, `rest` of the others."""
 
     def __init__(
         self, window: Window, first: Sequence[StyledSpan], rest: Sequence[StyledSpan], style: str = ""
     ) -> None:
         self.window = window
-        self.source = ""  # what may still change
-        self.whole = True  # whether nothing was cut off yet
+        self.source = ""  # the part that may still change
+        self.whole = True  # whether `source` still has the whole text
         self._first, self._rest, self._style = _narrowed(first, window), _narrowed(rest, window), style
-        self._carry: list[StyledSpan] = []  # what is settled of the line that is not full
-        self._drawn: tuple[str, list[list[StyledSpan]], list[StyledLine]] | None = (
-            None  # what was live, and of which source
-        )
+        self._carry: list[StyledSpan] = []  # the settled part of the last, incomplete line
+        # the live lines, with the source they were made from
+        self._drawn: tuple[str, list[list[StyledSpan]], list[StyledLine]] | None = None
         self._look_at = _STEP
 
     def append(self, text: str) -> list[StyledLine]:
-        """Take more source; returns the lines that became final."""
+        """Add source, and return the lines that became final."""
         final: list[StyledLine] = []
         while text:
             room = self._look_at - len(self.source)
@@ -67,7 +66,7 @@ class Prose:
         return final
 
     def settle(self) -> list[StyledLine]:
-        """Set aside what can no longer change, up to the last gap between words."""
+        """Return the lines that can no longer change, up to the last space."""
         most = min(_MOST, max(self.window.room * self.window.limit // 4, 40))
         gap = max(self.source.rfind(" "), self.source.rfind("\n"))
         if gap > 0 and is_settled(self.source[:gap]):
@@ -78,7 +77,7 @@ class Prose:
         return self._cut(gap if gap > most // 2 else _last_joint(self.source))
 
     def live(self) -> list[StyledLine]:
-        """The lines that are not final, as if all that is open were closed here."""
+        """Return the lines that are not final, as if the text ended here."""
         source = self.source.rstrip(" ")
         more = _plain_addition(self._drawn[0], source) if self._drawn else ""
         if self._drawn and more and size_of(self._drawn[1][-1]) + len(more) <= self.window.room:
@@ -92,11 +91,11 @@ class Prose:
         return self._drawn[2]
 
     def close(self) -> list[StyledLine]:
-        """The last lines."""
+        """Return the remaining lines."""
         return self._painted(self._wrapped(self.source.rstrip()))
 
     def break_off(self, window: Window) -> list[StyledLine]:
-        """End the lines here; what comes goes on in a line of its own, in a window that may have another size."""
+        """End the current line. More text continues on a new line, in a window that may have another size."""
         lines = self.live()
         self.window, self.source, self.whole = window, "", False
         self._first = self._rest = _narrowed(self._rest, window)
@@ -115,7 +114,7 @@ class Prose:
 
     def _wrapped(self, source: str) -> list[list[StyledSpan]]:
         if not (source or self._carry or self.whole):
-            return []  # after a break nothing has come
+            return []  # no text since the break
         spans = inline(source, color=self.window.color, style=self._style)
         return wrap([*self._carry, *spans], self.window.room, self._first, self._rest)
 
@@ -124,14 +123,14 @@ class Prose:
 
 
 def _plain_addition(before: str, now: str) -> str:
-    """What was added, if it is plain words after a plain letter: no mark can come of that, and none can end."""
+    """Return the added text if it is plain words after a letter or digit, which cannot start or end a mark."""
     more = now[len(before) :]
     plain = more.isascii() and before[-1:].isalnum() and re.fullmatch(r"[a-zA-Z0-9 ,.;:'\"/%?-]+", more)
     return more if plain and now.startswith(before) and provisional(before) == before else ""
 
 
 def _narrowed(prefix: Sequence[StyledSpan], window: Window) -> list[StyledSpan]:
-    """A prefix that leaves half of a narrow window to the text; the outer end goes, the bullet stays."""
+    """Shorten a prefix to half of a narrow window. Outer parts are dropped, the bullet stays."""
     spans = list(prefix)
     while len(spans) > 1 and size_of(spans) > window.room // 2:
         del spans[0]
@@ -139,7 +138,7 @@ def _narrowed(prefix: Sequence[StyledSpan], window: Window) -> list[StyledSpan]:
 
 
 def _last_joint(source: str) -> int:
-    """Where a word without end may be cut: not at a mark, nor before what clings to a letter."""
+    """Return where a very long word may be cut: not at a mark, and not before a combining character."""
     for place in range(len(source) - 1, len(source) // 2, -1):
         left, right = source[place - 1], source[place]
         if not {left, right} & _MARKS and left != "\u200d" and right != "\ufe0f" and cells(right):
@@ -148,21 +147,21 @@ def _last_joint(source: str) -> int:
 
 
 class Verbatim:
-    """Lines that stay as they are: code, a formula, a command. The terminal wraps them, so that they copy whole.
+    """Verbatim lines: code, a formula, a command. The terminal wraps them, so that they can be copied as one line.
 
-    Only a line in colours is drawn again while it comes, and only its start: what is after that is just added.
+    Only a highlighted line is redrawn while it streams, and only its start; later text is just appended.
     """
 
     def __init__(self, window: Window, highlighter: Highlighter | None = None, *, command: bool = False) -> None:
         self.window = window
         self._highlighter = highlighter
         self._command = command
-        self._start = ""  # of the line, as far as it may be drawn again
-        self._added = False  # whether more than that is there
-        self._before = ""  # the character before what is added next
+        self._start = ""  # the start of the line, which may be redrawn
+        self._added = False  # whether text was appended after the start
+        self._before = ""  # the character before the next appended text
 
     def append(self, text: str) -> list[StyledLine]:
-        """Take more of the line; returns what is only added, and has no end yet."""
+        """Add to the line, and return what is only appended, without a line end."""
         final: list[StyledLine] = []
         if self._highlighter and not self._added:
             known = self._start + text[: 2 * self.window.width]
@@ -177,7 +176,7 @@ class Verbatim:
         return final
 
     def newline(self) -> list[StyledLine]:
-        """The line is whole, and final."""
+        """End the line, and return it as final."""
         final = StyledLine() if self._added or not self._highlighter else self._colored(self._highlighter)
         if self._highlighter:
             self._highlighter.line_done(harmless(self._start))
@@ -185,7 +184,7 @@ class Verbatim:
         return [final]
 
     def live(self) -> list[StyledLine]:
-        """The start of a line in colours."""
+        """Return the start of a highlighted line."""
         drawn = self._start and not self._added and self._highlighter
         return [self._colored(drawn, live=True)] if drawn else []
 
@@ -193,7 +192,7 @@ class Verbatim:
         return self.newline() if self._start or self._added else []
 
     def break_off(self, window: Window) -> list[StyledLine]:
-        """End the line here; the rest of it goes on below."""
+        """End the line here; the rest of it continues below."""
         lines = self.close()
         self.window = window
         return lines
@@ -208,18 +207,18 @@ class Verbatim:
 
 
 class MarkdownTable:
-    """Rows in columns that fit the window. A table that gets taller than it keeps the columns it has by then."""
+    """Rows in columns that fit the window. When the table gets taller than the window, its column widths are fixed."""
 
     def __init__(self, window: Window, head: str, ruler: str) -> None:
         self.window = window
         self._aligned = ["^" if c[0] == c[-1] == ":" else ">" if c[-1] == ":" else "<" for c in split_row(ruler)]
         self._rows: list[list[list[StyledSpan]]] = []
-        self._sizes: list[int] | None = None  # set once the columns may not change any more
+        self._sizes: list[int] | None = None  # set when the column widths are fixed
         self._head = self._cells(head, "1")
         self._started = False  # whether the head is final
 
     def add(self, line: str) -> list[StyledLine]:
-        """Take one row; returns lines once the table has got too tall to wait."""
+        """Add one row. Return final lines when the table is taller than the window."""
         self._rows.append(self._cells(line))
         if self._sizes is None and len(self.live()) < self.window.limit:
             return []
@@ -227,7 +226,7 @@ class MarkdownTable:
         return self.close()
 
     def live(self) -> list[StyledLine]:
-        """The rows that are not final."""
+        """Return the rows that are not final."""
         sizes = self._sizes if self._sizes is not None else self._fit()
         lines: list[StyledLine] = []
         if not self._started:
@@ -239,20 +238,20 @@ class MarkdownTable:
         return lines
 
     def close(self) -> list[StyledLine]:
-        """All rows that are left, in columns that stay as they are."""
+        """Return the remaining rows, and fix the column widths."""
         self._sizes = self._sizes if self._sizes is not None else self._fit()
         lines = self.live()
         self._rows, self._started = [], True
         return lines
 
     def break_off(self, window: Window) -> list[StyledLine]:
-        """Make the rows final; the others get columns of their own."""
+        """Make the current rows final; later rows get new column widths."""
         lines = self.close()
         self.window, self._sizes = window, None
         return lines
 
     def _cells(self, line: str, style: str = "") -> list[list[StyledSpan]]:
-        """The cells of a row, as many as the table has columns; what is too much is joined to the last."""
+        """Return one cell for each column; extra cells are joined to the last."""
         texts = split_row(line)
         many = len(self._aligned)
         if len(texts) > many:
@@ -261,7 +260,7 @@ class MarkdownTable:
         return [inline(text, color=self.window.color, style=style) for text in texts]
 
     def _fit(self, slack: int = 0) -> list[int]:
-        """The cells of each column; none at all when the window is too narrow for columns."""
+        """Return the width of each column, or [] if the window is too narrow for columns."""
         room = self.window.room - len(_BAR) * (len(self._head) - 1)
         columns = list(zip(self._head, *self._rows, strict=True))
         wanted = [max(*map(size_of, column), 1) + slack for column in columns]
@@ -291,7 +290,7 @@ class MarkdownTable:
         return lines
 
     def _as_list(self, row: Sequence[Sequence[StyledSpan]]) -> list[StyledLine]:
-        """A row where columns do not fit: each cell on a line of its own, after the name of its column."""
+        """Show a row without columns: each cell on its own line, after the name of its column."""
         lines = []
         for name, cell in zip(self._head, row, strict=True):
             spans = [*name, StyledSpan(": "), *cell]
@@ -306,7 +305,7 @@ def _longest_word(cell: Sequence[StyledSpan]) -> int:
 
 
 def split_row(line: str) -> list[str]:
-    """The cells of a row of a table; a bar after a backslash or inside code is none."""
+    """Split a table row into cells; a bar after a backslash or inside code does not separate cells."""
     text = line.strip().removeprefix("|")
     found: list[str] = [""]
     for match in re.finditer(r"\\.|(`+)(?:.*?[^`])?\1(?!`)|.", text):

@@ -1,4 +1,4 @@
-"""A bug is told in one line; its details go to a file that a bug report can take along."""
+"""Report a bug in one line, and write the details to a file for a bug report."""
 
 import os
 import traceback
@@ -8,9 +8,9 @@ from aish.places import find_places
 
 
 def file_report(may_hold_secret: Callable[[str], bool]) -> str:
-    """Write the traceback of the exception being handled to a file, and say in one line where that is.
+    """Write the traceback of the current exception to a file, and return one line that says where.
 
-    What an exception quotes may be what the user typed; a `suspicious` line loses that part.
+    An exception may quote what the user typed, so its text is dropped if it may hold a secret.
     """
     lines = traceback.format_exc().splitlines()
     harmless = (line if line.startswith(" ") or not may_hold_secret(line) else line.partition(":")[0] for line in lines)
@@ -22,4 +22,4 @@ def file_report(may_hold_secret: Callable[[str], bool]) -> str:
         where = f"the details are in {path}"
     except OSError:
         where = error.rstrip().splitlines()[-1]
-    return f"this is a bug in aish; {where}. What was said before is in the journal"
+    return f"this is a bug in aish; {where}. The conversation so far is in the journal"

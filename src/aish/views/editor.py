@@ -1,4 +1,4 @@
-"""Reading a line: what any editor promises, the plain one for pipes and dumb terminals, and what Tab offers."""
+"""Read a line: the contract of all editors, the plain editor for pipes and dumb terminals, and Tab completion."""
 
 import asyncio
 import sys
@@ -11,14 +11,14 @@ from aish.values.text import for_terminal
 from aish.views.prompt import plain_sign
 
 LONGEST_LINE = 16 << 20  # bytes
-MOST_OFFERED = 500  # a list that is longer is not read, and slow to draw
-_DIRECTORIES = (["cd"], ["pushd"], ["rmdir"])  # commands that want nothing else
+MOST_OFFERED = 500  # nobody reads a longer list, and it is slow to draw
+_DIRECTORIES = (["cd"], ["pushd"], ["rmdir"])  # commands that take only directories
 
 
 class Editor(Protocol):
     """Contract: `read` returns what was typed, raises EOFError at the end and KeyboardInterrupt on Ctrl-C.
 
-    `edit` returns a text as the user changed it, or nothing if it is to stay as it is.
+    `edit` returns the text as the user changed it, or "" to keep it unchanged.
     """
 
     def read(self, runner: asyncio.Runner, prompt: str) -> str: ...
@@ -26,14 +26,14 @@ class Editor(Protocol):
     async def edit(self, text: str) -> str: ...
 
     def take_keys(self, keys: bytes) -> None:
-        """Keys that were pressed before for somebody who did not read them: they belong to the next line."""
+        """Add keys that a program did not read; they belong to the next line."""
 
     def show_above(self, write: Callable[[], object]) -> None:
-        """Let somebody write while a line is being typed."""
+        """Write above the line that is being typed."""
 
 
 class PlainEditor:
-    """Reads standard input line by line; shows the prompt only to a person."""
+    """Reads standard input line by line; shows the prompt only on a terminal."""
 
     def __init__(self) -> None:
         self._early = b""
@@ -62,10 +62,10 @@ class PlainEditor:
 
 
 class ShellSuggestions:
-    """What could come next on a line that is no colon command: names of commands, files, and what bash knows.
+    """Completions for a shell line: command names, files, and what bash's completion functions offer.
 
-    `names` gives all commands (programs, builtins, aliases, functions), `directory` where the shell is, and `options`
-    what completion functions say about the words of a command. A word that is finished has a blank after it.
+    `names` returns all commands (programs, builtins, aliases, functions), `directory` the directory of the shell, and
+    `options` the results of completion functions for a command. A finished word ends with a space.
     """
 
     def __init__(
@@ -89,31 +89,31 @@ class ShellSuggestions:
             found = self._known_to_bash(scan, word)
         if not found and (not word.first or "/" in word.text):
             found = self._files(word, only_directories=scan.arguments[:1] in _DIRECTORIES)
-        if not found and word.quote == "'":  # an apostrophe of a sentence, perhaps
+        if not found and word.quote == "'":  # it may be an apostrophe in a sentence
             last = text.rpartition(" ")[2]
             found = self._files(TypedWord(0, len(last), last))
         return found[:MOST_OFFERED]
 
     def file_argument(self, typed: str) -> list[Suggestion]:
-        """Files for the last word of a colon command, which are not quoted there."""
+        """Complete the last word of a colon command with files, which need no quotes there."""
         start = typed.rpartition(" ")[2]
         found = files(start, self._directory())
         return [(path + "/" * is_directory, len(start), "") for path, is_directory in found]
 
     def _commands(self, word: TypedWord) -> list[Suggestion]:
         if not word.text:
-            return []  # everything there is would be no help
+            return []  # a list of all commands would not help
         length = word.end - word.start
         return [(f"{name} ", length, "") for name in sorted(set(self._names())) if name.startswith(word.text)]
 
     def _known_to_bash(self, scan: Scan, word: TypedWord) -> list[Suggestion]:
-        """What completion functions offer. They answer for the part after the last `=` or `:`, as readline wants it."""
+        """Return what completion functions offer. As in readline, they complete the part after the last `=` or `:`."""
         words = break_words(scan.arguments)
         part = "" if words[-1].strip("=:") == "" else words[-1]
         if words[-1] and not part:
             words.append("")
         if word.end - word.start != len(word.text):
-            return []  # something in it is quoted, and who reads it would have to know how
+            return []  # part of the word is quoted, which completion functions do not handle
         offered = [one.rstrip() for one in self._options(words, self._directory())]
         return [
             (quoted(one) + ("" if one[-1] in "=/:" else " "), len(part), "")
@@ -122,7 +122,7 @@ class ShellSuggestions:
         ]
 
     def _files(self, word: TypedWord, *, only_directories: bool = False) -> list[Suggestion]:
-        """Files for the word, or for what stands after its `=`, as in `--file=NAME`."""
+        """Complete the word, or the part after its `=` as in `--file=NAME`, with files."""
         length = word.end - word.start
         simple = length == len(word.text)  # without quotes
         typed = word.text.rpartition("=")[2] if simple else word.text
@@ -133,12 +133,12 @@ class ShellSuggestions:
 
 
 def _as_typed(path: str, is_directory: bool, quote: str, home: bool) -> str:
-    """A path as it goes on the line: a directory ends in a slash, and a quote that is open stays open behind it."""
+    """Return a path as it is inserted: a directory ends with a slash, and its open quote stays open."""
     head, rest = path.split("/", 1) if home else ("", path)
     if home:
         head += "/"
     elif path.startswith(("-", "~")):
-        head = "./"  # or it would be read as an option or a home
+        head = "./"  # otherwise it would be an option or a home directory
     text = quoted(head + rest + "/" * is_directory, quote) if quote else head + quoted(rest + "/" * is_directory)
     if not is_directory:
         return f"{text} "

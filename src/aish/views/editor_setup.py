@@ -1,4 +1,4 @@
-"""The editor for this terminal, with all it can offer: what Tab completes, what a line is, what was asked before."""
+"""Set up the editor for this terminal: completion, the kind of each line, and earlier questions as history."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -19,11 +19,11 @@ from aish.views.themes import theme
 from aish.views.user_shell import PromptShell
 
 _MOST_ITEMS = 200
-_MOST_ASKED = 500  # questions of past conversations that can be found again with Ctrl-R
+_MOST_ASKED = 500  # earlier questions that Ctrl-R can find
 
 
 def make_editor(program: Program, session: Session, user_shell: PromptShell, screen: Screen, rich: Any) -> Editor:
-    """The editor for this terminal: the rich one out of its module where that was loaded, else the plain one."""
+    """Return the rich editor if its module `rich` was loaded, else the plain one."""
     if rich is None:
         return PlainEditor()
     words, view = user_shell.words, program.settings.view
@@ -56,7 +56,7 @@ def make_editor(program: Program, session: Session, user_shell: PromptShell, scr
 
 
 def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
-    """What the arguments of colon commands may be."""
+    """Return the completions for the arguments of colon commands."""
 
     def items(typed: str) -> list[tuple[str, int, str]]:
         try:
@@ -84,7 +84,7 @@ def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
 
 
 def asked_before(program: Program) -> Iterator[str]:
-    """What was asked in past conversations, the newest first."""
+    """Yield the questions of past conversations, newest first."""
     try:
         yield from islice(_questions(program), _MOST_ASKED)
     except AishError:
@@ -92,7 +92,9 @@ def asked_before(program: Program) -> Iterator[str]:
 
 
 def _questions(program: Program) -> Iterator[str]:
-    for id in program.conversations.own_ids():  # a key puts it on the line: it must be what the user typed here
+    for id in (
+        program.conversations.own_ids()
+    ):  # not imported ones: one key puts the line on the prompt, so the user must have typed it
         for entry in program.conversations.open(id).entries_back():
             if entry.turn.role == "user" and "\n" not in entry.turn.content:
                 yield entry.turn.content

@@ -1,4 +1,4 @@
-"""The event loop of the program, which hears Ctrl-C at any moment."""
+"""The event loop of the program, which reacts to Ctrl-C at any moment."""
 
 import asyncio
 import signal
@@ -9,17 +9,17 @@ _T = TypeVar("_T")
 
 
 def new_runner() -> asyncio.Runner:
-    """A runner whose loop is woken by signals.
+    """Return a runner whose loop wakes up on every signal.
 
-    Python notes a signal and handles it at its next step. One that came just before the loop began to wait was noted,
-    and the loop waited on, for as long as a silent model is waited for. A loop is woken by all signals while it handles
-    one of them itself: so it is given one that nobody sends.
+    Python records a signal and handles it at its next instruction. If it arrives just before the loop starts to wait,
+    the loop keeps waiting, possibly until a silent model times out. A loop that handles at least one signal itself
+    wakes up on all of them, so it gets a handler for one that nobody sends.
     """
     return asyncio.Runner(loop_factory=_loop)
 
 
 def run_loop(coroutine: Coroutine[object, object, _T]) -> _T:
-    """What the coroutine comes to. Ctrl-C raises KeyboardInterrupt."""
+    """Run the coroutine and return its result. Ctrl-C raises KeyboardInterrupt."""
     with new_runner() as runner:
         return runner.run(coroutine)
 

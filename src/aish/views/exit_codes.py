@@ -10,7 +10,7 @@ if TYPE_CHECKING:  # verbs use the codes without a turn
 OK = 0
 NOTHING = 1  # nothing found, or declined
 USAGE = 2
-MODEL = 3  # the model could not be had
+MODEL = 3  # the model failed or could not be reached
 STORE = 4
 BUG = 70
 INTERRUPTED = 130
@@ -26,7 +26,7 @@ def exit_code(error: AishError) -> int:
 
 
 def answer_code(done: "TurnDone | None") -> int:
-    """How a question went."""
+    """Return the exit code for an answer."""
     if done is None:
         return MODEL
     if done.trouble:

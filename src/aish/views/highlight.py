@@ -1,4 +1,4 @@
-"""Colours for code, line by line as it comes.
+"""Syntax highlighting for code that streams line by line.
 
 Pure: lines in, styled spans out.
 """
@@ -10,7 +10,7 @@ from pygments import lexers, styles, token, util  # type: ignore[import-untyped]
 
 from aish.views.spans import StyledSpan
 
-# The sixteen colours that every terminal has, chosen to be read on dark and on light ground.
+# Only the sixteen standard colours, readable on dark and light backgrounds.
 _DEFAULT: dict[Any, str] = {
     token.Comment: "2;3",
     token.Comment.Preproc: "35",
@@ -36,33 +36,33 @@ _DEFAULT: dict[Any, str] = {
     token.Generic.Prompt: "2",
     token.Generic.Output: "",
 }
-# Where does the x stand after a line: in code, or in a string or a comment that is still open? Some languages know an
-# open one only by its end, so that comes too.
+# Appended to a line to see whether the x is in code, or in a string or comment that is still open. Some lexers
+# recognise an open comment only by its end, so the probe also contains the ends.
 _PROBE, _PROBE_SHELL = "\nx */ -->\n", "\nx '\n"
 _SHELLS = ("bash", "sh", "shell", "zsh", "ksh", "console")
 _MOST_CONTEXT = 2000
 
 
 class Highlighter:
-    """Colours for one block of code. A string or a comment over many lines is known by the line that opened it."""
+    """Highlights one block of code. It remembers the line that opened a multi-line string or comment."""
 
     def __init__(self, language: str, theme: str = "default") -> None:
         self._lexer = _lexer(language.strip().lower())
         self._theme = theme
         self._probe = _PROBE_SHELL if language.lower() in _SHELLS else _PROBE
-        self._context = ""  # lines that opened what is still open; read again before each line, and not shown
-        self._drawn: tuple[str, list[StyledSpan]] = ("", [])  # the line as it was shown last
-        self._read: tuple[str, list[tuple[int, Any, str]]] = ("", [])  # the text that was looked at last
+        self._context = ""  # lines that opened a string or comment; parsed again before each line, not shown
+        self._drawn: tuple[str, list[StyledSpan]] = ("", [])  # the last shown line
+        self._read: tuple[str, list[tuple[int, Any, str]]] = ("", [])  # the last parsed text and its tokens
         self._braces = language.lower() in ("css", "scss", "less")
 
     def spans(self, line: str, *, live: bool = False) -> list[StyledSpan]:
-        """One line in colours; while it comes, only what follows its last gap is looked at again."""
+        """Return one highlighted line; while it streams, only the part after its last plain gap is parsed again."""
         if self._lexer is None:
             return [StyledSpan(line, "36")]
         before, known = self._drawn if live and line.startswith(self._drawn[0]) else ("", [])
         if line[len(before) :].isalnum() and before[-1:].isalnum():
             spans = [*known[:-1], StyledSpan(known[-1].text + line[len(before) :], known[-1].style)]
-            self._drawn = (line, spans)  # more of a word: so far the same
+            self._drawn = (line, spans)  # the same word goes on: keep its style
             return spans
         while known and (known[-1].style or known[-1].text[-1].isalnum()):
             known = known[:-1]
@@ -80,7 +80,7 @@ class Highlighter:
         return spans
 
     def line_done(self, line: str) -> None:
-        """Remember what the line leaves open."""
+        """Remember a string or comment that the line leaves open."""
         if self._lexer is None:
             return
         start, end = len(self._context), len(self._context) + len(line)
@@ -90,13 +90,13 @@ class Highlighter:
             if place <= end + 1 < place + len(text):
                 if not inside:
                     self._context = self._block(line)
-                elif opened >= start:  # not the one that was open before this line
+                elif opened >= start:  # it was opened in this line
                     self._context = (self._context + line + "\n")[-_MOST_CONTEXT:]
                 return
             opened = min(opened, place) if inside else end + 1
 
     def _block(self, line: str) -> str:
-        """In style sheets the same words mean other things inside braces."""
+        """Return the context of a style sheet: words have another meaning inside braces."""
         if not self._braces or line.rstrip().endswith("}"):
             return ""
         return line + "\n" if line.rstrip().endswith("{") else self._context
@@ -106,7 +106,7 @@ class Highlighter:
         if self._lexer and text != self._read[0]:
             try:
                 tokens = list(self._lexer.get_tokens_unprocessed(text))
-            except Exception:  # a lexer that fails on strange code must not end the answer: no colours then
+            except Exception:  # a lexer that fails must not end the answer; show no colours then
                 tokens = [(0, token.Token, text)]
             self._read = (text, tokens)
         return self._read[1]
@@ -122,7 +122,7 @@ def _lexer(language: str) -> Any:
 
 @lru_cache(maxsize=1024)
 def style_of(kind: Any, theme: str) -> str:
-    """The SGR style of a kind of token: of a style of pygments, or our own where there is none of that name."""
+    """Return the SGR style of a kind of token, from a pygments style or from the default if that is unknown."""
     try:
         found = styles.get_style_by_name(theme).style_for_token(kind) if theme != "default" else None
     except util.ClassNotFound:

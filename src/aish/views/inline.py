@@ -1,4 +1,4 @@
-"""The marks inside a line of Markdown: emphasis, code, links. Formulas and HTML stay as they were written.
+"""Inline Markdown: emphasis, code, links. Formulas and HTML stay unchanged.
 
 Pure: source in, styled spans out.
 """
@@ -14,11 +14,11 @@ from aish.views.spans import StyledSpan, harmless
 
 _STYLES = {"strong": "1", "em": "3", "s": "9", "link": "4"}
 _FORMULA = r"\$\$.+?\$\$|\$(?![\s$])[^$\n]*?(?<![\s\\])\$(?!\d)|\\\(.+?\\\)|\\\[.+?\\\]"
-_OPENING = r"[`\[$]|\*(?=\S)|(?<!\w)_(?=\S)|~~(?=\S)"  # what a later character may turn into a mark
+_OPENING = r"[`\[$]|\*(?=\S)|(?<!\w)_(?=\S)|~~(?=\S)"  # characters that later text may turn into a mark
 
 
 class _Parser(MarkdownIt):
-    """Addresses are shown as they are, every one: nothing here can be clicked, so nothing needs to be refused."""
+    """Shows every address unchanged. Nothing can be clicked here, so no address needs to be refused."""
 
     def normalizeLink(self, url: str) -> str:
         return url
@@ -28,7 +28,7 @@ class _Parser(MarkdownIt):
 
 
 def _formula(state: StateInline, silent: bool) -> bool:
-    """A formula is text, whatever stars and underscores are in it."""
+    """Parse a formula as plain text, so that stars and underscores in it are not marks."""
     if state.src[state.pos] not in "$\\":
         return False
     match = re.compile(_FORMULA, re.DOTALL).match(state.src, state.pos)
@@ -47,13 +47,13 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-@lru_cache(maxsize=8)  # a part is looked at, cut off and drawn
+@lru_cache(maxsize=8)  # the same part is parsed to check it, to cut it and to draw it
 def _tokens(source: str) -> list[Token]:
     return _parser().parseInline(harmless(source).replace("\t", " "))[0].children or []
 
 
 def inline(source: str, *, color: bool, style: str = "") -> list[StyledSpan]:
-    """The spans of a piece of prose. Without colours code and deletions keep their marks, or they would not be seen."""
+    """Return the spans of a piece of prose. Without colours, code and strikethrough keep their marks to be visible."""
     spans: list[StyledSpan] = []
     styles, links = [style] if style else [], [("", 0)]
     for token in _tokens(source):
@@ -82,7 +82,7 @@ def inline(source: str, *, color: bool, style: str = "") -> list[StyledSpan]:
 
 
 def _leaf(text: str) -> str:
-    """Text on its way out: entities may have turned into characters that were made harmless before."""
+    """Neutralise text again before output: decoded entities may be control characters."""
     return harmless(text).replace("\n", " ").replace("\t", " ")
 
 
@@ -92,14 +92,14 @@ def _address(address: str, text: str) -> list[StyledSpan]:
 
 
 def is_settled(source: str) -> bool:
-    """Whether nothing that may follow after a gap can change how this source looks."""
+    """Return whether text after the next space cannot change how this source looks."""
     text = "".join(token.content if token.type == "text" else "x" for token in _tokens(source))
     rest = re.sub(_FORMULA, "", source, flags=re.DOTALL)
     return not (re.search(_OPENING, text) or re.search(r"\\[(\[]|\\$", rest))
 
 
 def provisional(source: str) -> str:
-    """Source whose last open mark is closed, so that code and strong words look so while they come."""
+    """Close the last open mark of the source, so that code and bold text are styled while they stream."""
     if source.count("`") % 2:
         return source + "`" if not source.endswith("`") else source[:-1]
     for mark in ("**", "~~"):

@@ -1,4 +1,4 @@
-"""One key or one line from the person at the terminal, while the program goes on."""
+"""Read one key or one line from the user without blocking the event loop."""
 
 import asyncio
 import os
@@ -11,15 +11,15 @@ from contextlib import contextmanager
 
 from aish.values.text import for_terminal
 
-_PAUSE = 0.2  # seconds without a key, after which somebody has stopped typing
-_SEQUENCE = 0.05  # seconds within which the bytes of one key come
+_PAUSE = 0.2  # seconds without a key that mean the user has stopped typing
+_SEQUENCE = 0.05  # seconds within which all bytes of one key arrive
 
 
 async def ask_line(question: str) -> str:
-    """A line that was typed; unlike `input` in a thread, the wait for it ends with Ctrl-C."""
+    """Ask for a line. Ctrl-C ends the wait, unlike `input` in a thread."""
     with _at_once() as fd:
         _drop_typed(fd)
-    with lines(wanted=True):  # before anybody sees the question: a Ctrl-D must find it so
+    with lines(wanted=True):  # before the question is shown, so that Ctrl-D works at once
         sys.stderr.write(for_terminal(question))
         sys.stderr.flush()
         await _something_typed()
@@ -27,7 +27,7 @@ async def ask_line(question: str) -> str:
 
 
 async def ask_key(question: str, keys: str) -> str:
-    """One of these keys; Enter, Escape, Ctrl-D, n and q are the last of them, and others are not taken."""
+    """Ask for one of these keys. Enter, Escape, Ctrl-D, n and q mean the last of them; other keys are ignored."""
     with _at_once() as fd:
         _drop_typed(fd)
         sys.stderr.write(question)
@@ -35,11 +35,11 @@ async def ask_key(question: str, keys: str) -> str:
         while True:
             try:
                 await _something_typed()
-            except asyncio.CancelledError:  # Ctrl-C: what is said next has a line of its own
+            except asyncio.CancelledError:  # Ctrl-C: the next message starts on a new line
                 sys.stderr.write("\n")
                 raise
             typed = os.read(fd, 1).decode("ascii", "replace").lower()
-            if typed == "\x1b":  # an arrow, F3 or a reply of the terminal: what follows is no key of its own
+            if typed == "\x1b":  # an arrow key, F3 or a terminal reply: drop the rest of its bytes
                 _drop_typed(fd, _SEQUENCE)
             if typed in keys or typed in ("\n", "\r", "\x1b", "\x04", "n", "q", ""):
                 chosen = typed if typed and typed in keys else keys[-1]
@@ -50,7 +50,7 @@ async def ask_key(question: str, keys: str) -> str:
 
 @contextmanager
 def _at_once() -> Iterator[int]:
-    """The terminal with every key given at once."""
+    """Switch the terminal to cbreak mode: every key is delivered at once."""
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)
     try:
@@ -61,16 +61,16 @@ def _at_once() -> Iterator[int]:
 
 
 def _drop_typed(fd: int, patience: float = 0.0) -> None:
-    """Forget what was typed before a question could be seen. Who is in the middle of typing is let finish."""
+    """Drop keys typed before the question was visible, until the user stops typing."""
     while select.select([fd], [], [], patience)[0] and os.read(fd, 1024):
         patience = _PAUSE
 
 
 @contextmanager
 def lines(*, wanted: bool) -> Iterator[None]:
-    """Let the terminal collect whole lines and show them, or not: then every key waits unseen for the next prompt.
+    """Switch line mode and echo of the terminal on or off; when off, keys are kept for the next prompt.
 
-    Between two prompts it must not, or a Ctrl-D that comes early would be eaten.
+    They must be off between two prompts, or an early Ctrl-D would be lost.
     """
     fd = sys.stdin.fileno()
     before = termios.tcgetattr(fd)

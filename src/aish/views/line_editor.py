@@ -1,6 +1,6 @@
-"""Reading a line on a real terminal, with prompt_toolkit: what it is shows while it is typed.
+"""The line editor for real terminals, built on prompt_toolkit. It shows the kind of a line while it is typed.
 
-History, search, completion and paste of many lines; the program's own event loop goes on while one types.
+It has history, search, completion and multi-line paste. The program's event loop runs while the user types.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ from aish.views.typed_history import Mask, typed_history
 
 Suggest = Callable[[str], Iterable[tuple[str, int, str]]]  # text before the cursor → (word, replaced length, hint)
 Route = Callable[[str], tuple[str, str]]  # a line → command, question, ask or colon, and the reason
-_LONGEST_COLOURED = 600  # characters; what is longer was pasted, and looking at all of it takes too long for a key
-_PATIENCE = 0.3  # seconds that Enter waits for what Tab brings
-_MENU = {  # what Tab offers: quiet on any background
+_LONGEST_COLOURED = 600  # characters; highlighting longer, pasted text would delay each key
+_PATIENCE = 0.3  # seconds that Enter waits for a completion
+_MENU = {  # the completion menu, readable on any background
     "completion-menu.completion": "noinherit bg:#303030 #d0d0d0",
     "completion-menu.completion.current": "noinherit bold bg:#005f87 #ffffff",
     "completion-menu.meta.completion": "noinherit bg:#262626 #9e9e9e",
@@ -48,12 +48,12 @@ _KINDS = ("command", "question", "ask", "colon")
 
 
 def _question(line: str) -> tuple[str, str]:
-    """What a line is where nobody tells."""
+    """Return the kind of a line when no route is given."""
     return ("colon" if line.startswith(":") else "question"), ""
 
 
 class Look(NamedTuple):
-    """How the editor shows things; `known` tells whether a word is the name of a command."""
+    """How the editor looks; `known` says whether a word is the name of a command."""
 
     styles: Theme = theme()
     colors: bool = True
@@ -62,11 +62,12 @@ class Look(NamedTuple):
 
 
 class LineEditor:
-    """A line of the user's, typed with all comforts.
+    """Reads a line with history, completion and colours.
 
-    1. Nothing slow happens between two keys: completion of shell words runs in a thread, history loads by itself.
-    2. Enter never ends half a command: in quotes, here-documents and blocks and after a backslash, a line is added.
-    3. What is pasted is text, whatever it contains.
+    1. Nothing slow happens between two keys: shell completion runs in a thread, history loads in the background.
+    2. Enter never sends an unfinished command: in quotes, here-documents and blocks and after a backslash it adds a
+       line.
+    3. Pasted text is only inserted, whatever it contains.
     """
 
     def __init__(
@@ -140,12 +141,12 @@ class LineEditor:
             return ""
 
     def _message(self) -> StyleAndTextTuples:
-        """The prompt with the sign for what is typed now."""
+        """Return the prompt with the sign for the current line."""
         kind, _ = self._line.of(self._session.default_buffer.text)
         return self._prompts[kind]
 
     def _prompt_with(self, kind: str, pieces: StyleAndTextTuples) -> StyleAndTextTuples:
-        """Put a sign into a prompt; what has one style becomes one piece, because each is drawn at every key."""
+        """Put a sign into a prompt. Neighbours with one style are joined, because each piece is drawn at every key."""
         sign = (f"class:sign.{kind}", self._signs[kind])
         signed = [(sign if kind else (style, sign[1])) if text == SIGN else (style, text) for style, text, *_ in pieces]
         grouped = groupby(signed, key=itemgetter(0))
@@ -157,7 +158,7 @@ class LineEditor:
 
 
 class _LineKind:
-    """What a line is, found out once for each text: the sign, the colours and the keys all want to know."""
+    """The kind of a line, cached for the last text: the sign, the colours and the keys all need it."""
 
     def __init__(self, route: Route) -> None:
         self._route = route
@@ -167,14 +168,14 @@ class _LineKind:
         if text != self._known[0]:
             try:
                 kind, reason = self._route(text) if text.strip() else ("", "")
-            except Exception:  # a bug in the rule must not end the line; it is met again, and told, when it is sent
+            except Exception:  # a bug in routing must not lose the line; it is reported when the line is sent
                 kind, reason = "", ""
             self._known = text, (kind if kind in _KINDS else "", reason)
         return self._known[1]
 
 
 class _Suggestions(Completer):
-    """What Tab offers. Colon commands look at what is in memory; all else waits for disks and bash, in a thread."""
+    """Tab completion. Colon commands complete at once; shell words may need disk and bash, so they use a thread."""
 
     def __init__(self, suggest: Suggest) -> None:
         self._suggest = suggest
@@ -182,12 +183,12 @@ class _Suggestions(Completer):
         self.under_way = False
 
     def begin(self) -> None:
-        """Tab was pressed: keys that come now were meant for what it will bring."""
+        """Note that Tab was pressed: keys typed now were meant for the completed line."""
         self.under_way = True
         self._done.clear()
 
     async def finished(self) -> None:
-        """Wait for what Tab brings, but not for ever."""
+        """Wait for the completion, for a limited time."""
         try:
             await asyncio.wait_for(self._done.wait(), _PATIENCE)
         except TimeoutError:
@@ -196,7 +197,7 @@ class _Suggestions(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         try:
             found = list(self._suggest(document.text_before_cursor))
-        except Exception:  # no suggestion is worth the line that is being typed
+        except Exception:  # a failed completion must not lose the typed line
             found = []
         for word, length, hint in found:
             if document.text_after_cursor[:1].isspace():
@@ -220,7 +221,7 @@ class _Suggestions(Completer):
 
 
 class _FromHistory(AutoSuggest):
-    """The end of the newest line that began like this one."""
+    """Suggests the rest of the newest history line with the same beginning."""
 
     def get_suggestion(self, buffer: Buffer, document: Document) -> Suggestion | None:
         text = document.text
@@ -233,7 +234,7 @@ class _FromHistory(AutoSuggest):
 
 
 class _Colours(Lexer):
-    """The names of commands, known or not; the rest of a line is the user's and stays as it is."""
+    """Colours command names, known or unknown; the rest of the line has no colour."""
 
     def __init__(self, line: _LineKind, known: Callable[[str], bool] | None) -> None:
         self._line = line
@@ -262,7 +263,7 @@ class _Colours(Lexer):
 
 
 def _keys(line: _LineKind, suggestions: _Suggestions) -> KeyBindings:
-    """What prompt_toolkit does otherwise or not at all."""
+    """Return the key bindings that differ from prompt_toolkit's."""
     keys = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
 
@@ -270,9 +271,9 @@ def _keys(line: _LineKind, suggestions: _Suggestions) -> KeyBindings:
     def enter(event: KeyPressEvent) -> None:
         buffer = event.current_buffer
         if buffer.complete_state and buffer.complete_state.current_completion:
-            buffer.complete_state = None  # it was chosen; whether to run the line is another question
+            buffer.complete_state = None  # Enter accepts the completion, and does not run the line
         elif suggestions.under_way:
-            event.app.create_background_task(_enter_later(suggestions, buffer, line))  # as it was typed: Tab, Enter
+            event.app.create_background_task(_enter_later(suggestions, buffer, line))  # keep the order: Tab, Enter
         else:
             _enter(buffer, line)
 
@@ -291,11 +292,11 @@ def _keys(line: _LineKind, suggestions: _Suggestions) -> KeyBindings:
     @keys.add("c-x", "c-e", filter=typing & (emacs_insert_mode | vi_insert_mode))
     @keys.add("v", filter=typing & vi_navigation_mode)
     def open_editor(event: KeyPressEvent) -> None:
-        event.current_buffer.open_in_editor()  # what comes back is seen before it is run
+        event.current_buffer.open_in_editor()  # the text comes back to the prompt and does not run at once
 
     @keys.add("c-z", filter=typing)
     def stop_nothing(event: KeyPressEvent) -> None:
-        """No program runs that could be stopped, and nobody wants the letter."""
+        """Ignore Ctrl-Z: no program is running, and the control character is not wanted."""
 
     @keys.add("<bracketed-paste>", filter=typing)
     def paste(event: KeyPressEvent) -> None:
@@ -319,14 +320,14 @@ async def _enter_later(suggestions: _Suggestions, buffer: Buffer, line: _LineKin
 
 
 def unfinished(text: str, kind: str) -> bool:
-    """Whether Enter should only add a line: a question ends where it ends, also with an apostrophe in it."""
+    """Return whether Enter should only add a line. Quotes count in commands only: a question may have an apostrophe."""
     if kind == "command":
         return bool(read_command(text.removeprefix("!")).unfinished)
     return kind != "" and (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 
 def _style(styles: Theme) -> Style:
-    """The theme in the editor's own names."""
+    """Translate the theme to prompt_toolkit's style names."""
     names = {f"sign.{kind}": kind for kind in _KINDS} | {"auto-suggestion": "suggestion", "bottom-toolbar": "ask"}
     names |= {name: name for name in ("command", "unknown", "colon")}
     rules = {ours: f"noinherit {editor_style(styles[theirs])}" for ours, theirs in names.items()}

@@ -1,6 +1,6 @@
-"""Answers as they come: Markdown in any pieces goes in, finished blocks are written once, only the last one is live.
+"""Show Markdown while it streams: finished blocks are written once, only the last block is redrawn.
 
-Line breaks of the source are kept, as people see them in a chat. A line of dashes is a rule, also under text.
+Line breaks of the source are kept, as in a chat. A line of dashes is always a rule, even below text.
 
 Pure: text in, text to write out.
 """
@@ -14,13 +14,13 @@ from aish.views.highlight import Highlighter
 from aish.views.region import Region
 from aish.views.spans import StyledLine, StyledSpan, harmless, paint
 
-_LONGEST_START = 4000  # characters of a line that are waited for, to see what it is
-# The start of a line that may still become something else. Possessive, so that no line takes long to look at.
+_LONGEST_START = 4000  # characters to wait for before deciding what kind of line it is
+# The start of a line whose kind is not certain yet. Possessive quantifiers keep the matching time linear.
 _UNDECIDED = (
     r"(?:[ >\t]|[-*+] |\d{1,9}[.)] )*+"
     r"(?:[-*_=+:|~ ]*|\#{1,6}|\d{1,9}[.)]?|`{1,2}|(?:```|~~~|\||\$\$|\\\[).*|\\|\$|\[[ xX]?\]?|C(?:M(?:D:?)?)?)"
 )
-_DEEPEST = 8  # quotes and lists in each other
+_DEEPEST = 8  # nested quotes and lists
 _ITEM = r"([-*+]|\d{1,9}[.)])(?: +|$)"
 _RULE = r"([-*_])(?: *\1){2,} *"
 _RULER = r"\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *"
@@ -29,14 +29,14 @@ _APART = ("code", "formula", "table")
 
 
 class Level(NamedTuple):
-    """An item of a list that is open: the column of its mark, and what stands before its other lines."""
+    """An open list item: the column of its bullet, and the prefix of its other lines."""
 
     column: int
     rest: StyledSpan
 
 
 class CodeFence(NamedTuple):
-    """What ends lines that stay as they are, and the spaces and quotes before each."""
+    """How an open verbatim block ends, and the indent and quote depth of its lines."""
 
     closing: str
     indent: int
@@ -45,7 +45,7 @@ class CodeFence(NamedTuple):
 
 
 class MarkdownStream:
-    """Turns pieces of Markdown into what to write on a terminal, or, without `live`, into a pipe."""
+    """Turns pieces of Markdown into output for a terminal, or, without `live`, for a pipe."""
 
     def __init__(
         self,
@@ -61,33 +61,33 @@ class MarkdownStream:
         self._color, self._theme, self._live = color, theme, live
         self._region = Region(live=live)
         self._window = self._measure()
-        self._pending = ""  # source that is not decided about
-        self._begun = False  # whether the line we are in belongs to the open block
+        self._pending = ""  # source whose kind is not certain yet
+        self._begun = False  # whether the current line already belongs to the open block
         self._block: Prose | Verbatim | MarkdownTable | None = None
-        self._kind = ""  # of the open block, or of the last one
+        self._kind = ""  # of the open or the last block
         self._fence: CodeFence | None = None
         self._levels: list[Level] = []
         self._depth = 0  # of quotes
-        self._gap: int | None = None  # the bars of quotes before an empty line that the source has
-        self._spaced = True  # whether nothing stands right above the open block
+        self._gap: int | None = None  # the quote depth of a blank line in the source, if one came
+        self._spaced = True  # whether the open block has a blank line above it
         self._final: list[StyledLine] = []
 
     def feed(self, text: str) -> None:
-        """Take the next piece, and show what it changes."""
+        """Add the next piece, and show the change."""
         self._follow_window()
         self._pending += text
         if self._drain(at_end=False):
             self._draw()
 
     def pause(self) -> None:
-        """Make what is on the screen final and end its line, because somebody else is about to write."""
+        """Make the shown text final and end its line, because something else will be written."""
         self._follow_window()
         if self._block:
             self._final += self._block.break_off(self._window)
         self._draw(live=False)
 
     def finish(self) -> None:
-        """Show what is left, and end its line."""
+        """Show the remaining text, and end its line."""
         self._follow_window()
         self._drain(at_end=True)
         self._close()
@@ -97,7 +97,7 @@ class MarkdownStream:
         return Window(max(self._width(), 10), max(self._height(), 3), self._color)
 
     def _follow_window(self) -> None:
-        """After a change of its size nobody knows where lines stand: what is there stays, the rest goes on below."""
+        """After a resize the position of lines is unknown: leave the shown text, and continue below it."""
         window = self._measure()
         if window == self._window:
             return
@@ -119,11 +119,11 @@ class MarkdownStream:
             self._write(out)
 
     def _drain(self, *, at_end: bool) -> bool:
-        """Take lines, and what is there of the last one, as far as it is clear what they are; was there anything?"""
+        """Process pending lines, and the last partial line, if their kind is certain. Return whether any was."""
         text, place = self._pending, 0
         if "\r" in text:
             text = text.replace("\r\n", "\n")
-        stop = len(text) - (text.endswith("\r") and not at_end)  # half of an end of line, perhaps
+        stop = len(text) - (text.endswith("\r") and not at_end)  # it may be the first half of \r\n
         while place < stop:
             newline = text.find("\n", place)
             if self._begun:
@@ -152,13 +152,13 @@ class MarkdownStream:
         return isinstance(self._block, MarkdownTable) or bool(re.fullmatch(_UNDECIDED, line))
 
     def _may_be_head(self, line: str, after: str, at_end: bool) -> bool:
-        """Whether the line may be the head of a table, which only the next one tells."""
+        """Return whether the line may be the head of a table; the next line decides."""
         if self._fence or at_end or isinstance(self._block, MarkdownTable) or not line.lstrip(" >").startswith("|"):
             return False
         return "\n" not in after and len(after) < _LONGEST_START and bool(re.fullmatch(r"[ >|:-]*", after))
 
     def _begin(self, line: str, *, whole: bool) -> None:
-        """Start a line, of which all is known that decides what it is."""
+        """Start a line whose kind is certain."""
         self._begun = not whole
         if self._fence and self._in_fence(line, whole):
             return
@@ -172,7 +172,7 @@ class MarkdownStream:
             self._end_line()
 
     def _in_fence(self, line: str, whole: bool) -> bool:
-        """Take a line between fences, or the closing one; false when a quote ended before it."""
+        """Process a line inside a fence, or the closing one; return False if the quote around it has ended."""
         assert self._fence
         closing, indent, depth, mark = self._fence
         before = _quotes(line) if depth else ""
@@ -214,7 +214,7 @@ class MarkdownStream:
         self._text(line, body, indent)
 
     def _whole_line(self, body: str, indent: int) -> bool:
-        """What only a whole line can be: a fence, a formula, a rule, a row of a table."""
+        """Process what needs a whole line: a fence, a formula, a rule, a table row. Return whether it was one."""
         paragraph = self._block if isinstance(self._block, Prose) and self._kind == "text" else None
         if isinstance(self._block, MarkdownTable):
             if "|" in body and not re.fullmatch(_FENCE, body):
@@ -250,7 +250,7 @@ class MarkdownStream:
         self._fence = CodeFence(closing, indent, self._depth, mark)
 
     def _under(self, paragraph: Prose, body: str) -> bool:
-        """What a line makes of the one line above it: a heading or the head of a table."""
+        """Turn the line above into a heading or a table head, if this line underlines it. Return whether it does."""
         if re.fullmatch("=+", body):
             heading = self._prose("1;4")
             heading.append(paragraph.source)
@@ -273,13 +273,13 @@ class MarkdownStream:
         return True
 
     def _item(self, body: str, indent: int, whole: bool) -> bool:
-        """An item of a list, or several that start in one line."""
+        """Start a list item, or several nested ones in one line. Return whether the line is an item."""
         mark = re.match(_ITEM, body)
         if not mark:
             return False
         in_text = self._kind == "text" and self._block is not None and not self._levels
         if in_text and mark[1][0].isdigit() and mark[1] not in ("1.", "1)"):
-            return False  # a number at the start of a line of a paragraph
+            return False  # a number inside a paragraph
         bullets: list[StyledSpan] = []
         while mark and len(bullets) < _DEEPEST:
             while self._levels and indent < self._levels[-1].column + 2:
@@ -301,7 +301,7 @@ class MarkdownStream:
         return True
 
     def _text(self, line: str, body: str, indent: int) -> None:
-        """A line of a paragraph: one more, or the first."""
+        """Continue a paragraph, or start one."""
         if self._kind == "text" and isinstance(self._block, Prose) and not body.startswith("|"):
             self._extend("\n" + body)
             return
@@ -336,7 +336,7 @@ class MarkdownStream:
             self._close()
 
     def _open(self, kind: str, block: Prose | Verbatim | MarkdownTable | None) -> None:
-        """Start a block, below an empty line where the source has one or the kinds want one."""
+        """Start a block, with a blank line above it if the source has one or the kind of block needs one."""
         self._close()
         apart = kind in _APART or self._kind in _APART or kind == "heading"
         self._spaced = not self._kind or self._gap is not None or apart
@@ -354,6 +354,6 @@ class MarkdownStream:
 
 
 def _quotes(line: str) -> str:
-    """The marks of quotes that a line starts with."""
+    """Return the quote marks at the start of a line."""
     found = re.match(r"(?: {0,3}> ?)*+", line)
     return found[0] if found else ""

@@ -1,4 +1,4 @@
-"""One question from the command line: nothing but the answer on standard output, and an exit code for scripts."""
+"""One question from the command line: only the answer goes to standard output, and the exit code tells the result."""
 
 import json
 import os
@@ -24,10 +24,10 @@ _HINT_SECONDS = 2.0
 
 
 def run(program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool) -> int:
-    """Ask, show, and say by the exit code how it went."""
+    """Ask the question, show the answer, and return the exit code."""
     data = read_input(screen, wait=bool(question))
     if not (question or data).strip():
-        raise BadUsage('there is no question: aish "…", or pipe one in')
+        raise BadUsage('no question; use aish "QUESTION", or pipe one in')
 
     person = Nobody(lambda text: screen.note(text, warning=True))
 
@@ -35,7 +35,7 @@ def run(program: Program, session: Session, screen: AnswerScreen, question: str,
         try:
             if question:
                 events = take_turn(session, question, person, data)
-            else:  # a question, but who knows whose: it may be a file
+            else:  # piped text may be a file, so it does not count as the user's own words
                 events = take_turn(session, data, person, typed_by_user=False)
             if not as_json:
                 return await screen.show(events)
@@ -72,7 +72,7 @@ def _record(session: Session, done: TurnDone) -> dict[str, object]:
 
 
 def read_input(screen: Screen, *, wait: bool) -> str:
-    """What is piped in. A pipe that nobody writes to must not hang a script for ever, so the wait is bounded."""
+    """Return the text on standard input. The wait is limited, so that an unused pipe does not block a script."""
     try:
         kind = os.fstat(0).st_mode
     except OSError:
@@ -82,7 +82,7 @@ def read_input(screen: Screen, *, wait: bool) -> str:
     if wait and not stat.S_ISREG(kind) and not _arrives(_HINT_SECONDS):
         screen.note("waiting for standard input; to ask without it add: </dev/null")
         if not _arrives(_FIRST_BYTE_SECONDS):
-            screen.note("nothing came on standard input; going on without it", warning=True)
+            screen.note("no data on standard input; continuing without it", warning=True)
             return ""
     data = sys.stdin.buffer.read(MOST_INPUT + 1)
     if len(data) > MOST_INPUT:

@@ -1,4 +1,4 @@
-"""The person at the terminal or behind the pipe: how questions are put to them."""
+"""Ask the user at the terminal or behind a pipe."""
 
 import sys
 from collections.abc import Awaitable, Callable, Collection
@@ -11,7 +11,7 @@ from aish.views.screen import Screen
 
 
 class TerminalPerson:
-    """Asks on standard error and reads standard input. On a pipe the next line is the answer, and nobody confirms."""
+    """Asks on standard error and reads standard input. On a pipe the next line is the answer; confirmations fail."""
 
     def __init__(self, screen: Screen, edit: Callable[[str], Awaitable[str]], pause: Callable[[], None]) -> None:
         self._screen, self._edit, self._pause = screen, edit, pause

@@ -1,6 +1,6 @@
-"""The prompt: a template of the user's, filled with what is true now, never wider than the window allows.
+"""The prompt: fill the user's template with current values, and fit it to the window.
 
-What is filled in comes from outside (names of directories and branches), so it is neutralised like any other text.
+The values come from outside (names of directories and branches), so they are neutralised like other text.
 """
 
 import re
@@ -12,29 +12,29 @@ from aish.places import git_directory, home_directory, mode_of, read_small
 from aish.values.snippets import cells
 from aish.values.text import for_terminal
 
-SIGN = "\ufdd0"  # where the sign goes; no character of any language, so no template has it by itself
+SIGN = "\ufdd0"  # placeholder for the sign; a noncharacter, so no template contains it
 _SIGNS = {"": ">", "command": "$", "question": "?", "ask": "⁇", "colon": ":"}
-_LONGEST = 24  # columns of a name
-_TYPING_ROOM = 12  # columns that stay free for what is typed
+_LONGEST = 24  # maximum columns of a name
+_TYPING_ROOM = 12  # columns that stay free for typing
 
 
 class PromptFacts(NamedTuple):
-    """What a prompt can tell."""
+    """The values that a prompt can show."""
 
     model: str = ""
     directory: str = ""
     home: str = ""
     branch: str = ""
-    tokens: int = 0  # in the prompt of the model now
-    window: int = 0  # that it may have; 0: not known
+    tokens: int = 0  # in the model's prompt now
+    window: int = 0  # the token budget; 0: unknown
     cost: float = 0.0  # dollars in this conversation
     status: int = 0  # of the last command
 
 
 def fill(template: str, facts: PromptFacts, columns: int = 80) -> str:
-    """The prompt as text, with `SIGN` where the sign goes. A name that is not known stays as it is.
+    """Return the prompt as text, with `SIGN` as the placeholder for the sign. Unknown names stay unchanged.
 
-    What has no value now takes the blank after it along, so that no gap is left.
+    A name without a value is dropped together with the space after it.
     """
     values = _values(facts, min(_LONGEST, max(4, columns // 4)))
 
@@ -63,23 +63,23 @@ def _values(facts: PromptFacts, longest: int) -> dict[str, str]:
 
 
 def first_prompt(template: str, model: str, directory: Path, columns: int) -> str:
-    """The prompt of a shell that has just begun."""
+    """Return the prompt of a shell that has just started."""
     facts = PromptFacts(model, str(directory), str(home_directory()), git_branch(directory))
     return plain_sign(fill(template, facts, columns))
 
 
 def signs(*, unicode: bool = True) -> dict[str, str]:
-    """The sign for each kind of line; the empty kind is a line that has not begun."""
+    """Return the sign for each kind of line; the empty kind is an empty line."""
     return _SIGNS if unicode else _SIGNS | {"ask": "??"}
 
 
 def plain_sign(prompt: str) -> str:
-    """A prompt for where nothing can change while one types."""
+    """Return a prompt with a fixed sign, for terminals where it cannot change during typing."""
     return prompt.replace(SIGN, _SIGNS[""])
 
 
 def short_directory(directory: str, home: str) -> str:
-    """A directory as people write it, with ~ for their home."""
+    """Shorten a directory: ~ stands for the home directory."""
     home = home.rstrip("/")
     if home and (directory == home or directory.startswith(f"{home}/")):
         return "~" + directory[len(home) :]
@@ -87,7 +87,7 @@ def short_directory(directory: str, home: str) -> str:
 
 
 def git_branch(directory: Path) -> str:
-    """The branch that is checked out here, or the beginning of a commit."""
+    """Return the checked-out branch, or the beginning of the commit id."""
     for folder in (directory, *directory.parents):
         git = git_directory(folder)
         if git and stat.S_ISDIR(mode_of(git)):
@@ -97,7 +97,7 @@ def git_branch(directory: Path) -> str:
 
 
 def cut_left(text: str, columns: int) -> str:
-    """The end of a text in so many columns; what tells names apart is mostly at their end."""
+    """Return the end of a text in at most `columns` columns. Names mostly differ at their end."""
     if cells(text) <= columns:
         return text
     start, room = len(text), columns - 1

@@ -1,4 +1,4 @@
-"""The end of the screen that still changes: drawn in place, and below everything that is final.
+"""The live region: the last lines on the screen, which are redrawn in place below the final lines.
 
 Pure: lines in, what to write out.
 """
@@ -9,20 +9,20 @@ from aish.views.spans import StyledLine
 
 
 class Region:
-    """The live lines under the final ones. Between two calls these hold:
+    """The live lines below the final ones. Between two calls these hold:
 
-    1. What is final is written once, in order, and the cursor never goes back to it.
-    2. The cursor stands after the last live line, or where the next final one starts when there is none.
-    3. The live lines take at most `limit` rows, so that none has left the window and can no longer be reached.
+    1. Final lines are written once, in order, and the cursor never goes back to them.
+    2. The cursor is after the last live line, or at the start of the next final line if no line is live.
+    3. The live lines take at most `limit` rows, so that none scrolls out of the window, where it cannot be redrawn.
     """
 
     def __init__(self, *, live: bool) -> None:
         self._live = live
         self._shown: list[StyledLine] = []
-        self.hidden = False  # whether live lines were left out above, for want of rows
+        self.hidden = False  # whether the first live lines were left out because they do not fit
 
     def update(self, final: Sequence[StyledLine], live: Sequence[StyledLine], limit: int) -> str:
-        """What turns the screen into one that has `final` after all that was final, and `live` below."""
+        """Return the output that appends `final` to the final lines and shows `live` below them."""
         if not self._live:
             return "".join(line.text + line.end for line in final)
         fitting = _last(live, limit)
@@ -36,7 +36,7 @@ class Region:
         if not old:
             out = _joined(new)
         elif same >= last and last < len(new) and new[last].text.startswith(old[last].text):
-            out = _joined(new[last:])[len(old[last].text) :]  # only more of the last line, or more lines
+            out = _joined(new[last:])[len(old[last].text) :]  # only text was added: no need to redraw
         else:
             same = max(min(same, len(new) - 1), 0)
             up = sum(line.rows for line in old[same:]) - 1
@@ -44,7 +44,7 @@ class Region:
         return out + (final[-1].end if final and not fitting else "")
 
     def leave(self) -> str:
-        """Make what is shown final as it stands, without a look at where it stands: the window may have changed."""
+        """Make the live lines final without moving the cursor up: after a resize their position is unknown."""
         out = "\n" if self._shown else ""
         self._shown = []
         return out
@@ -55,7 +55,7 @@ def _joined(lines: Sequence[StyledLine]) -> str:
 
 
 def _last(lines: Sequence[StyledLine], limit: int) -> list[StyledLine]:
-    """The last lines that fit into so many rows."""
+    """Return the last lines that fit into `limit` rows."""
     start = len(lines)
     while start and lines[start - 1].rows <= limit:
         start -= 1

@@ -1,4 +1,4 @@
-"""The shell: read a line, do what it says, show what comes, until there is no more."""
+"""The interactive shell: read a line, run or ask it, show the result, and repeat."""
 
 import asyncio
 import re
@@ -30,19 +30,19 @@ from aish.views.keys import ask_key, lines
 from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch
 from aish.views.surroundings import TerminalSurroundings
-from aish.views.user_shell import PromptShell, show, told_to_end
+from aish.views.user_shell import PromptShell, clean_exit_on_signal, show
 
-_WELCOME = "type a command or a question; :help shows the rest, Ctrl-D leaves"
+_WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
 _REPEATS = r"""(?s)\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|(?<!\S)!!(?!\S)"""
 _NO_SUCH_COMMAND = 127
-_MOST_MEANT = 3  # names to choose from; half of all names of two letters are near to each other
-_NO_FAULT = (0, 1, 130, 141, 148)  # nothing found, Ctrl-C, a closed pipe, Ctrl-Z: nothing to explain unasked
+_MOST_MEANT = 3  # names to suggest; many short names are similar to each other
+_NO_FAULT = (0, 1, 130, 141, 148)  # success, nothing found, Ctrl-C, closed pipe, Ctrl-Z: no hint needed
 
 
 class Repl:
-    """One shell. Ctrl-C stops an answer or clears the line, Ctrl-D leaves."""
+    """One interactive shell. Ctrl-C stops an answer or clears the line, Ctrl-D quits."""
 
     def __init__(
         self,
@@ -68,10 +68,10 @@ class Repl:
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
-        """The exit code: of the last line on a pipe, otherwise success."""
+        """Run the shell. Return the exit code: of the last line on a pipe, otherwise success."""
         code, plain = OK, not self._interactive or isinstance(self._editor, PlainEditor)
         modes = nullcontext() if plain else lines(wanted=False)
-        with told_to_end(self._user_shell.close), modes, new_runner() as runner:
+        with clean_exit_on_signal(self._user_shell.close), modes, new_runner() as runner:
             try:
                 if self._interactive:
                     self._user_shell.begin()
@@ -107,7 +107,7 @@ class Repl:
                     runner.get_loop().remove_reader(terminal.master)
 
     def _show_background(self) -> None:
-        """What programs in the background print, above the line that is being typed."""
+        """Show output of background programs above the line that is being typed."""
         data = self._user_shell.shell.idle_output()
         if data:
             self._editor.show_above(lambda: show(data))
@@ -130,7 +130,7 @@ class Repl:
         return self._screen.styled(fill(session.settings.view.prompt, facts, self._screen.width), "prompt")
 
     def _do(self, runner: asyncio.Runner, line: str) -> int:
-        """Act on one line. Whatever goes wrong is said, and the next line can be typed."""
+        """Act on one line. Errors are shown, and the shell continues."""
         self._shell.width = self._screen.width
         try:
             return runner.run(self._act(line))
@@ -140,8 +140,8 @@ class Repl:
         except KeyboardInterrupt:
             if not self._interactive:
                 raise
-            self._screen.note("stopped; what came is kept")
-        except Exception:  # a bug in one command must not take the shell with it
+            self._screen.note("stopped; the part that was shown is kept")
+        except Exception:  # a bug in one command must not end the shell
             self._screen.note(file_report(may_hold_secret), warning=True)
             return BUG
         return OK
@@ -150,9 +150,9 @@ class Repl:
         if line.strip() == "?" and self._interactive:
             if self._failed[0]:
                 return await self._ask(_WHY.format(*self._failed))
-            self._screen.note("nothing has failed since you asked last; write your question after the ?")
+            self._screen.note("no failed command to explain; write your question after the ?")
             return OK
-        if line.strip() == "quit":  # no shell has it, and everybody tries it
+        if line.strip() == "quit":  # shells do not have it, but many users try it
             self._shell.leaving = True
             return OK
         match read_line(line):
@@ -168,7 +168,7 @@ class Repl:
         return await self._run(text) if kind == "command" else OK
 
     async def _route(self, line: str) -> tuple[str, str]:
-        """What a line is. On a pipe nobody sees what a guess leads to, so that a command needs its `!` there."""
+        """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
         found = self._user_shell.route(line)
@@ -178,7 +178,7 @@ class Repl:
         return {"a": "question", "r": "command"}.get(key, ""), found.text
 
     async def _run(self, line: str) -> int:
-        """Run a line of the user's in the user's shell. `!!` is the line before, and shown, as shells do it."""
+        """Run a line in the user's shell. `!!` is replaced by the previous line, which is shown, as in other shells."""
         repeated = repeat(line, self._last)
         if repeated != line:
             line = repeated
@@ -196,19 +196,19 @@ class Repl:
                 self._shell.leaving = True
             else:
                 self._screen.note("your shell has ended; the next command starts another one", warning=True)
-        elif again and line.strip() in _LEAVES:  # the shell spoke of its jobs, and the user wants to leave all the same
+        elif again and line.strip() in _LEAVES:  # the shell warned about jobs, and the user repeated the command
             self._shell.leaving = True
         elif outcome.status == _NO_SUCH_COMMAND:
             near = self._user_shell.words.near(line.split()[0])[:_MOST_MEANT]
             meant = f"did you mean {' or '.join(near)}? " if near else ""
-            self._screen.note(f"{meant}? hands the line to the model")
+            self._screen.note(f"{meant}type ? to ask the model")
         elif outcome.status not in _NO_FAULT and self._interactive:
             for notice in self._shell.session.say_once("why", "? asks why it failed"):
                 self._screen.note(notice.text)
         return outcome.status
 
     def _leave(self, runner: asyncio.Runner) -> None:
-        """Run what is due at the end. Ctrl-C leaves at once."""
+        """Run the jobs that are due at quit. Ctrl-C stops them."""
         session = self._shell.session
         for job in self._jobs.due("quit", session):
             self._screen.note(job.announcement)
@@ -227,15 +227,17 @@ class Repl:
         self._failed = ("", 0)
         if done and self._interactive and sys.stderr.isatty():  # where commands and questions are shown
             whole = done.state == "complete"
-            await self._gate.offer(done.text if whole else done.text.rpartition("\n")[0])  # half a line is another one
+            await self._gate.offer(
+                done.text if whole else done.text.rpartition("\n")[0]
+            )  # a partial line may be a different command
             self._failed = self._gate.failed
         self._jobs.start("after answer", session)
         return answer_code(done)
 
     async def _warm(self) -> None:
-        """Bring memory and project into the prompt, and start what may run while the first question is typed."""
+        """Load memory and project into the prompt, and start background jobs while the first question is typed."""
         session = self._shell.session
-        if not self._program.places.sessions.exists():  # somebody is here for the first time
+        if not self._program.places.sessions.exists():  # the first start
             self._screen.note(_WELCOME)
         async for notice in load_layers(TurnContext(session, self._person), is_stable):
             self._screen.note(notice.text, warning=notice.warning)
@@ -243,5 +245,5 @@ class Repl:
 
 
 def repeat(line: str, last: str) -> str:
-    """The line with the one before in the place of `!!`; in quotes it is text, where any quote could end another."""
+    """Replace `!!` by the previous line, except inside quotes."""
     return re.sub(_REPEATS, lambda found: last if found[0] == "!!" else found[0], line) if last else line

@@ -9,13 +9,13 @@ from aish.values.text import for_terminal
 from aish.views.table import lay_out
 from aish.views.themes import Theme, codes, theme
 
-# To the start of the line, with our own colours, alphabet, way of writing and margins, and nothing below. Whatever
-# was printed before may have left others, and a command must be seen as it is.
-_AFRESH = "\r\x1b[m\x1b%G\x1b(B\x0f\x1b[4l\x1b7\x1b[r\x1b8\x1b[J"
+# Go to the start of the line, reset colours, character sets, insert mode and margins, and clear below. Earlier output
+# may have changed these, and a command must be shown exactly.
+_RESET_TERMINAL = "\r\x1b[m\x1b%G\x1b(B\x0f\x1b[4l\x1b7\x1b[r\x1b8\x1b[J"
 
 
 class Screen:
-    """Writes for people. Text of models is neutralised on its way out: here, and by `AnswerScreen` while it comes."""
+    """Writes for people. Text of models is neutralised before output, here and in `AnswerScreen` while it streams."""
 
     def __init__(self, color: str = "auto", *, styles: Theme | None = None) -> None:
         self._color = color
@@ -27,7 +27,7 @@ class Screen:
 
     @property
     def room(self) -> int:
-        """The columns for a line of a result; without end where it is piped on, since who does that wants all of it."""
+        """The columns for a line of a result; unlimited on a pipe, so that scripts get the full text."""
         return self.width if sys.stdout.isatty() else sys.maxsize
 
     @property
@@ -40,7 +40,7 @@ class Screen:
 
     @property
     def colors(self) -> bool:
-        """Whether there are colours here."""
+        """Whether to use colours."""
         return self._color == "always" or (self._color == "auto" and colorful())
 
     def styled(self, text: str, style: str) -> str:
@@ -48,10 +48,10 @@ class Screen:
         return f"\x1b[{numbers}m{text}\x1b[0m" if numbers else text
 
     def say(self, result: str | Reply) -> None:
-        """A result, on standard output."""
+        """Write a result to standard output."""
         reply = Reply(result) if isinstance(result, str) else result
         if reply.table and reply.table.rows:
-            width = self.width if sys.stdout.isatty() else None  # who pipes it on wants all of it
+            width = self.width if sys.stdout.isatty() else None  # on a pipe, scripts get the full text
             plain = width is None and self._color != "always"
             rows = lay_out(reply.table, width)
             lines = (line if plain else self.styled(line, style) for line, style in rows)
@@ -62,7 +62,7 @@ class Screen:
         sys.stdout.flush()
 
     def _marked(self, reply: Reply) -> str:
-        """A text with its marks, where somebody looks at it."""
+        """Return the text of a reply, with matches highlighted on a terminal."""
         if self._color != "always" and not sys.stdout.isatty():
             return for_terminal(reply.text)
         shown, at = [], 0
@@ -72,7 +72,7 @@ class Screen:
         return "".join([*shown, for_terminal(reply.text[at:])])
 
     def note(self, text: str, *, warning: bool = False) -> None:
-        """A line beside the result, on standard error; on a terminal it is broken between words."""
+        """Write a message to standard error; on a terminal it wraps between words."""
         lines = f"[aish] {for_terminal(text)}".split("\n")
         if sys.stderr.isatty():
             from textwrap import fill  # here, because most runs have nothing to wrap
@@ -81,19 +81,19 @@ class Screen:
         print(self.styled("\n".join(lines), "warning" if warning else "dim"), file=sys.stderr, flush=True)
 
     def command(self, text: str, effect: str) -> None:
-        """A command that is about to be run or asked for, on a line of its own."""
+        """Show a command that is about to run or to be confirmed, on its own line."""
         style = {"read": "dim", "destroy": "error"}.get(effect, "warning")
-        afresh = _AFRESH if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else ""
-        print(f"{afresh}{self.styled('▸ ' + text, style)}", file=sys.stderr, flush=True)
+        reset = _RESET_TERMINAL if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else ""
+        print(f"{reset}{self.styled('▸ ' + text, style)}", file=sys.stderr, flush=True)
 
 
 def colorful() -> bool:
-    """Whether this terminal wants colours."""
+    """Return whether this terminal wants colours."""
     return sys.stderr.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM", "dumb") != "dumb"
 
 
 class Bar:
-    """A progress bar on standard error; on something that is not a terminal, a line at the end."""
+    """A progress bar on standard error, shown on a terminal only."""
 
     def __init__(self, what: str) -> None:
         self._what = what

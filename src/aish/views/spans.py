@@ -1,4 +1,4 @@
-"""Styled text: made harmless, measured in cells, wrapped to a width, and painted for a terminal.
+"""Styled text: neutralise it, measure it in cells, wrap it to a width, and paint it for a terminal.
 
 Pure: text in, lines out.
 """
@@ -12,26 +12,26 @@ from wcwidth import wcwidth
 
 from aish.values.text import for_terminal
 
-# Characters that take no room, or look like nothing, and so can hide what a text says.
+# Characters without width or glyph, which can hide what a text says.
 _UNSEEN = [0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x180F), 0x200B, 0x2028, 0x2029]
 _UNSEEN += [*range(0x2060, 0x2066), *range(0x206A, 0x2070), 0x2800, 0x3164, 0xFEFF, 0xFFA0, *range(0xFFF0, 0xFFFC)]
 _UNSEEN += range(0xE0000, 0xE1000)
 _REPLACED = dict.fromkeys(_UNSEEN, 0xFFFD)
-# Joiners, direction marks and the choice of a glyph belong to some scripts and to emoji; after plain letters they hide.
+# Joiners, direction marks and variation selectors belong to some scripts and emoji; after ASCII they can hide text.
 _MISPLACED = r"(?<![^\x00-\x7f\ufffd])(?<![0-9#*](?=\ufe0f))[\u061c\u200c-\u200f\ufe00-\ufe0f]"
 _UNSURE = r"[\u0300-\u036f\u0483-\u0489\u0590-\u1fff\u200c-\u200f\u20d0-\u20ff\ufe00-\ufe0f\U0001f000-\U0010ffff]"
-_CLOSING = frozenset("、。，．！？：；）」』】〉》”’")  # no line starts with these
+_CLOSING = frozenset("、。，．！？：；）」』】〉》”’")  # closing punctuation; a line must not start with it
 
 
 class StyledSpan(NamedTuple):
-    """Text in one style; a style is the inside of an SGR sequence, such as `1;36`, or nothing."""
+    """Text in one style: the parameters of an SGR sequence such as `1;36`, or ""."""
 
     text: str
     style: str = ""
 
 
 class StyledLine(NamedTuple):
-    """What stands on `rows` rows of the window. One that is not at its end yet has no `end`."""
+    """A line that takes `rows` rows of the window. An unfinished line has an empty `end`."""
 
     text: str = ""
     rows: int = 1
@@ -39,14 +39,14 @@ class StyledLine(NamedTuple):
 
 
 def harmless(text: str) -> str:
-    """The text with everything made visible that could steer a terminal, turn a line around or hide in it."""
+    """Make characters visible that could control the terminal, reverse the text direction or hide text."""
     if text.isascii():
         return for_terminal(text)
     return re.sub(_MISPLACED, "\ufffd", for_terminal(text).translate(_REPLACED))
 
 
 def exact(text: str) -> list[StyledSpan]:
-    """A command as it is, with what is not seen as itself written as an escape and set off."""
+    """Return a command exactly as it is, with invisible characters as highlighted escapes."""
     if text.isascii() and text.isprintable():
         return [StyledSpan(text)]
     marked = "".join(
@@ -62,26 +62,26 @@ def _is_odd(letter: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _cells_of(letter: str) -> int:
-    """Cells of one character; a glyph chosen as emoji counts one more, since half of all terminals draw it wide."""
+    """Return the cells of one character. The emoji selector counts as one, because many terminals draw emoji wide."""
     return 1 if letter == "\ufe0f" else max(wcwidth(letter), 0)
 
 
 def cells(text: str) -> int:
-    """How many columns a text takes at most."""
+    """Return the maximum number of columns that a text takes."""
     return len(text) if text.isascii() else sum(map(_cells_of, text))
 
 
 def rows(text: str, width: int) -> int:
-    """How many rows a text takes that the terminal wraps by itself, tabs and wide characters included."""
+    """Return the number of rows of a text that the terminal wraps, with tabs and wide characters."""
     if text.isascii() and "\t" not in text:
         return max(-(-len(text) // width), 1)
     return max((row for row, _ in _positions(text, width)), default=1)
 
 
 def redrawable(text: str, width: int) -> int:
-    """How many characters from the start of a line surely take the rows we count.
+    """Return how many characters from the start of a line can be redrawn, because their row count is certain.
 
-    Terminals do not agree on marks that cling and on pictures: with one of these the line may not leave its row.
+    Terminals disagree on the width of combining marks and emoji: a line with one of these must stay on one row.
     """
     if not text.isascii() and (unsure := re.search(_UNSURE, text)):
         for place, (row, column) in enumerate(_positions(text, width)):
@@ -105,7 +105,7 @@ def _positions(text: str, width: int) -> Iterator[tuple[int, int]]:
 
 
 def paint(spans: Iterable[StyledSpan], *, color: bool = True) -> str:
-    """The spans as one text; neighbours of one style share their sequence, and each sequence is closed."""
+    """Join the spans into one text. Neighbours with the same style share one escape sequence, which is closed."""
     out: list[str] = []
     joined: list[StyledSpan] = []
     for span in spans:
@@ -121,14 +121,14 @@ def paint(spans: Iterable[StyledSpan], *, color: bool = True) -> str:
 def wrap(
     spans: Sequence[StyledSpan], width: int, first: Sequence[StyledSpan] = (), rest: Sequence[StyledSpan] = ()
 ) -> list[list[StyledSpan]]:
-    """The spans in lines of at most `width` cells, broken between words; `first` and `rest` stand before the lines.
+    """Wrap the spans between words into lines of at most `width` cells. `first` and `rest` are the line prefixes.
 
-    The work goes from left to right: no line depends on what comes after the word that follows it.
+    A line never depends on text after the first word of the next line, so finished lines stay stable.
     """
     text = "".join(span.text for span in spans)
     places = _lines(text, max(width - size_of(first), 2), max(width - size_of(rest), 2))
     lines: list[list[StyledSpan]] = []
-    number, before = 0, 0  # the span that is being cut up, and the characters before it
+    number, before = 0, 0  # the current span, and the number of characters before it
     for start, end in places:
         line = list(rest if lines else first)
         while number < len(spans) and before < end:
@@ -136,14 +136,14 @@ def wrap(
             if part := text[max(start - before, 0) : end - before]:
                 line.append(StyledSpan(part, style))
             if before + len(text) > end:
-                break  # the rest of it is for the next line
+                break  # the rest of the span goes to the next line
             number, before = number + 1, before + len(text)
         lines.append(line)
     return lines
 
 
 def _lines(text: str, room: int, more: int) -> list[tuple[int, int]]:
-    """Where lines start and end: the first has `room` cells, the others `more`. Spaces around them go."""
+    """Return where lines start and end. The first has `room` cells, the others `more`. Outer spaces are dropped."""
     lines: list[tuple[int, int]] = []
     start = end = used = 0
     for match in re.finditer(r"\n| +|[^ \n]+", text):
@@ -171,21 +171,21 @@ def _lines(text: str, room: int, more: int) -> list[tuple[int, int]]:
 
 
 def _units(chunk: str) -> Iterator[str]:
-    """What may not be broken: runs of narrow letters, or a wide one with what clings to it."""
+    """Yield unbreakable units: a run of narrow characters, or a wide one with its combining characters."""
     unit, wide = "", False
     for letter in chunk:
         size = _cells_of(letter)
-        clings = size == 0 or letter == "\ufe0f" or letter in _CLOSING or unit.endswith("\u200d")
-        if unit and not clings and (wide or size == 2):
+        combines = size == 0 or letter == "\ufe0f" or letter in _CLOSING or unit.endswith("\u200d")
+        if unit and not combines and (wide or size == 2):
             yield unit
             unit = ""
-        wide = size == 2 or (wide and clings)
+        wide = size == 2 or (wide and combines)
         unit += letter
     yield unit
 
 
 def _fitting(unit: str, room: int) -> int:
-    """How many characters fit, with what clings to the last one; at least one."""
+    """Return how many characters fit, with the combining ones after the last; at least one."""
     used = place = 0
     for place, letter in enumerate(unit):
         used += _cells_of(letter)
@@ -195,5 +195,5 @@ def _fitting(unit: str, room: int) -> int:
 
 
 def size_of(spans: Iterable[StyledSpan]) -> int:
-    """How many columns the spans take together."""
+    """Return how many columns the spans take together."""
     return sum(cells(span.text) for span in spans)

@@ -1,4 +1,4 @@
-"""The terminal as the place where commands of the model run."""
+"""Run commands of the model in the terminal."""
 
 import asyncio
 import sys
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class TerminalSurroundings:
-    """Commands start where the user's shell is, with its environment, and are shown as they print."""
+    """Commands start in the directory of the user's shell, with its environment. Their output is shown as it comes."""
 
     def __init__(self, user_shell: PromptShell, screen: AnswerScreen, enter: Callable[[str], None]) -> None:
         self._user_shell, self._screen, self._enter = user_shell, screen, enter
@@ -23,7 +23,7 @@ class TerminalSurroundings:
         return self._user_shell.shell.directory
 
     def environment(self) -> Mapping[str, str]:
-        self._user_shell.ready()  # two must not talk to a shell at once
+        self._user_shell.ready()  # the start-up thread must be done with the shell
         return self._user_shell.shell.environment()
 
     def show(self, data: bytes) -> None:
@@ -36,6 +36,6 @@ class TerminalSurroundings:
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         shell = self._user_shell.shell
-        with ctrl_c(lambda: shell.terminal.interrupt() if shell.terminal else None):  # before the next line begins
+        with ctrl_c(lambda: shell.terminal.interrupt() if shell.terminal else None):
             await asyncio.to_thread(shell.adopt, directory, changed, gone)
         self._enter(shell.directory)

@@ -9,16 +9,16 @@ from aish.values.replies import Table
 from aish.values.snippets import cells
 from aish.values.text import for_terminal
 
-_MOST_LINES = 6  # of one cell
-_LEAST = 24  # columns that the wide cell needs; below, other columns go
-_LITTLE = 8  # below, also the first
-_SAMPLE = 1000  # rows that tell how wide columns are
+_MOST_LINES = 6  # lines of one cell
+_LEAST = 24  # minimum width of the wide column; other columns are dropped below that
+_LITTLE = 8  # below this width, the first column is dropped too
+_SAMPLE = 1000  # rows used to find the column widths
 
 
 def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
-    """The lines of a table with their styles. Without a width nothing is cut or wrapped.
+    """Yield the lines of a table with their styles. Without a width nothing is cut or wrapped.
 
-    In a narrow window the columns after the wide one go first, then those before it, the first one last.
+    In a narrow window columns are dropped: first those after the wide one, then those before it, the first one last.
     """
     if width is None:
         yield from _unbounded(table)
@@ -44,8 +44,11 @@ def lay_out(table: Table, width: int | None) -> Iterator[tuple[str, str]]:
 
 
 def _unbounded(table: Table) -> Iterator[tuple[str, str]]:
-    """A table as programs read it, one line a row, and there may be very many: columns stand in line as far as the
-    first rows tell, and what follows the wide one follows at once, or one long text would make every line long."""
+    """Yield a table for programs, one line per row, also for very many rows.
+
+    The first rows decide the column widths. The wide column and those after it are not padded, or one long text would
+    make every line long.
+    """
     seen = [table.head, *_safe(table.rows[:_SAMPLE])]
     sizes = [max(map(len, column)) for column in zip(*seen, strict=True)]
     line = "  ".join("%s" if place >= table.wide else f"%-{size}s" for place, size in enumerate(sizes)).__mod__
@@ -56,7 +59,7 @@ def _unbounded(table: Table) -> Iterator[tuple[str, str]]:
 
 
 def _safe(rows: Sequence[tuple[str, ...]]) -> Sequence[tuple[str, ...]]:
-    """Rows of one line each, without anything that a terminal would obey."""
+    """Return the rows on one line each, without terminal control characters."""
     return rows if _plain("".join(map("".join, rows))) else [tuple(map(_flat, row)) for row in rows]
 
 
@@ -73,7 +76,7 @@ def _pad(text: str, size: int) -> str:
 
 
 def _wrap(text: str, size: int) -> list[str]:
-    """The text in lines of at most `size` columns, broken between words where that is possible."""
+    """Wrap the text into lines of at most `size` columns, between words where possible."""
     if cells(text) <= size:
         return [text]
     lines, line = [], ""

@@ -1,7 +1,7 @@
-"""Colours by what they are for: three themes, and the user's own on top.
+"""Colours for each purpose: three themes, which the user's own styles can override.
 
-Pure: names in, styles out. A style is a few words such as `bold cyan` or `underline #ff8800`; from it come the codes
-of a terminal (`codes`) and the words of the line editor.
+Pure: names in, styles out. A style is a few words such as `bold cyan` or `underline #ff8800`. `codes` translates it
+for a terminal, `editor_style` for the line editor.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ _ATTRIBUTES = {"bold": "1", "dim": "2", "italic": "3", "underline": "4", "revers
 
 _DARK = {
     "prompt": "bold cyan",
-    "command": "bold green",  # a command that is known, and the sign for it
-    "unknown": "red",  # a command's name that nothing answers to
+    "command": "bold green",  # a known command, and its sign in the prompt
+    "unknown": "red",  # an unknown command name
     "question": "bold blue",
     "ask": "bold yellow",
     "colon": "bold magenta",
@@ -23,7 +23,7 @@ _DARK = {
     "dim": "dim",
     "warning": "yellow",
     "error": "red",
-    "match": "bold",  # a word that was looked for
+    "match": "bold",  # a matching word in a search result
     "fact": "cyan",
     "pref": "green",
     "context": "magenta",
@@ -31,7 +31,7 @@ _DARK = {
 _LIGHT = _DARK | {
     "prompt": "bold blue",
     "ask": "bold red",
-    "suggestion": "#767676",  # dim is hardly seen on white
+    "suggestion": "#767676",  # dim is hard to read on white
     "dim": "#767676",
     "warning": "magenta",
     "fact": "blue",
@@ -47,7 +47,7 @@ THEMES: Mapping[str, Theme] = {"dark": _DARK, "light": _LIGHT, PLAIN: _PLAIN}
 
 
 def theme(name: str = "dark", own: Mapping[str, str] | None = None, *, colors: bool = True) -> Theme:
-    """The styles of a theme with the user's own over it; without colours the plain one, whatever was chosen."""
+    """Return the styles of a theme, overridden by the user's own; without colours always the plain theme."""
     if not colors:
         return _PLAIN
     good = {use: style for use, style in (own or {}).items() if not wrong_style(use, style)}
@@ -55,23 +55,23 @@ def theme(name: str = "dark", own: Mapping[str, str] | None = None, *, colors: b
 
 
 def wrong_style(use: str, style: str) -> str:
-    """What is wrong with a style in the settings, fit to show; nothing if it can be used."""
+    """Return a message about what is wrong with a style in the settings, or "" if it is valid."""
     if use not in _DARK:
-        return f"there is nothing called {use!r} to colour; there are: {', '.join(_DARK)}"
+        return f"unknown name {use!r}; use one of: {', '.join(_DARK)}"
     for word in style.split():
         if word not in _ATTRIBUTES and not _color(word):
             known = ", ".join((*_ATTRIBUTES, *COLORS))
-            return f"{word!r} is no colour; use {known}, bright- before one of these, or #rrggbb"
+            return f"{word!r} is not a colour; use {known}, a colour with bright- in front, or #rrggbb"
     return ""
 
 
 def codes(style: str) -> str:
-    """The numbers that switch a style on, as they stand between `ESC [` and `m`."""
+    """Return the SGR numbers of a style, for use between `ESC [` and `m`."""
     return ";".join(_ATTRIBUTES.get(word) or _color(word) for word in style.split())
 
 
 def editor_style(style: str) -> str:
-    """The style in the words of prompt_toolkit."""
+    """Translate a style to the names of prompt_toolkit."""
     words = []
     for word in style.split():
         name = word.removeprefix("bright-")
@@ -85,7 +85,7 @@ def editor_style(style: str) -> str:
 
 
 def _color(word: str) -> str:
-    """The code of a colour; nothing if it is none."""
+    """Return the SGR code of a colour, or "" if it is not a colour."""
     name = word.removeprefix("bright-")
     if name in COLORS:
         return str((30 if word == name else 90) + COLORS.index(name))

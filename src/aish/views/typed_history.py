@@ -1,4 +1,4 @@
-"""What was typed before, for the line editor: kept in a file without the secrets, and searched from the newest line."""
+"""The history of the line editor: typed lines in a file with secrets masked, searched newest first."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
@@ -9,11 +9,11 @@ from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from aish.values.errors import AishError
 
 Mask = Callable[[str], str]
-MOST_HISTORY = 10_000  # lines that are searched
+MOST_HISTORY = 10_000  # lines to search
 
 
 class _TypedLines(FileHistory):
-    """What was typed, without the secrets in it, and behind it what was asked in past conversations."""
+    """The typed lines with secrets masked, followed by the questions of past conversations."""
 
     def __init__(self, path: Path, mask: Mask, older: Callable[[], Iterable[str]]) -> None:
         self._mask = mask
@@ -35,7 +35,7 @@ class _TypedLines(FileHistory):
         try:
             return list(self._older())
         except (OSError, AishError):
-            return []  # past conversations that cannot be read are told of where they are asked for
+            return []  # unreadable conversations are reported by the commands that read them
 
     def load_history_strings(self) -> Iterable[str]:
         try:
@@ -47,11 +47,11 @@ class _TypedLines(FileHistory):
         try:
             super().store_string(self._mask(string))
         except OSError:
-            pass  # a full disk must not end the shell; the line is in this shell's own history
+            pass  # a full disk must not end the shell; the line stays in memory
 
 
 def typed_history(path: Path | None, mask: Mask, older: Callable[[], Iterable[str]]) -> History:
-    """What was typed before; in memory only where the file cannot be written."""
+    """Return the history from the file, or one in memory if the file cannot be written."""
     if path is not None:
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

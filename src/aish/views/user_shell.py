@@ -1,4 +1,4 @@
-"""The user's shell at the prompt: started while the first line is typed, asked about words, given lines to run."""
+"""The user's shell at the prompt. It starts while the first line is typed, knows command names, and runs lines."""
 
 import asyncio
 import os
@@ -23,12 +23,13 @@ from aish.values.outcomes import Outcome
 from aish.views.screen import Screen
 
 _SHELLS = ("bash", "zsh")
-_A_MOMENT = 0.1  # seconds
-_USUAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"  # the screen, pastes, the mouse, the cursor, the colours
+_KEY_READER_SECONDS = 0.1
+# Leave the alternate screen, switch off bracketed paste and mouse reports, show the cursor, reset colours.
+_RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
 
 
 class PromptShell:
-    """One shell for all lines of a conversation. Its start costs nobody any time but who runs the first command."""
+    """One shell for all lines of a conversation. It starts in the background; the first command may wait for it."""
 
     def __init__(self, wanted: str, directory: Path, screen: Screen, private: Path | None = None) -> None:
         path = os.environ.get("PATH", os.defpath)
@@ -52,7 +53,7 @@ class PromptShell:
             self._trouble = error
 
     def ready(self) -> None:
-        """Wait until it has started; what its start-up files printed is shown once. Raises what went wrong."""
+        """Wait until the shell has started, and show what its start-up files printed. Raises if the start failed."""
         if starting := self._starting:
             starting.join()
             self._starting = None
@@ -65,23 +66,23 @@ class PromptShell:
 
     @property
     def idle(self) -> Terminal | None:
-        """The terminal, if nobody waits for its output: while the shell starts, its words are for who starts it."""
-        starting = self._starting  # once: who waits for it in another thread forgets it when it has started
+        """The shell's terminal, or None while the shell starts: then the starting thread reads its output."""
+        starting = self._starting  # read once: `ready` may reset it in another thread
         return None if starting and starting.is_alive() else self.shell.terminal
 
     def route(self, line: str) -> Route:
-        """What a line is. Nothing is run to find out."""
+        """Return what a line is, without running anything."""
         return route(line, self.words)
 
     def kind(self, line: str) -> tuple[str, str]:
-        """The same for the editor, which knows colon commands too."""
+        """Return kind and reason of a line for the editor, including colon commands."""
         if line.lstrip().startswith(":") and read_line(line):
             return "colon", ""
         found = self.route(line)
         return found.kind, found.reason
 
     async def run(self, line: str, remembered: str) -> Outcome:
-        """Run a line of the user's in the terminal. Raises `StoreTrouble`."""
+        """Run a line in the user's shell. `remembered` is the line with secrets masked. Raises `StoreTrouble`."""
         await asyncio.to_thread(self.ready)
         loop, keys = asyncio.get_running_loop(), sys.stdin.fileno() if sys.stdin.isatty() else None
         _follow_window(loop, self.shell)
@@ -105,14 +106,14 @@ class PromptShell:
     def close(self) -> None:
         if self._starting:
             self._starting.join(1.0)
-            self.shell.stop()  # who starts it must be done with its terminal before that is closed
+            self.shell.stop()  # the starting thread must release the terminal before it is closed
             self._starting.join(5.0)
         self.shell.close()
 
 
 @contextmanager
 def ctrl_c(press: Callable[[], None]) -> Iterator[None]:
-    """While a program runs, Ctrl-C is its own business, also in the moment before it has the terminal."""
+    """Send Ctrl-C to the running program only, even before it owns the terminal."""
     before = signal.signal(signal.SIGINT, lambda number, frame: press())
     try:
         yield
@@ -121,8 +122,8 @@ def ctrl_c(press: Callable[[], None]) -> Iterator[None]:
 
 
 @contextmanager
-def told_to_end(close: Callable[[], None]) -> Iterator[None]:
-    """When we are told to end, or the window is closed: nothing is left running, and the terminal is as it was."""
+def clean_exit_on_signal(close: Callable[[], None]) -> Iterator[None]:
+    """On SIGTERM or SIGHUP, stop everything and restore the terminal before exiting."""
     fd = sys.stdin.fileno()
     mode = termios.tcgetattr(fd) if os.isatty(fd) else None
 
@@ -130,12 +131,12 @@ def told_to_end(close: Callable[[], None]) -> Iterator[None]:
         signal.signal(number, signal.SIG_DFL)
         try:
             close()
-            time.sleep(_A_MOMENT)  # for who passes keys on, and puts the terminal back as well
+            time.sleep(_KEY_READER_SECONDS)  # the thread that forwards keys also restores the terminal; let it finish
             if mode:
-                os.write(fd, _USUAL)
+                os.write(fd, _RESTORE_TERMINAL)
                 termios.tcsetattr(fd, termios.TCSANOW, mode)
         except (OSError, termios.error):
-            pass  # the terminal has gone
+            pass  # the terminal is closed
         os.kill(os.getpid(), number)
 
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
@@ -149,25 +150,25 @@ def told_to_end(close: Callable[[], None]) -> Iterator[None]:
 
 
 def show(data: bytes) -> None:
-    """Output of a command, on the user's terminal as it is."""
+    """Write the output of a command to the user's terminal unchanged."""
     sys.stdout.flush()
     write_all(sys.stdout.fileno(), data)
 
 
 def _ourselves(path: str) -> Path | None:
-    """The program that runs, unless it is on the PATH: who started it from a virtual environment types its name too."""
-    mine = Path(sys.prefix, "bin", "aish")  # `sys.executable` is empty where Python cannot find itself
+    """Return the path of aish if it is not on the PATH, so that `aish` also works from a virtual environment."""
+    mine = Path(sys.prefix, "bin", "aish")  # not from `sys.executable`, which can be empty
     return mine if mine.exists() and not shutil.which(mine.name, path=path) else None
 
 
 def choose_shell(wanted: str) -> str:
-    """The shell that the settings or the system name, if we can talk to it; else bash."""
-    named = os.path.expanduser(wanted) if wanted else os.environ.get("SHELL", "")  # noqa: PTH111  # leaves `~nobody` as it is
+    """Return the shell from the settings or from $SHELL if it is supported, else bash."""
+    named = os.path.expanduser(wanted) if wanted else os.environ.get("SHELL", "")  # noqa: PTH111  # keeps an unknown `~user` unchanged
     return named if Path(named).name in _SHELLS else "bash"
 
 
 def _follow_window(loop: asyncio.AbstractEventLoop, shell: UserShell | None) -> None:
-    """Give a running program the size of the window whenever that changes."""
+    """Pass changes of the window size to the running program."""
     if shell:
         loop.add_signal_handler(signal.SIGWINCH, lambda: shell.terminal.resize() if shell.terminal else None)
     else:
