@@ -88,7 +88,7 @@ def test_what_the_real_program_had_shown_when_it_was_killed_is_in_the_next_one(w
     total, notices = session.resume(path.stem)
     assert total == 2
     assert [notice.text for notice in notices] == [
-        "the last answer was cut short when aish ended; what was shown of it is kept"
+        "the last answer was interrupted when aish ended; the part that was shown is kept"
     ]
     assert told(journal)[1:] == [(2, "assistant", "interrupted", "The sky is blüe")]
     assert session.resume(path.stem) == (2, [])

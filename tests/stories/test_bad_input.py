@@ -76,7 +76,7 @@ def test_without_a_place_for_its_data_it_answers_and_says_once_that_nothing_is_k
     ran = world.aish(given="q1\nq2\n")
 
     assert (ran.code, ran.out) == (0, "Here you are.\nAnd again.\n")
-    assert ran.err.startswith("[aish] this conversation is not kept: cannot open ")
+    assert ran.err.startswith("[aish] this conversation is not recorded: cannot open ")
     assert ran.err.count("\n") == 1
 
 
@@ -87,7 +87,7 @@ def test_a_disk_that_takes_no_byte_more_does_not_stop_the_answer(world: World) -
     ran = run_in_shell(world, "ulimit -f 0; aish q1")
 
     assert (ran.returncode, ran.stdout) == (0, b"Here you are.\n")
-    assert ran.stderr.startswith(b"[aish] this conversation is not kept: ") and ran.stderr.count(b"\n") == 1
+    assert ran.stderr.startswith(b"[aish] this conversation is not recorded: ") and ran.stderr.count(b"\n") == 1
 
 
 @pytest.mark.proves("P5")

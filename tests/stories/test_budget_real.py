@@ -39,7 +39,7 @@ async def test_exchanges_leave_the_prompt_when_the_server_would_count_more_than_
 
             assert abs(said.done.usage.prompt_tokens - size.total) <= SLACK
             assert said.done.usage.prompt_tokens <= BUDGET + SLACK
-            evicted = any("left the prompt" in notice for notice in said.notices)
+            evicted = any("dropped from the prompt" in notice for notice in said.notices)
             if carried and abs(expected - BUDGET) > SLACK:
                 assert evicted == (expected > BUDGET), (expected, said.notices)
             evictions += evicted

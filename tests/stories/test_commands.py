@@ -56,7 +56,7 @@ async def test_new_begins_another_journal_and_resume_brings_the_first_back(world
     await typist.type("a1?")
     first = typist.session.journal.id
 
-    assert await typist.types(":new", "b1?") == ["a new conversation", "B1"]
+    assert await typist.types(":new", "b1?") == ["started a new conversation", "B1"]
     assert typist.session.journal.id != first
     assert (await typist.type(":resume")).splitlines() == [
         f"resumed {first}: 2 turns, 2 of them in the prompt",
@@ -78,7 +78,7 @@ async def test_conversations_are_found_by_number_name_and_beginning_of_the_id(wo
     for question in ("first?", "second?", "third?"):
         await typist.types(":new", question)
         ids.append(typist.session.journal.id)
-    assert await typist.type(":save work") == "this conversation is called work"
+    assert await typist.type(":save work") == "this conversation is now named work"
 
     listed = (await typist.type(":sessions")).splitlines()
     when = [at(f"2026-05-04T12:00:0{second}").astimezone().strftime("%Y-%m-%d %H:%M") for second in (6, 4, 2)]
@@ -99,21 +99,21 @@ async def test_what_cannot_be_found_or_named_is_said_and_changes_nothing(world: 
     """Every refusal tells what to do instead."""
     typist = Typist(world, "A")
     assert await typist.types(":sessions", ":resume", ":history", ":export") == [
-        "no conversation is kept yet",
+        "no conversations yet",
         "NotFound: there is no other conversation to resume",
-        "nothing was said yet",
+        "no turns yet",
         f"# Conversation {typist.session.journal.id}",
     ]
     await typist.type("a?")
     here = typist.session.journal.id
 
     assert await typist.types(":save", ":save 7", ":resume 2", ":resume nope", ":sessions many", ":history 0") == [
-        "BadUsage: a name is missing: :save NAME",
+        "BadUsage: missing name; use :save NAME",
         "BadUsage: a name needs at least one letter, because numbers mean places in the list",
         "NotFound: no conversation '2'; :sessions lists them",
         "NotFound: no conversation 'nope'; :sessions lists them",
-        "BadUsage: expected a number from 1 up, got 'many'",
-        "BadUsage: expected a number from 1 up, got '0'",
+        "BadUsage: expected a number of 1 or more, got 'many'",
+        "BadUsage: expected a number of 1 or more, got '0'",
     ]
     assert typist.session.journal.id == here
     assert [turn.content for turn in typist.session.history.turns] == ["a?", "A"]
@@ -174,7 +174,7 @@ async def test_export_writes_markdown_for_people_and_json_for_programs(world: Wo
     assert (lines[3]["text"], lines[3]["state"]) == ("half…", "failed")
     assert written == f"written to {target}"
     assert target.read_text(encoding="utf-8") == markdown + "\n"
-    assert again == f"BadUsage: {target} exists already; choose another name"
+    assert again == f"BadUsage: {target} already exists; choose another name"
     assert missing.startswith("StoreTrouble: cannot write") and "No such file or directory" in missing
 
 
@@ -190,7 +190,7 @@ async def test_context_draws_every_part_of_the_prompt_with_its_share(world: Worl
     parts = {row[:12].strip(): int(row.rsplit(None, 3)[1].replace(",", "")) for row in rows}
     assert list(parts) == ["base", "2 turns", "held output", "marks", "free"]
     used = sum(tokens for name, tokens in parts.items() if name != "free")
-    assert first.startswith(f"{used:,} of 4,096 tokens ({round(used / 40.96)} %), of unknown price")
+    assert first.startswith(f"{used:,} of 4,096 tokens ({round(used / 40.96)} %), price unknown")
     assert used + parts["free"] == 4096
     assert await typist.type(":tokens") == f"{used:,} tokens (estimated)"
 
@@ -213,8 +213,8 @@ async def test_help_knows_every_command_and_explains_one(world: World) -> None:
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        (":sess", "no conversation is kept yet"),
-        (":hi", "nothing was said yet"),
+        (":sess", "no conversations yet"),
+        (":hi", "no turns yet"),
         (
             ":re",
             "NotFound: there is no command :re; did you mean :remember or :recall or :recent or :reset or :resume?",

@@ -84,7 +84,7 @@ async def test_more_than_max_turns_drops_the_oldest_exchange_and_says_so_in_one_
     asked = [await world.ask(session, question) for question in ("q1", "q2", "q3")]
 
     assert session.last_size is not None
-    line = f"2 older turns left the prompt ({session.last_size.total} of 4096 tokens)"
+    line = f"2 older turns were dropped from the prompt ({session.last_size.total} of 4096 tokens)"
     assert [each.notices for each in asked] == [[], [], [line]]
     sent = said(script_of(session).requests[-1].messages)
     assert sent == [("user", "q2"), ("assistant", "A2"), ("user", "q3")]
@@ -103,7 +103,7 @@ async def test_an_exchange_leaves_when_the_budget_is_hit_not_before_and_not_afte
     assert all(tokens_of(prompt) <= 1799 for prompt in prompts)
     for prompt, notices in zip(prompts, lines, strict=True):
         if notices:
-            assert notices == [f"2 older turns left the prompt ({tokens_of(prompt)} of 1799 tokens)"]
+            assert notices == [f"2 older turns were dropped from the prompt ({tokens_of(prompt)} of 1799 tokens)"]
             assert tokens_of(prompt) + exchange > 1799
     assert [bool(notices) for notices in lines] == [False] * 4 + [True] * 3
     assert all([m["role"] for m in prompt[1:]] == ["user", "assistant"] * 3 + ["user"] for prompt in prompts[4:])
@@ -212,8 +212,8 @@ async def test_a_question_that_is_too_long_is_cut_for_the_model_and_said_and_kep
         (0, ""),
         (-200, ""),
         (200, ""),
-        (-500, "it may have cut the conversation without saying so (is its window too small?)"),
-        (500, "token_budget is kept by a count that is too low; it is being corrected"),
+        (-500, "it may have dropped part of the conversation (is its context window too small?)"),
+        (500, "aish counts too few tokens; its estimate is being corrected"),
     ],
 )
 async def test_a_server_that_counted_another_prompt_than_was_sent_is_noticed(
@@ -224,7 +224,7 @@ async def test_a_server_that_counted_another_prompt_than_was_sent_is_noticed(
         answer = await world.ask(talk_to(world, server), "x" * 100)
         total = tokens_of(server.chats()[0].json["messages"])
 
-    line = f"the server counted {total + off} prompt tokens where {total} were sent: {said_about_it}"
+    line = f"the server counted {total + off} prompt tokens, but {total} were expected: {said_about_it}"
     assert answer.notices == ([line] if said_about_it else [])
 
 

@@ -75,4 +75,4 @@ def test_a_turn_that_cannot_be_saved_is_told_with_the_answer(world: World) -> No
     ran = world.aish("q1")
 
     assert ran.out == "A1\n"
-    assert "this conversation is not kept" in ran.err
+    assert "this conversation is not recorded" in ran.err

@@ -286,7 +286,7 @@ async def test_a_cap_is_kept_without_a_question(world: World, caps: dict[str, fl
 
     lines = await summarize(world, shell, "y")
 
-    assert lines == ["not asked: it could cost more than the cap", "[aish] memory: added 0 candidates"]
+    assert lines == ["not sent: the call could exceed the cost cap", "[aish] memory: added 0 candidates"]
     assert len(script_of(shell.session).requests) == 1
     assert len(world.confirms) == 1
 
@@ -309,10 +309,10 @@ async def test_the_answer_may_be_no_longer_than_the_preset_allows(world: World) 
     [
         ("", "the model found nothing worth keeping"),
         ("  \n \n", "the model found nothing worth keeping"),
-        ("There is nothing to keep here, sorry.", "the model's answer has no line that could be kept"),
-        ('[{"kind": "fact", "content": "the cat is called Miso"}]', "the model's answer has no line"),
-        ("word " * 200_000, "the model's answer has no line that could be kept"),
-        ("\x00\x1b[2J\x07\ufffd\u202e" * 20, "the model's answer has no line that could be kept"),
+        ("There is nothing to keep here, sorry.", "the model's answer has no usable line"),
+        ('[{"kind": "fact", "content": "the cat is called Miso"}]', "the model's answer has no usable line"),
+        ("word " * 200_000, "the model's answer has no usable line"),
+        ("\x00\x1b[2J\x07\ufffd\u202e" * 20, "the model's answer has no usable line"),
         ("!the server burns", "the server burns"),
         ("no line at all…", "the answer broke off"),
     ],
@@ -390,7 +390,7 @@ async def test_nobody_is_asked_about_nothing(world: World) -> None:
     shell = world.shell(program)
 
     assert await summarize(world, shell, "y") == [
-        "nothing was said in this conversation yet",
+        "this conversation has no turns yet",
         "[aish] memory: added 0 candidates",
     ]
     assert script_of(shell.session).requests == []
@@ -416,7 +416,7 @@ def test_what_is_learned_at_quit_waits(world: World) -> None:
     ran = world.aish(given="q1\n:quit\n")
 
     assert ran.code == 0
-    assert "3 candidates wait for your yes (:memory pending)" in ran.err
+    assert "3 candidates are pending (:memory pending)" in ran.err
     assert records(world) == []
     (journal,) = world.journals()
     pending = records(world, "memory.pending.jsonl")
@@ -486,11 +486,11 @@ def test_ctrl_c_stops_the_summariser_and_leaves(world: World) -> None:
             terminal.enter(":memory summarize")
             assert typed.wait(10)
             terminal.type(CTRL_C)
-            terminal.wait_for("[aish] stopped; what came is kept")
+            terminal.wait_for("[aish] stopped; the part that was shown is kept")
             terminal.wait_times(b"\x1b[?2004h", 3)
             terminal.type(CTRL_D)
             assert quitting.wait(10)
-            terminal.wait_for("looking for what is worth keeping")
+            terminal.wait_for("looking for facts worth keeping")
             terminal.type(CTRL_C)
             assert terminal.code() == 0
     assert records(world) == []
@@ -510,7 +510,7 @@ def test_ctrl_c_at_a_question_keeps_what_was_said_yes_to(world: World) -> None:
         terminal.enter("y")
         terminal.wait_for("pref: tabs over spaces")
         terminal.type(CTRL_C)
-        terminal.wait_for("[aish] stopped; what came is kept")
+        terminal.wait_for("[aish] stopped; the part that was shown is kept")
         terminal.wait_times(b"\x1b[?2004h", 3)
         terminal.type(CTRL_D)
         assert terminal.code() == 0

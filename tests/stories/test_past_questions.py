@@ -130,7 +130,7 @@ async def test_why_tells_what_a_summary_was_made_of(talks: Talks) -> None:
     reply = await talks.world.type(shell, ":why")
 
     assert reply.text.splitlines()[0].split() == "newest 2026-05-06 12:00 to now".split()
-    assert "weighed      2 turns" in reply.text
+    assert "considered   2 turns" in reply.text
     assert [hit["text"] for hit in reply.data["hits"]] == [ANSWER, "How is the vault opened?"]
     assert {hit["why"] for hit in reply.data["hits"]} == {"the newest"}
 

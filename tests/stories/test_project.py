@@ -129,7 +129,7 @@ async def test_a_file_that_changed_has_to_be_trusted_again(world: World, demo: P
 
     assert "Send everything" not in block
     assert (RULE in block, STORY in block) == (name != "AGENTS.md", name != "README.md")
-    assert f"{name}: waits for your trust" in (await world.type(shell, ":project")).text
+    assert f"{name}: not trusted yet" in (await world.type(shell, ":project")).text
     await trust(world, shell)
     assert "> Send everything" in await told(world, shell)
 
@@ -146,7 +146,7 @@ async def test_a_file_that_changes_while_the_user_looks_is_not_trusted(world: Wo
 
     shell.person = Slow()
 
-    with pytest.raises(Declined, match=r"^AGENTS.md changed while you looked"):
+    with pytest.raises(Declined, match=r"^AGENTS.md changed while you were asked"):
         await world.type(shell, ":project trust")
     block = await told(world, shell)
     assert "Something else." not in block
@@ -166,9 +166,9 @@ def test_settings_of_a_project_take_effect_only_when_it_is_trusted(world: World,
 
     assert max_turns() == 40
     said = world.aish(given=":project trust --yes\n:project\n").out
-    assert "its settings take effect when aish starts here again" in said
+    assert "its settings take effect the next time aish starts here" in said
     assert max_turns() == 7
-    assert ".aish.toml: in force" in world.aish(given=":project\n").out
+    assert ".aish.toml: in effect" in world.aish(given=":project\n").out
     world.aish("config", "distrust", str(demo))
     assert max_turns() == 40
     world.aish("config", "trust", str(demo))
@@ -188,7 +188,7 @@ async def test_the_user_can_see_what_is_told_and_how_much_room_it_takes(world: W
     block = await told(world, shell)
     assert reply.text == (
         f"{demo}\n\n{block}\n\n{len(block)} of 4,000 characters, {reply.data['tokens']} tokens\n"
-        "AGENTS.md: told to the model\nREADME.md: told to the model"
+        "AGENTS.md: in the prompt\nREADME.md: in the prompt"
     )
     assert reply.data["text"] == block
     assert 0 < reply.data["tokens"] < len(block)
@@ -238,7 +238,7 @@ async def test_the_block_follows_to_another_project_and_one_line_says_so(world: 
     shell = shell_in(world, world.directory)
     assert (await world.ask(shell.session, "hello")).notices == []
     assert PROJECT_MARK not in system(shell.session)
-    entered = 'project "demo": Python; AGENTS.md and README.md wait for your trust (:project trust)'
+    entered = 'project "demo": Python; not trusted yet: AGENTS.md and README.md (:project trust)'
 
     for _ in range(2):
         shell.session.cwd = demo
@@ -271,7 +271,7 @@ async def test_the_user_can_switch_it_off_and_on(world: World, demo: Path) -> No
     assert await told(world, shell)
     await world.type(shell, ":project off")
     assert await told(world, shell) == ""
-    assert (await world.type(shell, ":project")).text == "the model is told nothing of the directory (:project on)"
+    assert (await world.type(shell, ":project")).text == "the model is told nothing about this directory (:project on)"
     await trust(world, shell)
     assert await told(world, shell) == ""
 
@@ -401,7 +401,7 @@ async def test_what_is_no_plain_text_of_the_project_is_left_out_and_holds_nobody
         assert set(states.values()) == {""}
     else:
         assert states == dict.fromkeys(("AGENTS.md", "README.md", ".aish.toml"), why)
-        assert f"README.md: left out, because it {why}" in reply.text
+        assert f"README.md: left out because it {why}" in reply.text
 
 
 async def test_a_folder_that_is_gone_or_closed_or_has_an_odd_name_is_no_trouble(world: World, tmp_path: Path) -> None:
@@ -432,7 +432,7 @@ async def test_words_that_mean_nothing_are_said_to_mean_nothing(world: World, de
     with pytest.raises(NotFound, match="there are: trust, distrust, off, on, refresh"):
         await world.type(shell, ":project thrust")
     for name in ("trust", "distrust", "off", "on", "refresh"):
-        with pytest.raises(BadUsage, match="takes nothing after it"):
+        with pytest.raises(BadUsage, match="takes no argument"):
             await world.type(shell, f":project {name} README.md")
     shell.session.recorder.remembers = False
     with pytest.raises(BadUsage, match="--no-memory"):
@@ -446,9 +446,9 @@ async def test_there_is_nothing_to_trust_twice_or_where_nothing_is(world: World,
     await trust(world, shell)
     world.asked.clear()
 
-    assert (await world.type(shell, ":project trust")).text == "all of it is trusted already"
+    assert (await world.type(shell, ":project trust")).text == "everything here is already trusted"
     shell.session.cwd = tmp_path
-    assert (await world.type(shell, ":project trust")).text == "there is nothing here to trust"
+    assert (await world.type(shell, ":project trust")).text == "nothing here to trust"
     assert (await world.type(shell, ":project distrust")).text == "nothing here was trusted"
     assert world.asked == []
 

@@ -119,13 +119,13 @@ async def test_what_was_not_understood_is_said_and_the_rest_is_searched(searcher
 
 async def test_nothing_is_said_to_be_nothing(searcher: Searcher) -> None:
     """Also where there is no conversation at all."""
-    assert await searcher.type(":recall fuse") == Reply("nothing like that was said", data=[], found=False)
+    assert await searcher.type(":recall fuse") == Reply("nothing found", data=[], found=False)
 
     searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
     searcher.shell = searcher.world.shell(Searcher(searcher.world).program)
     for words in ("zebra", "🙂", "斑马", '"a fuse"', "fuse -blown", "fuse in:attic", "fuse role:tool"):
         assert (await searcher.type(f":recall {words}")).found is False, words
-    with pytest.raises(BadUsage, match=r"what should be found\? :recall WORDS"):
+    with pytest.raises(BadUsage, match="missing search words; use :recall WORDS"):
         await searcher.type(":recall   ")
 
 
@@ -182,15 +182,15 @@ async def test_a_conversation_opens_by_hit_by_id_and_by_turn(searcher: Searcher,
 @pytest.mark.parametrize(
     ("line", "trouble", "words"),
     [
-        (":thread", BadUsage, "which conversation"),
-        (":thread @1", NotFound, "there is no hit @1; :recall WORDS numbers them"),
-        (":thread @", NotFound, "there is no hit @"),
-        (":thread @99999999999999999999", NotFound, "there is no hit"),
+        (":thread", BadUsage, "expected a conversation ID"),
+        (":thread @1", NotFound, "no hit @1; :recall WORDS numbers its hits"),
+        (":thread @", NotFound, "no hit @"),
+        (":thread @99999999999999999999", NotFound, "no hit"),
         (":thread nobody", NotFound, "no conversation 'nobody'"),
-        (":thread ../../etc/passwd", BadUsage, "which conversation"),
-        (":thread {id}/x", BadUsage, "which conversation"),
+        (":thread ../../etc/passwd", BadUsage, "expected a conversation ID"),
+        (":thread {id}/x", BadUsage, "expected a conversation ID"),
         (":thread {id}/999999999999", NotFound, "has no turn 999999999999"),
-        (":resume @7", NotFound, "there is no hit @7"),
+        (":resume @7", NotFound, "no hit @7"),
     ],
 )
 async def test_a_conversation_that_is_not_there_is_said_to_be_missing(
@@ -254,7 +254,7 @@ async def test_a_timeline_has_a_bar_for_each_day_and_what_it_was_about(searcher:
 @pytest.mark.parametrize("words", ["0", "521", "soon", "-3", "9999999999"])
 async def test_a_timeline_of_no_weeks_is_refused(searcher: Searcher, words: str) -> None:
     """And where nothing was said, that is said."""
-    assert (await searcher.type(":timeline")).text == "nothing was said in that time"
+    assert (await searcher.type(":timeline")).text == "no turns in that period"
 
     with pytest.raises(BadUsage, match="a number of weeks from 1 to 520"):
         await searcher.type(f":timeline {words}")
@@ -265,7 +265,7 @@ async def test_a_timeline_of_no_weeks_is_refused(searcher: Searcher, words: str)
 
 @pytest.mark.proves("X1")
 async def test_why_tells_how_a_search_was_understood_and_what_spoke_for_each_hit(searcher: Searcher) -> None:
-    """Terms with their weights, bounds in full, how much was weighed, and every hit with its score and reasons."""
+    """It shows terms and weights, the bounds, how many turns were considered, and the score and reasons of each hit."""
     searcher.said("2026-05-11T12:00:00", "the violin needs strings", "then buy gut strings")
     searcher.said("2026-05-12T12:00:00", "the piano is in tune", "fine")
     found = await searcher.type(f":recall violin strings last Monday in:{searcher.world.directory.name} role:me -drum")
@@ -279,7 +279,7 @@ async def test_why_tells_how_a_search_was_understood_and_what_spoke_for_each_hit
     assert told["role"] == "user"
     assert told["in"] == searcher.world.directory.name
     assert told["meaning"] == "not compared: no embedding model"
-    assert told["weighed"].split()[1] == "turns"
+    assert told["considered"].split()[1] == "turns"
     hits = [line for line in reply.text.splitlines() if line.lstrip().startswith("@")]
     assert len(hits) == len(found.data) == len(reply.data["hits"])
     assert hits[0].split()[0] == "@1" and float(hits[0].split()[1]) == pytest.approx(found.data[0]["score"], abs=0.01)
@@ -289,7 +289,7 @@ async def test_why_tells_how_a_search_was_understood_and_what_spoke_for_each_hit
 @pytest.mark.proves("X1")
 async def test_why_before_any_search_says_how_to_search(searcher: Searcher) -> None:
     """There is nothing to explain yet."""
-    with pytest.raises(NotFound, match="nothing was searched for yet in this shell; :recall WORDS searches"):
+    with pytest.raises(NotFound, match="no search yet in this shell; use :recall WORDS"):
         await searcher.type(":why")
 
 
@@ -300,7 +300,7 @@ async def test_why_has_forgotten_what_was_purged_since(searcher: Searcher) -> No
     await searcher.type(":recall where is the magpie nest")
     await searcher.type(":memory purge --yes magpie nest")
 
-    with pytest.raises(NotFound, match="nothing was searched for yet"):
+    with pytest.raises(NotFound, match="no search yet"):
         await searcher.type(":why")
 
 

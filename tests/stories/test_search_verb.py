@@ -127,7 +127,7 @@ def test_exit_codes_are_those_of_every_verb(world: World) -> None:
     assert (found.code, found.err) == (0, "")
     assert "/1 you: The kiln is at nine hundred degrees." in found.out
     assert (usage.code, usage.out) == (2, "")
-    assert usage.err == "[aish] '2026-02-31' is no time; try 2026-11-15, yesterday, “last week” or “3 days ago”\n"
+    assert usage.err == "[aish] '2026-02-31' is not a time; try 2026-11-15, yesterday, “last week” or “3 days ago”\n"
 
 
 def test_what_is_piped_on_is_whole(world: World) -> None:
@@ -139,7 +139,7 @@ def test_what_is_piped_on_is_whole(world: World) -> None:
 
     assert f"you: {long}\n" in found.out and f"you: {long}\n" in newest.out
     later = world.aish("recent", "--since", "2026-05-05")
-    assert (later.code, later.out) == (1, "nothing like that was said\n")
+    assert (later.code, later.out) == (1, "nothing found\n")
 
 
 @pytest.mark.proves("N6")
@@ -275,7 +275,7 @@ def test_a_line_is_answered_or_refused_with_its_number(asked: Asked, line: bytes
     try:
         code, out = asked.search("--jsonl", given=line)
     except BadUsage as error:
-        assert "line 1" in str(error) or "is no time" in str(error)
+        assert "line 1" in str(error) or "is not a time" in str(error)
     else:
         assert code == 0
         assert len(answers(out)) == bool(line.strip())

@@ -28,7 +28,7 @@ def test_lines_are_questions_and_commands_and_the_end_of_input_is_the_end(world:
     lines = ran.out.splitlines()
     assert (ran.code, ran.err) == (0, "")
     assert lines[:5] == ["It is four.", "user: two and two?", "assistant: It is four.", "Five.", lines[4]]
-    assert lines[4] == "this conversation is called sums"
+    assert lines[4] == "this conversation is now named sums"
     assert lines[5].startswith("  1* ") and lines[5].endswith(" 4 turns  [sums] two and two?")
     assert len(lines) == 6
     assert len(world.journals()) == 1
@@ -110,7 +110,7 @@ def test_a_mistake_is_said_and_the_next_line_goes_on(world: World) -> None:
     assert ran.err.splitlines() == [
         "[aish] there is no command :frob; :help lists them",
         "[aish] down",
-        "[aish] expected a number from 1 up, got 'none'",
+        "[aish] expected a number of 1 or more, got 'none'",
     ]
 
 
@@ -132,7 +132,9 @@ def test_turns_that_leave_the_prompt_are_said_and_nothing_else_is(world: World) 
         ran = world.aish(given="q1\nq2\nq3\n")
 
     assert (ran.code, ran.out) == (0, "ok\n" * 3)
-    assert [line.partition("(")[0] for line in ran.err.splitlines()] == ["[aish] 2 older turns left the prompt "] * 2
+    assert [line.partition("(")[0] for line in ran.err.splitlines()] == [
+        "[aish] 2 older turns were dropped from the prompt "
+    ] * 2
 
 
 @pytest.mark.proves("P7")

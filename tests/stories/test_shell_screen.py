@@ -49,7 +49,7 @@ def test_what_leaves_the_prompt_is_one_dim_line_and_is_summarised_while_nobody_w
         prompt = server.chats()[3].json["messages"][0]["content"]
 
     assert "They greeted." in prompt and b"They greeted." not in terminal.raw
-    line = rb"\x1b\[2m\[aish\] 2 older turns left the prompt \(\d+ of 4096 tokens\)\x1b\[0m"
+    line = rb"\x1b\[2m\[aish\] 2 older turns were dropped from the prompt \(\d+ of 4096 tokens\)\x1b\[0m"
     assert len(re.findall(line, terminal.raw)) == 2
 
 
@@ -93,7 +93,7 @@ def test_the_prompt_names_the_model_that_answers(world: World) -> None:
     with Terminal(world, AISH_SET_VIEW__PROMPT="{model}> ") as terminal:
         terminal.wait("script>")
         terminal.enter(":model other")
-        terminal.wait("other answers from now on", "other>")
+        terminal.wait("now using other", "other>")
 
 
 def test_a_dumb_terminal_gets_no_escape_sequences(world: World) -> None:

@@ -60,7 +60,7 @@ def test_ctrl_c_stops_the_answer_keeps_the_part_and_the_shell_goes_on(world: Wor
             terminal.enter("tell me")
             terminal.wait_for("It all began")
             terminal.type(CTRL_C)
-            terminal.wait("[aish] stopped; what came is kept", "aish>")
+            terminal.wait("[aish] stopped; the part that was shown is kept", "aish>")
             assert server.gone.wait(5), "the server goes on generating for nobody"
             terminal.enter("are you there?")
             terminal.wait("aish> are you there?", "Yes.", "aish>")
@@ -115,7 +115,7 @@ def test_tab_completes_a_command_and_help_lists_them(world: World) -> None:
         terminal.type(":sess\t")
         terminal.wait_for(":sessions")
         terminal.type(ENTER)
-        terminal.wait("no conversation is kept yet", "aish>")
+        terminal.wait("no conversations yet", "aish>")
         terminal.enter(":help")
         terminal.wait_for(":history [N]")
         assert any(line.startswith(":quit") for line in terminal.lines)
@@ -137,7 +137,7 @@ def test_what_was_shown_before_a_kill_is_found_again(world: World) -> None:
             terminal.wait_ready()
             terminal.enter(":resume")
             terminal.wait(
-                "the last answer was cut short when aish ended; what was shown of it is kept",
+                "the last answer was interrupted when aish ended; the part that was shown is kept",
                 f"resumed {world.journals()[0].stem}: 2 turns, 2 of them in the prompt",
                 "user: where is it?",
                 "assistant: Remember: the key is under the mat [interrupted]",
@@ -169,12 +169,12 @@ def test_a_call_over_the_cap_is_asked_about_and_the_question_stays_readable(
             terminal.wait_for("[y/N]")
             terminal.watch(0.8)
             assert re.fullmatch(
-                r"\[aish\] this call could cost about \$1\.\d+; with \$0\.0000 spent this conversation "
-                r"that crosses the cap of \$0\.01\. Continue anyway\? \[y/N\]",
+                r"\[aish\] this call could cost about \$1\.\d+; with \$0\.0000 spent in this conversation "
+                r"that exceeds the cap of \$0\.01\. Continue anyway\? \[y/N\]",
                 terminal.lines[-1],
             )
             terminal.enter(answer)
-            terminal.wait("Worth it." if requests else "[aish] not asked: it could cost more than the cap", "aish>")
+            terminal.wait("Worth it." if requests else "[aish] not sent: the call could exceed the cost cap", "aish>")
         assert len(server.chats()) == requests
 
 

@@ -42,7 +42,7 @@ async def test_a_call_that_could_cross_the_cap_is_asked_about_before_it_is_made(
 
     assert len(world.confirms) == 2
     assert "this call could cost about $1." in world.confirms[0]
-    assert "crosses the cap of $0.5" in world.confirms[0]
+    assert "exceeds the cap of $0.5" in world.confirms[0]
 
 
 @pytest.mark.proves("P7")
@@ -90,7 +90,7 @@ async def test_what_was_spent_before_counts_also_after_a_restart(world: World) -
     await world.ask(other, "q3")
 
     assert len(world.confirms) == 1
-    assert "spent this conversation that crosses the cap of $0.25" in world.confirms[0]
+    assert "spent in this conversation that exceeds the cap of $0.25" in world.confirms[0]
 
 
 @pytest.mark.proves("P7")
@@ -109,7 +109,7 @@ async def test_a_day_ends_at_midnight_of_the_user(world: World) -> None:
         program.now = lambda day=day: noon.replace(day=4 + day)  # type: ignore[misc]  # the default binds the day
         await world.ask(program.session(), "q")
         assert len(world.confirms) == asked
-    assert "spent today that crosses the cap" in world.confirms[0]
+    assert "spent today that exceeds the cap" in world.confirms[0]
 
 
 @pytest.mark.proves("P7")
@@ -120,7 +120,7 @@ async def test_a_model_of_unknown_price_is_asked_about_when_there_is_a_cap(world
     await world.ask(session, "q1")
 
     assert script_of(session).requests == []
-    assert world.confirms == ["the price of script is unknown, so the cap cannot be kept. Continue anyway?"]
+    assert world.confirms == ["the price of script is unknown, so the cost cap cannot be enforced. Continue anyway?"]
 
 
 @pytest.mark.proves("P7", "P6")

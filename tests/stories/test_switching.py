@@ -37,7 +37,7 @@ async def test_model_changes_at_any_time_and_the_conversation_stays(world: World
     shell = world.shell(program, session)
     await world.ask(session, "q1")
 
-    assert (await world.type(shell, ":model deep")).text == "deep answers from now on"
+    assert (await world.type(shell, ":model deep")).text == "now using deep"
     second = await world.ask(session, "q2")
     with pytest.raises(NotFound, match="there is no model 'clouds'; there are: embedded, fast, deep"):
         await world.type(shell, ":model clouds")
@@ -78,7 +78,7 @@ async def test_fallbacks_step_in_one_after_the_other_and_each_switch_is_one_line
 
     one, two = await world.ask(session, "q1"), await world.ask(session, "q2")
 
-    assert one.notices == ["cloud: no network; going on with near", "near: asleep; going on with tiny"]
+    assert one.notices == ["cloud: no network; continuing with near", "near: asleep; continuing with tiny"]
     assert (one.text, one.done.model, one.done.trouble) == ("I am here.", "tiny", None)
     assert (two.text, two.done.model, two.notices) == ("back", "cloud", [])
 
@@ -136,7 +136,7 @@ async def test_a_server_that_refuses_the_tool_role_is_asked_again_in_plain_text(
         elsewhere = modern.chats()[0].json["messages"]
 
     assert [each.text for each in (one, two, three)] == ["A1", "A2", "A3"]
-    assert one.notices == ["strict does not take the tool role; from now on tool results go as plain text"]
+    assert one.notices == ["strict does not accept the tool role; tool results are sent as plain text from now on"]
     assert two.notices == three.notices == []
     assert [m["role"] for m in first] == ["system", "user", "assistant", "tool", "assistant", "user"]
     assert retried[1:] == [*FOLDED, {"role": "user", "content": "q1"}]

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.anyio
 
 ON: dict[str, Any] = {"memory": {"propose": True}}
 CAT = 'TOOL: memory_add {"kind":"fact","content":"the cat is called Miso"}'
-NOT_SAVED = "the model says that it will remember, but nothing was written"
+NOT_SAVED = "the model says it will remember this, but nothing was saved"
 
 
 def records(world: World, name: str = "memory.jsonl") -> list[dict[str, Any]]:
@@ -142,7 +142,9 @@ async def test_a_server_that_refuses_tools_is_asked_again_without_them(world: Wo
 
         bodies = [asked.json for asked in server.chats()]
     assert (one.text, two.text) == ("A1", "A2")
-    assert [notice for notice in one.notices if "tools" in notice] == ["srv takes no tools; going on without them"]
+    assert [notice for notice in one.notices if "tools" in notice] == [
+        "srv does not accept tools; continuing without them"
+    ]
     assert not [notice for notice in two.notices if "tools" in notice]
     assert [("tools" in body) for body in bodies] == [True, False, False]
     assert [message["content"] for message in bodies[1]["messages"][1:]] == ["q1"]
@@ -610,7 +612,7 @@ async def test_a_claim_without_a_call_gets_a_notice(world: World, typed: str, an
     said = await world.ask(world.session([answer], ON), typed)
 
     assert [notice for notice in said.notices if NOT_SAVED in notice] == [
-        f"{NOT_SAVED}; to keep it type :remember and what to keep"
+        f"{NOT_SAVED}; to save it, use :remember TEXT"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Commands about the conversation: begin, find, name, continue, show and export one; and leave."""
+"""Commands about conversations: start, name, list, resume, show and export one, show help, and quit."""
 
 from itertools import islice
 
@@ -15,7 +15,7 @@ from aish.values.text import counted, one_line
 async def show_help(shell: Shell, arguments: Arguments) -> str:
     """List the commands, or explain one.
 
-    `:help resume` shows all there is to know about `:resume`.
+    `:help resume` explains `:resume`.
     """
     words = arguments.text
     if words:
@@ -25,57 +25,57 @@ async def show_help(shell: Shell, arguments: Arguments) -> str:
         return "\n\n".join(part for part in (f"{command.usage}\n{command.summary}", command.details, below) if part)
     return (
         COMMANDS.help()
-        + "\n\nEverything else runs in your shell or is a question for the model; the sign at the prompt tells."
-        "\n`!` in front makes a command of any line, `?` a question; `?` alone asks why a command failed."
+        + "\n\nAny other line runs in your shell or goes to the model; the prompt shows which while you type."
+        "\nStart a line with `!` to run it, with `?` to ask it; `?` alone asks why the last command failed."
     )
 
 
 @COMMANDS.add("new")
 async def begin_new(shell: Shell, arguments: Arguments) -> str:
-    """Begin another conversation.
+    """Start a new conversation.
 
-    The one before stays in its journal; `:sessions` lists it and `:resume` brings it back.
+    The current one stays in its journal; `:sessions` lists it and `:resume` continues it.
     """
     shell.session.start_new()
-    return "a new conversation"
+    return "started a new conversation"
 
 
 @COMMANDS.add("reset")
 async def reset(shell: Shell, arguments: Arguments) -> str:
-    """Forget what was said so far, for the model only.
+    """Clear the model's context.
 
-    The next question starts from nothing, but the conversation goes on in the same journal.
+    The next question starts with an empty history. The conversation continues in the same journal, and memory stays.
     """
     shell.session.reset()
-    return "the model starts from nothing; the journal keeps what was said"
+    return "the model's context is empty; the journal keeps the conversation"
 
 
 @COMMANDS.add("save", argument="NAME")
 async def save(shell: Shell, arguments: Arguments) -> str:
-    """Give this conversation a name, so that `:resume NAME` finds it.
+    """Name this conversation, so that `:resume NAME` finds it.
 
-    Every conversation is kept anyway; a name only makes it easier to find. Another conversation that had the name
+    Every conversation is saved anyway; a name only makes it easier to find. If another conversation has the name, it
     loses it.
     """
     words = arguments.text
     if not words:
-        raise BadUsage("a name is missing: :save NAME")
+        raise BadUsage("missing name; use :save NAME")
     if not shell.session.remembers:
-        raise BadUsage("this conversation is not kept (--no-memory), so there is nothing to find by a name")
+        raise BadUsage("this conversation is not recorded (--no-memory), so it cannot be named")
     shell.program.conversations.save(shell.session.journal.id, words)
-    return f"this conversation is called {words}"
+    return f"this conversation is now named {words}"
 
 
 @COMMANDS.add("sessions", argument="[N]")
 async def sessions(shell: Shell, arguments: Arguments) -> str:
-    """List the newest conversations.
+    """List the newest conversations (default: 20).
 
-    The number in front is what `:resume` takes. Twenty are shown unless you give another number.
+    Use the number at the start of a line with `:resume`.
     """
     limit = _number(arguments.text, 20)
     listed = shell.program.conversations.list(limit)
     if not listed:
-        return "no conversation is kept yet"
+        return "no conversations yet"
     rows = []
     for place, item in enumerate(listed, start=1):
         mark = "*" if item.id == shell.session.journal.id else " "
@@ -89,11 +89,10 @@ async def sessions(shell: Shell, arguments: Arguments) -> str:
 
 @COMMANDS.add("resume", argument="[NUMBER|NAME|ID]")
 async def resume(shell: Shell, arguments: Arguments) -> str:
-    """Go on with an earlier conversation, by default the newest other one.
+    """Continue an earlier conversation (default: the newest other one).
 
-    Takes a number of `:sessions`, a name given with `:save`, the beginning of an id, or a hit of `:recall` (`@1`). As
-    many of its turns as fit are in the prompt again. If aish was killed in the middle of an answer, the part that was
-    shown is there.
+    Takes a number from `:sessions`, a name from `:save`, the beginning of an id, or a hit of `:recall` (`@1`). As many
+    of its turns as fit go into the prompt. If aish was killed during an answer, the part that was shown is included.
     """
     words = arguments.text
     conversations = shell.program.conversations
@@ -114,19 +113,20 @@ async def resume(shell: Shell, arguments: Arguments) -> str:
 
 @COMMANDS.add("history", argument="[N]")
 async def history(shell: Shell, arguments: Arguments) -> str:
-    """Show the last N turns of this conversation, from its journal (10 unless you say).
+    """Show the last N turns of this conversation (default: 10).
 
-    Also those that no longer fit into the prompt. An answer that was stopped or broke off is marked.
+    They come from the journal, so turns that were dropped from the prompt are included. Interrupted and failed answers
+    are marked.
     """
     lines = [f"{role}: {text}" for role, text in _last(shell, _number(arguments.text, 10))]
-    return "\n".join(lines) or "nothing was said yet"
+    return "\n".join(lines) or "no turns yet"
 
 
 @COMMANDS.add("export", argument="[md|json] [FILE]")
 async def export(shell: Shell, arguments: Arguments) -> str:
-    """Write this conversation out as Markdown (for people) or JSON lines (for programs).
+    """Export this conversation as Markdown (for people) or JSON lines (for programs).
 
-    Without FILE it is shown. A file that exists is not overwritten.
+    Without FILE it is shown on the screen. An existing file is not overwritten.
     """
     form, rest = arguments.take_word(("md", "json"))
     target = rest.text.strip()
@@ -139,13 +139,13 @@ async def export(shell: Shell, arguments: Arguments) -> str:
 
 @COMMANDS.add("quit", aliases=("exit", "q"))
 async def leave(shell: Shell, arguments: Arguments) -> str:
-    """Leave aish. Ctrl-D does the same."""
+    """Quit aish. Ctrl-D does the same."""
     shell.leaving = True
     return ""
 
 
 def _last(shell: Shell, count: int) -> list[tuple[str, str]]:
-    """Role and text of the newest turns, oldest first."""
+    """Return role and text of the newest turns, oldest first."""
     entries = list(islice(shell.session.journal.entries_back(), count))
     states = {"complete": "", "interrupted": " [interrupted]", "failed": " [failed]"}
     turns = [entry.turn for entry in reversed(entries)]
@@ -160,5 +160,5 @@ def _number(words: str, default: int) -> int:
     if not words:
         return default
     if not words.isdecimal() or len(words) > 7 or not 1 <= int(words) <= 1_000_000:
-        raise BadUsage(f"expected a number from 1 up, got {words!r}")
+        raise BadUsage(f"expected a number of 1 or more, got {words!r}")
     return int(words)

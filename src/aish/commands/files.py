@@ -7,21 +7,21 @@ from aish.values.errors import BadUsage, NotFound, StoreTrouble
 
 
 def write_new(name: str, pieces: Iterable[str]) -> str:
-    """Write a file that is not there yet, and say so. Raises `BadUsage`, `StoreTrouble`."""
+    """Write a new file and return a message with its path. Raises `BadUsage`, `StoreTrouble`."""
     path = Path(name)
     try:
         path = path.expanduser()
         with path.open("x", encoding="utf-8") as file:
             file.writelines(pieces)
     except FileExistsError:
-        raise BadUsage(f"{path} exists already; choose another name") from None
-    except (OSError, ValueError, RuntimeError) as error:  # the last two: a NUL in it, a user that does not exist
+        raise BadUsage(f"{path} already exists; choose another name") from None
+    except (OSError, ValueError, RuntimeError) as error:  # ValueError: NUL in the name; RuntimeError: unknown ~user
         raise StoreTrouble(f"cannot write {path}: {getattr(error, 'strerror', None) or error}") from error
     return f"written to {path}"
 
 
 def read_whole(name: str) -> bytes:
-    """The bytes of a file. Raises `NotFound`."""
+    """Return the bytes of a file. Raises `NotFound`."""
     path = Path(name)
     try:
         return path.expanduser().read_bytes()

@@ -1,4 +1,4 @@
-"""All commands, registered: import this to have the whole table, and for the text of docs/commands.md."""
+"""Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
 from aish.commands import conversation_memory, model, project, recall, conversation  # isort: skip  # the order of :help
 from aish.commands.shell import COMMANDS
@@ -8,12 +8,12 @@ __all__ = ["COMMANDS", "conversation", "conversation_memory", "manual", "model",
 _HEAD = """\
 # Commands
 
-Typed at the prompt after a colon. This page is made from the code: `make docs` writes it, `make check` compares it.
-The beginning of a name is enough where only one command has it.
+Type them at the prompt after a colon. This page is generated from the code: `make docs` writes it, `make check`
+compares it. A name can be shortened as long as only one command starts that way.
 
 """
 
 
 def manual() -> str:
-    """The text of docs/commands.md."""
+    """Return the text of docs/commands.md."""
     return _HEAD + COMMANDS.manual() + "\n"

@@ -1,4 +1,4 @@
-"""Commands about the model: which one answers, what it is sent, and what that costs."""
+"""Commands about the model: choose one, show what is sent to it, and show the cost."""
 
 from aish.commands.shell import COMMANDS, Shell
 from aish.context.token_counts import PER_MESSAGE, PromptSize
@@ -10,9 +10,9 @@ from aish.values.errors import BadUsage
 
 @COMMANDS.add("model", argument="[NAME]")
 async def choose_model(shell: Shell, arguments: Arguments) -> str:
-    """Show the models, or go on with another one.
+    """List the models, or switch to another one.
 
-    The conversation stays; the next question goes to the new model, and tokens are counted its way at once.
+    The conversation continues. The next question goes to the new model, and tokens are counted for it at once.
     """
     words = arguments.text
     if not words:
@@ -26,27 +26,28 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
         return "\n".join(rows)
     backend = shell.program.backend(words)
     shell.session.model = words
-    return f"{backend.label} answers from now on"
+    return f"now using {backend.label}"
 
 
 @COMMANDS.add("context")
 async def show_context(shell: Shell, arguments: Arguments) -> str:
-    """Draw the prompt as it would be sent now: its parts, their tokens and share of the budget.
+    """Show the prompt as it would be sent now: its parts, their tokens and their share of the budget.
 
-    The budget is `context.token_budget`. When it is full the oldest exchanges leave the prompt, never the journal.
+    The budget is `context.token_budget`. When it is full, the oldest exchanges are dropped from the prompt. The journal
+    keeps them.
     """
     backend = shell.session.backend
     size = await prompt_size(shell.session, backend)
     budget = (await shell.session.endpoints.limits(backend)).token_budget
     price = backend.price
-    cost = "of unknown price" if price is None else f"${size.total * price.input / 1e6:.4f} to send"
+    cost = "price unknown" if price is None else f"${size.total * price.input / 1e6:.4f} to send"
     lines = [f"{size.total:,} of {budget:,} tokens ({percent(size.total, budget)}), {cost}"]
     return "\n".join(lines + draw(size, budget, shell.width))
 
 
 @COMMANDS.add("tokens", argument="[TEXT]")
 async def show_tokens(shell: Shell, arguments: Arguments) -> str:
-    """Count the tokens of TEXT, or of the prompt, and say how they are counted."""
+    """Count the tokens of TEXT or of the current prompt, and show how they were counted."""
     words = arguments.text
     backend = shell.session.backend
     count = await backend.tokenizer.count(words) if words else (await prompt_size(shell.session, backend)).total
@@ -56,9 +57,10 @@ async def show_tokens(shell: Shell, arguments: Arguments) -> str:
 
 @COMMANDS.add("cost", argument="[detail|all]")
 async def show_cost(shell: Shell, arguments: Arguments) -> str:
-    """Show what this conversation has cost; `detail` by model and kind of call, `all` over all conversations.
+    """Show the cost of this conversation.
 
-    Prices come from the settings ([prices]); a model without one is shown as unknown, never as free.
+    `detail` splits it by model and kind of call, `all` covers all conversations. Prices come from the settings
+    (`[prices]`). A model without a price is shown as unknown, never as free.
     """
     words = arguments.text
     if words not in ("", "detail", "all"):
@@ -78,7 +80,7 @@ async def show_cost(shell: Shell, arguments: Arguments) -> str:
 
 
 def draw(size: PromptSize, budget: int, width: int) -> list[str]:
-    """One row for each part of the prompt, with a bar as long as its share of the budget."""
+    """Return one row for each part of the prompt, with a bar for its share of the budget."""
     marks = PER_MESSAGE * (2 if size.blocks else 1)
     turns = sum(exchange.turns for exchange in size.exchanges)
     parts = [(block.name, block.tokens) for block in size.blocks]

@@ -1,4 +1,4 @@
-"""Commands about the project: what the model is told of it, and what of it the user trusts."""
+"""Commands about the project: show what the model is told about it, and trust its files."""
 
 from collections.abc import Iterable
 
@@ -14,18 +14,19 @@ from aish.values.errors import BadUsage, Declined
 from aish.values.replies import Reply
 from aish.values.text import one_line
 
-MOST_SETTINGS = 40  # that are shown before they are trusted
-_NONE = "there is no project here: no git, no instructions, no file that tells what it is made with"
+MOST_SETTINGS = 40  # shown before the user trusts them
+_NONE = "no project here: no git repository, no instructions, no known build file"
 
 
 @COMMANDS.add("project")
 async def show_project(shell: Shell, arguments: Arguments) -> Reply:
-    """Show what the model is told of this directory, and how much room that takes.
+    """Show what the model is told about this directory, and its size.
 
-    A project is the nearest folder with `.git` or `.aish.toml`, or the one you are in. Its name, what it is made with
-    and the state of git are always told. What its files say is told only once you trust them: instructions
-    (`AGENTS.md`, or `CLAUDE.md`, or `.github/copilot-instructions.md`) and the beginning of the README. It stays
-    as it is until you enter another project or type `:project refresh`. `project.max_chars` limits the room.
+    The project is the nearest folder with `.git` or `.aish.toml`, from the current folder upwards, or else the current
+    folder. The model always gets its name, its languages and tools, and the git state. It gets the text of files only
+    after you trust them: instructions (`AGENTS.md`, `CLAUDE.md` or `.github/copilot-instructions.md`) and the beginning
+    of the README. The text stays the same until you enter another project or type `:project refresh`.
+    `project.max_chars` limits its size.
     """
     shell.session.layer(ProjectLayer).read(shell.session)
     return await _shown(shell)
@@ -33,10 +34,10 @@ async def show_project(shell: Shell, arguments: Arguments) -> Reply:
 
 @COMMANDS.add("project trust", argument="[--yes]", options=(YES,))
 async def trust(shell: Shell, arguments: Arguments) -> Reply:
-    """Trust the files of this project as they are now, after a look at what that switches on.
+    """Trust the files of this project in their current state, after showing what that changes.
 
-    Settings of `.aish.toml` take effect when aish is started here the next time; instructions and README are told to
-    the model at once. A file that changes has to be trusted again.
+    Settings in `.aish.toml` take effect the next time aish starts here. Instructions and README go into the prompt at
+    once. A file that changes must be trusted again.
     """
     _nothing_after("trust", arguments.text)
     _must_keep(shell)
@@ -49,26 +50,28 @@ async def trust(shell: Shell, arguments: Arguments) -> Reply:
     )
     if not offered or not new:
         known = offered and any(one.trusted for one in offered.sources)
-        return Reply("all of it is trusted already" if known else "there is nothing here to trust", found=False)
+        return Reply("everything here is already trusted" if known else "nothing here to trust", found=False)
     if not arguments.has("yes") and not await agreed(shell.person, f"{_switched_on(shell, offered, new)}\ntrust this?"):
         return Reply("nothing was changed", data={"trusted": []}, found=False)
     for one in new:
         session.services.trust.give(one.path)
     again = look(session.cwd, session.settings.project, session.services.trust.holds, session.services.redaction.text)
     seen = {one.path: one.digest for one in again.sources} if again else {}
-    moved = [one for one in new if seen.get(one.path) != one.digest]  # between the look and the yes
+    moved = [one for one in new if seen.get(one.path) != one.digest]  # changed while the user was asked
     for one in moved:
         session.services.trust.take(one.path)
     session.layer(ProjectLayer).read(session, again=True)
     if moved:
-        raise Declined(f"{_names(moved)} changed while you looked, so it is not trusted; look again: :project trust")
-    later = "; its settings take effect when aish starts here again" if any(o.role == "settings" for o in new) else ""
+        raise Declined(f"{_names(moved)} changed while you were asked, so it is not trusted; try again: :project trust")
+    later = (
+        "; its settings take effect the next time aish starts here" if any(o.role == "settings" for o in new) else ""
+    )
     return Reply(f"trusted as it is now: {_names(new)}{later}", data={"trusted": [one.name for one in new]})
 
 
 @COMMANDS.add("project distrust")
 async def distrust(shell: Shell, arguments: Arguments) -> Reply:
-    """Trust the files of this project no longer."""
+    """Stop trusting the files of this project."""
     _nothing_after("distrust", arguments.text)
     _must_keep(shell)
     session = shell.session
@@ -83,18 +86,18 @@ async def distrust(shell: Shell, arguments: Arguments) -> Reply:
 
 @COMMANDS.add("project off")
 async def switch_off(shell: Shell, arguments: Arguments) -> str:
-    """Tell the model nothing of the directory, until `:project on` or the end of the shell.
+    """Tell the model nothing about the directory, until `:project on` or until you quit.
 
-    `project.max_chars = 0` in the settings does it for good.
+    `project.max_chars = 0` in the settings switches it off permanently.
     """
     _nothing_after("off", arguments.text)
     shell.session.layer(ProjectLayer).on = False
-    return "the model is told nothing of the directory"
+    return "the model is told nothing about this directory"
 
 
 @COMMANDS.add("project on")
 async def switch_on(shell: Shell, arguments: Arguments) -> Reply:
-    """Tell the model of the directory again."""
+    """Tell the model about the directory again."""
     _nothing_after("on", arguments.text)
     shell.session.layer(ProjectLayer).on = True
     shell.session.layer(ProjectLayer).read(shell.session, again=True)
@@ -103,9 +106,9 @@ async def switch_on(shell: Shell, arguments: Arguments) -> Reply:
 
 @COMMANDS.add("project refresh")
 async def refresh(shell: Shell, arguments: Arguments) -> Reply:
-    """Look at the directory again: branch, changed files, instructions.
+    """Read the directory again: branch, changed files, instructions.
 
-    The next question sends a new beginning of the prompt, which a server has to read anew.
+    This changes the beginning of the prompt, so the model server cannot use its prompt cache for the next question.
     """
     _nothing_after("refresh", arguments.text)
     shell.session.layer(ProjectLayer).read(shell.session, again=True)
@@ -116,15 +119,15 @@ async def _shown(shell: Shell) -> Reply:
     session = shell.session
     layer = session.layer(ProjectLayer)
     if not layer.on:
-        return Reply("the model is told nothing of the directory (:project on)", data={"on": False}, found=False)
+        return Reply("the model is told nothing about this directory (:project on)", data={"on": False}, found=False)
     if not session.settings.project.max_chars:
-        return Reply("the model is told nothing of the directory: project.max_chars is 0", found=False)
+        return Reply("the model is told nothing about this directory: project.max_chars is 0", found=False)
     block, project = layer.block(session, None), layer.project
     if project is None:
         return Reply(_NONE, data={"on": True, "root": None}, found=False)
     [counted] = await session.token_counts.blocks(session.backend.tokenizer, [block])
     room = f"{len(block.text):,} of {project.limit:,} characters, {counted.tokens:,} tokens"
-    lines = [_place(project), "", block.text or "(not even the first facts fit)", "", room]
+    lines = [_place(project), "", block.text or "(project.max_chars is too small for any text)", "", room]
     lines += [f"{one.name}: {_state(shell, one, block)}" for one in project.sources]
     return Reply("\n".join(lines), data=_data(project, counted))
 
@@ -138,31 +141,27 @@ def _data(project: Project, block: Block) -> dict[str, object]:
 
 
 def _state(shell: Shell, source: Source, block: Block) -> str:
-    """What comes of a file, in words."""
+    """Describe how a file is used."""
     if source.trouble:
-        return f"left out, because it {source.trouble}"
+        return f"left out because it {source.trouble}"
     if not source.trusted:
-        return "waits for your trust (:project trust)"
+        return "not trusted yet (:project trust)"
     if source.role != "settings":
-        return (
-            "told to the model"
-            if f"\n{source.name} (" in block.text
-            else "left out, because it is empty or has no room"
-        )
-    in_force = str(source.path) in shell.program.loaded.origins.values()
-    return "in force" if in_force else "trusted; its settings take effect when aish starts here again"
+        return "in the prompt" if f"\n{source.name} (" in block.text else "left out because it is empty or does not fit"
+    in_effect = str(source.path) in shell.program.loaded.origins.values()
+    return "in effect" if in_effect else "trusted; its settings take effect the next time aish starts here"
 
 
 def _switched_on(shell: Shell, offered: Project, new: list[Source]) -> str:
-    """What the user says yes to: settings by name and value, and the block as the model would read it."""
+    """Describe what trust would change: the settings with their values, and the text for the model."""
     lines = [f"in {_place(offered)}"]
     for one in new:
         if one.role == "settings":
-            lines += [f"{one.name} would set, when aish starts here again:", *_settings(shell, one)]
+            lines += [f"{one.name} would set, the next time aish starts here:", *_settings(shell, one)]
     words = [one for one in new if one.role != "settings"]
     if words and offered.block.text:
         lines += [
-            f"the model would be told what {_names(words)} say{'s' * (len(words) == 1)}:",
+            f"the prompt would include {_names(words)}:",
             "",
             offered.block.text,
             "",
@@ -196,9 +195,9 @@ def _names(sources: Iterable[Source]) -> str:
 
 def _must_keep(shell: Shell) -> None:
     if not shell.session.remembers:
-        raise BadUsage("nothing is written in this run (--no-memory), so trust cannot change")
+        raise BadUsage("this run writes nothing (--no-memory), so trust cannot be changed")
 
 
 def _nothing_after(name: str, words: str) -> None:
     if words.strip():
-        raise BadUsage(f":project {name} takes nothing after it, but got {one_line(words, 40)!r}; nothing was changed")
+        raise BadUsage(f":project {name} takes no argument, but got {one_line(words, 40)!r}; nothing was changed")

@@ -1,4 +1,4 @@
-"""What a colon command may use, and the table they are in."""
+"""The shell as colon commands see it, and the table of all commands."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,12 +22,12 @@ class Shell:
     leaving: bool = False
 
     def enter(self, directory: str) -> None:
-        """The user has gone to another directory."""
+        """Record that the user is in another directory now."""
         self.session.cwd = self.program.cwd = Path(directory)
 
     @property
     def memory(self) -> Memory:
-        """What is remembered. Raises `BadUsage` where it is switched off."""
+        """The curated memory. Raises `BadUsage` if memory is switched off."""
         if not self.session.remembers:
             raise BadUsage("memory is switched off for this run (--no-memory)")
         return self.program.memory

@@ -1,4 +1,4 @@
-"""A page of turns: under their conversations, a line each, with the part that was looked for."""
+"""Pages that list turns, grouped by conversation, one line for each turn around the matching words."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,18 +12,18 @@ from aish.values.snippets import Places, cells, snippet
 from aish.values.text import for_terminal, one_line
 from aish.values.times import age
 
-_LEAST = 10  # columns of a text, however narrow the window
-_NAME = 40  # characters of a speaker's name, or of a title
+_LEAST = 10  # minimum columns for a turn's text, even in a narrow window
+_NAME = 40  # maximum characters of a speaker's name or a title
 _Line = tuple[str, Places]
 
 
 def found_page(library: Library, found: SearchResult, width: int, *, numbered: bool = True) -> Reply:
-    """What a search found: each hit with the turn before and after it, and why it is one.
+    """Show each hit of a search with the turns before and after it, and why it matched.
 
-    Hits are numbered @1, @2, … where that can be used afterwards, or else have their turn after a slash: ID/TURN.
+    Hits are numbered @1, @2, … if a later command can use the numbers. Otherwise they show their turn as /TURN.
     """
     if not found.hits:
-        return Reply("nothing like that was said", found=False)
+        return Reply("nothing found", found=False)
     places = {
         (hit.conversation, hit.turn): f"@{place}" if numbered else f"/{hit.turn}"
         for place, hit in enumerate(found.hits, start=1)
@@ -45,7 +45,7 @@ def found_page(library: Library, found: SearchResult, width: int, *, numbered: b
 
 
 def recent_page(library: Library, hits: Sequence[Hit], width: int) -> str:
-    """Turns under their conversations, the conversation of the first one first."""
+    """Show turns grouped by conversation. The conversation of the first turn comes first."""
     lines: list[_Line] = []
     for first, turns in _by_conversation(hits):
         lines += [
@@ -56,10 +56,10 @@ def recent_page(library: Library, hits: Sequence[Hit], width: int) -> str:
 
 
 def thread_page(library: Library, wanted: str, around: int) -> Reply:
-    """A conversation, whole or around one turn. Raises `NotFound`."""
+    """Show a whole conversation, or the turns around one turn. Raises `NotFound`."""
     name, _, number = wanted.strip().partition("/")
     if not name or (number and not re.fullmatch(r"\d{1,18}", number)):
-        raise BadUsage("which conversation? an ID, or ID/TURN; aish search and :recall show them")
+        raise BadUsage("expected a conversation ID or ID/TURN; aish search and :recall show them")
     id = library.conversations.find(name)
     hits = library.finder.thread(id, int(number) if number else None, around)
     if not hits:
@@ -68,19 +68,19 @@ def thread_page(library: Library, wanted: str, around: int) -> Reply:
     lines = [for_terminal(head)]
     for hit in hits:
         mark = "▸" if number and hit.turn == int(number) else " "
-        text = hit.text.replace("\n", "\n       ")  # no line of it is to be taken for a turn or a word of ours
+        text = hit.text.replace("\n", "\n       ")  # indented, so that text cannot imitate a turn or a message
         lines.append(f"{mark} {hit.turn:>4} {hit.when}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
     return Reply("\n".join(lines), data=[hit.record() for hit in hits])
 
 
 def matching_part(finder: Finder, hit: Hit, found: SearchResult, room: int) -> _Line:
-    """As much of a turn as fits into one line, around the words that were looked for."""
+    """Return the part of a turn around the matching words that fits into one line."""
     flat = for_terminal(" ".join(hit.text.split()))
     return snippet(flat, finder.marks(flat, found.sought) if found.sought else (), room)
 
 
 def _by_conversation(hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[Hit]]]:
-    """The first of each conversation, and all of it in its order."""
+    """Group hits by conversation: the first hit of each, and all its hits in turn order."""
     groups: dict[str, dict[int, Hit]] = {}
     for hit in hits:
         groups.setdefault(hit.conversation, {})[hit.turn] = hit
@@ -88,14 +88,14 @@ def _by_conversation(hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[Hit]]]:
 
 
 def _head(library: Library, first: Hit, width: int) -> Iterator[_Line]:
-    """The line over a conversation, in a narrow window several, and a blank one before it."""
+    """Yield a blank line and the heading of a conversation, which wraps in a narrow window."""
     source = f"from {first.source}" if first.source else ""
     when = f"{first.when} ({age(first.time, library.now())})" if first.when != NO_DATE else NO_DATE
     yield "", []
     title = one_line(first.title, _NAME)
     line = when
     for part in filter(None, (title, first.channel, source, first.conversation)):
-        if cells(f"{line} · {part}") > width:  # between the parts: an id that is broken cannot be copied
+        if cells(f"{line} · {part}") > width:  # wrap between the parts, so that ids can be copied
             yield line, []
             line = f"  {part}"
         else:
@@ -104,7 +104,7 @@ def _head(library: Library, first: Hit, width: int) -> Iterator[_Line]:
 
 
 def _because(why: str, room: int) -> str:
-    """As many reasons as fit; `:why` tells all."""
+    """Return as many reasons as fit. `:why` shows all of them."""
     reasons = why.split("; ")
     while len(reasons) > 1 and cells(f"because: {'; '.join(reasons)}") > room:
         reasons.pop()
@@ -118,7 +118,7 @@ def _line(finder: Finder, turn: Hit, found: SearchResult, at: str, width: int) -
 
 
 def _page(lines: Sequence[_Line]) -> Reply:
-    """The lines as one text, but the blank one at the top."""
+    """Join the lines into one text, without the blank line at the top."""
     shown = [(for_terminal(text), places) for text, places in lines[1:]]
     starts = accumulate((len(text) + 1 for text, _ in shown), initial=0)
     marks = [

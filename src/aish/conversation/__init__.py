@@ -1,1 +1,1 @@
-"""The order of a turn, and the conversation it belongs to. Start with turn.py."""
+"""Conversations and their turns. Start with turn.py."""

@@ -1,4 +1,4 @@
-"""Asking the model of a conversation: the request, the fallback chain, the cost cap, and servers that refuse tools."""
+"""Ask the model of a conversation: the request, the fallback chain, the cost cap, and servers that refuse tools."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -16,15 +16,15 @@ from aish.values.events import ChatRequest, Failed, Switched, TextPiece, ToolPie
 
 @dataclass(slots=True)
 class Asking:
-    """Who is asked in a turn. Another backend of the chain takes over when the one before cannot be reached."""
+    """The requests of one turn. If a backend cannot be reached, the next one in the chain takes over."""
 
     turn: TurnContext
     chain: list[str]
     backend: Backend
-    consent: set[str] = field(default_factory=set)  # backends that may be asked, whatever they cost
+    consent: set[str] = field(default_factory=set)  # backends that may exceed the cap
 
     async def ask(self, offer_tools: bool) -> AsyncGenerator[AskEvent]:
-        """Ask with all that was said so far. A server that refuses tools or the tool role is asked again without."""
+        """Ask with the whole history. If the server refuses tools or the tool role, ask again without them."""
         while True:
             silent, failure = True, None
             async with aclosing(self._stream(offer_tools)) as events:
@@ -42,15 +42,15 @@ class Asking:
             yield retry
 
     def _without_what_it_refuses(self, failure: Failed) -> AskEvent | None:
-        """Note what the server refuses, and say so; None if asking again would change nothing."""
+        """Remember what the server refuses, and return a notice; None if a retry would not help."""
         session, backend = self.turn.session, self.backend
         name, endpoint, known = backend.name, backend.endpoint, session.endpoints
         if failure.trouble == "tools" and offered_tools(session, backend, self.turn):
             known.refuse_tools.add(endpoint)
-            return notice("model.no_tools", f"{name} takes no tools; going on without them", model=name)
+            return notice("model.no_tools", f"{name} does not accept tools; continuing without them", model=name)
         if failure.trouble == "roles" and endpoint not in known.refuse_tool_role:
             known.refuse_tool_role.add(endpoint)
-            text = f"{name} does not take the tool role; from now on tool results go as plain text"
+            text = f"{name} does not accept the tool role; tool results are sent as plain text from now on"
             return notice("model.no_tool_role", text, model=name)
         return None
 
@@ -63,21 +63,21 @@ class Asking:
             async for event in events:
                 match event:
                     case Answering(backend):
-                        if backend is not self.backend:  # it counts its own way, and its window may be smaller
+                        if backend is not self.backend:  # its token counts and window may differ
                             self.backend = backend
                             for one in await make_room(self.turn, backend, await session.endpoints.limits(backend)):
                                 yield one
                         if not await self._may_cost(backend):
-                            yield Failed("not asked: it could cost more than the cap", "declined")
+                            yield Failed("not sent: the call could exceed the cost cap", "declined")
                             return
                     case Switched(old, new, reason):
-                        text = f"{old}: {reason}; going on with {new}"
+                        text = f"{old}: {reason}; continuing with {new}"
                         yield notice("model.switched", text, warning=True, old=old, new=new, reason=reason)
                     case _:
                         yield event
 
     def _request(self, backend: Backend, offer_tools: bool) -> ChatRequest:
-        """What this backend is sent."""
+        """Build the request for this backend."""
         session = self.turn.session
         session.last_blocks = system_blocks(session, self.turn)
         tool_role = session.endpoints.takes_tool_role(backend)
@@ -87,7 +87,7 @@ class Asking:
         return ChatRequest(messages=messages, tools=schemas, max_tokens=backend.max_tokens)
 
     async def _may_cost(self, backend: Backend) -> bool:
-        """May the backend be asked, as far as money goes? One yes is good for the whole answer."""
+        """Return whether the cost caps allow the call. The user's consent holds for the whole answer."""
         size = self.turn.session.last_size
         if backend.name not in self.consent and size:
             if not await confirm_cost(self.turn.session, backend, size, self.turn.person):

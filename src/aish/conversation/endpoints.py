@@ -1,4 +1,4 @@
-"""What is known of model servers in this run: how much they can read, and what they refuse."""
+"""What this run has learned about model servers: their context windows, and what they refuse."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ _BUDGET_WITHOUT_WINDOW = 4096  # tokens
 
 @dataclass(slots=True)
 class Endpoints:
-    """Learned by asking: a server is asked once for its window, and never again for what it refused."""
+    """Ask each server once for its window, and do not repeat what it refused."""
 
     settings: Settings
     refuse_tools: set[str] = field(default_factory=set)
@@ -29,14 +29,14 @@ class Endpoints:
         return wanted and backend.endpoint not in self.refuse_tool_role
 
     def known_budget(self, open_backend: Callable[[], Backend]) -> int:
-        """The tokens that a prompt may have; 0 while the server has not told. Opens nothing before that."""
+        """Return the token budget; 0 while the server's window is unknown. Opens no backend before that."""
         budget = self.settings.context.token_budget
         if isinstance(budget, int):
             return budget
         return _share(self._windows.get(open_backend().endpoint, 0)) if self._windows else 0
 
     async def limits(self, backend: Backend) -> Limits:
-        """What a prompt for this backend may hold."""
+        """Return the limits of a prompt for this backend."""
         options = self.settings.context
         budget = options.token_budget
         if budget == "auto":
@@ -49,12 +49,12 @@ class Endpoints:
 
 
 def _share(window: int) -> int:
-    """What a prompt may take of a window: a quarter is left for the answer."""
+    """Return the part of a window for the prompt: a quarter is left for the answer."""
     return window - window // 4
 
 
 async def _ask_for_window(backend: Backend) -> int | None:
     try:
         return await find_window(await backend.server(), backend.model_name) if backend.server else None
-    except AishError:  # it cannot be started; the question itself will say so
+    except AishError:  # the server cannot be started; the question will fail with the reason
         return None

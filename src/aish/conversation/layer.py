@@ -1,6 +1,6 @@
-"""A layer of the prompt: one part of the system prompt, or of what is put in front of a message.
+"""A layer of the prompt: one part of the system prompt, or of the text in front of the user's message.
 
-Each layer is a small class in a module of its own (folder `prompt/`); `prompt/table.py` lists them.
+Each layer is a small class in its own module in `prompt/`; `prompt/table.py` lists them.
 """
 
 from __future__ import annotations
@@ -11,61 +11,61 @@ from typing import TYPE_CHECKING, Literal
 from aish.context.blocks import Block, Stability
 from aish.values.events import Notice
 
-if TYPE_CHECKING:  # a conversation has layers, and a layer reads the conversation
+if TYPE_CHECKING:  # a session has layers, and a layer reads the session
     from aish.conversation.session import Session
     from aish.conversation.turn_context import TurnContext
 
 Place = Literal["system", "message"]
-"""In the system prompt, or in front of the user's message, where it stays as it is for the rest of the conversation."""
+"""The system prompt, or in front of the user's message. Text there never changes once the message is sent."""
 
 
 class Layer:
     """One part of the prompt. The defaults suit a layer whose text is made for one turn.
 
-    1. `load` may be slow and may put notices out; `text` is quick and gives the same text until the next `load`.
-    2. A layer that is not `changing` gives the same text for the whole conversation, except when the user changes it
-       with a command: servers keep the beginning of a prompt in a cache.
+    1. `load` may be slow and may yield notices. `text` is quick and returns the same text until the next `load`.
+    2. A layer that is not `changing` returns the same text for the whole conversation, unless the user changes it with
+       a command. This keeps the model server's prompt cache valid.
     """
 
     name: str
-    order: int  # where it stands; a smaller number comes first
+    order: int  # its position; smaller numbers come first
     stability: Stability = "changing"
     place: Place = "system"
     in_goal_mode: bool = True
 
     def limit(self, session: Session) -> int:
-        """How many characters it may have; 0 means that nothing but the token budget limits it."""
+        """Return the maximum number of characters; 0 means that only the token budget limits it."""
         return 0
 
     async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
-        """Bring the text up to date for a turn. A text for this turn only goes into `turn.texts[self.name]`."""
+        """Update the text for a turn. Text for this turn only goes into `turn.texts[self.name]`."""
         return
         yield
 
     def text(self, session: Session, turn: TurnContext | None) -> str:
-        """What the model reads; nothing if there is nothing to say. `turn` is None between two turns."""
+        """Return the text for the model, or "" to leave the layer out. `turn` is None between two turns."""
         return turn.texts.get(self.name, "") if turn else ""
 
     def why(self, session: Session, turn: TurnContext | None) -> str:
-        """In a few words, how the text came about: what was considered and what was left out."""
+        """Explain in a few words what was considered for the text and what was left out."""
         return ""
 
     def repeated_lines(self, session: Session) -> list[list[int]]:
-        """From which line of the text to which other it only repeats what stands in another journal."""
+        """Return the line ranges of the text that only repeat other journals."""
         return []
 
     def record(self, session: Session) -> dict[str, object]:
-        """What the journal keeps of it with an answer."""
+        """Return what the journal records about the layer with an answer."""
         return {}
 
     def clear(self) -> None:
-        """A new conversation begins."""
+        """Forget the text, because a new conversation starts."""
 
     def rewrite(self, change: Callable[[str], str]) -> None:
-        """Put `change(text)` in the place of every text that is kept here, for a purge."""
+        """Replace every stored text with `change(text)`, for a purge."""
 
     def block(self, session: Session, turn: TurnContext | None) -> Block:
-        """The layer as it stands in the prompt."""
+        """Return the layer as a block of the prompt."""
         return Block(
             self.name,
             self.text(session, turn),

@@ -16,13 +16,13 @@ _ANSWER_TOKENS = 400
 
 
 async def find_candidates(session: Session, journal: TurnLog) -> tuple[list[Candidate], Lesson, str]:
-    """What a model thinks is worth keeping of a conversation, what it read, and a line when nothing came of it."""
+    """Ask a model for candidates. Return them, what it read, and a message if there are none."""
     backend = session.services.open_backend(session.settings.memory.summarizer_model or session.model)
     limits = await session.endpoints.limits(backend)
-    room = min(MOST_BYTES, 3 * limits.token_budget)  # bytes; few texts have fewer than three a token
+    room = min(MOST_BYTES, 3 * limits.token_budget)  # bytes; most texts have at least three per token
     read = lesson(_unless_in_crisis(journal.entries_back()), room, imported=bool(journal.meta().get("source")))
     if not read.turns:
-        return [], read, "nothing was said in this conversation yet"
+        return [], read, "this conversation has no turns yet"
     request = ChatRequest(
         messages=({"role": "user", "content": read.text},),
         max_tokens=min(backend.max_tokens or _ANSWER_TOKENS, _ANSWER_TOKENS),
@@ -30,7 +30,7 @@ async def find_candidates(session: Session, journal: TurnLog) -> tuple[list[Cand
     )
     side_answer = await ask_side_question(session, backend, request, "memory")
     if side_answer is None:
-        return [], read, "not asked: it could cost more than the cap"
+        return [], read, "not sent: the call could exceed the cost cap"
     text, trouble = side_answer.text, side_answer.trouble
     _record(session, journal, read, text, trouble)
     found = read_candidates(text)
@@ -40,7 +40,7 @@ async def find_candidates(session: Session, journal: TurnLog) -> tuple[list[Cand
 
 
 def _unless_in_crisis(newest_first: Iterator[JournalEntry]) -> Iterator[JournalEntry]:
-    """The turns without those of a person in crisis, and without the answers to them."""
+    """Yield the entries without turns that show a crisis and without the answers to them."""
     answers: list[JournalEntry] = []
     for entry in newest_first:
         answers.append(entry)
@@ -52,7 +52,7 @@ def _unless_in_crisis(newest_first: Iterator[JournalEntry]) -> Iterator[JournalE
 
 
 async def propose_candidates(session: Session, journal: TurnLog) -> tuple[int, str]:
-    """Look for what is worth keeping, and let it wait for the user's yes: how much is new, and a line about trouble."""
+    """Find candidates and add them as pending. Return how many are new, and a message about trouble."""
     found, read, trouble = await find_candidates(session, journal)
     new = 0
     for candidate in found:
@@ -65,11 +65,11 @@ async def propose_candidates(session: Session, journal: TurnLog) -> tuple[int, s
 
 
 def _nothing(text: str) -> str:
-    return f"the model's answer has no line that could be kept ({one_line(text, 60)})"
+    return f"the model's answer has no usable line ({one_line(text, 60)})"
 
 
 def _record(session: Session, journal: TurnLog, read: Lesson, text: str, trouble: str) -> None:
-    """Write down that a model was asked, marked so that no later run reads it as part of the conversation."""
+    """Record the call in the journal, marked so that later runs do not read it as part of the conversation."""
     if journal is session.journal:
         asked = f"{INSTRUCTION}\n\n[{read.turns} turns of this conversation]"
         session.recorder.keep(journal, Turn(role="user", content=asked), {"meta": SUMMARIZER_META})

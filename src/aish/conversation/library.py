@@ -1,4 +1,4 @@
-"""The library: all conversations of this user, and what finds in them."""
+"""The library: all conversations of this user, and the search in them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ from aish.values.errors import BadUsage
 from aish.values.hits import Finder
 from aish.values.text import one_line
 
-ShowProgress = Callable[[str], Callable[[int, int], None]]  # of what, then how much is done of how much
+ShowProgress = Callable[[str], Callable[[int, int], None]]  # takes a title, returns progress(done, total)
 
 
 @dataclass(slots=True, kw_only=True)
 class Library:
-    """What is needed to find and read what was said: no model, and nothing that talks to one."""
+    """What searching and reading conversations needs. It does not need a model."""
 
     loaded: Loaded
     places: Places
     redaction: Redaction
     cwd: Path
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    progress: ShowProgress | None = None  # a view that shows how far long work is
+    progress: ShowProgress | None = None  # shows the progress of long work
     open_finder: Callable[[], Finder] | None = None
     _finder: Finder | None = None
 
@@ -40,15 +40,17 @@ class Library:
 
     @property
     def finder(self) -> Finder:
-        """What finds in all conversations, opened on first use."""
+        """The search in all conversations, opened on first use."""
         if self._finder is None:
             assert self.open_finder
             self._finder = self.open_finder()
         return self._finder
 
     def moment(self, text: str, *, end: bool = False) -> datetime:
-        """The moment that words mean, or with `end` the one after what they mean. Raises `BadUsage`."""
+        """Return the start of the time that the words name, or with `end` its end. Raises `BadUsage`."""
         found = self.finder.moment(text, end=end)
         if found is None:
-            raise BadUsage(f"{one_line(text, 40)!r} is no time; try 2026-11-15, yesterday, “last week” or “3 days ago”")
+            raise BadUsage(
+                f"{one_line(text, 40)!r} is not a time; try 2026-11-15, yesterday, “last week” or “3 days ago”"
+            )
         return found

@@ -1,4 +1,4 @@
-"""Turns of earlier conversations, as far as a turn needs them: searched off the event loop, and weighed by trust."""
+"""Turns of earlier conversations for the current turn: search in a thread, and tell whose words they are."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -12,9 +12,9 @@ _T = TypeVar("_T")
 
 
 async def search_in_thread(session: Session, look: Callable[[], _T], stop: Callable[[], object] = lambda: None) -> _T:
-    """Run a search in a thread, and the searches of one conversation one after another: a finder is not for two.
+    """Run a search in a thread, one at a time per conversation, because a finder is not thread-safe.
 
-    Whoever is cancelled calls `stop` and waits for the thread: an exit would have to wait for it anyway.
+    When cancelled, call `stop` and wait for the thread: the program could not exit before it ends anyway.
     """
 
     def alone() -> _T:
@@ -31,13 +31,13 @@ async def search_in_thread(session: Session, look: Callable[[], _T], stop: Calla
 
 
 def elsewhere(session: Session, hits: Iterable[Hit]) -> list[Hit]:
-    """The hits that the prompt does not have already; the best for a question would be the question itself."""
+    """Return the hits that are not in the prompt already; otherwise the best hit would be the question itself."""
     first = session.turn_number - len(session.history.turns)
     return [hit for hit in hits if hit.conversation != session.journal.id or hit.turn <= first]
 
 
 def trust_of(hit: Hit) -> str:
-    """Whose word a turn is, as far as that counts."""
+    """Say whose words a turn contains, for judging how far to trust it."""
     if hit.source:
         return f"imported from {hit.source}"
     if hit.role == "user" and (EXEC_MARK in hit.text or hit.text.startswith(INPUT_MARK)):

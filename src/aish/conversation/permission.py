@@ -1,16 +1,16 @@
-"""Permission for tools by asking the person: what only reads needs none, the rest a key or a typed word."""
+"""Ask the user for permission to call a tool. Reading needs none; the rest needs a key press or a typed word."""
 
 from aish.agent.permission import ALLOWED, Decision, Permission
 from aish.agent.tool import ParsedCall, Tool, as_json
 from aish.conversation.turn_context import TurnContext
 from aish.values.text import exactly, one_line
 
-WORD = "run"  # what is typed for a call that cannot be taken back
+WORD = "run"  # the user types it to allow a call that cannot be undone
 _SKIPPED = "skipped by user"
 
 
 class AskPerson(Permission[TurnContext]):
-    """Asks the person of the turn. Nobody there means no."""
+    """Asks the user of the turn. If nobody can answer, the call is refused."""
 
     async def ask(self, tool: Tool[TurnContext], call: ParsedCall, context: TurnContext) -> Decision:
         if tool.effect == "read" or tool.asks_itself:

@@ -1,6 +1,6 @@
-"""What a directory says about itself: read when it is needed, bounded, and nothing of it is ever executed.
+"""Read facts about the project in a directory. Sizes are limited, and nothing from the project is executed.
 
-In a folder that nobody trusts no text of a file is read: names of well-known files and git's own HEAD are all.
+In an untrusted folder only the names of well-known files and git's HEAD are read, not the text of other files.
 """
 
 import os
@@ -20,8 +20,8 @@ from aish.settings.options import ProjectSettings as Options
 Role = Literal["settings", "instructions", "readme"]
 Holds = Callable[[Path], bool]
 READMES = ("README.md", "README", "README.rst", "README.txt", "readme.md", "Readme.md")
-MOST_BYTES = 1 << 20  # of a file with words for the model; a longer one has other readers in mind
-_MOST_MASKED = 4  # times the room of the block: what is searched for secrets
+MOST_BYTES = 1 << 20  # larger files are not read: they are not written for a model
+_MOST_MASKED = 4  # how many times `max_chars` is searched for secrets
 _GIT_SECONDS = 0.5
 _UNFINISHED = {
     "rebase-merge": "rebase",
@@ -31,7 +31,7 @@ _UNFINISHED = {
     "REVERT_HEAD": "revert",
     "BISECT_LOG": "bisect",
 }
-# Words in a repository's own settings that make `git status` run a program or read settings from elsewhere.
+# Settings of a repository that can make `git status` run a program or read settings from elsewhere.
 _PROGRAMS = r"(?i)filter|fsmonitor|include|hook|command|attributesfile|worktree\s*="
 _STATUS = (
     "--no-optional-locks --no-pager -c core.fsmonitor=false -c core.hooksPath=/dev/null "
@@ -41,37 +41,37 @@ _QUIET = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FE
 
 
 class Source(NamedTuple):
-    """A file of the project that has something to say, and whether it may."""
+    """A file of the project with settings or text for the model, and whether it is trusted."""
 
     name: str
     role: Role
     path: Path
-    trusted: bool = False  # as it is now
-    trouble: str = ""  # why it could not even be trusted
-    text: str = ""  # without secrets; of a trusted one only
-    beyond: int = 0  # lines of it that `text` does not have
-    digest: str = ""  # of its bytes, where they were read
+    trusted: bool = False  # with its current content
+    trouble: str = ""  # why it cannot be trusted
+    text: str = ""  # with secrets masked; only of a trusted file
+    beyond: int = 0  # lines of the file that are not in `text`
+    digest: str = ""  # SHA-256 of its bytes, if it was read
 
 
 class Project(NamedTuple):
-    """A directory with a project in it."""
+    """A directory that contains a project."""
 
     root: Path
     facts: ProjectFacts
     sources: tuple[Source, ...]
     block: Block
     limit: int
-    uncounted: bool = False  # git has not been asked yet how many files have changed
+    uncounted: bool = False  # git status has not run yet
 
-    def waiting(self, *roles: Role) -> list[Source]:
-        """What the user could trust."""
+    def awaiting_trust(self, *roles: Role) -> list[Source]:
+        """Return the files that the user could trust but has not trusted."""
         return [
             one for one in self.sources if not one.trusted and not one.trouble and one.role in (roles or (one.role,))
         ]
 
 
 def look(directory: Path, options: Options, holds: Holds, mask: Callable[[str], str]) -> Project | None:
-    """The project that a directory belongs to, if there is one. `holds` says which files are trusted."""
+    """Return the project that a directory belongs to, or None. `holds` says which files are trusted."""
     root = root_of(directory)
     if root is None:
         return None
@@ -88,24 +88,25 @@ def look(directory: Path, options: Options, holds: Holds, mask: Callable[[str], 
 
 
 def root_of(directory: Path) -> Path | None:
+    """Return the root of the project that a directory belongs to, or None."""
     try:
         return find_project(directory)
-    except (OSError, ValueError):  # a path too long to look into
+    except (OSError, ValueError):  # for example, the path is too long
         return None
 
 
 def entered(project: Project) -> str:
-    """One line for the user about a project that was entered."""
-    facts, waits = project.facts, [one.name for one in project.waiting()]
+    """Return one line for the user about the project that was entered."""
+    facts, untrusted = project.facts, [one.name for one in project.awaiting_trust()]
     kinds = ", ".join(dict.fromkeys(KINDS[name] for name in facts.kinds))
     branch = f"branch {facts.git.branch}" if facts.git and facts.git.branch else ""
     about = ", ".join(part for part in (kinds, branch) if part)
-    trust = f"; {' and '.join(waits)} wait{'s' * (len(waits) == 1)} for your trust (:project trust)" if waits else ""
+    trust = f"; not trusted yet: {' and '.join(untrusted)} (:project trust)" if untrusted else ""
     return f"project {name_in_quotes(facts.folder)}{': ' if about else ''}{about}{trust}"
 
 
 def _present(root: Path, options: Options) -> Iterable[tuple[Role, str]]:
-    """The files that are there, one for each role: the first that can be read, else the first that cannot."""
+    """Yield one existing file for each role: the first regular file, else the first of another kind."""
     wanted: tuple[tuple[Role, Iterable[str]], ...] = (
         ("settings", (PROJECT_FILE,)),
         ("instructions", options.instructions),
@@ -118,7 +119,7 @@ def _present(root: Path, options: Options) -> Iterable[tuple[Role, str]]:
 
 
 def _judge(root: Path, name: str, role: Role, holds: Holds, mask: Callable[[str], str], room: int) -> Source:
-    """What is to be said of a file. It is read only if it is trusted."""
+    """Check a file, and read it if it is trusted."""
     path = root / name
     trouble = _obstacle(root, path)
     if trouble or not holds(path):
@@ -128,14 +129,14 @@ def _judge(root: Path, name: str, role: Role, holds: Holds, mask: Callable[[str]
         return Source(name, role, path, trouble="cannot be read" if data is None else "is not a text")
     text, beyond = _head(data.decode("utf-8-sig", "replace"), room)
     masked = mask(text) if role != "settings" else ""
-    import hashlib  # loads OpenSSL, which most runs never need
+    import hashlib  # imported late: it loads OpenSSL, which most runs do not need
 
     digest = hashlib.sha256(data).hexdigest()
     return Source(name, role, path, trusted=True, text=masked, beyond=beyond, digest=digest)
 
 
 def _head(text: str, room: int) -> tuple[str, int]:
-    """The lines that could have room, and how many follow; cut at a line, so that no half of a secret is left."""
+    """Return the first lines that may fit, and how many follow. Cut at a line end, so that no secret is split."""
     if len(text) <= room:
         return text, 0
     end = max(text.rfind("\n", 0, room), 0) or room
@@ -143,11 +144,11 @@ def _head(text: str, room: int) -> tuple[str, int]:
 
 
 def _obstacle(root: Path, path: Path) -> str:
-    """Why a file cannot be used, from its name and kind alone; nothing if it can."""
+    """Return why a file cannot be used, without reading it, or "" if it can."""
     try:
         found = path.stat()
         inside = path.resolve().is_relative_to(root.resolve())
-    except (OSError, RuntimeError, ValueError):  # RuntimeError: links that lead to themselves
+    except (OSError, RuntimeError, ValueError):  # RuntimeError: symlink loop
         return "cannot be read"
     if not stat.S_ISREG(found.st_mode):
         return "is not a file"
@@ -159,7 +160,7 @@ def _obstacle(root: Path, path: Path) -> str:
 
 
 def read_git(root: Path) -> GitState | None:
-    """The state of the repository, from its files: git itself is not run, because its settings may name programs."""
+    """Read the state of the repository from its files. Git is not run, because its settings may start programs."""
     directory, bare = git_directory(root), False
     if directory is None:
         bare = all(stat.S_ISDIR(mode_of(root / name)) for name in ("objects", "refs"))
@@ -176,7 +177,7 @@ def read_git(root: Path) -> GitState | None:
 
 
 def counted(project: Project) -> Project:
-    """The project with the number of its changed files. Runs git, so only where the user trusts the folder."""
+    """Return the project with its number of changed files. Runs git, so only if the user trusts the folder."""
     git = project.facts.git
     if not project.uncounted or not git:
         return project
@@ -185,7 +186,7 @@ def counted(project: Project) -> Project:
 
 
 def count_changes(root: Path) -> int | None:
-    """How many files `git status` lists; None if it cannot be asked safely, or takes too long."""
+    """Count the files that `git status` lists; None if running it is not safe or takes too long."""
     program, directory = _git_program(root), git_directory(root)
     if program is None or directory is None:
         return None
@@ -197,13 +198,13 @@ def count_changes(root: Path) -> int | None:
         if told and re.search(_PROGRAMS, told.decode("utf-8", "replace")):
             return None
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    env = {**clean, **_QUIET, "GIT_CEILING_DIRECTORIES": str(root.parent)}  # no other repository around this one
+    env = {**clean, **_QUIET, "GIT_CEILING_DIRECTORIES": str(root.parent)}  # ignore a repository in a parent folder
     output = _run([program, *_STATUS.split()], root, env)
     return None if output is None else output.count(b"\n")
 
 
 def _git_program(root: Path) -> str | None:
-    """The user's git; one that lies in the project, or in a folder named by half a path, is not it."""
+    """Find git in PATH, but not inside the project or in a relative folder: the project could have put it there."""
     for folder in map(Path, os.get_exec_path()):
         if folder.is_absolute() and not folder.is_relative_to(root) and os.access(folder / "git", os.X_OK):
             return str(folder / "git")
@@ -211,7 +212,7 @@ def _git_program(root: Path) -> str | None:
 
 
 def _run(command: list[str], root: Path, env: dict[str, str]) -> bytes | None:
-    """What a program prints, if it succeeds in time; it and what it started are ended otherwise."""
+    """Return the output of a program if it succeeds in time; otherwise kill it and its children."""
     nothing = subprocess.DEVNULL
     try:
         process = subprocess.Popen(

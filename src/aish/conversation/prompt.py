@@ -1,4 +1,4 @@
-"""The prompt of a conversation: its layers loaded, put in order, counted, and made to fit."""
+"""The prompt of a conversation: load its layers, order them, count tokens, and drop turns until it fits."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -17,17 +17,20 @@ from aish.values.text import clip
 
 
 def is_stable(layer: Layer) -> bool:
-    """Does the layer stay the same in the whole conversation?"""
+    """Return whether the layer stays the same for the whole conversation."""
     return layer.stability != "changing"
 
 
 def is_ready_before(layer: Layer) -> bool:
-    """Must the layer be loaded before the question is written down? Others may ask a model, and that can be stopped."""
+    """Return whether the layer must be loaded before the question is recorded.
+
+    Other layers may ask a model. They load afterwards, so that the question is kept if the user stops them.
+    """
     return is_stable(layer) or layer.place == "message"
 
 
 async def load_layers(turn: TurnContext, wanted: Callable[[Layer], bool]) -> AsyncGenerator[Notice]:
-    """Bring the wanted layers up to date, in their order."""
+    """Load the wanted layers in their order."""
     for layer in sorted(turn.session.layers, key=lambda layer: layer.order):
         if wanted(layer):
             async with aclosing(layer.load(turn)) as notices:
@@ -36,34 +39,34 @@ async def load_layers(turn: TurnContext, wanted: Callable[[Layer], bool]) -> Asy
 
 
 def system_blocks(session: Session, turn: TurnContext | None = None) -> tuple[Block, ...]:
-    """The blocks of the system prompt."""
+    """Return the blocks of the system prompt."""
     return tuple(layer.block(session, turn) for layer in session.layers if layer.place == "system")
 
 
 def message_front(session: Session, turn: TurnContext | None = None) -> tuple[list[str], list[list[int]]]:
-    """What goes in front of the next message, and which of its lines only repeat what stands in another journal."""
+    """Return the texts in front of the next message, and the line ranges in them that only repeat other journals."""
     texts, repeated, line = list[str](), list[list[int]](), 0
     for layer in sorted(session.layers, key=lambda layer: layer.order):
         text = layer.text(session, turn) if layer.place == "message" else ""
         if text:
             texts.append(text)
             repeated += [[line + begin, line + end] for begin, end in layer.repeated_lines(session)]
-            line += text.count("\n") + 2  # the next one comes after a blank line
+            line += text.count("\n") + 2  # a blank line separates the texts
     return texts, repeated
 
 
 def offered_tools(session: Session, backend: Backend, turn: TurnContext | None = None) -> tuple[Tool[Any], ...]:
-    """The tools that this backend is offered; none where the answer needs care."""
+    """Return the tools to offer to this backend; none if the answer needs care."""
     return session.offered_tools(backend) if turn is None or turn.tools_offered else ()
 
 
 async def prompt_size(session: Session, backend: Backend, turn: TurnContext | None = None) -> PromptSize:
-    """What a prompt would cost if it were sent now."""
+    """Return the size of the prompt if it were sent now."""
     return await session.size(backend, system_blocks(session, turn), offered_tools(session, backend, turn))
 
 
 async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list[Notice]:
-    """Count the prompt and drop the oldest exchanges until it fits; say what went."""
+    """Count the prompt, drop the oldest exchanges until it fits, and return notices about it."""
     session, notices = turn.session, list[Notice]()
     size = await prompt_size(session, backend, turn)
     gone = excess(size.fixed, size.exchanges, limits)
@@ -72,7 +75,7 @@ async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list
         session.evicted += dropped
         session.token_counts.forget(dropped, session.history.turns)
         size = await prompt_size(session, backend, turn)
-        text = f"{len(dropped)} older turns left the prompt ({size.total} of {limits.token_budget} tokens)"
+        text = f"{len(dropped)} older turns were dropped from the prompt ({size.total} of {limits.token_budget} tokens)"
         notices.append(
             notice("prompt.evicted", text, turns=len(dropped), tokens=size.total, budget=limits.token_budget)
         )
@@ -84,16 +87,15 @@ async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list
 
 
 async def fit_question(question: str, limits: Limits, backend: Backend) -> str:
-    """The question, cut in its middle if it could never fit; it may take three quarters of the budget."""
+    """Return the question, cut in the middle if it takes more than three quarters of the token budget."""
     share = limits.token_budget * 3 // 4
-    fitting = clip(question, min(share * 8, MAX_TURN_CHARS))  # no text has more than 8 characters a token for long
-    if len(fitting) <= share:  # nor fewer than one
+    fitting = clip(question, min(share * 8, MAX_TURN_CHARS))  # long texts have at most 8 characters per token
+    if len(fitting) <= share:  # and at least one
         return fitting
     for _ in range(3):
         tokens = await backend.tokenizer.count(fitting)
         if tokens <= share:
             break
         fitting = clip(question, len(fitting) * share // tokens)
-    return (
-        fitting if len(fitting) < len(question) else question
-    )  # the truncation marker may be longer than what it saves
+    # the truncation marker may be longer than what it saves
+    return fitting if len(fitting) < len(question) else question

@@ -1,4 +1,4 @@
-"""The recorder of a conversation: every turn goes into the journal, and trouble stops nothing."""
+"""The recorder of a conversation: writes every turn to the journal. If that fails, the conversation continues."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -16,7 +16,7 @@ from aish.values.turns import Turn
 
 
 class Recorder:
-    """Writes one conversation down. Without `remembers` nothing is written anywhere."""
+    """Records one conversation. Without `remembers` nothing is written."""
 
     def __init__(
         self, conversations: Conversations, redaction: Redaction, now: Callable[[], datetime], *, remembers: bool
@@ -27,7 +27,7 @@ class Recorder:
         self._said: set[str] = set()
 
     def journal(self, cwd: Path, model: str) -> TurnLog:
-        """The journal of this conversation; its file appears with the first turn."""
+        """Return the journal of this conversation; its file is created with the first turn."""
         if self._journal is None:
             now = self._now()
             meta = {"started": now.isoformat(timespec="seconds"), "cwd": str(cwd), "model": model}
@@ -36,7 +36,7 @@ class Recorder:
         return self._journal
 
     def open(self, journal: TurnLog | None) -> None:
-        """Go on with this journal, or with a new one."""
+        """Continue with this journal, or with a new one if it is None."""
         self._journal = journal
 
     def keep(self, journal: TurnLog, turn: Turn, meta: dict[str, Any] | None = None) -> list[Notice]:
@@ -46,23 +46,23 @@ class Recorder:
         try:
             journal.add(turn, self._now(), meta)
         except StoreTrouble as error:
-            return self.say_once("store", f"this conversation is not kept: {error}")
+            return self.say_once("store", f"this conversation is not recorded: {error}")
         kinds = journal.masked
         text = f"masked in what is kept: {count_kinds(kinds)}"
         return [notice("secrets.masked", text, warning=True, kinds=tuple(kinds))] if kinds else []
 
     def keep_shown(self, journal: TurnLog, text: str, provenance: str = "") -> list[Notice]:
-        """Write down a piece of an answer before it is shown."""
+        """Write a piece of an answer to the journal before it is shown."""
         if not self.remembers:
             return []
         try:
             journal.show(text, provenance)
         except StoreTrouble as error:
-            return self.say_once("store", f"this answer is not kept while it comes: {error}")
+            return self.say_once("store", f"this answer is not recorded while it streams: {error}")
         return []
 
     def say_once(self, code: str, text: str, **fields: object) -> list[Notice]:
-        """A warning, unless one with this code was given already."""
+        """Return a warning, unless one with this code was given before."""
         if code in self._said:
             return []
         self._said.add(code)

@@ -1,4 +1,4 @@
-"""What all conversations of a program share: settings, stores, models. Opened when they are needed first."""
+"""What all conversations of a program share: settings, stores and models, opened on first use."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -16,7 +16,7 @@ from aish.values.hits import Finder
 
 
 class Services(NamedTuple):
-    """The parts that a conversation works with; program.py makes them."""
+    """The parts that a conversation uses; program.py creates them."""
 
     settings: Settings
     conversations: Conversations
@@ -25,6 +25,6 @@ class Services(NamedTuple):
     redaction: Redaction
     trust: Trust
     open_backend: Callable[[str], Backend]
-    open_memory: Callable[[], tuple[Memory, str]]  # and why it cannot be written, if so
+    open_memory: Callable[[], tuple[Memory, str]]  # the text says why memory is read-only, if it is
     open_finder: Callable[[], Finder]
     now: Callable[[], datetime]

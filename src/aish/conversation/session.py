@@ -29,13 +29,13 @@ from aish.values.stores import Damage
 from aish.values.text import clip
 from aish.values.turns import SUMMARIZER_META, Turn
 
-MAX_TURN_CHARS = 2_000_000  # longer turns are cut before they are sent; the journal keeps them whole
+MAX_TURN_CHARS = 2_000_000  # longer turns are cut before sending; the journal keeps the full text
 L = TypeVar("L", bound=Layer)
 
 
 @dataclass(slots=True)
 class Session:
-    """One conversation. What belongs to a single turn is in a `TurnContext`, what belongs to a layer in the layer."""
+    """One conversation. State of a single turn is in its `TurnContext`, state of a layer in the layer."""
 
     services: Services
     model: str
@@ -45,11 +45,11 @@ class Session:
     recorder: Recorder
     endpoints: Endpoints
     history: History = field(default_factory=History)
-    evicted: list[Turn] = field(default_factory=list)  # left the prompt, not in the summary yet
+    evicted: list[Turn] = field(default_factory=list)  # dropped from the prompt, not in the summary yet
     token_counts: TokenCounts = field(default_factory=TokenCounts)
     last_size: PromptSize | None = None
     last_blocks: tuple[Block, ...] = ()  # the prompt of the last answer, for `:why`
-    found: SearchResult | None = None  # what the last search came to, whoever asked for it
+    found: SearchResult | None = None  # the last search, by the user, the model or a layer
     searching: threading.Lock = field(default_factory=threading.Lock)  # one search at a time
 
     @property
@@ -78,40 +78,40 @@ class Session:
 
     @property
     def turn_number(self) -> int:
-        """The number of the newest turn in the journal."""
+        """The number of the newest turn in the journal, or 0."""
         newest = next(self.journal.entries_back(), None)
         return newest.number if newest else 0
 
     def layer(self, kind: type[L]) -> L:
-        """The layer of this kind."""
+        """Return the layer of this class."""
         return next(layer for layer in self.layers if isinstance(layer, kind))
 
     def offered_tools(self, backend: Backend) -> tuple[Tool[Any], ...]:
-        """The tools that a model is offered: those that are switched on, if it can use any."""
+        """Return the enabled tools, or none if the model cannot use tools."""
         if not self.remembers or not self.endpoints.takes_tools(backend):
             return ()
         return tuple(tool for tool in self.tools if not tool.setting or attrgetter(tool.setting)(self.settings))
 
     def chain_for(self, question: str) -> list[str]:
-        """The presets to ask, in order: the first rule that matches, else the chosen one; then the fallbacks."""
+        """Return the presets to ask, in order: from the first matching rule, else the chosen one; then fallbacks."""
         first = self.model
         for rule in self.settings.rules:
-            if re.search(rule.get("match", ""), question):  # checked when the settings were loaded
+            if re.search(rule.get("match", ""), question):  # validated when settings are loaded
                 first = rule["model"]
                 break
         return [first, *(name for name in self.settings.fallback if name != first)]
 
     async def size(self, backend: Backend, blocks: Sequence[Block], tools: Sequence[Tool[Any]]) -> PromptSize:
-        """What a prompt with these blocks and tools would cost if it were sent now."""
+        """Return the size of a prompt with these blocks and tools and the current history."""
         schemas = tuple(tool.schema for tool in tools)
         return await measure(self.token_counts, backend.tokenizer, blocks, self.history, schemas)
 
     def say_once(self, code: str, text: str, **fields: object) -> list[Notice]:
-        """A warning, unless one with this code was given already."""
+        """Return a warning, unless one with this code was given before."""
         return self.recorder.say_once(code, text, **fields)
 
     def erase(self, phrases: list[str]) -> None:
-        """Take purged words out of the prompt too."""
+        """Remove purged phrases from the prompt."""
         clean = Eraser(phrases, lambda _: "").clean
         self.history.rewrite(clean)
         for layer in self.layers:
@@ -121,12 +121,12 @@ class Session:
         self.token_counts, self.last_size = TokenCounts(), None
 
     def start_new(self) -> None:
-        """Begin another conversation; this one stays in its journal."""
+        """Start a new conversation; the current one stays in its journal."""
         self.recorder.open(None)
         self.reset()
 
     def reset(self) -> None:
-        """Forget the turns in the prompt; the conversation goes on in the same journal."""
+        """Clear the turns in the prompt; the conversation continues in the same journal."""
         self.history.clear()
         self.evicted.clear()
         self.last_size, self.last_blocks = None, ()
@@ -134,7 +134,7 @@ class Session:
             layer.clear()
 
     def resume(self, id: str) -> tuple[int, list[Notice]]:
-        """Go on with a conversation: the turns that fit come back, and what a crash left behind is taken in."""
+        """Continue a conversation: load the turns that fit, and recover an answer that a crash interrupted."""
         journal = self.services.conversations.open(id)
         notices = self._recover(journal)
         damage = Damage()
@@ -145,23 +145,23 @@ class Session:
         self.recorder.open(journal)
         self.history = restored([entry.turn for entry in entries])
         if damage.lines:
-            text = f"{damage.lines} damaged lines of this conversation were skipped"
+            text = f"skipped {damage.lines} damaged lines of this conversation"
             notices.append(notice("conversation.damaged", text, warning=True, lines=damage.lines))
         return self.turn_number, notices
 
     def _recover(self, journal: TurnLog) -> list[Notice]:
         try:
             if self.remembers and journal.recover(self.services.now()):
-                text = "the last answer was cut short when aish ended; what was shown of it is kept"
+                text = "the last answer was interrupted when aish ended; the part that was shown is kept"
                 return [notice("conversation.recovered", text)]
         except StoreTrouble as error:
-            text = f"an answer that was cut short could not be taken in: {error}"
+            text = f"could not recover the interrupted last answer: {error}"
             return [notice("conversation.not_recovered", text, warning=True)]
         return []
 
 
 def restored(turns: list[Turn]) -> History:
-    """The history of journaled turns, without questions whose answer failed without a word and broken tool groups."""
+    """Build the history from journaled turns, without unanswered questions and broken tool groups."""
     history = History()
     for turn in turns:
         if turn.role == "assistant" and not turn.content and not turn.tool_calls:

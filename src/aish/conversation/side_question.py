@@ -1,4 +1,4 @@
-"""Asking a model beside the conversation: one question, one answer, entered into the books, never shown as a turn."""
+"""A side question to a model: one request, one answer. It is added to the costs, but is not a turn."""
 
 from contextlib import aclosing
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
 
 
 class SideAnswer(NamedTuple):
-    """What came back; `trouble` says why it is not whole."""
+    """The answer; `trouble` says why it is incomplete."""
 
     text: str
     whole: bool
@@ -20,7 +20,7 @@ class SideAnswer(NamedTuple):
 async def ask_side_question(
     session: Session, backend: Backend, request: ChatRequest, category: str
 ) -> SideAnswer | None:
-    """The answer to a request of one message; None if it was not asked, because it could cost more than the cap."""
+    """Send a request of one message and return the answer, or None if the call could exceed the cost cap."""
     if not await affordable(session, backend, request):
         return None
     text, usage, whole, trouble = "", None, False, ""
@@ -35,7 +35,7 @@ async def ask_side_question(
                     whole = True
                 case Failed(reason):
                     trouble = reason
-    if not usage and text:  # not every server counts
+    if not usage and text:  # some servers do not report usage
         counted = await backend.tokenizer.count(str(request.messages[0]["content"]))
         usage = Usage(prompt_tokens=counted, completion_tokens=await backend.tokenizer.count(text))
     if usage:

@@ -1,4 +1,4 @@
-"""Money and tokens around a call: the question before it, the entry after it."""
+"""Cost of model calls: check the caps before a call, and record tokens and money after it."""
 
 import json
 from datetime import datetime
@@ -14,24 +14,24 @@ from aish.values.errors import StoreTrouble
 from aish.values.events import ChatRequest, Notice, Usage, notice
 from aish.values.person import Nobody, Person
 
-_LIKELY_ANSWER = 1000  # tokens assumed for an answer without a limit of its own
+_LIKELY_ANSWER = 1000  # tokens assumed for an answer if max_tokens is not set
 
 
 async def confirm_cost(session: Session, backend: Backend, size: PromptSize, person: Person) -> bool:
-    """May this call be made? Asks when it could cross a cap, before anything is sent."""
+    """Return whether the call may be made. Ask the user first if it could exceed a cap."""
     caps = session.settings.cost
     if caps.cap_at_dollars is None and caps.cap_at_dollars_per_day is None:
         return True
     if backend.price is None:
         return await person.confirm(
-            f"the price of {backend.label} is unknown, so the cap cannot be kept. Continue anyway?"
+            f"the price of {backend.label} is unknown, so the cost cap cannot be enforced. Continue anyway?"
         )
     most = worst_case(backend.price, size.total, backend.max_tokens or _LIKELY_ANSWER)
     if not most:
-        return True  # what is free crosses nothing, even when the cap is behind us
+        return True  # a free call is allowed even when the cap is already exceeded
     try:
         sums = (
-            ("this conversation", caps.cap_at_dollars, session.services.costs.spent_in(session.journal.id)),
+            ("in this conversation", caps.cap_at_dollars, session.services.costs.spent_in(session.journal.id)),
             (
                 "today",
                 caps.cap_at_dollars_per_day,
@@ -39,18 +39,18 @@ async def confirm_cost(session: Session, backend: Backend, size: PromptSize, per
             ),
         )
     except StoreTrouble as error:
-        return await person.confirm(f"what was spent cannot be read ({error}). Continue anyway?")
-    for what, cap, spent in sums:
+        return await person.confirm(f"cannot read past costs ({error}). Continue anyway?")
+    for where, cap, spent in sums:
         if cap is not None and spent + most > cap:
             return await person.confirm(
-                f"this call could cost about ${most:.4f}; with ${spent:.4f} spent {what} that crosses the cap of "
+                f"this call could cost about ${most:.4f}; with ${spent:.4f} spent {where} that exceeds the cap of "
                 f"${cap:g}. Continue anyway?"
             )
     return True
 
 
 async def affordable(session: Session, backend: Backend, request: ChatRequest) -> bool:
-    """Whether a call that nobody can be asked about stays below the caps."""
+    """Return whether a call stays below the caps, without asking the user."""
     text = "".join(str(message["content"]) for message in request.messages)
     size = PromptSize(blocks=(), exchanges=(Size(turns=1, tokens=await backend.tokenizer.count(text)),))
     return await confirm_cost(session, backend, size, Nobody())
@@ -59,7 +59,7 @@ async def affordable(session: Session, backend: Backend, request: ChatRequest) -
 def settle(
     turn: TurnContext, backend: Backend, reported: Usage | None, text: str
 ) -> tuple[Usage | None, float | None, list[Notice]]:
-    """Record what a call cost, and learn from what the server counted."""
+    """Record what a call cost, and refine the token estimate from the server's count."""
     session, size = turn.session, turn.session.last_size
     notices: list[Notice] = []
     if reported is None and not text:
@@ -91,12 +91,12 @@ def enter(session: Session, backend: Backend, usage: Usage, dollars: float | Non
     try:
         session.services.costs.add(call)
     except StoreTrouble as error:
-        return session.say_once("costs.not_kept", f"costs are not kept: {error}")
+        return session.say_once("costs.not_kept", f"costs are not recorded: {error}")
     return []
 
 
 def _compare(turn: TurnContext, backend: Backend, size: PromptSize, reported: Usage) -> list[Notice]:
-    """Notice when the server saw another prompt than we sent, and learn its characters per token."""
+    """Warn if the server's token count differs from ours, and refine the characters-per-token ratio."""
     session = turn.session
     messages = 2 + sum(exchange.turns for exchange in size.exchanges)
     characters = sum(len(block.text) for block in size.blocks) + sum(
@@ -111,14 +111,14 @@ def _compare(turn: TurnContext, backend: Backend, size: PromptSize, reported: Us
     off = reported.prompt_tokens - size.total
     if abs(off) <= 200 or abs(off) <= 0.1 * size.total:
         return []
-    counted = f"the server counted {reported.prompt_tokens} prompt tokens where {size.total} were sent"
+    counted = f"the server counted {reported.prompt_tokens} prompt tokens, but {size.total} were expected"
     if off < 0:
-        text = f"{counted}: it may have cut the conversation without saying so (is its window too small?)"
+        text = f"{counted}: it may have dropped part of the conversation (is its context window too small?)"
         return [notice("tokens.too_few", text, warning=True, counted=reported.prompt_tokens, sent=size.total)]
-    low = f"{counted}: token_budget is kept by a count that is too low; it is being corrected"
+    low = f"{counted}: aish counts too few tokens; its estimate is being corrected"
     return session.say_once(f"tokens.too_many.{backend.name}", low)
 
 
 def midnight(now: datetime) -> datetime:
-    """The start of the user's day."""
+    """Return the start of the user's day."""
     return now.astimezone().replace(hour=0, minute=0, second=0, microsecond=0)

@@ -1,4 +1,4 @@
-"""One turn, in order. Read this first: every step is in a module of its own.
+"""One turn, step by step. Read this module first; each step has its own module.
 
 question → layers of the prompt → journal → history → make room → the loop: ask, show and keep, tools, ask again
          → journal → spending
@@ -28,7 +28,7 @@ from aish.values.text import for_keeping
 from aish.values.turns import INPUT_MARK, State, Turn
 
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
-_NOT_SAVED = "the model says that it will remember, but nothing was written; to keep it type :remember and what to keep"
+_NOT_SAVED = "the model says it will remember this, but nothing was saved; to save it, use :remember TEXT"
 
 
 async def take_turn(
@@ -41,10 +41,11 @@ async def take_turn(
     gate: CommandGate | None = None,
     permission: Permission[TurnContext] | None = None,
 ) -> AsyncGenerator[TurnEvent]:
-    """Ask the model, and give what happens as events; the last one is `TurnDone`.
+    """Ask the model and yield events; the last one is `TurnDone`.
 
-    `words` are the user's own, unless `typed_by_user` is false; `attached` came along with them and is nobody's word.
-    Whatever ends it early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
+    `words` are the user's own words unless `typed_by_user` is false. `attached` came with them, for example from a
+    pipe, and is not trusted as the user's words. If the turn ends early (Ctrl-C, a closed generator), the part that
+    was shown is recorded as interrupted.
     """
     turn = TurnContext(session, person, words, typed=words if typed_by_user else "", gate=gate)
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(words)
@@ -60,7 +61,7 @@ async def take_turn(
     turn.model = chain[0]
     limits = await session.endpoints.limits(asking.backend)
     fitting = await fit_question(question, limits, asking.backend)
-    session.history.shorten_held(max(limits.token_budget * 3 // 2 - len(fitting), 0))  # half of the budget or less
+    session.history.shorten_held(max(limits.token_budget * 3 // 2 - len(fitting), 0))  # at most half of the budget
     front, _ = message_front(session, turn)
     answer = Answer(turn, session.history.ask(fitting, front), asking)
     try:
@@ -90,15 +91,15 @@ async def take_turn(
 
 @dataclass(slots=True)
 class Answer:
-    """An answer while it is given, and how it is recorded: in the history, the journal and the costs."""
+    """An answer in progress. Records it in the history, the journal and the costs."""
 
     turn: TurnContext
     asked: Turn
     asking: Asking
-    text: list[str] = field(default_factory=list)  # what was shown since the last step was recorded
+    text: list[str] = field(default_factory=list)  # shown since the last recorded step
     usage: Usage | None = None
     failure: Failed | None = None
-    open_calls: list[str] = field(default_factory=list)  # ids of calls that have no result yet
+    open_calls: list[str] = field(default_factory=list)  # ids of tool calls without a result
     recorded: bool = False
     started: float = field(default_factory=time.monotonic)
 
@@ -120,7 +121,7 @@ class Answer:
         return [event]
 
     def called(self, step: StepDone) -> Sequence[TurnEvent]:
-        """Record what the model said and called."""
+        """Record the model's text and its tool calls."""
         session, text = self.turn.session, for_keeping(step.text)
         usage, _, notices = settle(self.turn, self.asking.backend, step.usage, text)
         turn = session.history.add(Turn(role="assistant", content=text, tool_calls=step.calls))
@@ -130,7 +131,7 @@ class Answer:
         return notices
 
     def used(self, done: ToolDone) -> list[Notice]:
-        """Record what a tool gave."""
+        """Record the result of a tool call."""
         result = done.result
         self.turn.wrote = self.turn.wrote or result.wrote
         self.open_calls.remove(done.call.id)
@@ -150,10 +151,10 @@ class Answer:
         return [*notices, done]
 
     def record(self, state: State) -> tuple[TurnDone, list[Notice]]:
-        """Record what came of the question."""
+        """Record the answer with its final state."""
         self.recorded = True
         notices = list[Notice]()
-        for id in self.open_calls:  # a server wants a result for every call
+        for id in self.open_calls:  # servers require a result for every call
             notices += self._keep_result(id, _INTERRUPTED, {})
         session, text = self.turn.session, for_keeping("".join(self.text))
         usage, dollars, told = settle(self.turn, self.asking.backend, self.usage, text)
@@ -168,7 +169,7 @@ class Answer:
         return TurnDone(text, state, label, usage=usage, dollars=dollars, trouble=self.failure), notices
 
     def _meta(self, usage: Usage | None) -> dict[str, object]:
-        """What the journal keeps of the making of an answer."""
+        """Return what the journal records about how the answer was made."""
         session = self.turn.session
         meta: dict[str, object] = {"model": self.asking.backend.label}
         meta["ms"] = round(1000 * (time.monotonic() - self.started))
@@ -176,7 +177,7 @@ class Answer:
             meta["usage"] = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
         if self.failure:
             meta["error"] = session.services.redaction.text(for_keeping(self.failure.reason))
-        if self.turn.provenance:  # what is made of the answer in its turn is trusted no more
+        if self.turn.provenance:  # later text derived from this answer gets no more trust than this
             meta[PROVENANCE] = self.turn.provenance
         in_prompt = {block.name for block in arrange(session.last_blocks)}
         for layer in session.layers:

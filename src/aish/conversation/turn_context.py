@@ -1,4 +1,4 @@
-"""The state of one turn: made when a question is put, and gone when it is answered."""
+"""The state of one turn, from the question to the end of the answer."""
 
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -9,7 +9,7 @@ from aish.values.person import Nobody, Person
 
 
 class DecidedCommand(Protocol):
-    """What came of a command: how it ended, or why it did not run."""
+    """The outcome of a command, or the reason why it did not run."""
 
     @property
     def command(self) -> str: ...
@@ -22,26 +22,26 @@ class DecidedCommand(Protocol):
 
 
 class CommandGate(Protocol):
-    """Judges, shows, asks for and runs commands of the model."""
+    """Checks, shows and runs commands of the model, and asks the user first if needed."""
 
     async def decide(self, command: str) -> DecidedCommand:
-        """Do with one command what the person wants."""
+        """Run or skip one command, as the policy and the user decide."""
 
 
 @dataclass(slots=True)
 class TurnContext:
-    """What layers, tools and the permission port may know of the turn they work for."""
+    """The current turn, as layers, tools and the permission port see it."""
 
     session: Session
     person: Person = field(default_factory=Nobody)
-    question: str = ""  # what was asked, by whomever
-    typed: str = ""  # the user's own words; empty where nobody can tell whose words they are
+    question: str = ""  # typed by the user or not
+    typed: str = ""  # the user's own words; empty if their author is unknown
     model: str = ""  # the preset that answers
-    gate: CommandGate | None = None  # where commands can be run
+    gate: CommandGate | None = None  # None: commands cannot be run
     needs_care: bool = False  # the question shows a person in crisis
-    texts: dict[str, str] = field(default_factory=dict)  # by layer: texts for this turn only
+    texts: dict[str, str] = field(default_factory=dict)  # by layer name: text for this turn only
     provenance: str = ""  # the least trusted source of those texts, if it is less trusted than a model
-    wrote: bool = False  # a tool has changed memory, or proposed to
+    wrote: bool = False  # a tool changed memory or proposed a change
 
     @property
     def tools_offered(self) -> bool:

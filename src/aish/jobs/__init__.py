@@ -1,1 +1,1 @@
-"""Background work: what there is to do and when (`table.py`), and who runs it (`scheduler.py`)."""
+"""Background work: the jobs and when they run (`table.py`), and the scheduler that runs them (`scheduler.py`)."""

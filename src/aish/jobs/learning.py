@@ -1,4 +1,4 @@
-"""The job that proposes, when the user leaves, what of the conversation is worth keeping."""
+"""The job that proposes facts from the conversation for memory when the user quits."""
 
 from aish.conversation.learning import propose_candidates
 from aish.conversation.session import Session
@@ -11,13 +11,13 @@ def is_due(session: Session) -> bool:
 
 
 async def propose(session: Session) -> list[Notice]:
-    """Let a model look for what is worth keeping. What it finds waits for the user's yes."""
+    """Let a model look for facts worth keeping, and add them to memory as pending."""
     count, trouble = await propose_candidates(session, session.journal)
     if count:
-        return [notice("memory.candidates", f"{count} candidates wait for your yes (:memory pending)", count=count)]
-    return [notice("memory.no_candidates", trouble or "nothing new is worth keeping")]
+        return [notice("memory.candidates", f"{count} candidates are pending (:memory pending)", count=count)]
+    return [notice("memory.no_candidates", trouble or "found nothing new worth keeping")]
 
 
 LEARNING = Job(
-    "learning", "quit", is_due, propose, announcement="looking for what is worth keeping; Ctrl-C leaves at once"
+    "learning", "quit", is_due, propose, announcement="looking for facts worth keeping; Ctrl-C quits at once"
 )

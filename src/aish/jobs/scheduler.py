@@ -1,7 +1,7 @@
-"""The scheduler: runs background jobs one after another, and never in the way of the person.
+"""The scheduler: runs background jobs one after another, without delaying the user.
 
-Any door can run one. It belongs to one conversation at a time, stops at once when a question comes, limits how long
-a job may take, keeps a log, and leaves nothing running when it is closed.
+It works for one conversation at a time, stops its job at once when a question comes, limits the run time of each
+job, keeps a log, and leaves nothing running when it is closed.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from aish.values.errors import AishError
 from aish.values.events import Notice
 
 Moment = Literal["start", "after answer", "quit"]
-"""When a job may run: when the shell has started, when an answer was given, when the user leaves."""
+"""When a job may run: after the shell has started, after an answer, or when the user quits."""
 
 Outcome = Literal["done", "failed", "stopped", "took too long"]
 _MOST_LOGGED = 100
@@ -24,8 +24,8 @@ _MOST_LOGGED = 100
 class Job(NamedTuple):
     """A piece of background work.
 
-    `due` is quick and asks no model. `run` may be cancelled at any await, and then must have changed nothing; it
-    returns what the person should know. A job that is stopped is due again at its next moment.
+    `due` is quick and asks no model. `run` may be cancelled at any await and must then have changed nothing; it
+    returns notices for the user. A job that was stopped is due again at its next moment.
     """
 
     name: str
@@ -37,7 +37,7 @@ class Job(NamedTuple):
 
 
 class JobRun(NamedTuple):
-    """A line of the log: what ran, for which conversation, and how it ended."""
+    """A log entry: which job ran, for which conversation, and how it ended."""
 
     job: str
     conversation: str
@@ -50,8 +50,8 @@ class Scheduler:
     """Runs the jobs of a program.
 
     1. At most one job runs at a time.
-    2. `person_first` stops it, and `close` waits until it has stopped.
-    3. Trouble in a job is logged and never reaches the person: the next question says what is wrong.
+    2. `person_first` stops it, and `close` also waits until it has stopped.
+    3. A failed background job is logged but not shown: if the trouble lasts, the next question reports it.
     """
 
     def __init__(self, jobs: Sequence[Job]) -> None:
@@ -64,7 +64,7 @@ class Scheduler:
         return self._task is not None and not self._task.done()
 
     def start(self, moment: Moment, session: Session) -> None:
-        """Run what is due at this moment in the background, unless something runs already."""
+        """Run the jobs that are due at this moment in the background, unless one is running already."""
         due = self.due(moment, session)
         if due and not self.busy:
             self._task = asyncio.get_running_loop().create_task(self._run_all(due, session))
@@ -73,11 +73,11 @@ class Scheduler:
         return [job for job in self._jobs if job.moment == moment and job.due(session)]
 
     async def run(self, job: Job, session: Session) -> list[Notice]:
-        """Run a job in the foreground, because the person waits for it. Raises what it raises."""
+        """Run a job in the foreground while the user waits. Raises what the job raises."""
         return await self._run(job, session)
 
     def person_first(self) -> None:
-        """Stop what runs, because the person has asked something."""
+        """Stop the running job, because the user has asked something."""
         if self._task:
             self._task.cancel()
 
@@ -87,7 +87,7 @@ class Scheduler:
             await asyncio.wait([self._task])
 
     async def close(self) -> None:
-        """Stop what runs, and wait for it."""
+        """Stop the running job and wait until it has ended."""
         self.person_first()
         await self.idle()
 
@@ -96,7 +96,7 @@ class Scheduler:
             try:
                 await self._run(job, session)
             except (AishError, TimeoutError):
-                continue  # it is in the log
+                continue  # _run has logged it
 
     async def _run(self, job: Job, session: Session) -> list[Notice]:
         started, outcome, reason = time.monotonic(), "stopped", ""

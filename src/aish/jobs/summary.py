@@ -1,4 +1,4 @@
-"""The job that folds turns which left the prompt into its summary."""
+"""The job that summarises turns that were dropped from the prompt."""
 
 from aish.conversation.session import Session
 from aish.conversation.side_question import ask_side_question
@@ -21,7 +21,7 @@ def is_due(session: Session) -> bool:
 
 
 async def summarize_evicted(session: Session) -> list[Notice]:
-    """Fold the turns that left the prompt into the summary. One call; if it fails or is cancelled, nothing changes."""
+    """Add the dropped turns to the summary with one model call. If it fails or is cancelled, nothing changes."""
     if not is_due(session):
         return []
     turns, layer = list(session.evicted), session.layer(SummaryLayer)
@@ -30,8 +30,8 @@ async def summarize_evicted(session: Session) -> list[Notice]:
         max_tokens=SUMMARY_TOKENS,
     )
     answer = await ask_side_question(session, session.backend, request, "summary")
-    begun_anew = session.evicted[: len(turns)] != turns
-    if answer is None or not answer.whole or not answer.text.strip() or begun_anew:
+    was_reset = session.evicted[: len(turns)] != turns
+    if answer is None or not answer.whole or not answer.text.strip() or was_reset:
         return []
     layer.summary = clip(answer.text.strip(), SUMMARY_CHARS)
     del session.evicted[: len(turns)]

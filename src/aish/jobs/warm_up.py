@@ -1,4 +1,4 @@
-"""The job that lets the embedded model read the system prompt ahead, so that the first answer starts sooner."""
+"""The job that sends the system prompt to the embedded model in advance, so that the first answer starts sooner."""
 
 from contextlib import aclosing
 
@@ -16,7 +16,7 @@ def is_due(session: Session) -> bool:
 
 
 async def warm_up(session: Session) -> list[Notice]:
-    """Ask for one token."""
+    """Send the system prompt and ask for one token, which fills the prompt cache."""
     opening = ({"role": "system", "content": compose(system_blocks(session))}, {"role": "user", "content": "hi"})
     request = ChatRequest(messages=opening, max_tokens=1)
     async with aclosing(session.backend.model.stream(request)) as events:

@@ -14,7 +14,7 @@ BACKGROUND_MARK = "[background] (memory.jsonl; manage via :memory)"
 
 
 class BackgroundLayer(Layer):
-    """What is remembered, read once in a conversation and again when the user changes it with a command."""
+    """The newest items of memory, read once per conversation and again when the user changes them with a command."""
 
     name = "background"
     order = 40
@@ -27,7 +27,7 @@ class BackgroundLayer(Layer):
     def clear(self) -> None:
         self._text, self.ids = "", tuple[int, ...]()
         self.loaded = False
-        self._recorded: tuple[int, ...] = ()  # the ids that the journal names already
+        self._recorded: tuple[int, ...] = ()  # the ids that are in the journal already
 
     def limit(self, session: Session) -> int:
         return session.settings.memory.inject_max_chars
@@ -44,7 +44,7 @@ class BackgroundLayer(Layer):
                 yield one
 
     def read(self, session: Session, *, again: bool = False) -> list[Notice]:
-        """Read memory now. `again`: the user has just changed it, so nothing is pruned."""
+        """Read memory now. `again` means that the user has just changed it, so nothing is pruned."""
         if not session.remembers:
             return []
         self._text, self.ids, self.loaded = "", (), True
@@ -58,11 +58,11 @@ class BackgroundLayer(Layer):
                 self._text, self.ids = background_text(memory.items(), options.inject_max_chars)
             return notices + _problems(session, memory)
         except StoreTrouble as error:
-            text = f"what was remembered is not in the prompt: {error}"
+            text = f"memory is not in the prompt: {error}"
             return notices + session.say_once("memory.unreadable", text)
 
     def record(self, session: Session) -> dict[str, object]:
-        """The ids in the prompt, if the journal of this conversation does not name them yet."""
+        """Return the ids in the prompt, unless they are in the journal already."""
         if self.ids == self._recorded:
             return {}
         self._recorded = self.ids
@@ -70,9 +70,9 @@ class BackgroundLayer(Layer):
 
 
 def background_text(items: Iterable[Item], limit: int) -> tuple[str, tuple[int, ...]]:
-    """The newest items, as long as they fit into `limit` characters, and their ids.
+    """Return a block of the newest items that fit into `limit` characters, and their ids.
 
-    An item that could never fit is passed over, so that it does not stand before all others for ever.
+    An item that is too long for the whole block is skipped, so that it does not block all older items.
     """
     lines, ids, room = [BACKGROUND_MARK], [], limit - len(BACKGROUND_MARK)
     for item in items:
@@ -92,7 +92,7 @@ def _prune(session: Session, memory: Memory, days: int) -> list[Notice]:
     try:
         count = memory.prune(days)
     except StoreTrouble as error:
-        return session.say_once("memory.not_pruned", f"old items are not pruned: {error}")
+        return session.say_once("memory.not_pruned", f"old items were not pruned: {error}")
     text = f"memory: pruned {count} items older than {days} days (:memory undo)"
     return [notice("memory.pruned", text, count=count, days=days)] if count else []
 
@@ -104,7 +104,7 @@ def _problems(session: Session, memory: Memory) -> list[Notice]:
         text = f"{name}: {health.damaged} damaged lines are skipped; see: aish doctor"
         notices += session.say_once("memory.damaged", text, lines=health.damaged)
     if health.torn:
-        text = f"{name}: its last line is not whole, so it is skipped; see: aish doctor"
+        text = f"{name}: the last line is incomplete and is skipped; see: aish doctor"
         notices += session.say_once("memory.torn", text)
     if health.problems:
         more = f" (and {len(health.problems) - 1} more: aish doctor)" if len(health.problems) > 1 else ""

@@ -1,4 +1,4 @@
-"""The base of every prompt: who the assistant is, how it suggests commands, and when to use tools."""
+"""The beginning of every prompt: who the assistant is, how it suggests commands, and when it uses tools."""
 
 from aish.conversation.layer import Layer
 from aish.conversation.session import Session

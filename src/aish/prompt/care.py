@@ -1,4 +1,4 @@
-"""Care: how to answer a message that shows a person in crisis. In the prompt of that turn only."""
+"""How to answer a message that shows a person in crisis. It is in the prompt of that turn only."""
 
 from collections.abc import AsyncGenerator
 
@@ -9,7 +9,7 @@ from aish.values.events import Notice
 
 
 class CareLayer(Layer):
-    """A short directive. Nothing about it is remembered."""
+    """A short directive. It is not remembered."""
 
     name = "care"
     order = 70

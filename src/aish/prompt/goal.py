@@ -1,4 +1,4 @@
-"""Goal mode: the goal stands in the system prompt, so that no eviction can lose it."""
+"""Goal mode: the goal is in the system prompt, so that eviction cannot remove it."""
 
 from collections.abc import Callable
 

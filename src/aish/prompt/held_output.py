@@ -1,4 +1,4 @@
-"""Output of commands that the user ran: it waits, and goes along with the next question."""
+"""Output of commands that the user ran. It is held and sent with the next question."""
 
 from aish.conversation.layer import Layer
 from aish.conversation.session import Session
@@ -6,7 +6,7 @@ from aish.conversation.turn_context import TurnContext
 
 
 class HeldOutputLayer(Layer):
-    """The waiting output, in front of the user's message. The history holds it until a question takes it along."""
+    """The held output, in front of the user's message. The history holds it until the next question."""
 
     name = "held output"
     order = 10

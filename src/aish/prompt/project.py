@@ -1,4 +1,4 @@
-"""The block `[project]`: what the model is told about the directory that the user is in."""
+"""The block `[project]`: what the model is told about the user's current directory."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -11,7 +11,7 @@ from aish.values.events import Notice, notice
 
 
 class ProjectLayer(Layer):
-    """The project, read once, and again when the user enters another one or asks for it."""
+    """The project, read once and again when the user enters another project or asks for it."""
 
     name = "project"
     order = 30
@@ -32,7 +32,7 @@ class ProjectLayer(Layer):
     def text(self, session: Session, turn: TurnContext | None) -> str:
         if self.project is None or not self.on:
             return ""
-        self.project = counted(self.project)  # git can be slow, so it is asked when the block is needed first
+        self.project = counted(self.project)  # git can be slow, so it runs on first use
         return self.project.block.text
 
     def why(self, session: Session, turn: TurnContext | None) -> str:
@@ -46,18 +46,18 @@ class ProjectLayer(Layer):
             yield one
 
     def read(self, session: Session, *, again: bool = False) -> list[Notice]:
-        """Look at the directory: once, when another project was entered, or `again`."""
+        """Read the project of the current directory, if it is a new one or with `again`."""
         options = session.settings.project
         if not self.on or not options.max_chars or (self._looked_in == session.cwd and not again):
             return []
         self._looked_in = session.cwd
         if self.project and not again and root_of(session.cwd) == self.project.root:
-            return []  # another folder of the same project: the prompt stays as it is
+            return []  # another folder of the same project: keep the prompt unchanged
         services = session.services
         self.project = look(session.cwd, options, services.trust.holds, services.redaction.text)
         known, self._known = self._known, self.project.root if self.project else session.cwd
         if self.project is None or self._known == known:
             return []
-        if known is None and not self.project.waiting("instructions"):
-            return []  # someone who starts in a project knows it
+        if known is None and not self.project.awaiting_trust("instructions"):
+            return []  # do not announce the project in which the shell starts
         return [notice("project.entered", entered(self.project), root=str(self.project.root))]

@@ -1,4 +1,4 @@
-"""The summary of turns that no longer fit into the prompt. A background job writes it (`jobs/summary.py`)."""
+"""The summary of turns that were dropped from the prompt. A background job writes it (`jobs/summary.py`)."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ SUMMARY_CHARS = 1200
 
 
 class SummaryLayer(Layer):
-    """The summary so far. A new one replaces it."""
+    """The current summary. A new one replaces it."""
 
     name = "summary"
     order = 50

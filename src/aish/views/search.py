@@ -77,7 +77,7 @@ def run_recent(library: Library, arguments: Sequence[str]) -> int:
         print(json_text([hit.record() for hit in hits]))
     else:
         narrowed = options.channel or options.role or options.since or options.until
-        nothing = "nothing like that was said" if narrowed else "nothing was said yet"
+        nothing = "nothing found" if narrowed else "nothing was said yet"
         screen.say(recent_page(library, hits, screen.room) if hits else nothing)
     return OK if hits else NOTHING
 
