@@ -1,11 +1,11 @@
 """The program as a whole: settings, places, models and stores, opened when they are needed first."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from __future__ import annotations
 
-from aish.acting.gate import GateTools
-from aish.acting.surroundings import Surroundings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from aish.acting.table import TOOLS
 from aish.agent.tool import Tool
 from aish.conversation.endpoints import Endpoints
@@ -18,32 +18,48 @@ from aish.conversation.turn_context import TurnContext
 from aish.jobs.scheduler import Job, Scheduler
 from aish.jobs.table import JOBS
 from aish.memory.curation import Memory
+from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
+from aish.places import Places
 from aish.prompt.table import LAYERS
+from aish.settings.layers import Loaded
 from aish.settings.options import Preset
 from aish.settings.trust import Trust
 from aish.values.errors import NotFound
 
+if TYPE_CHECKING:  # a gate is needed by few doors, and takes long to load
+    from aish.acting.gate import GateTools
+    from aish.acting.surroundings import Surroundings
+
 MakeBackend = Callable[["Program", str, Preset], Backend]
 
 
-@dataclass(slots=True, kw_only=True)
 class Program(Library):
     """What all views and commands share. `make_backend` is given by wiring, so that adapters load on first use."""
 
-    make_backend: MakeBackend
-    layers: Sequence[Callable[[], Layer]] = LAYERS
-    tools: Sequence[Tool[TurnContext]] = TOOLS
-    jobs: Sequence[Job] = JOBS
-    find_weights: Callable[[], Path]
-    _backends: dict[str, Backend] = field(default_factory=dict)
-    _estimates: Estimates | None = None
-    open_memory: Callable[[], tuple[Memory, str]] | None = None
-    memory_trouble: str = ""  # why it cannot be written by this process
-    _memory: Memory | None = None
-    load_gate_tools: Callable[["Program", Surroundings], GateTools] | None = None
+    def __init__(
+        self,
+        *,
+        loaded: Loaded,
+        places: Places,
+        redaction: Redaction,
+        cwd: Path,
+        make_backend: MakeBackend,
+        find_weights: Callable[[], Path],
+    ) -> None:
+        super().__init__(loaded=loaded, places=places, redaction=redaction, cwd=cwd)
+        self.make_backend, self.find_weights = make_backend, find_weights
+        self.layers: Sequence[Callable[[], Layer]] = LAYERS
+        self.tools: Sequence[Tool[TurnContext]] = TOOLS
+        self.jobs: Sequence[Job] = JOBS
+        self.open_memory: Callable[[], tuple[Memory, str]] | None = None
+        self.memory_trouble = ""  # why it cannot be written by this process
+        self.load_gate_tools: Callable[[Program, Surroundings], GateTools] | None = None
+        self._backends: dict[str, Backend] = {}
+        self._estimates: Estimates | None = None
+        self._memory: Memory | None = None
 
     @property
     def estimates(self) -> Estimates:

@@ -8,7 +8,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
 from aish.agent.permission import Permission
@@ -93,15 +92,15 @@ async def run_loop(
                 yield result
 
 
-@dataclass(slots=True)
 class _Reply:
     """What the model says in one step, while it comes."""
 
-    text: list[str] = field(default_factory=list)
-    calls: dict[tuple[int, int], ToolCall] = field(default_factory=dict)  # by their place in the stream
-    usage: Usage | None = None
-    failure: Failed | None = None
-    cut: bool = False
+    def __init__(self) -> None:
+        self.text: list[str] = []
+        self.calls: dict[tuple[int, int], ToolCall] = {}  # by their place in the stream
+        self.usage: Usage | None = None
+        self.failure: Failed | None = None
+        self.cut = False
 
     def take(self, event: AskEvent) -> list[TextPiece | ReasoningPiece | Notice]:
         """Collect one event, and return what is to be shown of it."""

@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import dataclass, field
 
 from aish.agent.loop import AskEvent
 from aish.context.blocks import compose
@@ -14,14 +13,12 @@ from aish.model.backend import Answering, Backend, stream_with_fallback
 from aish.values.events import ChatRequest, Failed, Switched, TextPiece, ToolPiece, notice
 
 
-@dataclass(slots=True)
 class Asking:
     """The requests of one turn. If a backend cannot be reached, the next one in the chain takes over."""
 
-    turn: TurnContext
-    chain: list[str]
-    backend: Backend
-    consent: set[str] = field(default_factory=set)  # backends that may exceed the cap
+    def __init__(self, turn: TurnContext, chain: list[str], backend: Backend) -> None:
+        self.turn, self.chain, self.backend = turn, chain, backend
+        self.consent: set[str] = set()  # backends that may exceed the cap
 
     async def ask(self, offer_tools: bool) -> AsyncGenerator[AskEvent]:
         """Ask with the whole history. If the server refuses tools or the tool role, ask again without them."""

@@ -1,7 +1,6 @@
 """What this run has learned about model servers: their context windows, and what they refuse."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from aish.context.eviction import Limits
 from aish.model.backend import Backend
@@ -12,14 +11,14 @@ from aish.values.errors import AishError
 _BUDGET_WITHOUT_WINDOW = 4096  # tokens
 
 
-@dataclass(slots=True)
 class Endpoints:
     """Ask each server once for its window, and do not repeat what it refused."""
 
-    settings: Settings
-    refuse_tools: set[str] = field(default_factory=set)
-    refuse_tool_role: set[str] = field(default_factory=set)
-    _windows: dict[str, int] = field(default_factory=dict)
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.refuse_tools: set[str] = set()
+        self.refuse_tool_role: set[str] = set()
+        self._windows: dict[str, int] = {}
 
     def takes_tools(self, backend: Backend) -> bool:
         return backend.offers_tools and backend.endpoint not in self.refuse_tools

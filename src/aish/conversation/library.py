@@ -1,7 +1,6 @@
 """The library: all conversations of this user, and the search in them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,18 +16,23 @@ from aish.values.text import one_line
 ShowProgress = Callable[[str], Callable[[int, int], None]]  # takes a title, returns progress(done, total)
 
 
-@dataclass(slots=True, kw_only=True)
 class Library:
     """What searching and reading conversations needs. It does not need a model."""
 
-    loaded: Loaded
-    places: Places
-    redaction: Redaction
-    cwd: Path
-    now: Callable[[], datetime] = lambda: datetime.now(UTC)
-    progress: ShowProgress | None = None  # shows the progress of long work
-    open_finder: Callable[[], Finder] | None = None
-    _finder: Finder | None = None
+    def __init__(
+        self,
+        *,
+        loaded: Loaded,
+        places: Places,
+        redaction: Redaction,
+        cwd: Path,
+        progress: ShowProgress | None = None,
+    ) -> None:
+        self.loaded, self.places, self.redaction, self.cwd = loaded, places, redaction, cwd
+        self.progress = progress  # a view that shows how far long work is
+        self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
+        self.open_finder: Callable[[], Finder] | None = None
+        self._finder: Finder | None = None
 
     @property
     def settings(self) -> Settings:

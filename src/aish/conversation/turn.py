@@ -7,7 +7,6 @@ question → layers of the prompt → journal → history → make room → the 
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
 
 from aish.agent.loop import LoopEvent, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
@@ -89,19 +88,17 @@ async def take_turn(
             answer.record("interrupted")
 
 
-@dataclass(slots=True)
 class Answer:
     """An answer in progress. Records it in the history, the journal and the costs."""
 
-    turn: TurnContext
-    asked: Turn
-    asking: Asking
-    text: list[str] = field(default_factory=list)  # shown since the last recorded step
-    usage: Usage | None = None
-    failure: Failed | None = None
-    open_calls: list[str] = field(default_factory=list)  # ids of tool calls without a result
-    recorded: bool = False
-    started: float = field(default_factory=time.monotonic)
+    def __init__(self, turn: TurnContext, asked: Turn, asking: Asking) -> None:
+        self.turn, self.asked, self.asking = turn, asked, asking
+        self.text: list[str] = []  # shown since the last recorded step
+        self.usage: Usage | None = None
+        self.failure: Failed | None = None
+        self.open_calls: list[str] = []  # ids of tool calls without a result
+        self.recorded = False
+        self.started = time.monotonic()
 
     async def take(self, event: LoopEvent) -> Sequence[TurnEvent]:
         """Record what the loop tells, and return what is to be shown of it: each piece is kept before it is shown."""

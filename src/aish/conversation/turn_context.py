@@ -1,6 +1,5 @@
 """The state of one turn, from the question to the end of the answer."""
 
-from dataclasses import dataclass, field
 from typing import Protocol
 
 from aish.conversation.session import Session
@@ -28,20 +27,28 @@ class CommandGate(Protocol):
         """Run or skip one command, as the policy and the user decide."""
 
 
-@dataclass(slots=True)
 class TurnContext:
     """The current turn, as layers, tools and the permission port see it."""
 
-    session: Session
-    person: Person = field(default_factory=Nobody)
-    question: str = ""  # typed by the user or not
-    typed: str = ""  # the user's own words; empty if their author is unknown
-    model: str = ""  # the preset that answers
-    gate: CommandGate | None = None  # None: commands cannot be run
-    needs_care: bool = False  # the question shows a person in crisis
-    texts: dict[str, str] = field(default_factory=dict)  # by layer name: text for this turn only
-    provenance: str = ""  # the least trusted source of those texts, if it is less trusted than a model
-    wrote: bool = False  # a tool changed memory or proposed a change
+    def __init__(
+        self,
+        session: Session,
+        person: Person | None = None,
+        question: str = "",
+        *,
+        typed: str = "",
+        gate: CommandGate | None = None,
+    ) -> None:
+        self.session = session
+        self.person: Person = person or Nobody()
+        self.question = question  # typed by the user or not
+        self.typed = typed  # the user's own words; empty if their author is unknown
+        self.gate = gate  # None: commands cannot be run
+        self.model = ""  # the preset that answers
+        self.needs_care = False  # the question shows a person in crisis
+        self.texts: dict[str, str] = {}  # by layer name: text for this turn only
+        self.provenance = ""  # the least trusted source of those texts, if it is less trusted than a model
+        self.wrote = False  # a tool changed memory or proposed a change
 
     @property
     def tools_offered(self) -> bool:
