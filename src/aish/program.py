@@ -15,8 +15,6 @@ from aish.conversation.recorder import Recorder
 from aish.conversation.services import Services
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
-from aish.jobs.scheduler import Job, Scheduler
-from aish.jobs.table import JOBS
 from aish.memory.curation import Memory
 from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
@@ -53,7 +51,6 @@ class Program(Library):
         self.make_backend, self.find_weights = make_backend, find_weights
         self.layers: Sequence[Callable[[], Layer]] = LAYERS
         self.tools: Sequence[Tool[TurnContext]] = TOOLS
-        self.jobs: Sequence[Job] = JOBS
         self.open_memory: Callable[[], tuple[Memory, str]] | None = None
         self.memory_trouble = ""  # why it cannot be written by this process
         self.load_gate_tools: Callable[[Program, Surroundings], GateTools] | None = None
@@ -126,10 +123,6 @@ class Program(Library):
         """What a gate works with, loaded when a command is proposed first."""
         assert self.load_gate_tools
         return self.load_gate_tools(self, surroundings)
-
-    def scheduler(self) -> Scheduler:
-        """What runs background jobs for one door."""
-        return Scheduler(self.jobs)
 
     async def close(self) -> None:
         """Stop what was started, and let go of what is held."""

@@ -13,7 +13,7 @@ from aish.conversation.layer import Layer
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.turn_context import TurnContext
-from aish.jobs.scheduler import Job
+from aish.jobs.scheduler import Job, Scheduler
 from aish.jobs.table import JOBS
 from aish.program import Program
 from aish.prompt.table import LAYERS
@@ -136,8 +136,7 @@ async def test_a_new_job_runs_after_an_answer(world: World) -> None:
         return []
 
     new = program(world, "A1")
-    new.jobs = (*JOBS, Job("count", "after answer", lambda session: True, count))
-    session, scheduler = new.session(), new.scheduler()
+    session, scheduler = new.session(), Scheduler([*JOBS, Job("count", "after answer", lambda session: True, count)])
     await world.ask(session, "q1")
     scheduler.start("after answer", session)
     async with asyncio.timeout(5):
@@ -149,7 +148,7 @@ async def test_a_new_job_runs_after_an_answer(world: World) -> None:
 
 async def json_door(program: Program, lines: list[str]) -> AsyncGenerator[str]:
     """A new door: a question in each line of JSON, events as lines of JSON. Everything it needs is below the views."""
-    session, scheduler = program.session(), program.scheduler()
+    session, scheduler = program.session(), Scheduler(JOBS)
     for line in lines:
         scheduler.person_first()
         async for event in take_turn(session, json.loads(line)["ask"], Nobody()):

@@ -15,6 +15,8 @@ from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.turn_context import TurnContext
 from aish.intake.line import ColonCommand, read_line
+from aish.jobs.scheduler import Scheduler
+from aish.jobs.table import JOBS
 from aish.memory.secret_hints import may_hold_secret
 from aish.places import home_directory
 from aish.program import Program
@@ -63,7 +65,7 @@ class Repl:
         self._gate = Gate(
             session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event
         )
-        self._jobs = program.scheduler()
+        self._jobs = Scheduler(JOBS)
         self._last = ""  # the last line that was run
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
