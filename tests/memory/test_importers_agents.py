@@ -1,4 +1,4 @@
-"""Session files of programs that work with a model in a terminal: Claude Code and Codex."""
+"""Session files of coding agents: Claude Code and Codex."""
 
 import json
 import sys
@@ -29,7 +29,7 @@ def put(path: Path, *records: Any) -> Path:
 
 
 def line(uuid: str, role: str, content: Any, **more: Any) -> dict[str, Any]:
-    """A line of Claude Code."""
+    """Return a line of a Claude Code session."""
     head = {"parentUuid": None, "isSidechain": False, "userType": "external", "cwd": "/home/ada/code/loom"}
     message = {"role": role, "content": content}
     stamp = {"uuid": uuid, "timestamp": "2026-05-04T08:00:00.123Z", "sessionId": "s1", "version": "2.1.0"}
@@ -37,7 +37,7 @@ def line(uuid: str, role: str, content: Any, **more: Any) -> dict[str, Any]:
 
 
 def test_turns_of_claude_code_carry_session_project_and_title(tmp_path: Path) -> None:
-    """The title is told in lines of its own, perhaps the last; one that the user gave counts more."""
+    """The title has separate lines, possibly at the end; the user's own title wins."""
     path = put(
         tmp_path / "s1.jsonl",
         {"type": "summary", "summary": "Something about another session", "leafUuid": "x"},
@@ -57,7 +57,7 @@ def test_turns_of_claude_code_carry_session_project_and_title(tmp_path: Path) ->
 
 
 def test_what_a_tool_printed_is_no_word_of_the_user(tmp_path: Path) -> None:
-    """The file has it in a line of type `user`; trusting it as the user's would open the door to web pages."""
+    """The file has it in a line of type `user`; trusting it as the user's words would also trust web pages."""
     call = {"type": "tool_use", "id": "t1", "name": "Bash", "input": {"command": "ls -l", "description": "List"}}
     result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": "total 0"}]}
     image = {"type": "image", "source": {"type": "base64", "data": "AAAA"}}
@@ -77,7 +77,7 @@ def test_what_a_tool_printed_is_no_word_of_the_user(tmp_path: Path) -> None:
 
 
 def test_what_the_program_puts_into_the_mouth_of_the_user_is_left_out(tmp_path: Path) -> None:
-    """Reminders, summaries and outputs of commands would be found again and again."""
+    """Otherwise reminders, summaries and command output would fill search results."""
     path = put(
         tmp_path / "s1.jsonl",
         line("u1", "user", "Caveat: the messages below", isMeta=True),
@@ -101,7 +101,7 @@ def test_what_the_program_puts_into_the_mouth_of_the_user_is_left_out(tmp_path: 
 
 @pytest.mark.proves("N26")
 def test_what_the_editor_and_other_agents_say_in_the_name_of_the_user_is_not_the_users(tmp_path: Path) -> None:
-    """Also in lines of older versions, which do not tell; what the user typed beside it stays."""
+    """This includes older versions, which do not mark it; the user's own text next to it stays."""
     opened = "<ide_opened_file>The user opened the file loom.py in the IDE.</ide_opened_file>"
     path = put(
         tmp_path / "s1.jsonl",
@@ -126,7 +126,7 @@ def test_what_the_editor_and_other_agents_say_in_the_name_of_the_user_is_not_the
 
 @pytest.mark.proves("N26")
 def test_what_was_typed_while_the_model_was_at_work_is_taken(tmp_path: Path) -> None:
-    """It never gets a line of type `user`; notices of the program that came in the same way are left out."""
+    """It never gets a line of type `user`; notices of the program in the same form are left out."""
 
     def queued(uuid: str, prompt: Any, mode: str, kind: str) -> dict[str, Any]:
         attached = {"type": "queued_command", "prompt": prompt, "commandMode": mode, "origin": {"kind": kind}}
@@ -151,7 +151,7 @@ def test_what_was_typed_while_the_model_was_at_work_is_taken(tmp_path: Path) -> 
 
 
 def test_answers_that_claude_code_makes_up_are_no_words_of_the_model(tmp_path: Path) -> None:
-    """That a limit is reached would be found in every second conversation."""
+    """Otherwise messages about limits would appear in many search results."""
     limit = line("a1", "assistant", [{"type": "text", "text": "You've hit your limit"}], isApiErrorMessage=True)
     empty = line("a2", "assistant", [{"type": "text", "text": "No response requested."}])
     empty["message"]["model"] = "<synthetic>"
@@ -161,7 +161,7 @@ def test_answers_that_claude_code_makes_up_are_no_words_of_the_model(tmp_path: P
 
 
 def test_a_sidechain_is_a_conversation_of_its_own_and_its_task_is_the_words_of_a_model(tmp_path: Path) -> None:
-    """Nobody typed that task, whatever the file calls it."""
+    """The user did not type that task, although the file calls it a user message."""
     put(
         tmp_path / "-home-ada-code-loom" / "s1" / "agent-7.jsonl",
         line("u1", "user", "Find all looms", isSidechain=True, agentId="7"),
@@ -175,7 +175,7 @@ def test_a_sidechain_is_a_conversation_of_its_own_and_its_task_is_the_words_of_a
 
 
 def test_a_session_that_is_told_again_to_be_summed_up_is_there_once(tmp_path: Path) -> None:
-    """Claude Code keeps what it tells the agent that makes room, beside the session."""
+    """Claude Code stores the input of its compaction agent next to the session."""
     put(tmp_path / "loom" / "s1.jsonl", line("u1", "user", "Why does the loom jam?"))
     again = line("x1", "user", "Why does the loom jam?", isSidechain=True, agentId="acompact-7")
     put(tmp_path / "loom" / "s1" / "subagents" / "agent-acompact-7.jsonl", again)
@@ -184,7 +184,7 @@ def test_a_session_that_is_told_again_to_be_summed_up_is_there_once(tmp_path: Pa
 
 
 def test_unknown_lines_and_blocks_of_claude_code_are_told_once(tmp_path: Path) -> None:
-    """A newer version has new ones; what is known of it is read all the same."""
+    """A newer version may have new ones; the known ones are still read."""
     path = put(
         tmp_path / "s1.jsonl",
         *[{"type": "teleport", "sessionId": "s1"}] * 3,
@@ -195,15 +195,15 @@ def test_unknown_lines_and_blocks_of_claude_code_are_told_once(tmp_path: Path) -
 
     assert [turn.text for turn in said("claude-code", path)] == ["Hm."]
     assert skipped("claude-code", path) == [
-        "3 × a line of the unknown type 'teleport'",
-        "a block of the unknown type 'smell'",
+        "3 × a line with unknown type 'teleport'",
+        "a block with unknown type 'smell'",
         "a turn without a session",
-        "a line of the unknown type '{\"odd\": 1}'",
+        "a line with unknown type '{\"odd\": 1}'",
     ]
 
 
 def item(payload: Any, kind: str = "response_item") -> dict[str, Any]:
-    """A line of Codex."""
+    """Return a line of a Codex session."""
     return {"timestamp": "2026-06-01T12:00:00.000Z", "type": kind, "payload": payload}
 
 
@@ -216,7 +216,7 @@ META = {"id": "0199", "timestamp": "2026-06-01T11:59:00Z", "cwd": "/home/ada/cod
 
 
 def test_turns_of_codex_are_its_response_items(tmp_path: Path) -> None:
-    """Events say the same once more, and what the program adds is not the user's."""
+    """Events repeat the items, and text that the program adds is not the user's."""
     arguments = json.dumps({"command": ["bash", "-lc", "ls"], "workdir": "/"})
     path = put(
         tmp_path / "rollout-2026-06-01T11-59-00-0199.jsonl",
@@ -256,7 +256,7 @@ def test_turns_of_codex_are_its_response_items(tmp_path: Path) -> None:
 
 @pytest.mark.proves("N26")
 def test_what_codex_adds_to_a_message_is_taken_out_block_by_block(tmp_path: Path) -> None:
-    """The words of the user may stand beside it, and a command that the user typed is the user's."""
+    """The user's words may be next to it, and a command that the user typed counts as the user's words."""
     injected = [
         "<environment_context>\n<cwd>/x</cwd>\n</environment_context>",
         '<codex_internal_context source="goal">go on</codex_internal_context>',
@@ -298,7 +298,7 @@ def test_what_codex_adds_to_a_message_is_taken_out_block_by_block(tmp_path: Path
     ],
 )
 def test_the_task_of_an_agent_of_codex_is_the_words_of_a_model(tmp_path: Path, head: Any, role: str) -> None:
-    """As with Claude Code. What it was told of the session that it comes from is there already, in that session."""
+    """As with Claude Code. Turns copied from the parent session are imported with that session."""
     more = {"subagent_history_start_ordinal": 2} if role == "assistant" else {}
     path = put(
         tmp_path / "rollout-x.jsonl",
@@ -314,7 +314,7 @@ def test_the_task_of_an_agent_of_codex_is_the_words_of_a_model(tmp_path: Path, h
 
 
 def test_a_result_of_codex_may_name_its_tool_itself(tmp_path: Path) -> None:
-    """Where the call is not in the file."""
+    """This is needed if the call is not in the file."""
     output = {"type": "function_call_output", "call_id": "c9", "name": "shell", "output": "a.txt"}
     path = put(tmp_path / "rollout-x.jsonl", item(META, "session_meta"), item(output))
 
@@ -322,7 +322,7 @@ def test_a_result_of_codex_may_name_its_tool_itself(tmp_path: Path) -> None:
 
 
 def test_a_fork_of_codex_keeps_its_own_id(tmp_path: Path) -> None:
-    """Behind its own head it has the head of the session that it comes from."""
+    """After its own head it has the head of its parent session."""
     path = put(
         tmp_path / "rollout-x.jsonl",
         item(META | {"id": "fork"}, "session_meta"),
@@ -334,7 +334,7 @@ def test_a_fork_of_codex_keeps_its_own_id(tmp_path: Path) -> None:
 
 
 def test_the_older_form_of_codex_has_bare_items_and_one_time(tmp_path: Path) -> None:
-    """Its lines have no time of their own, so that of the session stands for them."""
+    """Its lines have no times, so they get the time of the session."""
     path = put(
         tmp_path / "2025" / "rollout-2025-05-07-old.jsonl",
         {"id": "old", "timestamp": "2025-05-07T17:24:21.123Z", "instructions": None, "git": {}},
@@ -355,7 +355,7 @@ def test_the_older_form_of_codex_has_bare_items_and_one_time(tmp_path: Path) -> 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="this Python can unpack it")
 def test_a_packed_session_says_how_to_unpack_it(tmp_path: Path) -> None:
-    """Codex packs what is older than a week; among other sessions one that cannot be read is skipped."""
+    """Codex compresses sessions older than a week; in a directory, an unreadable session is skipped."""
     packed = tmp_path / "rollout-old.jsonl.zst"
     packed.write_bytes(b"\x28\xb5\x2f\xfd\x00")
     put(tmp_path / "rollout-new.jsonl", item(META, "session_meta"), message("user", "Hello"))

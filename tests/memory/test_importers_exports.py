@@ -1,4 +1,4 @@
-"""Exports of ChatGPT and of claude.ai, as they come out of the services."""
+"""Exports of ChatGPT and claude.ai, as the services write them."""
 
 import json
 import zipfile
@@ -24,7 +24,7 @@ def skipped(format: str, path: Path) -> list[str]:
 
 
 def node(id: str, parent: str | None, role: str = "user", *parts: Any, **more: Any) -> dict[str, Any]:
-    """A node of ChatGPT's tree of messages, with the fields that its exports have."""
+    """Return a node of ChatGPT's message tree, with the fields of its exports."""
     message = {
         "id": id,
         "author": {"role": role, "name": more.pop("author", None), "metadata": {}},
@@ -42,7 +42,7 @@ def node(id: str, parent: str | None, role: str = "user", *parts: Any, **more: A
 
 
 def chat(*nodes: dict[str, Any], leaf: str, id: str = "c1", title: str | None = "Bread") -> dict[str, Any]:
-    """A conversation of ChatGPT; the id and the leaf stand behind the messages, as they do in its files."""
+    """Return a conversation of ChatGPT; the id and the leaf come after the messages, as in its files."""
     root: dict[str, Any] = {"id": "root", "message": None, "parent": None, "children": []}
     mapping = {"root": root} | {each["id"]: each for each in nodes}
     start = {"title": title, "create_time": 1_779_999_999.0, "update_time": 1_780_000_001.0, "mapping": mapping}
@@ -73,7 +73,7 @@ def bread() -> dict[str, Any]:
 
 
 def test_only_the_branch_that_the_user_sees_is_taken(tmp_path: Path, bread: dict[str, Any]) -> None:
-    """An answer that was asked for again stays in the export, but was replaced in the conversation."""
+    """A regenerated answer is still in the export, but was replaced in the conversation."""
     turns = said("chatgpt", put(tmp_path / "conversations.json", [bread]))
 
     assert [(turn.role, turn.text) for turn in turns] == [
@@ -87,7 +87,7 @@ def test_only_the_branch_that_the_user_sees_is_taken(tmp_path: Path, bread: dict
 
 
 def test_what_chatgpt_hides_is_not_taken(tmp_path: Path) -> None:
-    """Above all the profile of the user, which stands in every conversation as if the user had said it."""
+    """Above all the user's profile, which is in every conversation as if the user had said it."""
     hidden = {"is_visually_hidden_from_conversation": True}
     nodes = [
         node("a", "root", "user", kind="user_editable_context", content={"user_profile": "I am Ada"}),
@@ -105,7 +105,7 @@ def test_what_chatgpt_hides_is_not_taken(tmp_path: Path) -> None:
 
 
 def test_pictures_sounds_code_and_tools_are_said_in_words(tmp_path: Path) -> None:
-    """A turn that only shows something has to be there, or the answer to it makes no sense."""
+    """A turn with only a picture must be kept, or its answer makes no sense."""
     picture = {"content_type": "image_asset_pointer", "asset_pointer": "sediment://file_1", "width": 8}
     sound = {"content_type": "audio_transcription", "text": "what is this", "direction": "in"}
     nodes = [
@@ -124,12 +124,12 @@ def test_pictures_sounds_code_and_tools_are_said_in_words(tmp_path: Path) -> Non
         ("tool", "python", "2"),
         ("assistant", "", "Two."),
     ]
-    assert skipped("chatgpt", path) == ["a part of the unknown type 'hologram'"]
+    assert skipped("chatgpt", path) == ["a part with unknown type 'hologram'"]
 
 
 @pytest.mark.proves("N26")
 def test_what_the_pages_of_chatgpt_draw_into_a_text_is_taken_out(tmp_path: Path) -> None:
-    """Sources and cards stand between characters that nobody sees; names and links have words."""
+    """Sources and cards are between invisible characters and are removed; names and links keep their text."""
     name = '\ue200entity\ue202["company","Mill & Co","bakers"]\ue201'
     cite = "\ue200cite\ue202turn0search0\ue202turn1news2\ue201"
     link = "\ue200url\ue202their page\ue202https://mill.example\ue201"
@@ -146,7 +146,7 @@ def test_what_the_pages_of_chatgpt_draw_into_a_text_is_taken_out(tmp_path: Path)
 
 @pytest.mark.proves("N26")
 def test_what_tools_of_chatgpt_gave_is_there_whatever_its_form(tmp_path: Path) -> None:
-    """Output of connectors, pages that were looked at, pages that were searched; and the names of attached files."""
+    """This covers connector output, opened pages, search results, and names of attached files."""
     files = [{"name": "flour.pdf", "mime_type": "application/pdf"}, {"name": "a.png", "mime_type": "image/png"}]
     state = {"title": "Mills", "url": "https://mill.example"}
     nodes = [
@@ -168,29 +168,29 @@ def test_what_tools_of_chatgpt_gave_is_there_whatever_its_form(tmp_path: Path) -
 
 
 def test_an_unknown_kind_is_told_once_with_a_count(tmp_path: Path) -> None:
-    """Another version of the service must not fill the screen."""
+    """A new version of the service must not fill the screen."""
     nodes = [node(f"n{n}", f"n{n - 1}" if n else "root", "oracle", "?") for n in range(50)]
     path = put(tmp_path / "conversations.json", [chat(*nodes, node("z", "n49", "user", "hi"), leaf="z")])
 
-    assert skipped("chatgpt", path) == ["50 × a message of the unknown role 'oracle'"]
+    assert skipped("chatgpt", path) == ["50 × a message with unknown role 'oracle'"]
 
 
 def test_a_conversation_without_a_usable_leaf_ends_in_its_last_message(tmp_path: Path, bread: dict[str, Any]) -> None:
-    """Exports have been seen with a leaf that is not there."""
+    """Some exports name a leaf that does not exist."""
     for leaf in (None, "gone", 7, ["n4"]):
         path = put(tmp_path / "conversations.json", [bread | {"current_node": leaf}])
         assert [turn.ref for turn in said("chatgpt", path)] == ["n1", "n3", "n4"]
 
 
 def test_messages_that_answer_each_other_in_a_ring_come_once(tmp_path: Path) -> None:
-    """Or the walk to the root would never end."""
+    """Otherwise the walk to the root would never end."""
     ring = chat(node("a", "b", "user", "hen"), node("b", "a", "user", "egg"), leaf="b")
 
     assert [turn.text for turn in said("chatgpt", put(tmp_path / "conversations.json", [ring]))] == ["hen", "egg"]
 
 
 def test_the_zip_with_split_files_is_read_in_their_order(tmp_path: Path, bread: dict[str, Any]) -> None:
-    """Large exports come as conversations-000.json and so on, beside files that are no conversations."""
+    """Large exports have conversations-000.json and so on, next to other files."""
     archive = tmp_path / "export.zip"
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("conversations-001.json", json.dumps([bread | {"conversation_id": "second"}]))
@@ -205,7 +205,7 @@ def test_the_zip_with_split_files_is_read_in_their_order(tmp_path: Path, bread: 
 
 
 def test_a_directory_is_read_like_the_zip_it_came_in(tmp_path: Path, bread: dict[str, Any]) -> None:
-    """Many unpack an export before they look for what to do with it."""
+    """Many users unpack an export first."""
     put(tmp_path / "conversations-000.json", [bread | {"conversation_id": "first"}])
     put(tmp_path / "conversations-001.json", {"conversations": [bread | {"conversation_id": "second"}]})
     put(tmp_path / "user.json", {"id": "u"})
@@ -216,12 +216,12 @@ def test_a_directory_is_read_like_the_zip_it_came_in(tmp_path: Path, bread: dict
 
 
 def test_a_single_conversation_is_read_without_a_list_around_it(tmp_path: Path, bread: dict[str, Any]) -> None:
-    """Browser extensions export one conversation so."""
+    """Browser extensions export a single conversation this way."""
     assert len(said("chatgpt", put(tmp_path / "bread.json", bread))) == 3
 
 
 def letter(uuid: str, sender: str, *blocks: Any, **more: Any) -> dict[str, Any]:
-    """A message of claude.ai."""
+    """Return a message of claude.ai."""
     stamp = "2026-08-01T10:00:00.500000Z"
     base = {"uuid": uuid, "text": "", "content": list(blocks), "sender": sender, "created_at": stamp}
     return base | {"updated_at": stamp, "attachments": [], "files": []} | more
@@ -237,7 +237,7 @@ def talk(*messages: Any, uuid: str = "t1") -> dict[str, Any]:
 
 
 def test_messages_of_claude_are_read_by_their_blocks(tmp_path: Path) -> None:
-    """Thoughts are not said, and what a tool answers is not the words of the model."""
+    """Reasoning is left out, and a tool result does not count as the model's words."""
     call = {"type": "tool_use", "name": "web_search", "input": {"query": "slugs"}}
     result = {"type": "tool_result", "name": "web_search", "content": [{"type": "text", "text": "beer traps"}]}
     path = put(
@@ -265,7 +265,7 @@ def test_messages_of_claude_are_read_by_their_blocks(tmp_path: Path) -> None:
 
 @pytest.mark.proves("N26")
 def test_what_a_search_of_claude_has_found_is_there(tmp_path: Path) -> None:
-    """Its results are of a kind of their own, and so are files that a tool made."""
+    """Search results and files that a tool made have their own block types."""
     page = {"type": "knowledge", "title": "Slugs", "url": "https://slug.example", "text": "They like beer."}
     files = [{"type": "local_resource", "name": "plan.md", "file_path": "/mnt/plan.md"}, {"type": "image_gallery"}]
     result = {"type": "tool_result", "name": "web_search", "content": [page, *files]}
@@ -278,7 +278,7 @@ def test_what_a_search_of_claude_has_found_is_there(tmp_path: Path) -> None:
 
 
 def test_older_messages_and_pasted_texts_of_claude_are_taken(tmp_path: Path) -> None:
-    """Before there were blocks there was `text`; and a long text that is pasted becomes an attachment."""
+    """Older messages have `text` instead of blocks, and a long pasted text becomes an attachment."""
     pasted = [{"file_name": "paste.txt", "file_size": 9, "extracted_content": "the whole poem"}]
     older = letter("m1", "human", text="Hello")
     newer = letter("m2", "human", block("Read this"), attachments=pasted, files=[{"file_name": "cat.png"}])
@@ -292,7 +292,7 @@ def test_older_messages_and_pasted_texts_of_claude_are_taken(tmp_path: Path) -> 
 
 
 def test_the_id_of_a_conversation_may_stand_behind_its_messages(tmp_path: Path) -> None:
-    """A tool that sorts the fields puts it there."""
+    """Tools that sort the fields put it there."""
     path = tmp_path / "conversations.json"
     path.write_text(json.dumps([talk(letter("m1", "human", block("hi")))], sort_keys=True), encoding="utf-8")
 
@@ -300,13 +300,13 @@ def test_the_id_of_a_conversation_may_stand_behind_its_messages(tmp_path: Path) 
 
 
 def test_a_file_that_breaks_off_gives_all_that_was_before(tmp_path: Path) -> None:
-    """Downloads break off; the first half of a conversation is better than none of it."""
+    """Downloads can be incomplete; half of a conversation is better than nothing."""
     whole = json.dumps([talk(letter("m1", "human", block("one")), letter("m2", "human", block("two")))])
     path = tmp_path / "conversations.json"
     path.write_text(whole[: whole.index("two")], encoding="utf-8")
 
     assert [turn.text for turn in said("claude", path)] == ["one"]
-    assert "breaks off or is damaged at byte" in skipped("claude", path)[0]
+    assert "ends or is damaged at byte" in skipped("claude", path)[0]
 
 
 def test_a_message_that_is_no_json_inside_does_not_end_the_file(tmp_path: Path) -> None:
@@ -320,7 +320,7 @@ def test_a_message_that_is_no_json_inside_does_not_end_the_file(tmp_path: Path) 
 
 
 def test_a_message_too_long_for_memory_is_left_out_and_said(tmp_path: Path) -> None:
-    """Nothing of it is held, wherever it stands, and what follows is read."""
+    """It is not kept in memory, and the messages after it are read."""
     path = tmp_path / "conversations.json"
     long = "x\\n" * (MOST // 2)
     whole = json.dumps([talk(letter("m1", "human", block("LONG")), letter("m2", "human", block("short")))])
@@ -331,34 +331,34 @@ def test_a_message_too_long_for_memory_is_left_out_and_said(tmp_path: Path) -> N
 
 
 def test_a_damaged_zip_is_trouble_that_says_what_to_do(tmp_path: Path, bread: dict[str, Any]) -> None:
-    """Its directory is at its end, so half a zip has nothing that could be read."""
+    """A zip file has its directory at the end, so an incomplete one cannot be read."""
     archive = tmp_path / "export.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("conversations.json", json.dumps([bread]))
     archive.write_bytes(archive.read_bytes()[:-40])
 
-    with pytest.raises(StoreTrouble, match="get it once more"):
+    with pytest.raises(StoreTrouble, match="download it again"):
         said("chatgpt", archive)
 
 
 def test_a_damaged_zip_among_others_is_skipped(tmp_path: Path) -> None:
-    """claude.ai gives several, each with a link of its own."""
+    """claude.ai provides several files, each with its own link."""
     with zipfile.ZipFile(tmp_path / "conversations-001.zip", "w") as file:
         file.writestr("conversations.json", json.dumps([talk(letter("m1", "human", block("hi")))]))
     (tmp_path / "conversations-000.zip").write_bytes(b"PK\x03\x04 and no more")
 
     assert [turn.text for turn in said("claude", tmp_path)] == ["hi"]
-    assert "get it once more" in skipped("claude", tmp_path)[0]
+    assert "download it again" in skipped("claude", tmp_path)[0]
 
 
 def test_a_damaged_member_of_a_zip_is_skipped(tmp_path: Path, bread: dict[str, Any]) -> None:
-    """The others are still good."""
+    """The other members are still read."""
     archive = tmp_path / "export.zip"
     with zipfile.ZipFile(archive, "w") as file:
         file.writestr("conversations-000.json", json.dumps([bread]))
         file.writestr("conversations-001.json", json.dumps([bread | {"conversation_id": "whole"}]))
     data = archive.read_bytes()
-    archive.write_bytes(data.replace(b"Overnight", b"Undernite", 1))  # a wrong sum, in the first of them
+    archive.write_bytes(data.replace(b"Overnight", b"Undernite", 1))  # a wrong checksum, in the first member
 
     assert "whole" in {turn.conversation for turn in said("chatgpt", archive)}
     assert any("cannot be unpacked" in why for why in skipped("chatgpt", archive))

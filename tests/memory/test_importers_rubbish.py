@@ -1,4 +1,4 @@
-"""What no tool has written: damaged, odd and hostile files. Turns or reasons come out, never a crash."""
+"""Damaged, unusual and hostile files: the result is turns or reasons, never a crash."""
 
 import io
 import json
@@ -26,7 +26,7 @@ from aish.memory.importers.json_walk import UNREADABLE, CutOff, JsonWalk
 from aish.values.errors import BadUsage, StoreTrouble
 from aish.values.imported import ImportedTurn, Skipped
 
-# One good record of every format, in the file that its tool would use.
+# One good record of every format, in a file as its tool would write it.
 CHATGPT: Any = [
     {
         "title": "t",
@@ -85,7 +85,7 @@ TEXTS = {
 
 
 def heard(format: str, path: Path) -> list[ImportedTurn | Skipped]:
-    """All that comes out; the two exceptions that are allowed count as nothing."""
+    """Return all records; the two allowed exceptions count as no records."""
     try:
         found = list(read(format, path))
     except (BadUsage, StoreTrouble):
@@ -109,7 +109,7 @@ def strange() -> st.SearchStrategy[Any]:
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where values stand inside of a value."""
+    """Return the paths of all values inside a value."""
     yield path
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in inner:
@@ -128,7 +128,7 @@ def changed(value: Any, path: tuple[Any, ...], new: Any) -> Any:
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_any_value_in_any_place_is_borne(format: str, data: st.DataObject) -> None:
-    """Fields of another type than one knows are what the next version of a tool has."""
+    """The next version of a tool may have fields of other types."""
     name, good = GOOD[format]
     place = data.draw(st.sampled_from(list(places(good))))
     bad = changed(good, place, data.draw(strange()))
@@ -140,7 +140,7 @@ def test_any_value_in_any_place_is_borne(format: str, data: st.DataObject) -> No
 
 @pytest.mark.parametrize("format", [*GOOD, *TEXTS])
 def test_a_file_cut_anywhere_is_borne(format: str, tmp_path: Path) -> None:
-    """And a byte that is wrong in the same place."""
+    """So is a wrong byte in the same place."""
     name, good = GOOD.get(format, ("x.yaml" if format == "aichat" else "x_history", None))
     whole = (TEXTS.get(format) or json.dumps(good)).encode()
     assert any(isinstance(each, ImportedTurn) for each in heard(format, write(tmp_path / name, whole)))
@@ -160,14 +160,14 @@ def write(path: Path, data: bytes) -> Path:
     st.binary(max_size=200), st.sampled_from([b"", b"[", b"{", b"- ", b"# CHAT: ", b"PK\x03\x04", b"SQLite format 3\0"])
 )
 def test_any_bytes_are_borne(format: str, data: bytes, start: bytes) -> None:
-    """Under each name by which a tool would know its file."""
+    """This is tried with every file name that a tool uses."""
     for name in ("conversations.json", "a.jsonl", "logs.db", "x.yaml", "messages.md", ".zsh_history"):
         with TemporaryDirectory() as directory:
             heard(format, write(Path(directory) / name, start + data))
 
 
 def test_a_log_with_other_columns_and_types_is_borne(tmp_path: Path) -> None:
-    """SQLite lets every value be of every type."""
+    """SQLite allows any type for any value."""
     path = tmp_path / "logs.db"
     with closing(sqlite3.connect(path)) as base:
         base.execute("create table conversations (id, name)")
@@ -182,7 +182,7 @@ def test_a_log_with_other_columns_and_types_is_borne(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", GOOD)
 def test_a_file_is_known_by_what_is_in_it(format: str, tmp_path: Path) -> None:
-    """So that nobody has to say what it is; also inside of a zip and below a directory."""
+    """The user need not name the format, also for a zip file or a directory."""
     name, good = GOOD[format]
     path = write(tmp_path / name, b"\xef\xbb\xbf" + json.dumps(good).encode())
     assert sniff(path) == sniff(tmp_path) == format
@@ -215,25 +215,25 @@ def test_a_file_is_known_by_what_is_in_it(format: str, tmp_path: Path) -> None:
     ],
 )
 def test_the_beginning_of_a_file_tells_its_format(name: str, data: bytes, format: str, tmp_path: Path) -> None:
-    """Where it is not sure, nothing is said; a long first line is no reason not to be sure."""
+    """If the format is not certain, the result is empty; a long first line is no problem."""
     assert sniff(write(tmp_path / name, data)) == format
 
 
 def test_the_wrong_format_is_refused_with_the_right_one(tmp_path: Path) -> None:
-    """Both exports are called conversations.json, so they will be mixed up."""
+    """Both exports are named conversations.json, so users will confuse them."""
     path = write(tmp_path / "conversations.json", json.dumps(CLAUDE).encode())
 
     with pytest.raises(BadUsage, match="looks like claude; try --format claude"):
         list(read("chatgpt", path))
-    with pytest.raises(BadUsage, match="there is nothing of the format codex"):
+    with pytest.raises(BadUsage, match="found nothing with the format codex"):
         list(read("codex", write(tmp_path / "letter", b"Dear Ada,\n")))
-    with pytest.raises(BadUsage, match="known are jsonl, chatgpt"):
+    with pytest.raises(BadUsage, match="use one of: jsonl, chatgpt"):
         list(read("icq", path))
     assert list(read("codex", write(tmp_path / "empty", b""))) == []
 
 
 def test_what_cannot_be_read_is_trouble_and_among_others_is_skipped(tmp_path: Path) -> None:
-    """A name that leads nowhere, and a directory in the place of a file."""
+    """For example, a dangling link, or a directory instead of a file."""
     for name in ("none.jsonl", "x" * 300, "a\0b"):
         with pytest.raises(StoreTrouble, match="cannot read"):
             list(read("jsonl", tmp_path / name))
@@ -247,13 +247,13 @@ def test_what_cannot_be_read_is_trouble_and_among_others_is_skipped(tmp_path: Pa
 
 
 def test_a_log_that_is_no_database_is_trouble(tmp_path: Path) -> None:
-    """SQLite finds out only when it reads."""
+    """SQLite notices it only when it reads."""
     with pytest.raises((StoreTrouble, BadUsage)):
         list(read("llm", write(tmp_path / "logs.db", b"SQLite format 3\0" + b"\0" * 5000)))
 
 
 def walk(text: bytes, most: int = 1000, step: int = 3) -> JsonWalk:
-    """A walk over text that comes in small pieces, so that everything is cut somewhere."""
+    """Return a walk over text in small pieces, so that every value is split somewhere."""
     file = io.BytesIO(text)
     return JsonWalk(lambda size: file.read(step), most)
 
@@ -261,7 +261,7 @@ def walk(text: bytes, most: int = 1000, step: int = 3) -> JsonWalk:
 @settings(max_examples=150, deadline=None)
 @given(strange(), st.integers(1, 9))
 def test_a_walk_finds_what_json_says(value: Any, step: int) -> None:
-    """However the text comes in, and whatever is taken or passed."""
+    """This holds for any split of the text, and any choice of values to read or skip."""
     text = json.dumps([value, {"a": value, "b": [value]}, value], indent=1).encode()
     steps, found = walk(b"\xef\xbb\xbf" + text, 10_000, step), []
 
@@ -282,7 +282,7 @@ def test_a_walk_finds_what_json_says(value: Any, step: int) -> None:
     ['"' + 'x\\\\\\"]}' * 40 + '"', "[" * 60 + "]" * 60, '[1, "' + "{" * 200 + '", {}]', '["a' + " " * 200 + '"]'],
 )
 def test_a_value_that_is_too_long_is_passed_as_a_whole(long: str) -> None:
-    """Brackets inside of its strings do not count, and it is not held."""
+    """Brackets inside its strings do not count, and it is not kept in memory."""
     steps = walk(f'[{long}, "next"]'.encode(), 100)
 
     assert [steps.value() for _ in steps.elements()] == [UNREADABLE, "next"]
@@ -292,7 +292,7 @@ def test_a_value_that_is_too_long_is_passed_as_a_whole(long: str) -> None:
     "text", [b"", b"[", b'["a', b'["a\\', b"[1 2]", b'[{"a" 1}]', b"[{1:2", b"{]", b"[}", b'[tru"', b"[" * 500]
 )
 def test_a_text_that_is_no_json_cuts_the_walk(text: bytes) -> None:
-    """The reader learns it by one exception, wherever it happens."""
+    """The same exception is raised wherever it happens."""
     steps = walk(text)
     with pytest.raises(CutOff):
         for _ in steps.elements():
@@ -305,7 +305,7 @@ def test_a_text_that_is_no_json_cuts_the_walk(text: bytes) -> None:
     st.lists(st.text(st.sampled_from("ab :-#'\"\\|>\n\té{}[],&*!"), min_size=1, max_size=12), min_size=1, max_size=4)
 )
 def test_texts_in_the_three_forms_of_yaml_come_back(texts: list[str]) -> None:
-    """Literal where its lines allow, and quoted in two ways."""
+    """The forms are literal, if the lines allow it, and two kinds of quotes."""
     text = "messages:\n"
     for each in texts:
         single = each.replace("'", "''") if "\n" not in each else "x"
@@ -337,7 +337,7 @@ def test_a_time_is_a_moment_in_utc_or_nothing(value: object, time: datetime | No
 
 
 def test_names_are_short_and_texts_are_clean() -> None:
-    """They are shown in a terminal and stored as UTF-8."""
+    """They are shown on a terminal and stored as UTF-8."""
     assert last_part("/home/ada/code/") == last_part("C:\\code\\ada\\code") == "code"
     assert last_part("/") == last_part(None) == label(True) == label({}) == ""
     assert label("a\n b\x1b") == "a b␛"
@@ -346,10 +346,10 @@ def test_names_are_short_and_texts_are_clean() -> None:
 
 
 def test_repeats_and_oddities_take_bounded_room() -> None:
-    """A file of rubbish has as many kinds as lines."""
+    """A damaged file may have as many kinds as lines."""
     odd, refs = Oddities(), Refs()
     for number in range(1000):
-        odd.add("a line of the unknown type", str(number))
+        odd.add("a line with unknown type", str(number))
     told = list(odd.told("file"))
 
     assert len(told) == 21
@@ -358,7 +358,7 @@ def test_repeats_and_oddities_take_bounded_room() -> None:
 
 
 def test_a_line_without_end_is_passed(tmp_path: Path) -> None:
-    """It is the length of a turn that is bounded, and not only that of a file."""
+    """Memory is limited for each line, not only for the file."""
     odd = Oddities()
     file = io.BytesIO(b"a\n" + b"x" * (MOST + 5) + b"\nb\n")
 
@@ -367,7 +367,7 @@ def test_a_line_without_end_is_passed(tmp_path: Path) -> None:
 
 
 def weighed(format: str, path: Path) -> tuple[int, int]:
-    """How many turns come out, and how many bytes they took at most."""
+    """Return the number of turns and the peak memory in bytes."""
     tracemalloc.start()
     count = sum(isinstance(each, ImportedTurn) for each in read(format, path))
     _, peak = tracemalloc.get_traced_memory()
@@ -376,7 +376,7 @@ def weighed(format: str, path: Path) -> tuple[int, int]:
 
 
 def test_a_long_log_is_read_a_few_rows_at_a_time(tmp_path: Path) -> None:
-    """A list of all of its rows would be the whole file."""
+    """A list of all rows would hold the whole file in memory."""
     path = tmp_path / "logs.db"
     with closing(sqlite3.connect(path)) as base:
         base.execute("create table conversations (id, name)")
@@ -392,7 +392,7 @@ def test_a_long_log_is_read_a_few_rows_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_long_message_in_yaml_is_not_held() -> None:
-    """The next one is read all the same."""
+    """The next message is still read."""
     odd = Oddities()
     tracemalloc.start()
     long = chain(["messages:", "- role: user"], (f"  {'x' * 1000}" for _ in range(3000)), ["- good"])
@@ -406,7 +406,7 @@ def test_a_long_message_in_yaml_is_not_held() -> None:
 
 
 def test_a_long_conversation_takes_no_more_memory_than_a_short_one(tmp_path: Path) -> None:
-    """The tree of ChatGPT can be followed only from its end, so its turns have to wait somewhere."""
+    """ChatGPT's tree can be followed only from its end, so its turns must be stored first."""
     path = tmp_path / "conversations.json"
     with path.open("w", encoding="utf-8") as file:
         file.write('[{"mapping":{')
@@ -431,7 +431,7 @@ def test_a_long_conversation_takes_no_more_memory_than_a_short_one(tmp_path: Pat
     ],
 )
 def test_a_text_that_looks_like_many_beginnings_takes_no_longer(tmp_path: Path, format: str, trap: str) -> None:
-    """Anybody may have written what stands in an export, and one turn must not hold up an import for hours."""
+    """An export may contain hostile text, and one turn must not delay an import for hours."""
     name, record = GOOD.get(format, ("messages.md", None))
     path = tmp_path / name
     path.write_text(json.dumps(record).replace('"hi"', json.dumps(trap)) if record else trap, encoding="utf-8")

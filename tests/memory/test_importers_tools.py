@@ -1,4 +1,4 @@
-"""Files of smaller tools: our own lines, `llm`, shell-gpt, aichat, and the histories of shells."""
+"""Files of smaller tools: our own format, `llm`, shell-gpt, aichat, and shell histories."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def spoken(turns: list[ImportedTurn]) -> list[tuple[str, str]]:
 
 
 def test_our_own_lines_come_through_unchanged(tmp_path: Path) -> None:
-    """Other programs and our own measurements write them; every field means itself."""
+    """Other programs and our benchmarks write them; every field is used unchanged."""
     line = {"channel": "loom", "conversation": "c", "time": "2026-04-01T14:00:00+02:00", "role": "user", "name": "Ada"}
     path = put(tmp_path / "a.jsonl", json.dumps(line | {"text": "Guten Tag", "ref": "D1:3", "title": "t"}))
 
@@ -46,19 +46,19 @@ def test_our_own_lines_come_through_unchanged(tmp_path: Path) -> None:
 
 
 def test_a_time_that_cannot_be_read_is_said(tmp_path: Path) -> None:
-    """A whole export with dates of another country would come to lie in 1970, and nobody would know why."""
+    """Otherwise an export with another date format would get the epoch without an explanation."""
     good = {"conversation": "c", "role": "user", "text": "hi"}
     times: list[object] = ["01.04.2026 12:00", "noon", "2026-04-01T12:00:00Z", NOON.timestamp(), None, ""]
     path = put(tmp_path / "a.jsonl", "\n".join(json.dumps(good | {"time": time}) for time in times))
 
     assert [turn.time for turn in said("jsonl", path)] == [None, None, NOON, NOON, None, None]
     assert skipped("jsonl", path) == [
-        "2 × a time that cannot be read, as 2026-04-01T12:00:00Z could; its turn is here without"
+        "2 × an unreadable time; expected one such as 2026-04-01T12:00:00Z, imported without it"
     ]
 
 
 def test_bad_lines_are_counted_by_kind_and_good_ones_read(tmp_path: Path) -> None:
-    """A mark of Windows at the start, its line ends, and a last line that is cut off harm nothing."""
+    """A byte-order mark, Windows line ends and an incomplete last line do no harm."""
     good = '{"conversation":"c","role":"user","text":"hi"}'
     lines = [good, "", "rubbish", "[1]", '{"conversation":"c","role":"system","text":"x"}']
     lines += ['{"conversation":"c","role":"user","text":" "}', '{"role":"user","text":"x"}', good, good[:20]]
@@ -66,8 +66,8 @@ def test_bad_lines_are_counted_by_kind_and_good_ones_read(tmp_path: Path) -> Non
 
     assert spoken(said("jsonl", path)) == [("user", "hi")] * 2
     assert skipped("jsonl", path) == [
-        "3 × a line that is no JSON object, or is cut off",
-        "a line of the unknown role 'system'",
+        "3 × a line that is not a complete JSON object",
+        "a line with unknown role 'system'",
         "a line without text",
         "a line without a conversation",
     ]
@@ -94,7 +94,7 @@ create table turns (id text primary key, thread_id text, parent_message_hash tex
 
 
 def test_responses_of_older_llm_are_a_question_and_an_answer(tmp_path: Path) -> None:
-    """With the tools that were used, and the names of files that went in front of the question."""
+    """Used tools and the names of files in front of the question are included."""
     path = tmp_path / "logs.db"
     with closing(sqlite3.connect(path)) as base:
         base.executescript(OLD)
@@ -128,7 +128,7 @@ def test_responses_of_older_llm_are_a_question_and_an_answer(tmp_path: Path) -> 
 
 
 def test_threads_of_newer_llm_tell_every_message_once(tmp_path: Path) -> None:
-    """A turn leads back to the beginning of its thread, and old responses that were moved there count once."""
+    """Each turn links back to the start of its thread, and migrated old responses count once."""
     path = tmp_path / "logs.db"
     with closing(sqlite3.connect(path)) as base:
         base.executescript(OLD + NEW)
@@ -162,7 +162,7 @@ def test_threads_of_newer_llm_tell_every_message_once(tmp_path: Path) -> None:
 
 
 def test_llm_can_write_while_its_log_is_read(tmp_path: Path) -> None:
-    """A slow import must not make the other program fail, and does not change the file itself."""
+    """A slow import must not make `llm` fail, and does not change the file."""
     path = tmp_path / "logs.db"
     row = "insert into responses values (?, 'm', 'q', null, 'a', 'c', null)"
     with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as base:
@@ -174,13 +174,13 @@ def test_llm_can_write_while_its_log_is_read(tmp_path: Path) -> None:
         turns = read("llm", path)
         next(turns)
         assert path.read_bytes() == before
-        base.execute(row, ("r9999",))  # raises if somebody holds a lock
+        base.execute(row, ("r9999",))  # raises if the reader holds a lock
 
         assert sum(1 for _ in turns) == 1001
 
 
 def test_what_llm_has_not_moved_into_its_file_yet_is_read_and_left_there(tmp_path: Path) -> None:
-    """SQLite may keep the newest rows in a second file; whoever closes last would move them, and we only read."""
+    """The newest rows may be in SQLite's write-ahead log; a read-only import must not move them."""
     path, copy = tmp_path / "logs.db", tmp_path / "copy" / "logs.db"
     with closing(sqlite3.connect(path)) as base:
         base.execute("pragma journal_mode = wal")
@@ -195,9 +195,9 @@ def test_what_llm_has_not_moved_into_its_file_yet_is_read_and_left_there(tmp_pat
 
 
 def test_a_chat_of_shell_gpt_names_the_part_that_the_model_plays(tmp_path: Path) -> None:
-    """The part is in the first message, which is no turn. There are no times but that of the file.
+    """The role is in the first message, which is not a turn. Turns get the time of the file.
 
-    What a tool gave names only the call.
+    A tool result names only its call.
     """
     call: dict[str, Any] = {
         "id": "1",
@@ -225,7 +225,7 @@ def test_a_chat_of_shell_gpt_names_the_part_that_the_model_plays(tmp_path: Path)
 
 
 def test_refs_stay_when_a_tool_cuts_off_the_beginning(tmp_path: Path) -> None:
-    """shell-gpt keeps the last hundred messages, shells the last thousand commands; nothing may come in twice."""
+    """shell-gpt keeps the last hundred messages, shells the last thousand commands; nothing may be imported twice."""
     texts = ["one", "two", "two", "three"]
     chat = [{"role": "user", "content": text} for text in texts]
     whole = said("shell-gpt", put(tmp_path / "chat", json.dumps(chat)))
@@ -261,7 +261,7 @@ a.txt
 
 
 def test_questions_of_aichat_are_conversations_with_an_answer(tmp_path: Path) -> None:
-    """The rule between question and answer may occur in the answer, too."""
+    """The separator between question and answer may also occur in the answer."""
     turns = said("aichat", put(tmp_path / "messages.md", MESSAGES))
 
     assert [(turn.role, turn.name, turn.text) for turn in turns] == [
@@ -322,7 +322,7 @@ data_urls:
 
 
 def test_sessions_of_aichat_are_read_from_yaml(tmp_path: Path) -> None:
-    """In every form of text that its writer uses, and what was compressed comes first."""
+    """All forms of text that aichat writes are read, and compressed messages come first."""
     path = put(tmp_path / "sessions" / "mill.yaml", SESSION)
 
     turns = said("aichat", tmp_path)
@@ -343,7 +343,7 @@ def test_sessions_of_aichat_are_read_from_yaml(tmp_path: Path) -> None:
 @pytest.mark.proves("N26")
 @pytest.mark.parametrize("name", ["messages.md", "mill.yaml"])
 def test_what_aichat_has_not_written_to_its_end_is_left_out_until_it_has(tmp_path: Path, name: str) -> None:
-    """A question would else be known by its first words for ever, or be there twice. Nothing that is given is cut."""
+    """Otherwise a question could stay incomplete, or be imported twice."""
     text = MESSAGES if name == "messages.md" else SESSION
     whole = said("aichat", put(tmp_path / name, text))
     known = {(turn.conversation, turn.ref, turn.text) for turn in whole}
@@ -351,16 +351,16 @@ def test_what_aichat_has_not_written_to_its_end_is_left_out_until_it_has(tmp_pat
     for size in range(len(text)):
         path = put(tmp_path / name, text[:size])
         turns = [heard for heard in FORMATS["aichat"](path) if isinstance(heard, ImportedTurn)]
-        at_line = name == "mill.yaml" and text[:size].endswith("\n")  # there a message looks whole
+        at_line = name == "mill.yaml" and text[:size].endswith("\n")  # here a message looks complete
         assert at_line or {(turn.conversation, turn.ref, turn.text) for turn in turns} <= known
     assert skipped("aichat", put(tmp_path / "messages.md", MESSAGES[:-20])) == [
-        "a question with its answer that is cut off or too long"
+        "a question and answer that are incomplete or too long"
     ]
-    assert skipped("aichat", put(tmp_path / "mill.yaml", SESSION[:-30])) == ["a last message that is cut off"]
+    assert skipped("aichat", put(tmp_path / "mill.yaml", SESSION[:-30])) == ["an incomplete last message"]
 
 
 def test_what_aichat_was_asked_twice_in_a_second_is_there_twice(tmp_path: Path) -> None:
-    """By two programs, as in a script."""
+    """Two programs may do this, for example in a script."""
     one = "# CHAT: {0} [2026-04-01T14:00:00+02:00]\n{0}\n--------\nyes\n--------\n\n"
     turns = said("aichat", put(tmp_path / "messages.md", one.format("a?") + one.format("b?")))
 
@@ -369,7 +369,7 @@ def test_what_aichat_was_asked_twice_in_a_second_is_there_twice(tmp_path: Path) 
 
 
 def test_what_a_model_says_to_aichat_before_it_calls_a_tool_is_kept(tmp_path: Path) -> None:
-    """It stands with the calls, in both kinds of files."""
+    """It is stored with the calls, in both kinds of files."""
     session = SESSION.replace("    text: ''\n", "    text: I look.\n")
     messages = MESSAGES.replace("<tool_calls>\n", "<tool_calls>\nI look.\nInto it.\n")
 
@@ -379,13 +379,13 @@ def test_what_a_model_says_to_aichat_before_it_calls_a_tool_is_kept(tmp_path: Pa
 
 
 def test_yaml_of_another_form_is_skipped_item_by_item(tmp_path: Path) -> None:
-    """A person may edit a session; what cannot be read is said, and the next message is read."""
+    """A user may edit a session; an unreadable message is reported, and the next one is read."""
     text = "model: m\nmessages:\n- &a\n  role: user\n- role: user\n  content: *a\n- role: user\n  content: good\n"
 
     path = put(tmp_path / "s.yaml", text)
 
     assert spoken(said("aichat", path)) == [("user", "good")]
-    assert any("cannot be read" in why for why in skipped("aichat", path))
+    assert any("unsupported YAML" in why for why in skipped("aichat", path))
 
 
 @pytest.mark.parametrize(
@@ -412,7 +412,7 @@ def test_yaml_of_another_form_is_skipped_item_by_item(tmp_path: Path) -> None:
 def test_commands_of_every_shell_are_the_users_words(
     tmp_path: Path, name: str, text: bytes, commands: list[str]
 ) -> None:
-    """With several lines, with the odd bytes of zsh and the odd signs of fish; a day is a conversation."""
+    """This includes multi-line commands and the escapes of zsh and fish; each day is a conversation."""
     turns = said("shell-history", put(tmp_path / name, text))
 
     assert spoken(turns) == [("user", command) for command in commands]

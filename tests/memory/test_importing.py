@@ -1,4 +1,4 @@
-"""Taking in what other tools have kept: twice is once, whoever does it, however often and however it ends."""
+"""Importing from other tools: importing again adds nothing, also in parallel and after a crash."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def take(sessions: Path, heard: Iterable[ImportedRecord], *, source: str = "tool
 
 
 def kept(sessions: Path) -> dict[str, list[str]]:
-    """What the journals say, by name."""
+    """Return the turns of the journals by name."""
     names = sorted(path.stem for path in sessions.glob("*.jsonl"))
     return {name: [entry.turn.content for entry in Journal(sessions, name).entries()] for name in names}
 
@@ -49,7 +49,7 @@ def said(text: str, *, talk: str = "one", minute: int | None = 0, ref: str = "",
 
 
 def test_a_conversation_becomes_a_journal_that_tells_where_it_is_from(tmp_path: Path) -> None:
-    """Named after its time like any other, and trusted like what others say."""
+    """It is named after its time like any other, and has the trust of an import."""
     sessions = tmp_path / "sessions"
     take(sessions, [said("do herons sing"), said("they do not", minute=1, role="assistant")])
     [name] = kept(sessions)
@@ -79,7 +79,7 @@ turns = st.builds(
 def test_importing_again_adds_what_is_new_and_nothing_else(
     tmp_path: Path, heard: list[ImportedTurn], grown: list[ImportedTurn]
 ) -> None:
-    """Turns without ids too: what was said three times is there three times, however often it is imported."""
+    """This includes turns without ids: a text that occurs three times is stored three times, and stays so."""
     sessions = tmp_path / os.urandom(6).hex() / "sessions"
     first = take(sessions, heard)
     once = kept(sessions)
@@ -95,18 +95,18 @@ def test_importing_again_adds_what_is_new_and_nothing_else(
 
 @pytest.mark.proves("N9")
 def test_a_turn_with_an_id_is_one_turn_whatever_it_says(tmp_path: Path) -> None:
-    """Twice in one file, in two files, or with other words in a later export."""
+    """It may occur twice in one file, in two files, or with other text in a later export."""
     sessions = tmp_path / "sessions"
     take(sessions, [said("a heron", ref="x"), said("a heron", ref="x"), said("a heron", ref="y")])
     take(sessions, [said("a heron, reworded", ref="x")])
     assert list(kept(sessions).values()) == [["a heron", "a heron"]]
     take(sessions, [said("a heron", ref="x")], source="another")
-    assert sorted(map(len, kept(sessions).values())) == [1, 2]  # another tool's ids are its own
+    assert sorted(map(len, kept(sessions).values())) == [1, 2]  # ids of another tool are separate
 
 
 @pytest.mark.proves("N9")
 def test_more_than_is_written_at_once_is_imported_once(tmp_path: Path) -> None:
-    """A long conversation is written in pieces, which know each other."""
+    """A long conversation is written in pieces, and repeats across pieces are recognised."""
     sessions = tmp_path / "sessions"
     heard = [said("again and again", minute=None) for _ in range(5_100)]
     seen: list[int] = []
@@ -118,7 +118,7 @@ def test_more_than_is_written_at_once_is_imported_once(tmp_path: Path) -> None:
 
 @pytest.mark.proves("N9")
 def test_secrets_are_masked_in_all_that_is_imported(tmp_path: Path) -> None:
-    """The name of a speaker, an id or a title can hold one as well as the words."""
+    """A speaker's name, an id or a title may contain a secret, not only the text."""
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
     texts = {name: f"{name} {secret}" for name in ("conversation", "text", "name", "ref", "channel", "title")}
     sessions = tmp_path / "sessions"
@@ -154,7 +154,7 @@ Importer(sessions, "tool", redaction(sessions)).take(heard(int(sys.argv[3])))
 
 
 def crowd(sessions: Path, count: int, deaths: list[int]) -> list[int]:
-    """Importers of the same file at the same time, some of which are killed when they have heard so much."""
+    """Run importers of the same file in parallel, and kill some of them after a number of turns."""
     path = os.pathsep.join([str(Path(__file__).parent), *sys.path])
     members = [
         subprocess.Popen(
@@ -174,7 +174,7 @@ def crowd(sessions: Path, count: int, deaths: list[int]) -> list[int]:
 
 
 def test_what_one_file_has_twice_is_there_twice_however_much_stands_between(tmp_path: Path) -> None:
-    """Many conversations may come in side by side, as in a log of all of them by time."""
+    """Many conversations may be interleaved, as in a log sorted by time."""
     sessions = tmp_path / "sessions"
     others = [said(f"heron {number}", talk=f"talk {number % 100}") for number in range(5_000)]
     for _ in range(2):
@@ -184,7 +184,7 @@ def test_what_one_file_has_twice_is_there_twice_however_much_stands_between(tmp_
 
 @pytest.mark.proves("N9")
 def test_two_imports_at_once_are_one_import(tmp_path: Path) -> None:
-    """Also when a third is killed in the middle: what it left is gone on with."""
+    """This also holds if a third one is killed in the middle: the others complete its work."""
     sessions = tmp_path / "sessions"
     assert crowd(sessions, 5_100, [5_050, -1, -1]) == [-signal.SIGKILL, 0, 0]
     texts = [text for texts in kept(sessions).values() for text in texts]
@@ -194,7 +194,7 @@ def test_two_imports_at_once_are_one_import(tmp_path: Path) -> None:
 
 @pytest.mark.proves("N9")
 def test_a_dry_run_says_what_would_be_imported_and_writes_nothing(tmp_path: Path) -> None:
-    """Not even a directory."""
+    """It does not even create a directory."""
     sessions = tmp_path / "sessions"
     heard: list[ImportedRecord] = [said("a heron"), said("an otter", talk="two"), Skipped("line 3", "it is cut")]
     result = take(sessions, heard, dry_run=True)
@@ -207,7 +207,7 @@ def test_a_dry_run_says_what_would_be_imported_and_writes_nothing(tmp_path: Path
 
 
 def test_secrets_are_masked_before_they_are_written_and_known_when_they_come_again(tmp_path: Path) -> None:
-    """In what was said and in titles; the result tells which kinds."""
+    """This holds for text and titles; the result lists the kinds."""
     sessions = tmp_path / "sessions"
     key = "ghp_" + "A1b2C3d4E5f6" * 3
     heard = [said(f"my token is {key}")._replace(title=f"about {key}")]
@@ -217,7 +217,7 @@ def test_secrets_are_masked_before_they_are_written_and_known_when_they_come_aga
 
 
 def test_who_does_not_tell_the_time_speaks_right_after_the_one_before(tmp_path: Path) -> None:
-    """And is marked, so that nobody takes it for the truth."""
+    """The turn is marked as undated, so that its time is not trusted."""
     sessions = tmp_path / "sessions"
     take(sessions, [said("first", minute=5), said("second", minute=None), said("third", minute=7)])
     [name] = kept(sessions)
@@ -229,7 +229,7 @@ def test_who_does_not_tell_the_time_speaks_right_after_the_one_before(tmp_path: 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(text=st.text(st.characters(exclude_categories=()), max_size=40), talk=st.text(max_size=10))
 def test_any_text_and_any_id_are_imported_once(tmp_path: Path, text: str, talk: str) -> None:
-    """Half characters, control bytes and nothing at all."""
+    """This includes surrogates, control bytes and empty text."""
     sessions = tmp_path / os.urandom(6).hex() / "sessions"
     assert (
         take(sessions, [said(text, talk=talk, ref=text)]).turns,
@@ -239,7 +239,7 @@ def test_any_text_and_any_id_are_imported_once(tmp_path: Path, text: str, talk: 
 
 @pytest.mark.proves("N14")
 def test_a_journal_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    """Not taken for one that is not there."""
+    """It must not be treated as a missing journal."""
     sessions = tmp_path / "sessions"
     take(sessions, [said("a heron")])
     [name] = kept(sessions)
@@ -254,7 +254,7 @@ def test_a_journal_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 
 
 def test_a_conversation_that_was_deleted_is_imported_again_and_one_that_was_edited_is_not(tmp_path: Path) -> None:
-    """The journal tells what is there, not a list beside it."""
+    """The journal itself decides what was imported; there is no separate list."""
     sessions = tmp_path / "sessions"
     heard = [said("a heron", ref="x"), said("an otter", talk="two", ref="y")]
     take(sessions, heard)
@@ -269,7 +269,7 @@ def test_a_conversation_that_was_deleted_is_imported_again_and_one_that_was_edit
 
 @pytest.mark.proves("M61", "N9")
 def test_a_turn_without_an_id_is_known_after_a_purge_whatever_was_said_twice(tmp_path: Path) -> None:
-    """The journal has the mark without the full stop that was purged with the words, and a seal knows no full stop."""
+    """A purge removes the phrase with its full stop, but a later import keeps the full stop."""
     sessions = tmp_path / "sessions"
     heard = [said("The kiln is hot. Wait!"), said("The kiln is hot. Wait!"), said("the kiln is hot? No", minute=1)]
     take(sessions, heard)
@@ -286,7 +286,7 @@ def test_a_turn_without_an_id_is_known_after_a_purge_whatever_was_said_twice(tmp
 
 @pytest.mark.proves("M61")
 def test_a_purge_while_an_import_is_at_work_holds_for_the_rest_of_it(tmp_path: Path) -> None:
-    """An import can take minutes; what comes after the purge comes in without the words."""
+    """An import can take minutes; turns written after the purge do not have the phrase."""
     sessions = tmp_path / "sessions"
     keys, seals = redaction(sessions), set[str]()
 

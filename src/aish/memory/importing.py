@@ -1,8 +1,8 @@
-"""Taking in what other tools have kept: each conversation becomes a journal like any other, and twice is once.
+"""Import conversations of other tools: each becomes a journal, and importing again adds nothing.
 
-A journal of an import has the source in its first line. Its name ends in a hash of the source's own id, by which it
-is found again; a turn is known by the source's id of it, or else by its time, speaker and words. What was purged is
-taken out of everything that comes in, as it was taken out of the journals.
+The first line of an imported journal names the source. Its file name ends in a hash of the conversation's id in the
+source, so a later import finds it again. A turn is recognised by its id in the source, or else by its time, speaker and
+text. Purged phrases are removed from all imported text.
 """
 
 import hashlib
@@ -27,26 +27,26 @@ from aish.values.items import stamp
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry, Turn
 
-_MOST_TURNS, _MOST_CHARS = 5_000, 8_000_000  # that wait before they are written
-_DAWN = datetime(1970, 1, 1, tzinfo=UTC)
-_REMEMBERED = 200_000  # turns of conversations that are not read again while they come in
+_MOST_TURNS, _MOST_CHARS = 5_000, 8_000_000  # collected before they are written
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # undated imports get the epoch
+_REMEMBERED = 200_000  # existing turns held in memory, so that their journals are not read again
 
 
 @dataclass(slots=True)
 class Imported:
-    """What an import came to."""
+    """The result of an import."""
 
     turns: int = 0
-    known: int = 0  # turns that were here already
-    conversations: set[str] = field(default_factory=set)  # those that got turns
+    known: int = 0  # turns that were imported before
+    conversations: set[str] = field(default_factory=set)  # those that got new turns
     masked: Counter[str] = field(default_factory=Counter)
-    purged: int = 0  # turns that came in without something that was purged
+    purged: int = 0  # turns from which purged phrases were removed
     skipped: Counter[str] = field(default_factory=Counter)  # what could not be read, by reason
-    where: dict[str, str] = field(default_factory=dict)  # the first place of each
+    where: dict[str, str] = field(default_factory=dict)  # the first place of each reason
 
 
 class Importer:
-    """Writes what it hears into journals. Memory is bounded, whatever comes."""
+    """Writes imported turns into journals, with bounded memory."""
 
     def __init__(
         self,
@@ -58,58 +58,58 @@ class Importer:
         dry_run: bool = False,
     ) -> None:
         self._sessions, self._source, self._redaction, self._dry_run = sessions, source, redaction, dry_run
-        self._seals = seals  # of what was purged, also while we are at work
+        self._seals = seals  # hashes of purged phrases, read again before each write
         self._purged: Purged | None = None
-        self._names: dict[str, str] = {}  # of journals, by the hash they end in
-        self._pending_item: dict[str, list[ImportedTurn]] = {}
+        self._names: dict[str, str] = {}  # journal names by the hash at their end
+        self._pending: dict[str, list[ImportedTurn]] = {}
         self._turns = self._chars = 0
-        self._there: dict[str, Counter[bytes]] = {}  # the turns of conversations that are coming in, the last ones last
-        self._remembered = 0  # how many they are
+        self._existing: dict[str, Counter[bytes]] = {}  # turns by conversation, least recently used first
+        self._remembered = 0  # the number of turns in `_existing`
         self.result = Imported()
 
     def take(
-        self, heard: Iterable[ImportedRecord], told: Callable[[Imported], object] = lambda result: None
+        self, records: Iterable[ImportedRecord], progress: Callable[[Imported], object] = lambda result: None
     ) -> Imported:
-        """Take in all of one file; `told` learns how far it is after each write. Raises `StoreTrouble`."""
-        # Other imports wait: two at once would both see that a turn is not there yet.
+        """Import all records of one file, and call `progress` after each write. Raises `StoreTrouble`."""
+        # Only one import at a time: two could both find that a turn is missing, and add it twice.
         with nullcontext() if self._dry_run else locked(self._sessions / "import.lock"):
             self._names = {path.stem.rpartition("-")[2]: path.stem for path in self._sessions.glob("*-*.jsonl")}
-            self._there, self._remembered = {}, 0  # what one file has twice is said twice; what two files have is one
-            self._hear(heard, told)
+            self._existing, self._remembered = {}, 0  # repeats inside one file are kept, repeats across files are not
+            self._collect(records, progress)
             self._write()
-        told(self.result)
+        progress(self.result)
         return self.result
 
-    def _hear(self, heard: Iterable[ImportedRecord], told: Callable[[Imported], object]) -> None:
-        for one in heard:
+    def _collect(self, records: Iterable[ImportedRecord], progress: Callable[[Imported], object]) -> None:
+        for one in records:
             if isinstance(one, Skipped):
                 self.result.skipped[one.why] += one.times
                 self.result.where.setdefault(one.why, one.where)
                 continue
-            self._pending_item.setdefault(one.conversation, []).append(one)
+            self._pending.setdefault(one.conversation, []).append(one)
             self._turns += 1
             self._chars += len(one.text)
             if self._turns >= _MOST_TURNS or self._chars >= _MOST_CHARS:
                 self._write()
-                told(self.result)
+                progress(self.result)
 
     def _write(self) -> None:
         seals = self._seals()
         self._purged = Purged(seals, self._redaction.salt) if seals else None
-        for conversation, said in self._pending_item.items():
+        for conversation, said in self._pending.items():
             self._keep(conversation, said)
-        self._pending_item, self._turns, self._chars = {}, 0, 0
+        self._pending, self._turns, self._chars = {}, 0, 0
 
     def _keep(self, conversation: str, said: list[ImportedTurn]) -> None:
         key = hashlib.sha256(f"{self._source}\0{conversation}".encode("utf-8", "replace")).hexdigest()[:12]
         times = [one.time for one in said if one.time]
-        first = min(times, default=_DAWN)
+        first = min(times, default=_EPOCH)
         name = self._names.setdefault(key, f"{first.astimezone(UTC):%Y%m%d-%H%M%S}-{key}")
         journal = Journal(self._sessions, name, self._meta(said[0], first), self._redaction)
-        there = self._turns_of(journal)
-        before = len(there)
-        new = list(self._new(said, there, first))
-        self._remembered += len(there) - before
+        existing = self._turns_of(journal)
+        before = len(existing)
+        new = list(self._new(said, existing, first))
+        self._remembered += len(existing) - before
         self.result.known += len(said) - len(new)
         if not new:
             return
@@ -124,21 +124,21 @@ class Importer:
         return {key: self._clean(self._redaction.text(for_keeping(value))) for key, value in meta.items() if value}
 
     def _new(
-        self, said: list[ImportedTurn], there: Counter[bytes], time: datetime
+        self, said: list[ImportedTurn], existing: Counter[bytes], time: datetime
     ) -> Iterator[tuple[Turn, datetime, dict[str, Any]]]:
-        """Those of the turns that are not there yet, as a journal takes them."""
+        """Yield the turns that are not in the journal yet, as the journal stores them."""
         for one in said:
-            time = one.time or time  # who does not tell speaks right after the one before
+            time = one.time or time  # an undated turn gets the time of the turn before it
             masked = self._redaction.mask(for_keeping(one.text))
             self.result.masked.update(masked.kinds)
             name, ref = self._label(one.name), self._label(one.ref)
             text = self._clean(masked.text)
-            forms = dict.fromkeys([masked.text, text])  # a purge may have left what its seal would not
+            forms = dict.fromkeys([masked.text, text])  # the journal may have either form
             keys = [_key(ref, time if one.time else None, one.role, form) for form in forms]
-            if known := next((key for key in keys if there[key] > 0), None):
-                there[known] -= not ref  # the same words may be said again, but an id is one turn
+            if known := next((key for key in keys if existing[key] > 0), None):
+                existing[known] -= not ref  # the same text may occur again, but an id names one turn
                 continue
-            there[keys[-1]] += bool(ref)
+            existing[keys[-1]] += bool(ref)
             self.result.purged += len(forms) > 1
             meta: dict[str, Any] = {field: value for field, value in (("name", name), ("ref", ref)) if value}
             if one.time is None:
@@ -146,7 +146,7 @@ class Importer:
             yield Turn(role=one.role, content=text), time, meta
 
     def _label(self, label: str) -> str:
-        """A name or an id as it may be kept. One that was made of the words would tell who guesses them right."""
+        """Return a name or an id that is safe to store. An id made from the text is hashed, so it confirms no guess."""
         if label.startswith(MADE_REF):
             return digest(label, self._redaction.salt)
         return self._clean(self._redaction.text(label)) if label else ""
@@ -155,15 +155,15 @@ class Importer:
         return self._purged.clean(text) if self._purged else text
 
     def _turns_of(self, journal: Journal) -> Counter[bytes]:
-        """How often each turn is in a journal, and was not heard yet in this import."""
-        there = self._there.pop(journal.id, None)
-        if there is None:
-            while self._there and self._remembered > _REMEMBERED:
-                self._remembered -= len(self._there.pop(next(iter(self._there))))
-            there = Counter(map(_key_of, journal.entries()))
-            self._remembered += len(there)
-        self._there[journal.id] = there
-        return there
+        """Count each turn of a journal that this import has not matched yet."""
+        existing = self._existing.pop(journal.id, None)
+        if existing is None:
+            while self._existing and self._remembered > _REMEMBERED:
+                self._remembered -= len(self._existing.pop(next(iter(self._existing))))
+            existing = Counter(map(_key_of, journal.entries()))
+            self._remembered += len(existing)
+        self._existing[journal.id] = existing
+        return existing
 
 
 def _key_of(entry: JournalEntry) -> bytes:
@@ -173,7 +173,7 @@ def _key_of(entry: JournalEntry) -> bytes:
 
 
 def _key(ref: str, time: datetime | None, role: str, text: str) -> bytes:
-    if GONE in text:  # a seal is of words without their last full stop, so it may be there once and once not
+    if GONE in text:  # hashes of purged phrases ignore final punctuation, so ignore it here too
         text = re.sub(rf"(?<={re.escape(GONE)})[{PUNCTUATION}]+", "", text)
     whole = f"ref\0{ref}" if ref else f"{stamp(time) if time else ''}\0{role}\0{text}"
     return hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=8).digest()

@@ -1,4 +1,4 @@
-"""Readers of what other tools have kept. They write nothing, and hold one turn at a time."""
+"""Readers for the files of other tools. They write nothing, and hold one turn at a time."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
@@ -35,21 +35,21 @@ __all__ = ["FORMATS", "read", "sniff"]
 
 
 def read(format: str, path: Path) -> Generator[ImportedRecord]:
-    """Every turn in a file or below a directory, and what had to be left out.
+    """Yield every turn in a file or directory, and records of what was left out.
 
     Raises:
-        BadUsage: it is something else.
-        StoreTrouble: it cannot be read.
+        BadUsage: the format is unknown or does not match.
+        StoreTrouble: the path cannot be read.
     """
     if format not in FORMATS:
-        raise BadUsage(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
+        raise BadUsage(f"unknown format {format!r}; use one of: {', '.join(FORMATS)}")
     require(path)
     looks = sniff(path) if path.is_file() else ""
     if looks and looks != format:
-        raise BadUsage(f"{path} is not of the format {format}: it looks like {looks}; try --format {looks}")
+        raise BadUsage(f"{path} does not have the format {format}: it looks like {looks}; try --format {looks}")
     some = False
-    for heard in FORMATS[format](path):
-        some = some or isinstance(heard, ImportedTurn)
-        yield heard
+    for record in FORMATS[format](path):
+        some = some or isinstance(record, ImportedTurn)
+        yield record
     if not some and not looks and (path.is_dir() or (path.is_file() and path.stat().st_size)):
-        raise BadUsage(f"there is nothing of the format {format} in {path}")
+        raise BadUsage(f"found nothing with the format {format} in {path}")

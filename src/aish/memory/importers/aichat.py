@@ -1,4 +1,4 @@
-"""Chats of aichat: `messages.md` has single questions with their answers, `sessions/*.yaml` whole conversations."""
+"""Read chats of aichat: `messages.md` has single questions and answers, `sessions/*.yaml` whole conversations."""
 
 import functools
 import re
@@ -24,15 +24,15 @@ from aish.memory.importers.files import MOST, each_file, lines, modified
 from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
-_LISTS = ("compressed_messages", "messages")  # the first holds what was said before the second
+_LISTS = ("compressed_messages", "messages")  # in this order of time
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
 _RULE = "--------"
-_HEAD = 2_000  # characters of the line over a question, which has its title
+_HEAD = 2_000  # maximum characters of the line with the title of a question
 _TOOLS = "<tool_calls>", "</tool_calls>"
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
-    """The turns of one of its files, or of all below its directory."""
+    """Yield the turns of one file, or of all files in the directory of aichat."""
     yield from each_file(path, ("messages.md", "sessions/**/*.yaml", "*.yaml"), _one)
 
 
@@ -48,7 +48,7 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
 
 
 def _is_cut(path: Path) -> bool:
-    """Does a file end in the middle of a line, as while it is written? Its last message may be longer than it looks."""
+    """Return whether a file ends without a newline, so that its last message may be incomplete."""
     if not path.is_file():
         return False
     with path.open("rb") as file:
@@ -58,7 +58,7 @@ def _is_cut(path: Path) -> bool:
 
 
 def _session(path: Path, text: Iterable[str], odd: Oddities, *, cut: bool) -> Iterator[ImportedTurn]:
-    """The messages of a session, which have no times: that of the file stands for them."""
+    """Yield the messages of a session. They have no times, so they get the time of the file."""
     refs, name, time = Refs(), label(path.stem), modified(path)
     items = block_lists(text, _LISTS, MOST, odd)
     for item in _but_last(items, odd) if cut else items:
@@ -67,7 +67,7 @@ def _session(path: Path, text: Iterable[str], odd: Oddities, *, cut: bool) -> It
         if role == "system":
             continue
         if not isinstance(role, str) or role not in _ROLES:
-            odd.add("a message of the unknown role", compact(role))
+            odd.add("a message with unknown role", compact(role))
             continue
         calls = dict_of(content)
         texts = _calls(calls) if list_of(calls.get("tool_results")) else [(_ROLES[role], "", flat(content, odd))]
@@ -82,11 +82,11 @@ def _but_last(items: Iterable[Any], odd: Oddities) -> Iterator[Any]:
         yield from last
         last = [item]
     if last:
-        odd.add("a last message that is cut off")
+        odd.add("an incomplete last message")
 
 
 def _calls(calls: dict[str, Any]) -> Iterator[tuple[Role, str, str]]:
-    """What the model said, and the calls of tools with their answers, which aichat keeps together."""
+    """Yield the text of the model and its tool calls with their results, which aichat stores together."""
     yield "assistant", "", text_of(calls.get("text"))
     for result in map(dict_of, list_of(calls.get("tool_results"))):
         call = dict_of(result.get("call"))
@@ -95,7 +95,7 @@ def _calls(calls: dict[str, Any]) -> Iterator[tuple[Role, str, str]]:
 
 
 def _questions(text: Iterable[str], odd: Oddities) -> Iterator[ImportedTurn]:
-    """Each question with its answer is a conversation of its own."""
+    """Yield the turns; each question with its answer is a separate conversation."""
     head: re.Match[str] | None = None
     body: list[str] = []
     size, refs = 0, Refs()
@@ -105,24 +105,26 @@ def _questions(text: Iterable[str], odd: Oddities) -> Iterator[ImportedTurn]:
             head, body, size = begins, [], 0
         elif size < MOST:
             body.append(line)
-            size += len(line) + 100  # an empty line takes room, too
+            size += len(line) + 100  # an empty line takes memory, too
         else:
-            body[-1] = "…"  # so that it does not look whole
+            body[-1] = "…"  # so that it does not look complete
     yield from _exchange(head, body, refs, odd)
 
 
 def _exchange(head: re.Match[str] | None, body: list[str], refs: Refs, odd: Oddities) -> Iterator[ImportedTurn]:
-    """The turns of one question. Two programs may ask in the same second, so the words tell them apart."""
+    """Yield the turns of one question. Two questions may have the same second, so their ids include the text."""
     ended = bool(body) and not body[-1]
     while body and not body[-1].strip():
         body.pop()
     if head is None:
         if body:
-            odd.add("text in front of the first question")
+            odd.add("text before the first question")
         return
     rule = body.index(_RULE) if _RULE in body else len(body)
-    if not ended or rule >= len(body) - 1 or body[-1] != _RULE:  # an end of its own, or the rest would never come in
-        odd.add("a question with its answer that is cut off or too long")
+    if (
+        not ended or rule >= len(body) - 1 or body[-1] != _RULE
+    ):  # import only complete ones: the rest could not be added later
+        odd.add("a question and answer that are incomplete or too long")
         return
     asked, answered = "\n".join(body[:rule]), "\n".join(body[rule + 1 : -1])
     turns: list[tuple[Role, str, str]] = [("user", "", asked)]

@@ -1,7 +1,7 @@
-"""YAML as programs write it: block lists and mappings of plain, quoted and literal texts.
+"""Read YAML as programs write it: block lists and mappings of plain, quoted and literal texts.
 
-Pure: lines in, values out. It is no reader for all of YAML: there are no anchors, no tags, and nothing that goes on in
-the next line but literal texts. A reader for all of it would hold the whole file; this one holds an item of a list.
+Pure: lines in, values out. This is not a full YAML reader: it has no anchors, no tags, and only literal texts may span
+lines. A full reader would hold the whole file in memory; this one holds one list item.
 """
 
 import functools
@@ -17,11 +17,11 @@ _DEEPEST = 40
 
 
 class Odd(Exception):
-    """A form that programs do not write."""
+    """A form of YAML that is not supported."""
 
 
 def block_lists(lines: Iterable[str], names: tuple[str, ...], most: int, odd: Oddities) -> Iterator[Any]:
-    """The items of the lists that stand under one of `names` at the top of a file; `most` characters each."""
+    """Yield the items of the top-level lists with these names; items may have at most `most` characters."""
     inside, item, size = False, list[str](), 0
     for line in lines:
         is_top = bool(line[:1].strip()) and not line.startswith(("- ", "#"))
@@ -32,7 +32,7 @@ def block_lists(lines: Iterable[str], names: tuple[str, ...], most: int, odd: Od
         if is_top:
             inside = line.partition(":")[0] in names
         elif begins or item:
-            size += len(line) + 100  # an empty line takes room, too
+            size += len(line) + 100  # an empty line takes memory, too
             if size <= most or not item:
                 item.append(line)
     yield from _item(item, size > most, odd)
@@ -45,11 +45,11 @@ def _item(lines: list[str], too_long: bool, odd: Oddities) -> Iterator[Any]:
         try:
             yield from _Block(lines).node(_indent(lines[0]))
         except (Odd, ValueError, OverflowError):
-            odd.add("a message in a form of YAML that cannot be read")
+            odd.add("a message in unsupported YAML")
 
 
 class _Block:
-    """The lines of one item, and how far they are read."""
+    """The lines of one item, and the current position."""
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
@@ -57,7 +57,7 @@ class _Block:
         self._depth = 0
 
     def node(self, indent: int) -> Any:
-        """The list, mapping or text that begins in this column of the line."""
+        """Read the list, mapping or text that starts in this column of the line."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise Odd
@@ -77,7 +77,7 @@ class _Block:
         while (line := self._line(indent)) is not None and (line.startswith("- ") or line == "-"):
             rest = line[1:].lstrip(" ")
             if rest:
-                # What stands behind the dash is as if it stood there alone.
+                # Text after the dash is parsed as if the dash were not there.
                 self._lines[self._at] = " " * (indent + len(line) - len(rest)) + rest
                 found.append(self.node(indent + len(line) - len(rest)))
             else:
@@ -97,7 +97,7 @@ class _Block:
         return found
 
     def _below(self, indent: int, least: int) -> Any:
-        """The value in the lines that follow, if they belong to it; a list may stand as far left as its key."""
+        """Read the value in the following lines, if they belong to it; a list may have the same indent as its key."""
         while self._at < len(self._lines) and not self._lines[self._at].strip():
             self._at += 1
         if self._at == len(self._lines):
@@ -108,7 +108,7 @@ class _Block:
         return self.node(column) if column > indent or is_list else None
 
     def _line(self, indent: int) -> str | None:
-        """The next line that is not empty, if it begins in this column."""
+        """Return the next line that is not empty, if it starts in this column."""
         while self._at < len(self._lines) and not self._lines[self._at].strip():
             self._at += 1
         if self._at == len(self._lines) or _indent(self._lines[self._at]) < indent:
@@ -118,7 +118,7 @@ class _Block:
         return self._lines[self._at][indent:].rstrip()
 
     def _text(self, text: str, indent: int) -> Any:
-        """A text that stands here, or the literal one below."""
+        """Read a text on this line, or the literal text below it."""
         literal = _literal().fullmatch(text)
         return self._literal_text(literal, indent) if literal else _scalar(text)
 
@@ -167,7 +167,7 @@ def _indent(line: str) -> int:
 
 @functools.cache
 def _key() -> re.Pattern[str]:
-    """A key, and what stands behind its colon."""
+    """Match a key, and the text after its colon."""
     return re.compile(
         r"""("[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^']*+(?:''[^']*+)*+'|[^\s"'#\-\[{&*!|>][^:]{0,200})\s*:(?:\s+(.*))?\s*"""
     )

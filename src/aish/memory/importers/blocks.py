@@ -1,4 +1,4 @@
-"""The blocks that a message is made of, in the manner of Anthropic and of OpenAI, as turns that a person can read.
+"""Turn the content blocks of a message, as in Anthropic's and OpenAI's formats, into readable text.
 
 Pure: blocks in, turns out.
 """
@@ -22,12 +22,12 @@ _MARKS = {
     "input_file": "[document]",
     "input_audio": "[audio]",
 }
-# What a model thinks is not said, and the rest is bookkeeping.
+# Reasoning and bookkeeping are left out.
 _SILENT = ("thinking", "redacted_thinking", "reasoning", "token_budget", "flag", "encrypted_content", "tool_reference")
 
 
 class Part(NamedTuple):
-    """What one voice says in a message; `call` is the id of the tool call that a tool answers."""
+    """What one speaker says in a message; `call` is the id of the tool call that a result belongs to."""
 
     role: Role
     text: str
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 def parts(content: object, role: Role, odd: Oddities) -> Iterator[Part]:
-    """The content of a message by voices: what a tool answered is no word of whoever passed it on."""
+    """Split the content of a message by speaker: a tool result counts as the tool's words, not as the sender's."""
     said: list[str] = []
     for block in [content] if isinstance(content, str | dict) else list_of(content):
         fields = dict_of(block)
@@ -50,7 +50,7 @@ def parts(content: object, role: Role, odd: Oddities) -> Iterator[Part]:
 
 
 def flat(content: object, odd: Oddities) -> str:
-    """The content of a message or of a tool's answer as one text."""
+    """Return the content of a message or a tool result as one text."""
     if isinstance(content, str | dict):
         content = [content]
     return "\n".join(filter(None, (_line(block, odd) for block in list_of(content))))
@@ -65,14 +65,14 @@ def _line(block: object, odd: Oddities) -> str:
         return text_of(block.get("text"))
     if kind in _CALLS:
         return str(ImportedCall(block.get("name"), block.get("input")))
-    if kind == "knowledge":  # what a search has found
+    if kind == "knowledge":  # a search result
         return "\n".join(filter(None, (text_of(block.get(name)) for name in ("title", "url", "text"))))
     if kind in _FILES:
         return f"[{label(block.get('name')) or 'file'}]"
     if isinstance(kind, str) and kind in _MARKS:
         return _MARKS[kind]
     if kind not in _SILENT:
-        odd.add("a block of the unknown type", compact(kind))
+        odd.add("a block with unknown type", compact(kind))
     return ""
 
 

@@ -1,4 +1,4 @@
-"""Exports of ChatGPT: each conversation is a tree of messages, and `current_node` the end of the branch one sees."""
+"""Read exports of ChatGPT: a conversation is a tree of messages, and `current_node` ends the visible branch."""
 
 import re
 from collections.abc import Iterator
@@ -18,23 +18,23 @@ from aish.memory.importers.fields import (
     text_of,
 )
 from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
-from aish.memory.importers.spool import Spool, Waiting
+from aish.memory.importers.spool import Spool, SpooledTurn
 from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _HEAD = ("id", "conversation_id", "title", "create_time", "current_node")
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
-# What the model thinks, what the user told it once for all chats, and what the pages draw.
+# Reasoning, custom instructions, and widgets of the web page.
 _SILENT = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "super_widget")
 _TEXT_FIELDS = ("text", "result", "content", "output_str")
 _MARKS = ("image", "audio", "video", "file")
-# What the pages draw inside a text: sources, cards, names and links, between characters that nobody types.
+# Elements that the web page draws inside a text (sources, cards, names, links), between private-use characters.
 _DRAWN = r"([ \t]{0,9})\ue200(\w{1,40})\ue202([^\ue200\ue201]*)\ue201"
 _PRIVATE = r"[\ue200-\ue206]"
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
-    """The turns of `conversations.json`, of the split files, or of the zip with either."""
+    """Yield the turns of `conversations.json`, of the split files, or of a zip file with either."""
     yield from read_export(path, Shape(_fill, _turns))
 
 
@@ -50,7 +50,7 @@ def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: O
 def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
     conversation = label(head.get("conversation_id")) or label(head.get("id"))
     if not conversation:
-        odd.add("a conversation without an id, or cut off before it")
+        odd.add("a conversation without an id, or incomplete")
         return
     base = ImportedTurn(conversation, moment(head.get("create_time")), "user", "", title=label(head.get("title")))
     yield from spool.path(label(head.get("current_node")), base)
@@ -64,8 +64,8 @@ def _node(id: str, node: Any, spool: Spool, odd: Oddities) -> None:
     spool.add(_turn(message, odd) if message else None, label(id), label(node.get("parent")))
 
 
-def _turn(message: dict[str, Any], odd: Oddities) -> Waiting | None:
-    """The turn of a message; None for one that nobody gets to see."""
+def _turn(message: dict[str, Any], odd: Oddities) -> SpooledTurn | None:
+    """Return the turn of a message; None for a hidden one."""
     author, content, metadata = (dict_of(message.get(name)) for name in ("author", "content", "metadata"))
     kind, role = content.get("content_type"), author.get("role")
     if role == "system" or kind in _SILENT or message.get("weight") == 0:
@@ -73,7 +73,7 @@ def _turn(message: dict[str, Any], odd: Oddities) -> Waiting | None:
     if metadata.get("is_visually_hidden_from_conversation") is True or metadata.get("is_user_system_message") is True:
         return None
     if not isinstance(role, str) or role not in _ROLES:
-        odd.add("a message of the unknown role", compact(role))
+        odd.add("a message with unknown role", compact(role))
         return None
     text = "\n".join(filter(None, [_plain(_text(content, odd)), *_attached(metadata)]))
     recipient = label(message.get("recipient"))
@@ -82,28 +82,28 @@ def _turn(message: dict[str, Any], odd: Oddities) -> Waiting | None:
     if not text:
         return None
     name = label(author.get("name")) if _ROLES[role] == "tool" else ""
-    return Waiting(_ROLES[role], text, moment(message.get("create_time")), name, label(message.get("id")))
+    return SpooledTurn(_ROLES[role], text, moment(message.get("create_time")), name, label(message.get("id")))
 
 
 def _text(content: dict[str, Any], odd: Oddities) -> str:
     said = [_part(part, odd) for part in list_of(content.get("parts"))]
     if not said:
         said = [text_of(content.get(name)) for name in _TEXT_FIELDS]
-    if not any(said):  # a page that was only looked at
+    if not any(said):  # a web page that the model opened
         page = dict_of(content.get("state")) or content
         said = [text_of(page.get(name)) for name in ("title", "url", "snippet")]
     return "\n".join(filter(None, said))
 
 
 def _plain(text: str) -> str:
-    """The text as one reads it on the page."""
+    """Return the text as the web page shows it."""
     if "\ue200" not in text and "\ue203" not in text:
         return text
     return re.sub(_PRIVATE, "", re.sub(_DRAWN, _words, text)).strip()
 
 
 def _words(mark: re.Match[str]) -> str:
-    """The words that a mark stands for: of an entity its name, of a link its text, of all else none."""
+    """Return the text of an element: the name of an entity, the text of a link, else ""."""
     blank, kind, value = mark.groups()
     if kind == "entity":
         names = list_of(parsed(value))[1:2]
@@ -112,20 +112,20 @@ def _words(mark: re.Match[str]) -> str:
 
 
 def _attached(metadata: dict[str, Any]) -> Iterator[str]:
-    """The names of files that came along; pictures stand among the parts."""
+    """Yield the names of attached files; pictures are among the parts."""
     for file in map(dict_of, list_of(metadata.get("attachments"))):
         if (name := label(file.get("name"))) and not compact(file.get("mime_type")).startswith("image/"):
             yield f"[{name}]"
 
 
 def _part(part: object, odd: Oddities) -> str:
-    """A part of a message: words, or a mark in the place of a picture or a sound."""
+    """Return a part of a message: its text, or a mark for a picture or a recording."""
     if not isinstance(part, dict):
         return text_of(part)
-    if text := text_of(part.get("text")):  # also the words of a recording
+    if text := text_of(part.get("text")):  # also the transcript of a recording
         return text
     kind = compact(part.get("content_type"))
     mark = next((mark for mark in _MARKS if mark in kind), "")
     if not mark:
-        odd.add("a part of the unknown type", kind)
+        odd.add("a part with unknown type", kind)
     return f"[{mark}]" if mark else ""

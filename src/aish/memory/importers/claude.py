@@ -1,4 +1,4 @@
-"""Exports of claude.ai: each conversation has its messages in a list, and each message its blocks."""
+"""Read exports of claude.ai: a conversation has a list of messages, and a message has blocks."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,7 @@ from aish.memory.importers.blocks import parts
 from aish.memory.importers.exports import Head, Shape, read_export
 from aish.memory.importers.fields import Oddities, compact, dict_of, label, list_of, moment, text_of
 from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
-from aish.memory.importers.spool import Spool, Waiting
+from aish.memory.importers.spool import Spool, SpooledTurn
 from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
@@ -17,7 +17,7 @@ _ROLES: dict[object, Role] = {"human": "user", "user": "user", "assistant": "ass
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
-    """The turns of `conversations.json`, or of a zip with it."""
+    """Yield the turns of `conversations.json`, or of a zip file with it."""
     yield from read_export(path, Shape(_fill, _turns))
 
 
@@ -33,34 +33,34 @@ def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: O
 
 def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
     if not (conversation := label(head.get("uuid"))):
-        odd.add("a conversation without an id, or cut off before it")
+        odd.add("a conversation without an id, or incomplete")
         return
     channel = label(dict_of(head.get("project")).get("name"))
     time, title = moment(head.get("created_at")), label(head.get("name"))
     yield from spool.all(ImportedTurn(conversation, time, "user", "", channel=channel, title=title))
 
 
-def _message(message: Any, odd: Oddities) -> Iterator[Waiting]:
+def _message(message: Any, odd: Oddities) -> Iterator[SpooledTurn]:
     if message is UNREADABLE:
         odd.add("a message that is too long or damaged")
         return
     message = dict_of(message)
     sender = message.get("sender")
     if not isinstance(sender, str) or sender not in _ROLES:
-        odd.add("a message of the unknown sender", compact(sender))
+        odd.add("a message with unknown sender", compact(sender))
         return
     role, time, ref = _ROLES[sender], moment(message.get("created_at")), label(message.get("uuid"))
-    said = [Waiting(part.role, part.text, time) for part in parts(message.get("content"), role, odd)]
+    said = [SpooledTurn(part.role, part.text, time) for part in parts(message.get("content"), role, odd)]
     if not said and (text := text_of(message.get("text"))):  # exports before 2025 have no blocks
-        said = [Waiting(role, text, time)]
+        said = [SpooledTurn(role, text, time)]
     if files := "\n".join(_files(message)):
-        said.append(Waiting(role, files, time))
+        said.append(SpooledTurn(role, files, time))
     for number, turn in enumerate(said):
         yield turn._replace(ref=f"{ref}/{number}" if ref and number else ref)
 
 
 def _files(message: dict[str, Any]) -> Iterator[str]:
-    """What was attached. A long text that is pasted becomes an attachment, so its words are the user's."""
+    """Yield what was attached. A long pasted text becomes an attachment, so it counts as the user's words."""
     for attachment in map(dict_of, list_of(message.get("attachments"))):
         name = label(attachment.get("file_name")) or "attachment"
         yield f"[{name}]\n{text_of(attachment.get('extracted_content'))}".rstrip()

@@ -1,4 +1,4 @@
-"""Sessions of Codex: rollout files, each line with its time and a payload; older ones have the bare payload."""
+"""Read sessions of Codex: rollout files, whose lines have a time and a payload, or in older files only the payload."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from aish.memory.importers.files import each_file, open_file, records
 from aish.values.imported import ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
-# Events repeat for the screen what the items say for the model.
+# Events for the screen repeat what the items contain.
 _NO_TURNS = (
     "event_msg turn_context compacted world_state security_risk_score inter_agent_communication "
     "inter_agent_communication_metadata"
@@ -33,7 +33,7 @@ _SILENT = (
 ).split()
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call")
 _ANSWERS = ("function_call_output", "custom_tool_call_output", "mcp_tool_call_output")
-# What the program tells the model in the name of the user.
+# Text that the program sends to the model as if the user had written it.
 _INJECTED = (
     "<environment_context>",
     "<user_instructions>",
@@ -51,24 +51,24 @@ _INJECTED = (
     "Warning: The maximum number of unified exec processes you can keep open is",
     "Warning: Your account was flagged for potentially high-risk cyber activity",
 )
-_AGENTS = {"subagent", "internal"}  # sources of sessions that nobody typed anything in
+_AGENTS = {"subagent", "internal"}  # sources of sessions without a human user
 _TYPED = r"(?s)<user_shell_command>\s*<command>(.*?)</command>"
-_WRAP = 10_000  # characters in which a typed command must stand
-_PICTURE = r"<image(?: name=[^\n]*)?>|</image>"  # stand around a picture, each in a block of its own
+_WRAP = 10_000  # maximum characters of a wrapped command
+_PICTURE = r"<image(?: name=[^\n]*)?>|</image>"  # tags around a picture, each in its own block
 
 
 class CodexSession(NamedTuple):
-    """What the head of a file says about all of its turns."""
+    """What the head of a file says about all its turns."""
 
     conversation: str = ""
     channel: str = ""
     time: datetime | None = None
-    agent: bool = False  # another agent, and not the user, gave its tasks
-    first: int = 0  # lines with a lower ordinal are of the session that it comes from
+    agent: bool = False  # its tasks came from another agent, not from the user
+    first: int = 0  # lines with a lower ordinal belong to the parent session
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
-    """The turns of a rollout file, or of all below a directory of sessions."""
+    """Yield the turns of a rollout file, or of all such files in a directory."""
     yield from each_file(path, ("rollout-*.jsonl", "rollout-*.jsonl.zst"), _one)
 
 
@@ -80,7 +80,7 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
         for number, record in records(file, odd):
             item, kind = _item(record)
             if kind == "session_meta":
-                if not headed:  # a fork repeats the heads of those it comes from
+                if not headed:  # a fork repeats the heads of its parents
                     session, headed = _session(item, session), True
             elif kind not in _NO_TURNS and not _is_inherited(record, session):
                 yield from _turn(item, kind, session, moment(record.get("timestamp")), str(number), tools, odd)
@@ -88,7 +88,7 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
 
 
 def _item(record: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """The payload of a line and what it is, in the older form, too."""
+    """Return the payload of a line and its kind, also for the older form."""
     kind = record.get("type")
     if kind == "response_item":
         payload = dict_of(record.get("payload"))
@@ -139,7 +139,7 @@ def _turn(
     elif kind == "image_generation_call":
         text = str(ImportedCall("image", item.get("revised_prompt")))
     elif kind not in _SILENT:
-        odd.add("a line of the unknown type", kind)
+        odd.add("a line with unknown type", kind)
     if text:
         yield ImportedTurn(session.conversation, time or session.time, role, text, name, ref, session.channel)
 
@@ -149,7 +149,7 @@ def _blocks(content: object) -> list[Any]:
 
 
 def _typed(text: str) -> str:
-    """What the user said in a block: nothing in one of the program, which may stand beside the user's own."""
+    """Return what the user said in a block; "" for a block that the program added."""
     if not text.startswith(("<", "#", "Warning: ")):
         return text
     if typed := re.match(_TYPED, text[:_WRAP]):
@@ -158,7 +158,7 @@ def _typed(text: str) -> str:
 
 
 def _call(item: dict[str, Any], kind: str, tools: dict[str, str]) -> str:
-    """The call in words; its tool is remembered for the answer, which names only the call."""
+    """Return the call as text, and remember the tool for the result, which names only the call."""
     name = label(item.get("name")) or kind.removesuffix("_call")
     if len(tools) > 1000:
         tools.clear()
@@ -168,7 +168,7 @@ def _call(item: dict[str, Any], kind: str, tools: dict[str, str]) -> str:
 
 
 def _answer(output: object, odd: Oddities) -> str:
-    """What a tool printed, without the numbers around it."""
+    """Return the output of a tool without its metadata."""
     if isinstance(output, str) and output.startswith('{"output":'):
         output = dict_of(parsed(output)).get("output", output)
     output = dict_of(output).get("content", output)

@@ -1,4 +1,4 @@
-"""Exports of chat services: a list of conversations in a JSON file, or in several, in a zip or in a directory."""
+"""Read exports of chat services: lists of conversations in one or more JSON files, in a zip or a directory."""
 
 import re
 import struct
@@ -17,17 +17,17 @@ from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
 
 ZIP_START = b"PK\x03\x04"
-# What a damaged, locked or oddly packed archive raises.
+# Exceptions for a damaged, encrypted or unusually packed archive.
 DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError, struct.error)
 _MEMBER = r"(?:.*/)?conversations(?:-\d+)?\.json"
 
-Head = dict[str, Any]  # the fields of a conversation beside its messages
+Head = dict[str, Any]  # the fields of a conversation except its messages
 
 
 class Shape(NamedTuple):
-    """How a service writes a conversation.
+    """How a service stores a conversation.
 
-    `fill` takes the members that a walk comes to into the head and the spool, `turns` makes turns of both.
+    `fill` reads the members of a conversation into the head and the spool; `turns` makes turns from both.
     """
 
     fill: Callable[[Iterator[str], JsonWalk, Spool, Head, Oddities], None]
@@ -39,16 +39,16 @@ def read_export(path: Path, shape: Shape) -> Iterator[ImportedRecord]:
 
 
 def conversation_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
-    """The members with conversations, in order. Their names are only looked at: nothing is unpacked to the disk."""
+    """Return the members with conversations, sorted by name. Nothing is unpacked to the disk."""
     files = [member for member in archive.infolist() if re.fullmatch(_MEMBER, member.filename, re.DOTALL)]
     return sorted(files, key=lambda member: member.filename)
 
 
 def open_archive(path: Path) -> zipfile.ZipFile | None:
-    """The zip at `path`; None if it is none.
+    """Open the zip file at `path`; None if it is not a zip file.
 
     Raises:
-        StoreTrouble: it begins like one, but is damaged.
+        StoreTrouble: it starts like a zip file, but is damaged.
     """
     with path.open("rb") as file:
         if not path.is_file() or file.read(len(ZIP_START)) != ZIP_START:
@@ -56,7 +56,7 @@ def open_archive(path: Path) -> zipfile.ZipFile | None:
     try:
         return zipfile.ZipFile(path)
     except DAMAGE as error:
-        raise StoreTrouble(f"cannot read {path}: {error}; it may be cut off, so get it once more") from error
+        raise StoreTrouble(f"cannot read {path}: {error}; it may be incomplete; download it again") from error
 
 
 def _one(path: Path, shape: Shape) -> Iterator[ImportedRecord]:
@@ -72,7 +72,7 @@ def _one(path: Path, shape: Shape) -> Iterator[ImportedRecord]:
                 with archive.open(member) as stream:
                     yield from _conversations(stream, where, shape)
             except DAMAGE as error:
-                yield Skipped(where, f"cannot be unpacked to its end: {error}")
+                yield Skipped(where, f"cannot be unpacked completely: {error}")
 
 
 def _conversations(file: IO[bytes], where: str, shape: Shape) -> Iterator[ImportedRecord]:
@@ -81,12 +81,12 @@ def _conversations(file: IO[bytes], where: str, shape: Shape) -> Iterator[Import
         try:
             yield from _listed(walk, spool, shape, odd)
         except CutOff:
-            yield Skipped(where, f"breaks off or is damaged at byte {walk.place:,}; what follows is lost")
+            yield Skipped(where, f"ends or is damaged at byte {walk.place:,}; the rest is left out")
     yield from odd.told(where)
 
 
 def _listed(walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterator[ImportedTurn]:
-    """The conversations of a list, of an object that has the list under `conversations`, or a single one."""
+    """Yield the turns of a list of conversations, of an object with that list, or of a single conversation."""
     if walk.peek() == b"{":
         names = walk.members()
         first = next(names, "")
@@ -99,7 +99,7 @@ def _listed(walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterat
             if walk.peek() == b"{":
                 yield from _conversation(walk.members(), walk, spool, shape, odd)
             else:
-                odd.add("something that is no conversation")
+                odd.add("something that is not a conversation")
 
 
 def _conversation(
@@ -111,7 +111,7 @@ def _conversation(
     try:
         shape.fill(names, walk, spool, head, odd)
     except CutOff as error:
-        cut = error  # what came before is worth having
+        cut = error  # keep the turns before the damage
     yield from shape.turns(head, spool, odd)
     if cut:
         raise cut

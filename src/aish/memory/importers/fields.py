@@ -1,4 +1,4 @@
-"""Single fields of foreign records: times, texts and names, whatever stands in their place.
+"""Read fields of foreign records: times, texts and names, whatever type they have.
 
 Pure: values in, values out; nothing here raises.
 """
@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 from aish.values.imported import MADE_REF, Skipped
 from aish.values.text import for_keeping, one_line
 
-_MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # no count of seconds is as large before the year 5138
-_YEARS = 1970, 9998  # outside of these, other zones have no name for some times, and a journal cannot keep them
-_KINDS = 20  # that are told apart; a file of rubbish could have millions
+_MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # larger numbers are not seconds (before the year 5138)
+_YEARS = 1970, 9998  # outside of these, some times have no representation in other time zones
+_KINDS = 20  # kinds that are counted separately; a damaged file could have millions
 _REPEATS = 100_000
 
 
 def moment(value: object) -> datetime | None:
-    """The time that a number of seconds or an ISO text means, in UTC; None for all that means none."""
+    """Convert a number of seconds or an ISO text to a time in UTC; None if it is not a time."""
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value.strip())
@@ -39,15 +39,15 @@ def moment(value: object) -> datetime | None:
 
 
 def text_of(value: object) -> str:
-    """A text fit to be kept, without blank ends; empty for what is no text."""
+    """Return a text that is safe to store, stripped; "" if the value is not a text."""
     if not isinstance(value, str):
         return ""
-    # Most texts have nothing to clean, and to search them takes a fraction of the time.
+    # Most texts need no cleaning, and searching is much faster than cleaning.
     return (for_keeping(value) if _stray().search(value) else value).strip()
 
 
 def label(value: object) -> str:
-    """An id, a name or a title: one line of a bearable length."""
+    """Return an id, a name or a title as one line of limited length."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 63:
         return str(value)
     if not isinstance(value, str):
@@ -56,7 +56,7 @@ def label(value: object) -> str:
 
 
 def last_part(path: object) -> str:
-    """The short name of a directory, of any system."""
+    """Return the last part of a directory path, with either kind of slash."""
     return label(path).replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
@@ -69,7 +69,7 @@ def list_of(value: object) -> list[Any]:
 
 
 def compact(value: object) -> str:
-    """Data as text, to be read by people: a text as it is, anything else as JSON."""
+    """Return data as readable text: a text unchanged, anything else as JSON."""
     try:
         return text_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
@@ -77,13 +77,13 @@ def compact(value: object) -> str:
 
 
 class ImportedCall(NamedTuple):
-    """A tool that a model called."""
+    """A tool call of a model."""
 
     name: object
     arguments: object
 
     def __str__(self) -> str:
-        """The call as one would say it: for a shell, the command."""
+        """Return the call as text: for a shell, the command."""
         given = self.arguments
         if isinstance(given, str) and given.lstrip().startswith("{"):
             given = parsed(given) or given
@@ -96,7 +96,7 @@ class ImportedCall(NamedTuple):
 
 
 def parsed(text: str | bytes) -> Any:
-    """The value of a JSON text, however odd its characters; None for what is none."""
+    """Parse JSON, even with control characters in strings; None if it is not JSON."""
     try:
         return _decoder().decode(text if isinstance(text, str) else text.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -104,10 +104,10 @@ def parsed(text: str | bytes) -> Any:
 
 
 class Refs:
-    """Names for turns that have no id where they come from: the same turn gets the same name in every export.
+    """Ids for turns that have none in their source: the same turn gets the same id in every export.
 
-    A name is made of what was said and how often it was said before. So nothing changes when the tool cuts off the
-    beginning of a file, as histories do.
+    An id is a hash of the text plus the number of earlier repeats. So ids stay the same if the tool removes the
+    beginning of a file, as shell histories do.
     """
 
     def __init__(self) -> None:
@@ -123,7 +123,7 @@ class Refs:
 
 
 class Oddities:
-    """Counts what was left out, so that a kind is told once however often it occurs."""
+    """Counts what was left out, so that each kind is reported once."""
 
     def __init__(self) -> None:
         self._kinds: Counter[str] = Counter()
@@ -145,7 +145,7 @@ def _decoder() -> json.JSONDecoder:
 
 @functools.cache
 def _stray() -> re.Pattern[str]:
-    """What `for_keeping` would change."""
+    """Match characters that `for_keeping` would change."""
     return re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 
 

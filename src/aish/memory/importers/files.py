@@ -1,4 +1,4 @@
-"""Files of other tools: found below a directory, and read a bounded line at a time."""
+"""Find the files of other tools in a directory, and read them line by line with bounded memory."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -10,12 +10,12 @@ from aish.memory.importers.fields import Oddities, moment, parsed
 from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedRecord, Skipped
 
-MOST = 16 * 1024 * 1024  # bytes of one turn; what is longer is left out and said
+MOST = 16 * 1024 * 1024  # bytes of one turn; longer ones are left out and reported
 _BOM = b"\xef\xbb\xbf"
 
 
 class FileLine(NamedTuple):
-    """A line without its end, and its number in the file, from 1."""
+    """A line without its line end, and its number in the file, from 1."""
 
     number: int
     data: bytes
@@ -24,10 +24,10 @@ class FileLine(NamedTuple):
 def each_file(
     path: Path, patterns: tuple[str, ...], read: Callable[[Path], Iterator[ImportedRecord]]
 ) -> Iterator[ImportedRecord]:
-    """Read a file, or every one below a directory that fits a pattern.
+    """Read a file, or every file in a directory that matches a pattern.
 
     Raises:
-        StoreTrouble: the path itself cannot be read. A file below it that cannot be is skipped.
+        StoreTrouble: the path itself cannot be read. An unreadable file in a directory is skipped.
     """
     if not path.is_dir():
         try:
@@ -45,7 +45,7 @@ def each_file(
 
 
 def found(directory: Path, patterns: tuple[str, ...]) -> list[Path]:
-    """Every plain file below that fits, in the order of their names."""
+    """Return every matching regular file in a directory, sorted by name."""
     try:
         return sorted({file for pattern in patterns for file in directory.rglob(pattern) if file.is_file()})
     except OSError as error:
@@ -53,10 +53,10 @@ def found(directory: Path, patterns: tuple[str, ...]) -> list[Path]:
 
 
 def require(path: Path) -> None:
-    """Make sure that there is something; what is asked of the path later is then safe to ask.
+    """Make sure that a path exists, so that later checks of it do not raise.
 
     Raises:
-        StoreTrouble: there is nothing, or nobody may know.
+        StoreTrouble: the path does not exist or cannot be accessed.
     """
     try:
         path.stat()
@@ -71,7 +71,7 @@ def trouble(path: Path, error: OSError) -> StoreTrouble:
 
 
 def lines(file: BinaryIO, odd: Oddities) -> Iterator[FileLine]:
-    """The lines of a file, without byte-order mark and line ends; a line without end takes no memory."""
+    """Yield the lines of a file without byte-order mark and line ends. A line that is too long is skipped."""
     number = 0
     while data := file.readline(MOST):
         number += 1
@@ -86,7 +86,7 @@ def lines(file: BinaryIO, odd: Oddities) -> Iterator[FileLine]:
 
 
 def records(file: BinaryIO, odd: Oddities) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The JSON objects of a file that has one in each line, with their line numbers."""
+    """Yield the JSON objects of a file with one in each line, with their line numbers."""
     for number, data in lines(file, odd):
         if not data.strip():
             continue
@@ -94,14 +94,14 @@ def records(file: BinaryIO, odd: Oddities) -> Iterator[tuple[int, dict[str, Any]
         if isinstance(record, dict):
             yield number, record
         else:
-            odd.add("a line that is no JSON object, or is cut off")
+            odd.add("a line that is not a complete JSON object")
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file to read it from its start; one that zstd has packed, too, where Python can unpack it.
+    """Open a file for reading, also one packed with zstd if this Python can unpack it.
 
     Raises:
-        OSError: it cannot be opened, or not be unpacked.
+        OSError: the file cannot be opened or unpacked.
     """
     if path.suffix != ".zst":
         return path.open("rb")
@@ -109,11 +109,11 @@ def open_file(path: Path) -> BinaryIO:
         from compression import zstd
 
         return zstd.open(path, "rb")
-    raise OSError(f"Python before 3.14 cannot unpack it; unpack it with `unzstd --keep {path.name}`")
+    raise OSError(f"unpacking needs Python 3.14; or first run `unzstd --keep {path.name}`")
 
 
 def modified(path: Path) -> datetime | None:
-    """When the file was written last: the best there is where a tool keeps no times."""
+    """Return when the file was last modified, for tools that store no times."""
     try:
         return moment(path.stat().st_mtime)
     except OSError:
@@ -121,5 +121,5 @@ def modified(path: Path) -> datetime | None:
 
 
 def day_of(time: datetime | None) -> str:
-    """The day in UTC, so that it is the same wherever it is read."""
+    """Return the day in UTC, so that it does not depend on the time zone of the reader."""
     return time.astimezone(UTC).date().isoformat() if time else ""

@@ -1,6 +1,6 @@
-"""A walk through a JSON text of any size that holds one value of it at a time.
+"""Walk through JSON text of any size, with one value in memory at a time.
 
-Pure: the bytes come from whatever `read` is; no file is opened here.
+Pure: the bytes come from the function `read`; no file is opened here.
 """
 
 import functools
@@ -13,43 +13,43 @@ from aish.memory.importers.fields import parsed
 _CHUNK, _LARGEST = 1 << 18, 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
-_INSIDE = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'  # of a string
+_INSIDE = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'  # the content of a string
 
 
 class CutOff(Exception):
-    """The text ends too early, or is no JSON from here on."""
+    """The text ends too early, or is not JSON from here on."""
 
 
 class UnreadableJson:
-    """Stands for a value that is too long or is no JSON; the walk goes on behind it."""
+    """Stands for a value that is too long or not JSON; the walk continues after it."""
 
 
 UNREADABLE = UnreadableJson()
 
 
 class JsonWalk:
-    """Goes forward only. At a value, `members`, `elements` or `value` takes it; one that is not taken is passed.
+    """Moves forward only. At a value, call `members`, `elements` or `value` to read it; otherwise it is skipped.
 
-    1. Little more than `most` bytes of the text are held at a time.
-    2. A value that is no JSON inside does not end the walk while its brackets and quotes come in pairs.
+    1. Little more than `most` bytes of the text are in memory at a time.
+    2. A value that is not valid JSON does not end the walk if its brackets and quotes are balanced.
     """
 
     def __init__(self, read: Callable[[int], bytes], most: int) -> None:
         self._read = read
         self._most = most
         self._data, self._at = b"", 0
-        self._passed = 0  # bytes that are held no longer
+        self._passed = 0  # bytes dropped from `_data`
         while len(self._data) < len(_BOM) and self._more():
-            pass  # a pipe may give less than was asked for
+            pass  # a pipe may return fewer bytes than requested
         self._at = len(_BOM) if self._data.startswith(_BOM) else 0
 
     @property
     def place(self) -> int:
-        """How many bytes lie behind."""
+        """The number of bytes already read."""
         return self._passed + self._at
 
     def peek(self) -> bytes:
-        """The first byte of what comes next; empty at the end of the text."""
+        """Return the next byte that is not white space; b"" at the end of the text."""
         while True:
             self._at = _end(_blanks(), self._data, self._at)
             if self._at < len(self._data):
@@ -58,7 +58,7 @@ class JsonWalk:
                 return b""
 
     def elements(self) -> Iterator[None]:
-        """Stop at each element of the array that comes next."""
+        """Stop at each element of the next array."""
         self._take(b"[")
         while self.peek() != b"]":
             start = self.place
@@ -67,7 +67,7 @@ class JsonWalk:
         self._at += 1
 
     def members(self) -> Iterator[str]:
-        """Stop at the value of each member of the object that comes next, and name it."""
+        """Stop at the value of each member of the next object, and yield its name."""
         self._take(b"{")
         while self.peek() != b"}":
             name = self.value()
@@ -79,7 +79,7 @@ class JsonWalk:
         self._at += 1
 
     def value(self) -> Any:
-        """Take the whole value that comes next."""
+        """Read the whole next value."""
         raw = self._raw()
         value = None if raw is None else parsed(raw)
         return UNREADABLE if value is None and raw != b"null" else value
@@ -90,7 +90,7 @@ class JsonWalk:
         self._at += 1
 
     def _go_on(self, start: int, end: bytes) -> None:
-        """Pass the value that began at `start` if nobody took it, and the comma behind it."""
+        """Skip the value at `start` if the caller did not read it, and the comma after it."""
         if self.place == start:
             self._raw()
         if self.peek() == b",":
@@ -99,14 +99,14 @@ class JsonWalk:
             raise CutOff
 
     def _raw(self) -> bytes | None:
-        """The bytes of the value that comes next; None when they are too many to hold, and were passed."""
+        """Return the bytes of the next value; None if it was too long and was skipped."""
         first = self.peek()
         if first == b'"':
             return self._until(_string(), 0)
         return self._until(_to_bracket(), 1) if first in (b"{", b"[") else self._word()
 
     def _word(self) -> bytes:
-        """A number or a word, which ends where something else begins."""
+        """Read a number or a literal such as `true`."""
         while True:
             size = _end(_letters(), self._data, self._at) - self._at
             if not 0 < size <= self._most:
@@ -116,7 +116,7 @@ class JsonWalk:
                 return self._data[self._at - size : self._at]
 
     def _until(self, pattern: re.Pattern[bytes], depth: int) -> bytes | None:
-        """Go to where the string or the bracket that opens here is closed."""
+        """Read up to the end of the string, object or array that starts here."""
         size, kept, is_string = depth, True, not depth
         while True:
             while match := pattern.match(self._data, self._at + size):
@@ -136,7 +136,7 @@ class JsonWalk:
                 raise CutOff
 
     def _pass_string(self) -> None:
-        """Go behind the string that begins here, and hold nothing of it."""
+        """Skip the string that starts here, without keeping it in memory."""
         self._at += 1
         while True:
             self._at = _end(_inside(), self._data, self._at)
@@ -147,7 +147,7 @@ class JsonWalk:
                 raise CutOff
 
     def _more(self) -> bool:
-        """Drop what lies behind and get more: larger pieces of a long value, so that it is not searched too often."""
+        """Drop the bytes already read and read more; larger chunks for a long value, to search it less often."""
         chunk = self._read(min(max(_CHUNK, len(self._data) - self._at), _LARGEST))
         self._passed += self._at
         self._data, self._at = self._data[self._at :] + chunk, 0
@@ -181,7 +181,7 @@ def _inside() -> re.Pattern[bytes]:
 
 @functools.cache
 def _quiet() -> re.Pattern[bytes]:
-    """Whole strings, and what is neither string nor bracket."""
+    """Match complete strings, and characters that are neither quotes nor brackets."""
     return re.compile(rb'(?:[^"{}\[\]]++|"' + _INSIDE + rb'")*+', re.DOTALL)
 
 

@@ -1,6 +1,6 @@
-"""The log of `llm`, a SQLite file: threads of turns and messages, and the responses of older versions.
+"""Read the log of `llm`, a SQLite file: threads of turns and messages, and the responses of older versions.
 
-It is read a few rows at a time, without a lock in between, so that `llm` can go on writing while we are slow.
+A few rows are read at a time, without a lock in between, so that `llm` can write meanwhile.
 """
 
 import sqlite3
@@ -33,12 +33,12 @@ Row = dict[str, Any]
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
-    """The turns of a `logs.db`."""
+    """Yield the turns of a `logs.db`."""
     yield from each_file(path, ("logs.db",), _one)
 
 
 def tables(path: Path) -> set[str]:
-    """The names of its tables; none if it is no SQLite file that can be read."""
+    """Return the names of the tables; empty if it is not a readable SQLite file."""
     try:
         with closing(_open(path)) as base:
             return {row["name"] for row in base.execute("select name from sqlite_master where type = 'table'")}
@@ -61,8 +61,8 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    """Open to read only. Whoever reads from us may do so from changing threads."""
-    path.open("rb").close()  # so that what is wrong with the file is said in its own words
+    """Open the file read-only. The reader of the turns may use several threads."""
+    path.open("rb").close()  # raises a clear OSError, unlike SQLite
     name = f"file:{quote(str(path.resolve()))}?mode=ro"
     base = sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False, timeout=10)
     base.row_factory = lambda cursor, row: dict(zip((column[0] for column in cursor.description), row, strict=True))
@@ -71,7 +71,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _pages(base: sqlite3.Connection, table: str, where: str = "1", *values: object) -> Iterator[Row]:
-    """The rows of a table, in the order they were written."""
+    """Yield the rows of a table in the order they were written."""
     last: object = -1
     while rows := base.execute(
         f"select rowid as place, * from {table} where {where} and rowid > ? order by rowid limit {_ROWS}",
@@ -82,7 +82,7 @@ def _pages(base: sqlite3.Connection, table: str, where: str = "1", *values: obje
 
 
 def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iterator[ImportedTurn]:
-    """What versions before the message store have logged; a response that is in the store as well is left to it."""
+    """Yield what older versions logged, except responses that are also in the newer message tables."""
     for row in _pages(base, "responses"):
         id = label(row.get("id"))
         if not id or ("turns" in known and base.execute("select 1 from turns where id = ?", (id,)).fetchone()):
@@ -116,7 +116,7 @@ def _of(base: sqlite3.Connection, known: set[str], table: str, response: str) ->
 
 
 def _fragments(base: sqlite3.Connection, known: set[str], response: str) -> list[str]:
-    """The files that went in front of a prompt, by name: their text can be long, and is not what was asked."""
+    """Return the names of the files in front of a prompt; their text can be long and is not the question."""
     if not {"prompt_fragments", "fragments"} <= known:
         return []
     rows = base.execute(
@@ -128,7 +128,7 @@ def _fragments(base: sqlite3.Connection, known: set[str], response: str) -> list
 
 
 def _attachments(base: sqlite3.Connection, known: set[str], response: str) -> list[str]:
-    """A mark for each picture or file that went with a prompt, which may be all there was."""
+    """Return a mark for each attachment of a prompt, because the prompt may have no text."""
     if "prompt_attachments" not in known:
         return []
     rows = base.execute("select 1 from prompt_attachments where response_id = ?", (response,))
@@ -141,7 +141,7 @@ def _fragment(row: Row | None) -> str:
 
 def _threads(base: sqlite3.Connection, odd: Oddities) -> Iterator[ImportedTurn]:
     for thread in _pages(base, "threads"):
-        # A client may send all of a conversation with each turn, so what was told is remembered, in one thread only.
+        # A client may send the whole conversation with each turn, so skip messages seen before in this thread.
         told: set[str] = set()
         conversation = ImportedTurn(label(thread.get("id")), None, "user", "", title=label(thread.get("name")))
         for turn in _pages(base, "turns", "thread_id = ?", thread.get("id")):
@@ -151,7 +151,7 @@ def _threads(base: sqlite3.Connection, odd: Oddities) -> Iterator[ImportedTurn]:
 
 
 def _new_messages(base: sqlite3.Connection, tip: object, told: set[str]) -> list[Row]:
-    """The messages that lead to `tip` and were not told yet, oldest first."""
+    """Return the messages that lead to `tip` and were not seen yet, oldest first."""
     chain: list[Row] = []
     while isinstance(tip, str) and tip not in told:
         told.add(tip)
@@ -168,7 +168,7 @@ def _message(base: sqlite3.Connection, message: Row, said: ImportedTurn, odd: Od
     if role == "system":
         return
     if not isinstance(role, str) or role not in _ROLES:
-        odd.add("a message of the unknown role", compact(role))
+        odd.add("a message with unknown role", compact(role))
         return
     words: list[str] = []
     rows = base.execute(
@@ -194,12 +194,12 @@ def _part(base: sqlite3.Connection, part: Row, payload: dict[str, Any], odd: Odd
         pieces = [_piece(base, dict_of(piece)) for piece in list_of(payload.get("text_ref"))]
         return text_of(part.get("text")) or "\n".join(filter(None, pieces))
     if kind != "reasoning":
-        odd.add("a part of the unknown type", compact(kind))
+        odd.add("a part with unknown type", compact(kind))
     return ""
 
 
 def _piece(base: sqlite3.Connection, piece: dict[str, Any]) -> str:
-    """A piece of a text: words, or a file that was put in."""
+    """Return a piece of a text: words, or the name of an included file."""
     if isinstance(fragment := piece.get("fragment"), int):
         return _fragment(base.execute("select source from fragments where id = ?", (fragment,)).fetchone())
     return text_of(piece.get("literal"))

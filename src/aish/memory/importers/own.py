@@ -1,4 +1,4 @@
-"""Our own lines: one turn in each, as other programs write them for us."""
+"""Read aish's own import format: one JSON object with one turn in each line."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +13,7 @@ _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": 
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
-    """The turns of lines `{"channel"?, "conversation", "time", "role", "name"?, "text", "ref"?, "title"?}`."""
+    """Yield the turns of lines `{"channel"?, "conversation", "time", "role", "name"?, "text", "ref"?, "title"?}`."""
     yield from each_file(path, ("*.jsonl",), _one)
 
 
@@ -29,13 +29,13 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
 def _said(record: dict[str, Any], odd: Oddities) -> ImportedTurn | None:
     role, text, conversation = record.get("role"), text_of(record.get("text")), label(record.get("conversation"))
     if not isinstance(role, str) or role not in _ROLES:
-        odd.add("a line of the unknown role", compact(role))
+        odd.add("a line with unknown role", compact(role))
     elif not text or not conversation:
         odd.add(f"a line without {'text' if conversation else 'a conversation'}")
     else:
         time = moment(record.get("time"))
         if not time and record.get("time") not in (None, ""):
-            odd.add("a time that cannot be read, as 2026-04-01T12:00:00Z could; its turn is here without")
+            odd.add("an unreadable time; expected one such as 2026-04-01T12:00:00Z, imported without it")
         rest = [label(record.get(name)) for name in ("name", "ref", "channel", "title")]
         return ImportedTurn(conversation, time, _ROLES[role], text, *rest)
     return None

@@ -1,4 +1,4 @@
-"""Chats of shell-gpt: a file for each, a JSON list of messages, the first of which says what part the model plays."""
+"""Read chats of shell-gpt: each file is a JSON list of messages, and the first one names the model's role."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,11 +12,11 @@ from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
 from aish.values.turns import Role
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
-_PART = "You are "  # in front of the name of the part, in the first line
+_PART = "You are "  # before the name of the role, in the first line
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
-    """The turns of a chat, or of all in the directory of chats. Messages have no times: the file's stands for them."""
+    """Yield the turns of one chat or of a directory of chats. Messages have no times, so they get the file's time."""
     yield from each_file(path, ("*",), _one)
 
 
@@ -37,7 +37,7 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
                     name = name or (part if role == "assistant" else "")
                     yield ImportedTurn(conversation, time, role, text, name, refs.name(role, text), title=conversation)
         except CutOff:
-            yield Skipped(path.name, f"is no list of messages, or breaks off at byte {walk.place:,}")
+            yield Skipped(path.name, f"is not a list of messages, or ends at byte {walk.place:,}")
     yield from odd.told(path.name)
 
 
@@ -47,10 +47,10 @@ def _part(text: object) -> str:
 
 
 def _said(message: dict[str, Any], tools: dict[str, str], odd: Oddities) -> tuple[Role, str, str] | None:
-    """The turn in a message. The tools that are called are remembered for the answers, which name only the call."""
+    """Return the turn of a message. Remember called tools for their results, which name only the call."""
     role = message.get("role")
     if not isinstance(role, str) or role not in _ROLES:
-        odd.add("a message of the unknown role", compact(role))
+        odd.add("a message with unknown role", compact(role))
         return None
     made = [dict_of(call) for call in list_of(message.get("tool_calls"))]
     calls = [dict_of(call.get("function")) for call in made]

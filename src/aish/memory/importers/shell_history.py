@@ -1,4 +1,4 @@
-"""Histories of bash, zsh and fish: every command is something the user said, and a day is a conversation."""
+"""Read the histories of bash, zsh and fish: each command is a user turn, each day a conversation."""
 
 import functools
 import re
@@ -14,18 +14,18 @@ from aish.values.imported import ImportedRecord, ImportedTurn
 NAMES = ("*_history", "*.history", ".histfile", "*.zhistory")
 _ZSH = ("zsh", "zhistory", "histfile")
 _ESCAPED = {b"\\n": b"\n", b"\\\\": b"\\"}
-_META = 0x83  # zsh writes some bytes as this one and the byte with another bit
+_META = 0x83  # zsh escapes some bytes with this byte, followed by the byte XOR 32
 
 
 class Typed(NamedTuple):
-    """A command, and when it was typed if that was kept."""
+    """A command, and its time if the history has it."""
 
     command: bytes
     time: datetime | None = None
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
-    """The commands of a history file, of whichever shell."""
+    """Yield the commands of a history file."""
     yield from each_file(path, NAMES, _one)
 
 
@@ -42,7 +42,7 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
 
 
 def _commands(text: Iterator[FileLine], is_zsh: bool) -> Iterator[Typed]:
-    """The commands of a file; its first line tells what shell has written it, unless zsh was told to keep no times."""
+    """Yield the commands of a file. The first line shows the shell, except for a zsh history without times."""
     first = next((line for line in text if line.data.strip()), None)
     if first is None:
         return
@@ -62,7 +62,7 @@ def _chained(first: FileLine, rest: Iterable[FileLine]) -> Iterator[bytes]:
 
 
 def _bash(text: Iterator[bytes]) -> Iterator[Typed]:
-    """A command in each line; between lines with times, a command may have several."""
+    """Yield the command of each line; with time stamps, all lines up to the next stamp are one command."""
     time, timed = None, False
     command: list[bytes] = []
     size = 0
@@ -84,14 +84,14 @@ def _typed(command: list[bytes], time: datetime | None) -> Iterator[Typed]:
 
 
 def _zsh(text: Iterator[bytes]) -> Iterator[Typed]:
-    """A command in each line, with its time; a line that ends in a backslash goes on in the next."""
+    """Yield the command of each line with its time; a backslash at the end continues the command."""
     time: datetime | None = None
     command: list[bytes] = []
     size = 0
     for line in text:
         if not command:
             stamp = _zsh_line().match(line)
-            # Without a time, a colon at the start is escaped, or it would look like one.
+            # In a line without a time, zsh escapes a colon at the start, which would look like a time.
             bare = line[1:] if line.startswith(b"\\:") else line
             time, line, size = (moment(int(stamp[1])), line[stamp.end() :], 0) if stamp else (None, bare, 0)
         goes_on = line.endswith(b"\\")
@@ -109,7 +109,7 @@ def _plain(data: bytes) -> bytes:
 
 
 def _fish(text: Iterator[bytes]) -> Iterator[Typed]:
-    """Blocks that look like YAML: the command in one line, its time in another."""
+    """Yield the commands of YAML-like blocks: one line has the command, another its time."""
     command, time = b"", None
     for line in text:
         if line.startswith(b"- cmd:"):

@@ -1,4 +1,4 @@
-"""What a file is, by a look at its beginning."""
+"""Detect the format of a file from its beginning."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from aish.values.errors import StoreTrouble
 
 _LOOK = 1 << 16
 _SQLITE = b"SQLite format 3\0"
-_TELLING = {  # the first of them that occurs tells
+_TELLING = {  # the one that occurs first decides
     rb'"mapping"\s*:\s*\{': "chatgpt",
     rb'"chat_messages"\s*:\s*\[': "claude",
     rb'"type"\s*:\s*"session_meta"': "codex",
@@ -24,7 +24,7 @@ _AICHAT = rb"(?m)\A\s*(?:# CHAT: .*\[\d{4}-\d\d-\d\dT|model: .*$(?:.*\n)*?messag
 
 
 def sniff(path: Path) -> str:
-    """The name of the format; empty when that is not sure.
+    """Return the name of the format, or "" if it is not certain.
 
     Raises:
         StoreTrouble: the path cannot be read.
@@ -49,7 +49,7 @@ def sniff(path: Path) -> str:
 
 
 def _sniff_directory(path: Path) -> str:
-    """The format of the first file that has one, of those whose names tell something."""
+    """Return the format of the first file that has one; files with typical names come first."""
     for pattern in ("conversations*.json", "logs.db", "messages.md", "*.jsonl", "*.yaml", *NAMES, "*"):
         for file in found(path, (pattern,))[:20]:
             try:
@@ -90,7 +90,7 @@ def _sniff_text(head: bytes) -> str:
 
 
 def _sniff_record(record: dict[str, object]) -> str:
-    """The format of a line that is a JSON object of its own."""
+    """Return the format of a line that is a JSON object, or ""."""
     if {"conversation", "role", "text"} <= record.keys():
         return "jsonl"
     if "payload" in record and "type" in record:
@@ -98,5 +98,5 @@ def _sniff_record(record: dict[str, object]) -> str:
     if "sessionId" in record and "type" in record:
         return "claude-code"
     if "id" in record and "timestamp" in record and ("instructions" in record or "git" in record):
-        return "codex"  # of the older form
+        return "codex"  # the older form
     return ""

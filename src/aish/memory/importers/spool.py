@@ -1,4 +1,4 @@
-"""Turns that wait until their conversation is read to its end, on disk when there are many."""
+"""Hold the turns of a conversation until it is read to its end, on disk if there are many."""
 
 import sqlite3
 from array import array
@@ -11,11 +11,11 @@ from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedTurn
 from aish.values.turns import Role
 
-_MEMORY = 4096  # KiB that SQLite keeps; a longer conversation goes to a file that is gone when it is closed
+_MEMORY = 4096  # KiB in memory; a longer conversation goes to a temporary file
 
 
-class Waiting(NamedTuple):
-    """A turn without the conversation it belongs to, which a file may name after all of its turns."""
+class SpooledTurn(NamedTuple):
+    """A turn without its conversation, because a file may name the conversation after its turns."""
 
     role: Role
     text: str
@@ -25,10 +25,10 @@ class Waiting(NamedTuple):
 
 
 class Spool:
-    """The turns of one conversation, in the order they came, and which one each of them answers."""
+    """The turns of one conversation in their original order, with the id of the turn that each one answers."""
 
     def __init__(self) -> None:
-        # An empty name means a nameless file. Whoever reads from us may do so from changing threads.
+        # An empty name makes a temporary file. The reader of the turns may use several threads.
         self._base = sqlite3.connect("", isolation_level=None, check_same_thread=False)
         self._base.execute(f"pragma cache_size = -{_MEMORY}")
         self._base.execute("pragma journal_mode = off")
@@ -49,24 +49,24 @@ class Spool:
     def clear(self) -> None:
         self._run("delete from turns")
 
-    def add(self, turn: Waiting | None, id: str | None = None, parent: str | None = None) -> None:
-        """Keep a turn. One that is hidden is None, and still leads to its parent."""
+    def add(self, turn: SpooledTurn | None, id: str | None = None, parent: str | None = None) -> None:
+        """Add a turn. None stands for a hidden turn, which still links to its parent."""
         role, text, time, name, ref = turn or ("", "", None, "", "")
         row = (id, parent, role, text, time and time.isoformat(), name, ref)
         self._run("insert or ignore into turns values (null, ?, ?, ?, ?, ?, ?, ?)", row)
 
     def all(self, base: ImportedTurn) -> Iterator[ImportedTurn]:
-        """Every turn, in the order they came; what they have in common is in `base`."""
+        """Yield every turn in its original order; `base` has the fields that all share."""
         for row in self._run("select role, text, time, name, ref from turns where role <> '' order by place"):
             yield _said(base, row)
 
     def path(self, leaf: str, base: ImportedTurn) -> Iterator[ImportedTurn]:
-        """The turns that lead to `leaf`, from the first; to the last that came if there is no such leaf."""
+        """Yield the turns from the first to `leaf`, or to the last added turn if there is no such leaf."""
         (most,) = self._run("select coalesce(max(place), 0) from turns").fetchone()
         row = self._run("select place, parent from turns where id = ?", (leaf,)).fetchone()
         row = row or self._run("select place, parent from turns where place = ?", (most,)).fetchone()
         places, seen = array("q"), bytearray(most + 1)
-        while row and not seen[row[0]]:  # broken files have rings
+        while row and not seen[row[0]]:  # a broken file may have cycles
             places.append(row[0])
             seen[row[0]] = True
             row = self._run("select place, parent from turns where id = ?", (row[1],)).fetchone()
@@ -79,9 +79,7 @@ class Spool:
         try:
             return self._base.execute(statement, values)
         except sqlite3.Error as error:
-            raise StoreTrouble(
-                f"no room for a long conversation in the directory for temporary files: {error}"
-            ) from error
+            raise StoreTrouble(f"no space for a long conversation in the temporary directory: {error}") from error
 
 
 def _said(base: ImportedTurn, row: tuple[str, str, str | None, str, str]) -> ImportedTurn:
