@@ -1,4 +1,4 @@
-"""A command line taken apart while it is typed, and what is offered after a colon."""
+"""Parsing a command line while it is typed, and completion of colon commands."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from aish.intake.commands import Arguments, Commands
 from aish.intake.completion import Source, break_words, matching, quoted, read_command, suggest
 
 COMMANDS: Commands[None] = Commands()
-# A byte that is not UTF-8 reaches Python as U+DC80 to U+DCFF; no file name holds another surrogate.
+# Python decodes bytes that are not UTF-8 as U+DC80 to U+DCFF; file names have no other surrogates.
 FILE_NAMES = st.one_of(
     st.text(st.characters(exclude_characters="\0/", exclude_categories=["Cs"]), min_size=1, max_size=12),
     st.binary(min_size=1, max_size=12).map(lambda raw: os.fsdecode(raw.translate(None, b"\0/") or b"\xff")),
@@ -55,7 +55,7 @@ WORDS: dict[str, Source] = {"memory forget": lambda typed: matching(typed, ITEMS
     ],
 )
 def test_arguments_are_offered_with_what_they_stand_for(text: str, found: list[tuple[str, int, str]]) -> None:
-    """Nobody knows the number of a memory; its words are what one remembers."""
+    """Users remember the text of an item, not its id."""
     assert suggest(text, COMMANDS, WORDS) == found
 
 
@@ -90,7 +90,7 @@ def test_arguments_are_offered_with_what_they_stand_for(text: str, found: list[t
     ],
 )
 def test_the_word_at_the_cursor_knows_its_place(text: str, word: str, first: bool, arguments: list[str]) -> None:
-    """A name after a pipe is a command, the same name after a command is a file."""
+    """A name after a pipe is a command; the same name after a command is a file."""
     scan = read_command(text)
 
     assert (scan.words[-1].text, scan.words[-1].first, scan.arguments) == (word, first, arguments)
@@ -134,14 +134,14 @@ def test_the_word_at_the_cursor_knows_its_place(text: str, word: str, first: boo
     ],
 )
 def test_a_command_that_is_not_whole_says_why(text: str, why: str) -> None:
-    """Enter asks this before it runs anything."""
+    """Enter checks this before it runs anything."""
     assert read_command(text).unfinished == why
 
 
 @given(text=st.text(alphabet="ab '\"\\$`(){}<>|&;#\n=-", max_size=30))
 @settings(deadline=None, max_examples=200)
 def test_any_line_can_be_read(text: str) -> None:
-    """Whatever is typed, keys go on: words lie in the line, one after another, and the last one ends it."""
+    """For any input, words are inside the line, in order, and the last one ends it."""
     scan = read_command(text)
 
     places = [0] + [place for word in scan.words for place in (word.start, word.end)]
@@ -161,7 +161,7 @@ def test_any_line_can_be_read(text: str) -> None:
 @example(name="a=b:~", quote="")
 @settings(deadline=None, max_examples=40)
 def test_a_quoted_name_is_the_same_name_for_bash(name: str, quote: str) -> None:
-    """A file is never another one because of its letters."""
+    """Quoting never changes which file is meant."""
     line = f"printf %s {quoted(name, quote)}"
 
     done = subprocess.run(["bash", "--norc", "-c", line], capture_output=True, check=True, timeout=10)
@@ -171,10 +171,10 @@ def test_a_quoted_name_is_the_same_name_for_bash(name: str, quote: str) -> None:
 @given(name=st.text(st.sampled_from("a b'\"\\$`é(){}<>|&;#~!*?[]"), min_size=1), quote=st.sampled_from(["", "'", '"']))
 @settings(deadline=None, max_examples=100)
 def test_a_name_that_was_completed_can_be_completed_on(name: str, quote: str) -> None:
-    """What is put on the line is read back as the name it stands for."""
+    """The inserted text is parsed back to the same name."""
     assert read_command(f"cat {quoted(name, quote)}").words[-1].text == name
 
 
 def test_words_are_broken_where_bash_breaks_them() -> None:
-    """Completion functions are written for that."""
+    """Completion functions expect this."""
     assert break_words(["git", "--pretty=on", "a:b", ""]) == ["git", "--pretty", "=", "on", "a", ":", "b", ""]

@@ -1,4 +1,4 @@
-"""What the machine offers for the next word: files, programs, and what the completion functions of bash say."""
+"""Completion of shell words: files, programs, and the completion functions of bash."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -24,7 +24,7 @@ def place(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def bash(tmp_path: Path) -> Iterator[Bash]:
-    """Makes a bash that knows the completion function given for `frob`."""
+    """Return a factory for a bash with the given completion function for `frob`."""
     started: list[BashCompletion] = []
 
     def make(function: str, seconds: float = 5, patience: float = 5) -> BashCompletion:
@@ -83,13 +83,13 @@ def offered(place: Path, text: str) -> list[str]:
     ],
 )
 def test_commands_and_files_are_completed_as_they_have_to_be_typed(place: Path, text: str, lines: list[str]) -> None:
-    """Blanks are quoted, directories stay open for more, and no name can pass for an option."""
+    """Spaces are quoted, directories can be continued, and no name can look like an option."""
     assert offered(place, text) == lines
 
 
 @pytest.mark.proves("P12")
 def test_colon_commands_take_files_as_they_are_called(place: Path) -> None:
-    """What stands after :export is no shell's word, so nothing is quoted."""
+    """The argument of :export is not a shell word, so nothing is quoted."""
     shell = ShellSuggestions(list, lambda: str(place))
 
     assert shell.file_argument("md my") == [("my dir/", 2, ""), ("my notes.txt", 2, "")]
@@ -97,7 +97,7 @@ def test_colon_commands_take_files_as_they_are_called(place: Path) -> None:
 
 
 def test_hidden_files_are_offered_only_when_a_dot_is_typed(place: Path) -> None:
-    """As everywhere."""
+    """This is the usual convention."""
     shown = {name for name, _ in files("", str(place))}
 
     assert "notes.txt" in shown
@@ -105,7 +105,7 @@ def test_hidden_files_are_offered_only_when_a_dot_is_typed(place: Path) -> None:
 
 
 def test_a_home_is_written_as_it_was_typed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """~ stays ~, and what follows it is quoted alone; in quotes it is no home."""
+    """~ stays unquoted and the rest is quoted; inside quotes it is not a home directory."""
     monkeypatch.setenv("HOME", str(place))
 
     assert offered(place / "src", "cat ~/my") == ["cat ~/my\\ dir/", "cat ~/my\\ notes.txt "]
@@ -113,7 +113,7 @@ def test_a_home_is_written_as_it_was_typed(place: Path, monkeypatch: pytest.Monk
 
 
 def test_programs_are_found_on_the_path_and_found_again_when_they_are_new(tmp_path: Path) -> None:
-    """What was installed a moment ago is there, and what cannot be run is not."""
+    """Newly installed programs are found; files that are not executable are not."""
     (tmp_path / "tool").touch(mode=0o755)
     (tmp_path / "text").touch(mode=0o644)
     (tmp_path / "folder").mkdir()
@@ -139,7 +139,7 @@ complete -F _frob frob
 
 @pytest.mark.proves("P12")
 def test_options_that_bash_knows_are_offered(bash: Bash, tmp_path: Path) -> None:
-    """The same functions that complete in bash, found where bash finds them, also after an equals sign."""
+    """They come from the same functions as in bash, from the same places, also after an equals sign."""
     child = bash(COMPLETER)
     suggestions = ShellSuggestions(list, lambda: str(tmp_path), child.ask)
 
@@ -151,7 +151,7 @@ def test_options_that_bash_knows_are_offered(bash: Bash, tmp_path: Path) -> None
 
 
 def test_a_list_of_words_is_enough_for_bash(bash: Bash, tmp_path: Path) -> None:
-    """`complete -W` needs no function; a program that would answer for another (`-C`) is not run."""
+    """`complete -W` needs no function; a completion program (`-C`) is not run."""
     assert bash("complete -W 'one other two' frob").ask(["frob", "o"], str(tmp_path)) == ["one", "other"]
     assert bash(f"complete -W one -C 'touch {tmp_path}/ran' frob").ask(["frob", "o"], str(tmp_path)) == []
     assert not (tmp_path / "ran").exists()
@@ -159,7 +159,7 @@ def test_a_list_of_words_is_enough_for_bash(bash: Bash, tmp_path: Path) -> None:
 
 @pytest.mark.proves("P12")
 def test_nothing_that_is_typed_is_run_to_complete_it(bash: Bash, tmp_path: Path) -> None:
-    """Neither a program for its --help, nor what stands in a word that a careless function evaluates."""
+    """No program runs for its --help, and no word is evaluated by a careless function."""
     program = tmp_path / "frob"
     program.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n", encoding="utf-8")
     program.chmod(0o755)
@@ -177,7 +177,7 @@ def test_nothing_that_is_typed_is_run_to_complete_it(bash: Bash, tmp_path: Path)
 
 @pytest.mark.proves("P12")
 def test_a_completion_function_that_hangs_costs_a_moment_and_is_ended(bash: Bash, tmp_path: Path) -> None:
-    """Keys are worth more than suggestions; and the next question is answered again."""
+    """Typing must not wait for suggestions, and the next completion works again."""
     child = bash("_frob() { [[ $2 == h* ]] && while :; do :; done; COMPREPLY=(fine); }; complete -F _frob frob", 1, 0)
     assert child.ask(["frob", ""], str(tmp_path)) == ["fine"]
 
@@ -186,8 +186,8 @@ def test_a_completion_function_that_hangs_costs_a_moment_and_is_ended(bash: Bash
 
 
 def test_an_answer_that_comes_late_is_not_taken_for_the_next_one(bash: Bash, tmp_path: Path) -> None:
-    """The line has changed meanwhile."""
-    wait = f"read -t 1 <>{tmp_path}/pipe"  # nobody ever writes to it
+    """The line has changed in the meantime."""
+    wait = f"read -t 1 <>{tmp_path}/pipe"  # nothing is ever written to it
     os.mkfifo(tmp_path / "pipe")
     child = bash(f'_frob() {{ [[ $2 == s* ]] && {wait}; COMPREPLY=("for-$2"); }}; complete -F _frob frob', 0.7)
     assert child.ask(["frob", "a"], str(tmp_path)) == ["for-a"]
@@ -197,7 +197,7 @@ def test_an_answer_that_comes_late_is_not_taken_for_the_next_one(bash: Bash, tmp
 
 
 def test_a_bash_that_ends_or_is_not_there_is_no_trouble(bash: Bash, tmp_path: Path) -> None:
-    """A completion function may do anything, even leave; and some machines have no bash."""
+    """A completion function may even exit the shell, and some machines have no bash."""
     child = bash("_frob() { [[ $2 == q ]] && exit; COMPREPLY=(fine); }; complete -F _frob frob")
     assert child.ask(["frob", "q"], str(tmp_path)) == []
     assert child.ask(["frob", ""], str(tmp_path)) == ["fine"]

@@ -1,4 +1,4 @@
-"""One block of an answer at a time: wrapping, tables, marks inside lines, and the colours of code."""
+"""Single blocks of an answer: wrapping, tables, inline marks, and code highlighting."""
 
 import pytest
 from hypothesis import given, settings
@@ -35,7 +35,7 @@ WORDS = st.text(st.sampled_from("abcdefgh  é日本か。\u0301🚀\n"), max_siz
 @settings(max_examples=100, deadline=None)
 @given(WORDS, st.integers(4, 30))
 def test_lines_fit_and_keep_every_letter_in_order(text: str, width: int) -> None:
-    """Only spaces may go, at the end of a line."""
+    """Only spaces at the end of a line may be dropped."""
     lines = wrapped(text, width)
     assert "".join("".join(lines).split()) == "".join(text.split())
     assert all(cells(line) <= width for line in lines if len(line) > 1)
@@ -44,7 +44,7 @@ def test_lines_fit_and_keep_every_letter_in_order(text: str, width: int) -> None
 @settings(max_examples=60, deadline=None)
 @given(WORDS, WORDS)
 def test_lines_before_the_last_do_not_depend_on_what_comes(text: str, more: str) -> None:
-    """This is what makes it safe to call a line final before the paragraph ends."""
+    """So a line can be final before the paragraph ends."""
     before, after = wrapped(text, 12), wrapped(text + more, 12)
     assert after[: len(before) - 1] == before[:-1]
 
@@ -65,7 +65,7 @@ def test_bullets_and_indents_count() -> None:
 
 
 def test_rows_are_counted_as_terminals_wrap() -> None:
-    """Tabs stop at the last column, wide letters do not fit into half a place."""
+    """Tabs stop at the last column, and a wide character needs two cells."""
     assert [rows(text, 10) for text in ("", "x" * 10, "x" * 11, "日本語日本語", "\t\t\t\tx", "\tabc")] == [
         1,
         1,
@@ -78,7 +78,7 @@ def test_rows_are_counted_as_terminals_wrap() -> None:
 
 
 def test_a_line_with_a_picture_is_not_drawn_again_beyond_its_row() -> None:
-    """Terminals do not agree how wide it is, and a wrong row would erase another line."""
+    """Terminals disagree on its width, and a wrong row count would erase another line."""
     assert redrawable("x" * 100, 20) == 40
     assert redrawable("🚀" + "x" * 100, 20) < 20
     assert redrawable("日本" + "x" * 100, 20) == 40
@@ -96,7 +96,7 @@ def test_marks_inside_a_line() -> None:
 
 
 def test_links_are_text_and_address() -> None:
-    """Also those that other programs refuse: what is shown cannot be followed by accident."""
+    """This includes addresses that other programs refuse: nothing here can be clicked."""
     assert plain("[a **b**](http://x/ü?q=%20)") == "a b (http://x/ü?q=%20)"
     assert plain("<http://x.org/> <a@b.cc>") == "http://x.org/ a@b.cc"
     assert plain("[http://x.org](http://evil.org)") == "http://x.org (http://evil.org)"
@@ -112,7 +112,7 @@ def test_entities_cannot_bring_back_what_was_made_harmless() -> None:
     "source", ["a **b", "a `b", "see [the", "$x and", "a *b", "say _so", "one ~~two", "\\(x + ", "end\\"]
 )
 def test_an_open_mark_is_not_settled(source: str) -> None:
-    """Cut there, it could never be closed."""
+    """If the text were cut there, the mark could never be closed."""
     assert not is_settled(source)
 
 
@@ -129,7 +129,7 @@ def test_open_marks_look_closed_while_they_come() -> None:
 
 
 def test_emphasis_over_a_step_is_kept() -> None:
-    """Long strong words in a long paragraph: the cut waits for their end."""
+    """With long bold text in a long paragraph, the cut comes after its end."""
     prose = Prose(WINDOW._replace(color=True), [], [])
     final = prose.append("start **" + "strong words " * 9 + "end** and so on " + "x " * 80)
     text = "".join(texts([*final, *prose.close()]))
@@ -182,7 +182,7 @@ def test_bars_inside_code_and_after_a_backslash_do_not_split() -> None:
 def test_strings_and_comments_over_many_lines_keep_their_colour(
     language: str, lines: list[str], inside: list[int]
 ) -> None:
-    """Each line is coloured when it comes, and knows what is open above it."""
+    """Each line is highlighted when it arrives, and continues a string or comment from above."""
     highlighter = Highlighter(language)
     styles = []
     for line in lines:
@@ -194,7 +194,7 @@ def test_strings_and_comments_over_many_lines_keep_their_colour(
 
 
 def test_a_string_of_very_many_lines_stays_one() -> None:
-    """Only the line that opened it is kept in mind."""
+    """Only the line that opened it is remembered."""
     highlighter = Highlighter("python")
     for line in ['x = """', *["return words that fill a line of the text"] * 300]:
         highlighter.line_done(line)
@@ -204,7 +204,7 @@ def test_a_string_of_very_many_lines_stays_one() -> None:
 
 
 def test_a_line_looks_the_same_in_the_end_however_it_came() -> None:
-    """A keyword may turn out to be the start of a name."""
+    """What looks like a keyword may be the start of a name."""
     highlighter = Highlighter("python")
     highlighter.spans("def", live=True)
     assert highlighter.spans("default") == Highlighter("python").spans("default")

@@ -1,4 +1,4 @@
-"""The stream of an answer, as a pipe gets it: which lines make which blocks, and nothing that steers a terminal."""
+"""The stream of an answer on a pipe: lines become the right blocks, and no control sequence gets through."""
 
 import re
 import time
@@ -24,7 +24,7 @@ def lines(*pieces: str, width: int = 60) -> list[str]:
 
 
 def test_blocks_are_laid_out_one_below_the_other() -> None:
-    """The whole picture, as somebody without colours sees it."""
+    """The whole output without colours."""
     text = """\
 # Big *files*
 
@@ -97,7 +97,7 @@ def test_nothing_is_written_for_an_empty_answer() -> None:
     "text", ["word", "# head", "- item", "```\ncode", "| a |\n|---|\n| 1", "CMD: ls", "`", "-", "$$\nx"]
 )
 def test_an_answer_that_is_cut_off_is_shown_whole_and_ends_its_line(text: str) -> None:
-    """Ctrl-C comes anywhere."""
+    """Ctrl-C can come at any point."""
     out = written(text)
     assert out.endswith("\n") and not out.endswith("\n\n")
     shown = "".join(filter(str.isalnum, out))
@@ -105,7 +105,7 @@ def test_an_answer_that_is_cut_off_is_shown_whole_and_ends_its_line(text: str) -
 
 
 def test_a_fence_ends_with_its_own_kind_and_length() -> None:
-    """Code may show fences of its own."""
+    """Code may contain other fences."""
     assert lines("````md\n```py\nx\n```\n~~~\n````\nafter") == [
         "````md",
         "```py",
@@ -121,7 +121,7 @@ def test_a_fence_ends_with_its_own_kind_and_length() -> None:
 
 
 def test_code_keeps_its_blank_lines_tabs_and_marks() -> None:
-    """Nothing inside is Markdown, nor a command to run."""
+    """Nothing inside is Markdown or a command to run."""
     code = ["all:", "\tmake **x**", "", "", "# no heading", "| a | b |", "CMD: rm x", "1. no list"]
     assert lines("```make\n" + "\n".join(code) + "\n```\n") == ["```make", *code, "```"]
 
@@ -131,7 +131,7 @@ def test_a_quote_that_ends_takes_its_code_along() -> None:
 
 
 def test_formulas_are_left_alone() -> None:
-    """Stars, underscores and backslashes mean something else there."""
+    """Stars, underscores and backslashes have another meaning there."""
     text = [
         "Let $a_i * b_j * c$ and \\(x_1\\) be \\[y*z*\\] and $$p_q_r$$.",
         "",
@@ -151,7 +151,7 @@ def test_html_is_text() -> None:
 
 
 def test_a_command_stands_on_a_line_of_its_own_exactly_as_it_is() -> None:
-    """It is never wrapped, and its stars are no emphasis; what cannot be seen is spelled out."""
+    """It is never wrapped, its stars are not emphasis, and invisible characters are shown as escapes."""
     command = 'CMD: find . -name "*a*" -o -name "_b_"   | xargs  grep -l `pwd` # ' + "x" * 80
     assert lines(f"Try *this*:\n{command}\nor\n{command}", width=30) == ["Try this:", command, "or", command]
     assert lines("CMD: ls \u202egpj\u200b.\x1b[2J\ta\u00a0e\u0301") == [
@@ -162,7 +162,7 @@ def test_a_command_stands_on_a_line_of_its_own_exactly_as_it_is() -> None:
 
 @pytest.mark.parametrize("line", ["CMD:ls -*a*", " CMD: ls -*a*", "> CMD: ls -*a*", "- CMD: ls -*a*", "cmd: ls -*a*"])
 def test_what_only_looks_like_a_command_is_prose(line: str) -> None:
-    """Only the exact start counts, so that what is styled as a command is what will be offered."""
+    """Only the exact prefix counts, so that text styled as a command is also offered as one."""
     assert "*" not in written(line)
     assert "\x1b[2mCMD" not in written(line, color=True)
 
@@ -174,7 +174,7 @@ def test_a_number_that_starts_a_line_of_text_is_no_list() -> None:
 
 
 def test_lists_nest_by_their_indent_also_by_two_spaces_below_a_number() -> None:
-    """Models do not count columns as the standard does."""
+    """Models do not indent exactly as the standard requires."""
     assert lines("1. a\n  - b\n    more\n  - c\n\n  text\n2. d\n- - e") == [
         *["1. a", "   ◦ b", "     more", "   ◦ c", "", "   text", "2. d", "• ◦ e"],
     ]
@@ -187,7 +187,7 @@ def test_an_item_of_many_lines_has_one_bullet() -> None:
 
 
 def test_a_fence_names_its_language_and_nothing_else() -> None:
-    """What stands beside the name is for other programs."""
+    """Text after the name is for other programs."""
     assert lines("```python title=x\n1\n```") == lines("``` {.python}\n1\n```") == ["```python", "1", "```"]
     assert lines("```\x1b[31m\u202e\n1") == ["```", "1"]
 
@@ -227,7 +227,7 @@ def test_an_ascii_drawing_by_indent_stays_as_it_is() -> None:
 def test_no_control_of_the_model_reaches_the_terminal(
     live: bool, color: bool, some: list[str], more: list[str]
 ) -> None:
-    """Whatever the block, and in whatever pieces: only our own sequences are there."""
+    """In any block and any split into pieces, the output has only our own sequences."""
     out = written(*(piece for pair in zip(some, more, strict=False) for piece in pair), *some, color=color, live=live)
     rest = re.sub(r"\x1b\[[0-9;]*m|\x1b\[\d*A|\x1b\[J|\r(?=\x1b)", "", out) if live else out
     assert not re.search(
@@ -245,7 +245,7 @@ def test_an_end_of_line_in_two_pieces_is_one_end() -> None:
 
 
 def test_joiners_stay_where_a_script_needs_them_and_nowhere_else() -> None:
-    """Between plain letters they only hide a difference."""
+    """Between ASCII letters they only hide differences."""
     assert written("می\u200cخواهم 👩\u200d👧 1\ufe0f\u20e3") == "می\u200cخواهم 👩\u200d👧 1\ufe0f\u20e3\n"
     assert written("```\n👩", "\u200d👧", "\n```") == "```\n👩\u200d👧\n```\n", "also when they come in two pieces"
     family = "👩\u200d👧" * 300
@@ -258,7 +258,7 @@ def test_without_colours_there_are_no_sequences_and_marks_that_matter_stay() -> 
 
 
 def test_a_long_paragraph_streams_line_by_line_into_a_pipe() -> None:
-    """Nobody waits for the end of a long answer."""
+    """Output must not wait for the end of a long answer."""
     out: list[str] = []
     stream = MarkdownStream(out.append, width=lambda: 40, height=lambda: 24, color=False, live=False)
     for number in range(200):
@@ -286,7 +286,7 @@ def test_a_long_paragraph_streams_line_by_line_into_a_pipe() -> None:
     ids=lambda text: text[:8],
 )
 def test_no_text_takes_long(text: str) -> None:
-    """Seconds of a processor, not of a clock: the time goes with the length, whatever the text."""
+    """CPU time grows linearly with the length, for any text."""
     began = time.process_time()
     out = written(text, color=True, live=True)
     assert time.process_time() - began < 4
@@ -294,7 +294,7 @@ def test_no_text_takes_long(text: str) -> None:
 
 
 def test_the_cost_of_a_piece_does_not_grow_with_the_answer() -> None:
-    """The last hundred pieces of a long paragraph take about as long as the first."""
+    """The last hundred pieces of a long paragraph take about as long as the first hundred."""
     stream = MarkdownStream(lambda text: None, width=lambda: 80, height=lambda: 24, color=True)
 
     def seconds(pieces: int) -> float:

@@ -1,4 +1,4 @@
-"""The prompt and its colours: what stands in it, and that it stays small and harmless."""
+"""The prompt and its colours: its content is correct, short and neutralised."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ FACTS = PromptFacts(
     ],
 )
 def test_a_template_is_filled_with_what_is_true_now(template: str, facts: PromptFacts, shown: str) -> None:
-    """What has no value leaves no gap, what is not known stays, and no name can steer the terminal or be a template."""
+    """Empty values leave no gap, unknown names stay, and no value can control the terminal or act as a template."""
     assert fill(template, facts) == shown
 
 
@@ -56,7 +56,7 @@ def test_a_template_is_filled_with_what_is_true_now(template: str, facts: Prompt
 )
 @settings(deadline=None, max_examples=100)
 def test_a_prompt_leaves_room_to_type(columns: int, name: str, template: list[str]) -> None:
-    """Also in a window of twenty columns, and whatever directories are called."""
+    """This also holds for twenty columns and any directory names."""
     facts = PromptFacts(model=name, directory=name, branch=name, tokens=5, window=9)
 
     assert cells(fill("".join(template), facts, columns)) <= max(columns - 12, 2)
@@ -73,14 +73,14 @@ def test_a_prompt_leaves_room_to_type(columns: int, name: str, template: list[st
     ],
 )
 def test_a_home_is_a_tilde(directory: str, home: str, shown: str) -> None:
-    """Only a whole home is one."""
+    """Only the whole home directory becomes a tilde."""
     assert short_directory(directory, home) == shown
 
 
 @given(text=st.text(max_size=20), columns=st.integers(1, 20))
 @settings(deadline=None, max_examples=100)
 def test_the_end_of_a_name_is_kept(text: str, columns: int) -> None:
-    """It is what tells names apart."""
+    """Names mostly differ at their end."""
     short = cut_left(text, columns)
 
     assert cells(short) <= columns
@@ -89,7 +89,7 @@ def test_the_end_of_a_name_is_kept(text: str, columns: int) -> None:
 
 @pytest.mark.proves("P12")
 def test_the_branch_is_read_from_the_files_of_git(tmp_path: Path) -> None:
-    """On a branch, below the root of a work tree, at a commit, in a second work tree."""
+    """It works on a branch, below the root of a work tree, at a commit, and in a second work tree."""
     (tmp_path / "repo" / ".git").mkdir(parents=True)
     (tmp_path / "repo" / "src").mkdir()
     head = tmp_path / "repo" / ".git" / "HEAD"
@@ -109,7 +109,7 @@ def test_the_branch_is_read_from_the_files_of_git(tmp_path: Path) -> None:
 
 
 def test_every_kind_of_line_has_a_sign_of_its_own_also_without_unicode() -> None:
-    """Colours alone are not for everybody."""
+    """Some users cannot rely on colours."""
     for kinds in (signs(), signs(unicode=False)):
         assert set(kinds) == {"", "command", "question", "ask", "colon"}
         assert len(set(kinds.values())) == 5
@@ -119,7 +119,7 @@ def test_every_kind_of_line_has_a_sign_of_its_own_also_without_unicode() -> None
 
 @pytest.mark.proves("P12")
 def test_own_colours_stand_over_a_theme_and_mistakes_are_told() -> None:
-    """A style that cannot be used leaves the one of the theme."""
+    """An invalid style leaves the style of the theme."""
     own = {"command": "underline #ff8800", "unknown": "purple", "nothing": "red", "ask": "bright-red"}
     chosen = theme("light", own)
 
@@ -144,13 +144,13 @@ def test_own_colours_stand_over_a_theme_and_mistakes_are_told() -> None:
     ],
 )
 def test_a_style_means_the_same_on_the_screen_and_in_the_editor(style: str, numbers: str, words: str) -> None:
-    """One word in the settings, two programs that draw."""
+    """One style in the settings serves two renderers."""
     assert (codes(style), editor_style(style)) == (numbers, words)
 
 
 @pytest.mark.proves("P12")
 def test_without_colours_no_theme_has_any() -> None:
-    """NO_COLOR is stronger than what the settings say; bold and underline are no colours."""
+    """NO_COLOR overrides the settings; bold and underline are allowed."""
     plain = theme("dark", {"command": "red"}, colors=False)
 
     assert all(codes(style) in ("", "1", "2", "4", "7") for style in plain.values())

@@ -1,4 +1,4 @@
-"""The colon commands, as somebody types them into the shell."""
+"""The colon commands, as a user types them into the shell."""
 
 import json
 from datetime import timedelta
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.anyio
 
 
 class Typist:
-    """Types lines into a shell and reads what comes back."""
+    """Types lines into a shell and reads the replies."""
 
     def __init__(self, world: World, *answers: str) -> None:
         self._world = world
@@ -51,7 +51,7 @@ class Typist:
 
 @pytest.mark.proves("P5")
 async def test_new_begins_another_journal_and_resume_brings_the_first_back(world: World) -> None:
-    """Nothing is ever lost by beginning something else."""
+    """Starting a new conversation loses nothing."""
     typist = Typist(world, "A1", "B1", "A2")
     await typist.type("a1?")
     first = typist.session.journal.id
@@ -72,7 +72,7 @@ async def test_new_begins_another_journal_and_resume_brings_the_first_back(world
 
 @pytest.mark.proves("P5")
 async def test_conversations_are_found_by_number_name_and_beginning_of_the_id(world: World) -> None:
-    """The list is numbered from the newest; a name belongs to the conversation that got it last."""
+    """The list is numbered from the newest; a name belongs to the conversation that received it last."""
     typist = Typist(world, *"ABC")
     ids = []
     for question in ("first?", "second?", "third?"):
@@ -96,7 +96,7 @@ async def test_conversations_are_found_by_number_name_and_beginning_of_the_id(wo
 
 @pytest.mark.proves("P5")
 async def test_what_cannot_be_found_or_named_is_said_and_changes_nothing(world: World) -> None:
-    """Every refusal tells what to do instead."""
+    """Every error message says what to do instead."""
     typist = Typist(world, "A")
     assert await typist.types(":sessions", ":resume", ":history", ":export") == [
         "no conversations yet",
@@ -121,7 +121,7 @@ async def test_what_cannot_be_found_or_named_is_said_and_changes_nothing(world: 
 
 @pytest.mark.proves("P5")
 async def test_of_two_conversations_begun_within_one_second_the_later_is_the_newest(world: World) -> None:
-    """Scripts are fast: `--continue` and `:resume` must not throw a coin between two of their conversations."""
+    """Scripts are fast: `--continue` and `:resume` must reliably find the later of two conversations."""
     typist = Typist(world, *"ABCDEFGH")
     for number in range(8):
         typist.clock += timedelta(milliseconds=2) - timedelta(seconds=2)  # typing takes a second each
@@ -134,7 +134,7 @@ async def test_of_two_conversations_begun_within_one_second_the_later_is_the_new
 
 @pytest.mark.proves("P5", "N24")
 async def test_history_shows_the_last_turns_and_marks_those_that_did_not_end(world: World) -> None:
-    """Also turns that left the prompt, and also those from before a reset."""
+    """This includes turns that were dropped from the prompt, and turns before a reset."""
     typist = Typist(world, "A1", "half…", "!down", "A4")
     await typist.types("q1", "q2", ":reset", "q3", "q4")
 
@@ -146,7 +146,7 @@ async def test_history_shows_the_last_turns_and_marks_those_that_did_not_end(wor
 
 @pytest.mark.proves("P5")
 async def test_export_writes_markdown_for_people_and_json_for_programs(world: World) -> None:
-    """Shown without a file name, written with one, and never over a file that is there."""
+    """It is shown without a file name, written with one, and never overwrites a file."""
     typist = Typist(world, "**Four**, says\nthe model.", "half…")
     await typist.types("2+2?", "more")
     id = typist.session.journal.id
@@ -179,7 +179,7 @@ async def test_export_writes_markdown_for_people_and_json_for_programs(world: Wo
 
 
 async def test_context_draws_every_part_of_the_prompt_with_its_share(world: World) -> None:
-    """The rows add up to what is said above them, and with what is free to the whole budget."""
+    """The rows add up to the total above them, and with the free tokens to the whole budget."""
     typist = Typist(world, "A1")
     assert await typist.type(":tokens " + "w" * 40) == "10 tokens (estimated)"
     await typist.type("q1")
@@ -196,7 +196,7 @@ async def test_context_draws_every_part_of_the_prompt_with_its_share(world: Worl
 
 
 async def test_help_knows_every_command_and_explains_one(world: World) -> None:
-    """The list, the explanation and the manual come from the same words."""
+    """The list, the explanation and the manual come from the same text."""
     typist = Typist(world)
 
     lines = (await typist.type(":help")).splitlines()
@@ -225,13 +225,13 @@ async def test_help_knows_every_command_and_explains_one(world: World) -> None:
     ],
 )
 async def test_a_beginning_is_enough_and_a_mistake_gets_a_hint(world: World, line: str, answer: str) -> None:
-    """Nobody has to type or to remember a whole name."""
+    """Users need not type or remember the whole name."""
     assert await Typist(world).type(line) == answer
 
 
 @pytest.mark.parametrize("line", [":q", ":quit", ":exit", ":qu"])
 async def test_every_way_to_leave_leaves(world: World, line: str) -> None:
-    """People type what they know from other shells."""
+    """Users type what they know from other shells."""
     typist = Typist(world)
 
     assert (await typist.type(line), typist.shell.leaving) == ("", True)
@@ -252,7 +252,7 @@ async def test_every_way_to_leave_leaves(world: World, line: str) -> None:
     ids=lambda line: line[:12],
 )
 async def test_nothing_that_can_be_typed_after_a_colon_ends_the_shell(world: World, line: str) -> None:
-    """A slip in a command is answered by a line, not by a crash of the program."""
+    """A mistyped command gets a message, not a crash."""
     typist = Typist(world, "still here")
 
     await typist.type(line)

@@ -1,4 +1,4 @@
-"""What the model is told in a conversation: held output, what has to leave, what failed, what was cut."""
+"""What the model is sent in a conversation: held output, evicted turns, failed and truncated answers."""
 
 from typing import Any
 
@@ -12,26 +12,26 @@ from aish.values.turns import Message
 
 pytestmark = pytest.mark.anyio
 
-MARKS = 5  # tokens for the marks of a chat template around each message, and before the answer
+MARKS = 5  # tokens of the chat template around each message and before the answer
 
 
 def said(messages: tuple[Message, ...] | list[Message]) -> list[tuple[str, str]]:
-    """Role and text of what was sent, without the system prompt."""
+    """Return role and text of what was sent, without the system prompt."""
     return [(message["role"], message["content"]) for message in messages if message["role"] != "system"]
 
 
 def kept(session: Session) -> list[tuple[str, str, str]]:
-    """Role, text and state of the turns in the journal."""
+    """Return role, text and state of the turns in the journal."""
     return [(entry.turn.role, entry.turn.content, entry.turn.state) for entry in session.journal.entries()]
 
 
 def tokens_of(messages: list[Message]) -> int:
-    """The size of a prompt for a tokenizer that takes every character for a token."""
+    """Return the size of a prompt if every character is a token."""
     return MARKS + sum(MARKS + len(message["content"]) for message in messages)
 
 
 def counting(text: str = "Yes.", off: int = 0) -> FakeServer:
-    """A server for which every character is a token, and which reports a prompt that is `off` from what it got."""
+    """A server that counts every character as a token, and reports prompt tokens that are `off` from the real count."""
 
     def answer(asked: Asked) -> Say:
         return sse(text, usage=(tokens_of(asked.json["messages"]) + off, len(text)))
@@ -48,7 +48,7 @@ def talk_to(world: World, server: FakeServer, **settings: Any) -> Session:
 
 @pytest.mark.proves("C7", "C8", "C9")
 async def test_output_of_commands_waits_for_the_next_question_and_goes_in_front_of_it(world: World) -> None:
-    """Strict chat templates refuse two user turns in a row, so output never becomes a turn of its own."""
+    """Strict chat templates refuse two user turns in a row, so output never becomes a separate turn."""
     session = world.session(["first", "second"])
     for output in ("a.txt\nb.txt", "", " \n", "exit 1"):
         session.history.hold(output)
@@ -65,7 +65,7 @@ async def test_output_of_commands_waits_for_the_next_question_and_goes_in_front_
 
 @pytest.mark.proves("C9")
 async def test_held_output_is_not_lost_with_an_answer_that_failed(world: World) -> None:
-    """The user ran the command once; that the server was down is no reason to make him run it again."""
+    """If the server was down, the user must not have to run the command again."""
     session = world.session(["!down", "ok"])
     session.history.hold("the only copy")
 
@@ -79,7 +79,7 @@ async def test_held_output_is_not_lost_with_an_answer_that_failed(world: World) 
 
 @pytest.mark.proves("C16")
 async def test_more_than_max_turns_drops_the_oldest_exchange_and_says_so_in_one_line(world: World) -> None:
-    """What leaves the prompt is said, and nothing but the prompt loses it."""
+    """The user is told what was dropped from the prompt, and the journal keeps it."""
     session = world.session(["A1", "A2", "A3"], {"context": {"max_turns": 4}})
     asked = [await world.ask(session, question) for question in ("q1", "q2", "q3")]
 
@@ -93,7 +93,7 @@ async def test_more_than_max_turns_drops_the_oldest_exchange_and_says_so_in_one_
 
 @pytest.mark.proves("C16", "T15")
 async def test_an_exchange_leaves_when_the_budget_is_hit_not_before_and_not_after(world: World) -> None:
-    """Counted by the server's own tokenizer, what is sent fits, and one exchange more would not have fitted."""
+    """By the server's own count, the prompt fits, and with one more exchange it would not."""
     with counting("y" * 100) as server:
         session = talk_to(world, server, context={"token_budget": 1799})
         lines = [(await world.ask(session, f"{number}" * 100)).notices for number in range(1, 8)]
@@ -113,7 +113,7 @@ async def test_an_exchange_leaves_when_the_budget_is_hit_not_before_and_not_afte
 async def test_a_system_prompt_over_the_budget_is_said_once_with_its_sizes_and_the_answer_still_comes(
     world: World,
 ) -> None:
-    """A budget that nothing can meet must not end in silence, nor in a line for every question."""
+    """A budget that is too small must be reported, but only once."""
     with counting() as server:
         session = talk_to(world, server, context={"token_budget": 300})
         first, second = await world.ask(session, "q1"), await world.ask(session, "q2")
@@ -128,7 +128,7 @@ async def test_a_system_prompt_over_the_budget_is_said_once_with_its_sizes_and_t
 
 @pytest.mark.proves("C18")
 async def test_reset_clears_turns_and_held_output_and_keeps_the_journal(world: World) -> None:
-    """The model starts from nothing; what was said stays where it was, in the same conversation."""
+    """The model's context is empty, and the conversation continues in the same journal."""
     session = world.session(["A1", "A2"])
     await world.ask(session, "q1")
     session.history.hold("waiting")
@@ -146,7 +146,7 @@ async def test_reset_clears_turns_and_held_output_and_keeps_the_journal(world: W
 
 @pytest.mark.proves("N24")
 async def test_a_failed_answer_leaves_its_question_out_of_the_next_prompt(world: World) -> None:
-    """Otherwise the next prompt had two questions in a row; the journal has both, and what became of them."""
+    """Otherwise the next prompt would have two questions in a row. The journal has both, with their states."""
     session = world.session(["!no server", "half of it…", "whole"])
     for question in ("q1", "q2", "q3"):
         await world.ask(session, question)
@@ -179,7 +179,7 @@ TEXT = b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n'
     ids=["no finish", "cut line", "garbage", "error", "token limit"],
 )
 async def test_an_answer_that_did_not_reach_its_end_is_never_recorded_as_complete(world: World, broken: Say) -> None:
-    """Whoever reads the journal later must not take half an answer for the model's word."""
+    """A later reader of the journal must not take half an answer for a complete one."""
     with FakeServer(broken) as server:
         session = talk_to(world, server, tokenize={"use_endpoint": "false"})
         answer = await world.ask(session, "tell me")
@@ -191,7 +191,7 @@ async def test_an_answer_that_did_not_reach_its_end_is_never_recorded_as_complet
 
 
 async def test_a_question_that_is_too_long_is_cut_for_the_model_and_said_and_kept_whole(world: World) -> None:
-    """A pasted log may be longer than any window: the model gets head and tail, the journal all of it."""
+    """A pasted log may be longer than any window: the model gets its head and tail, the journal all of it."""
     question = "HEAD " + "x" * 50_000 + " TAIL"
     with counting() as server:
         session = talk_to(world, server)
@@ -219,7 +219,7 @@ async def test_a_question_that_is_too_long_is_cut_for_the_model_and_said_and_kep
 async def test_a_server_that_counted_another_prompt_than_was_sent_is_noticed(
     world: World, off: int, said_about_it: str
 ) -> None:
-    """Some servers drop the start of a prompt in silence; the only trace of it is their count."""
+    """Some servers silently drop the start of a prompt; only their token count shows it."""
     with counting(off=off) as server:
         answer = await world.ask(talk_to(world, server), "x" * 100)
         total = tokens_of(server.chats()[0].json["messages"])
@@ -231,7 +231,7 @@ async def test_a_server_that_counted_another_prompt_than_was_sent_is_noticed(
 @pytest.mark.proves("N24")
 @pytest.mark.parametrize("reason", ["content_filter", "error", "abort", "max_tokens"])
 async def test_an_answer_that_the_server_ended_early_is_not_called_complete(world: World, reason: str) -> None:
-    """A filter or a crash behind the server leaves half a sentence with a polite ending."""
+    """After a filter or a crash behind it, a server may end half a sentence without an error."""
     with FakeServer(sse("Half", finish=reason)) as server:
         session = world.program({"model": "m", "models": {"m": {"endpoint": server.url}}}).session()
         said = await world.ask(session, "q")

@@ -1,4 +1,4 @@
-"""The line editor on a terminal: what a person sees while typing, and what the shell gets."""
+"""The line editor on a terminal: what the user sees while typing, and what the shell gets."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from terminal import CTRL_C, CTRL_D, ENTER, SECONDS, Display, Terminal, _hasty
 ALT_ENTER, UP, LEFT, RIGHT, CTRL_R, CTRL_L, ESCAPE = "\x1b\r", "\x1b[A", "\x1b[D", "\x1b[C", "\x12", "\x0c", "\x1b"
 CTRL_G, CTRL_U, TO_EDITOR = "\x07", "\x15", "\x18\x05"
 
-# A shell that says what it was given, with a rule of its own for what a line is.
+# A shell that prints each line it gets, with its own rule for the kind of a line.
 PROGRAM = """
 import asyncio, os, sys
 from pathlib import Path
@@ -60,7 +60,7 @@ print("left")
 
 
 class Stage(Terminal):
-    """A terminal with that shell in it, started in a directory."""
+    """A terminal that runs this shell in a directory."""
 
     def __init__(self, place: Path, *arguments: str, columns: int = 80, **env: str) -> None:
         environment = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "VISUAL")}
@@ -82,7 +82,7 @@ class Stage(Terminal):
         return self
 
     def color_of(self, text: str) -> str:
-        """The colour of the first letter of `text` on the screen."""
+        """Return the colour of the first letter of `text` on the screen."""
         row, line = next((row, line) for row, line in enumerate(self._screen.display) if text in line)
         return str(self._screen.buffer[row][line.index(text)].fg)
 
@@ -93,7 +93,7 @@ class Stage(Terminal):
 
 @pytest.mark.proves("P1", "P12")
 def test_a_sign_and_colours_show_what_a_line_is_while_it_is_typed(tmp_path: Path) -> None:
-    """Before Enter one knows whether it will be run or asked; the reason is told only where there is a doubt."""
+    """The user sees before Enter whether it will be run or asked; the reason is shown only in case of doubt."""
     with Stage(tmp_path) as stage:
         stage.wait("aish>")
         stage.type("list -l | frobnicate")
@@ -111,7 +111,7 @@ def test_a_sign_and_colours_show_what_a_line_is_while_it_is_typed(tmp_path: Path
 
 @pytest.mark.proves("P12")
 def test_no_color_means_none_and_ascii_is_enough(tmp_path: Path) -> None:
-    """The signs say it all; bold and underlined are no colours."""
+    """The signs are enough; bold and underlined text are allowed."""
     with Stage(tmp_path, "ascii", NO_COLOR="1") as stage:
         stage.type("list | frobnicate")
         stage.wait("aish$ list | frobnicate")
@@ -125,7 +125,7 @@ def test_no_color_means_none_and_ascii_is_enough(tmp_path: Path) -> None:
 
 @pytest.mark.proves("P12")
 def test_tab_completes_commands_options_and_files_also_inside_a_line(tmp_path: Path) -> None:
-    """One candidate is taken, several are listed, and Enter after Tab gets what Tab brings."""
+    """One candidate is inserted, several are listed, and Enter right after Tab sends the completed line."""
     (tmp_path / "my notes.txt").touch()
     with Stage(tmp_path) as stage:
         stage.type("ec\t")
@@ -146,10 +146,10 @@ def test_tab_completes_commands_options_and_files_also_inside_a_line(tmp_path: P
 
 @pytest.mark.proves("P12")
 def test_history_is_searched_suggested_and_walked_by_prefix(tmp_path: Path) -> None:
-    """Lines typed here come first, what was asked in past conversations after them."""
+    """Lines typed here come first, then questions of past conversations."""
     (tmp_path / "typed").write_text("\n# x\n+list one\n\n# x\n+echo two\n", encoding="utf-8")
     with Stage(tmp_path) as stage:
-        for _ in range(100):  # what was asked before comes in by and by
+        for _ in range(100):  # earlier questions load in the background
             stage.type(CTRL_R + "mon")
             stage.wait_for("I-search backward: mon")
             if "aish> what is a monad" in stage.lines:
@@ -171,7 +171,7 @@ def test_history_is_searched_suggested_and_walked_by_prefix(tmp_path: Path) -> N
 
 @pytest.mark.proves("P12")
 def test_enter_adds_a_line_where_a_command_is_not_whole(tmp_path: Path) -> None:
-    """In quotes, here-documents and blocks and after a backslash; a question may have an apostrophe."""
+    """That is in quotes, here-documents and blocks and after a backslash; a question may have an apostrophe."""
     with Stage(tmp_path) as stage:
         for first, rest in (("echo 'a", "b'"), ("cat <<X", "X"), ("echo a \\", "b"), ("echo a |", "cat")):
             stage.enter(first)
@@ -189,7 +189,7 @@ def test_enter_adds_a_line_where_a_command_is_not_whole(tmp_path: Path) -> None:
 
 @pytest.mark.proves("P12")
 def test_a_paste_of_many_lines_is_text_and_runs_nothing(tmp_path: Path) -> None:
-    """Whoever pastes sees it first, as a whole."""
+    """The user sees all of it before it runs."""
     with Stage(tmp_path) as stage:
         stage.type("\x1b[200~echo 1\r\necho 2\recho 3\n\x1b[201~")
         stage.wait("aish$ echo 1", "> echo 2", "> echo 3")
@@ -199,7 +199,7 @@ def test_a_paste_of_many_lines_is_text_and_runs_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.proves("P12")
 def test_the_line_can_be_written_in_the_users_editor(tmp_path: Path) -> None:
-    """What comes back is seen before it is run; in both ways of typing."""
+    """The edited text is shown before it runs, with emacs keys and with vi keys."""
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nprintf "%s and more" "$(cat "$1")" > "$1.new"; mv "$1.new" "$1"\n', encoding="utf-8")
     editor.chmod(0o755)
@@ -213,7 +213,7 @@ def test_the_line_can_be_written_in_the_users_editor(tmp_path: Path) -> None:
 
 @pytest.mark.proves("P12")
 def test_vi_keys_move_and_change(tmp_path: Path) -> None:
-    """Escape leaves the typing, and letters become commands."""
+    """Escape ends insert mode, and letters become commands."""
     with Stage(tmp_path, "vi") as stage:
         stage.type("what is this" + ESCAPE + "0dwi" + "who ")
         stage.wait("aish? who is this")
@@ -239,7 +239,7 @@ def test_ctrl_c_clears_ctrl_l_wipes_and_ctrl_d_leaves_only_an_empty_line(tmp_pat
 
 
 def test_a_narrow_window_wide_letters_and_right_to_left_all_fit(tmp_path: Path) -> None:
-    """Twenty columns wrap, a resize draws again, and the shell gets every letter."""
+    """Twenty columns wrap, a resize redraws, and the shell gets every letter."""
     line = "הסבר לי 日本語 تشرح é 😀 in words"
     with Stage(tmp_path, columns=20) as stage:
         stage.type("x" * 30)
@@ -254,7 +254,7 @@ def test_a_narrow_window_wide_letters_and_right_to_left_all_fit(tmp_path: Path) 
 
 @pytest.mark.proves("P12")
 def test_a_secret_that_was_typed_is_not_in_the_history_file(tmp_path: Path) -> None:
-    """It can be brought back as long as this shell lives, and is masked for all others."""
+    """This shell can recall it until it ends; in the file it is masked."""
     with Stage(tmp_path) as stage:
         stage.enter("echo hunter2")
         stage.wait("got 'echo hunter2'", "aish>")
@@ -266,7 +266,7 @@ def test_a_secret_that_was_typed_is_not_in_the_history_file(tmp_path: Path) -> N
 
 
 def test_a_rule_that_fails_does_not_take_the_line_with_it(tmp_path: Path) -> None:
-    """There is no sign then, but what was typed arrives."""
+    """The prompt has no sign then, but the shell gets the typed line."""
     with Stage(tmp_path) as stage:
         stage.enter("crash 'it")
         stage.wait("aish> crash 'it", 'got "crash \'it"', "aish>")

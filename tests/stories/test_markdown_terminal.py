@@ -1,4 +1,4 @@
-"""An answer on a terminal: what a person sees, in the window and when scrolling back, however the pieces came."""
+"""An answer on a terminal: what the user sees, in the window and when scrolling back, for any split into pieces."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ CELL = tuple[str, str, bool, bool]
 
 
 class Paper(pyte.HistoryScreen):
-    """A screen that wraps a wide letter at the edge as terminals do, and draws nothing for what takes no room."""
+    """A screen that wraps wide characters at the edge as terminals do, and ignores zero-width characters."""
 
     def draw(self, data: str) -> None:
         for letter in data if not data.isascii() else [data]:
@@ -28,7 +28,7 @@ class Paper(pyte.HistoryScreen):
 
 
 class Window:
-    """A window with an answer in it."""
+    """A window that shows an answer."""
 
     def __init__(self, width: int = 40, height: int = 10, *, color: bool = True) -> None:
         self.paper: Any = Paper(width, height, history=100_000, ratio=0.5)
@@ -46,7 +46,7 @@ class Window:
         self.paper.resize(height, width)
 
     def cells(self) -> list[list[CELL]]:
-        """All rows, with those that have left the window, and their colours."""
+        """Return all rows with their colours, including those that scrolled out of the window."""
         rows = [*self.paper.history.top, *(self.paper.buffer[row] for row in range(self.paper.lines))]
         found = [[self._cell(row[column]) for column in range(self.paper.columns)] for row in rows]
         while found and all(cell[0] == " " for cell in found[-1]):
@@ -149,7 +149,7 @@ ANSWERS = st.lists(st.sampled_from(PARTS), max_size=60).map("".join)
 @settings(max_examples=60, deadline=None)
 @given(ANSWERS, st.lists(st.integers(0, 2000), max_size=60), st.sampled_from([(20, 5), (33, 10), (80, 24)]))
 def test_the_pieces_an_answer_comes_in_leave_no_trace(text: str, places: list[int], size: tuple[int, int]) -> None:
-    """Letters, colours and places are the same as for the answer at once, also of what has left the window."""
+    """Text, colours and positions are the same as for the whole answer at once, also in the scrollback."""
     width, height = size
     assert (
         shown(*cut(text, places), width=width, height=height).cells() == shown(text, width=width, height=height).cells()
@@ -159,7 +159,7 @@ def test_the_pieces_an_answer_comes_in_leave_no_trace(text: str, places: list[in
 @settings(max_examples=40, deadline=None)
 @given(ANSWERS, st.lists(st.integers(0, 2000), max_size=40))
 def test_a_live_window_ends_with_what_a_pipe_would_get(text: str, places: list[int]) -> None:
-    """Redrawing leaves no ghost lines and loses none: the text is the same without any movement of the cursor."""
+    """Redrawing neither leaves ghost lines nor loses lines: the text is the same as without cursor movements."""
     wrapped = Window(33, 8, color=False)
     flat = MarkdownStream(wrapped.write, width=lambda: 33, height=lambda: 8, color=False, live=False)
     flat.feed(text)
@@ -175,7 +175,7 @@ def test_a_live_window_ends_with_what_a_pipe_would_get(text: str, places: list[i
     st.integers(1, 9),
 )
 def test_no_word_is_lost_or_doubled(shapes: list[str], size: int) -> None:
-    """Every word of the answer is there once, and in order."""
+    """Every word of the answer appears once and in order."""
     text = "".join(shape.format(f"w{number}w") for number, shape in enumerate(shapes))
     window = shown(*(text[place : place + size] for place in range(0, len(text), size)), width=24, height=6)
     words = [word.strip("•│_") for line in window.lines for word in line.split()]
@@ -183,14 +183,14 @@ def test_no_word_is_lost_or_doubled(shapes: list[str], size: int) -> None:
 
 
 def test_a_long_answer_is_whole_when_scrolling_back() -> None:
-    """A thousand paragraphs through a window of ten rows: each is there once."""
+    """A thousand paragraphs in a window of ten rows: each appears once."""
     text = "".join(f"Paragraph number {number} is **here**.\n\n" for number in range(1000))
     window = shown(*(text[place : place + 7] for place in range(0, len(text), 7)))
     assert [line for line in window.lines if line] == [f"Paragraph number {n} is here." for n in range(1000)]
 
 
 def test_what_is_final_is_never_touched_again() -> None:
-    """No write moves the cursor above the block that is open."""
+    """No output moves the cursor above the open block."""
     window = Window(40, 10)
     for piece in [
         "First **block**.\n",
@@ -208,7 +208,7 @@ def test_what_is_final_is_never_touched_again() -> None:
 
 
 def test_plain_words_are_only_added() -> None:
-    """Nothing flickers: a word that fits is written, and nothing is erased for it."""
+    """To avoid flicker, a word that fits is written without erasing anything."""
     window = Window()
     for piece in ["Plain", " words", " come", " in."]:
         window.stream.feed(piece)
@@ -216,7 +216,7 @@ def test_plain_words_are_only_added() -> None:
 
 
 def test_each_piece_is_one_write() -> None:
-    """Half a change is never seen."""
+    """A partial update is never visible."""
     window = Window(30, 8)
     text = "# Title\n\nSome `code` and **more**.\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```py\nx = 1\n```\n"
     for letter in text:
@@ -226,7 +226,7 @@ def test_each_piece_is_one_write() -> None:
 
 
 def test_a_change_of_the_window_leaves_no_ghost_lines() -> None:
-    """What is there stays as it is; the words that follow go on below, in the new width."""
+    """Shown text stays unchanged; later words continue below, in the new width."""
     window = Window(40, 10)
     window.stream.feed("One two three four five six seven eight nine ten")
     window.resize(60, 12)
@@ -241,7 +241,7 @@ def test_a_change_of_the_window_leaves_no_ghost_lines() -> None:
 
 
 def test_a_window_that_gets_lower_than_the_open_block_is_no_trouble() -> None:
-    """Rows that have left the window cannot be drawn again, so nobody tries."""
+    """Rows that scrolled out of the window cannot be redrawn, so they are left alone."""
     window = Window(40, 24)
     window.stream.feed("| N | Name |\n|---|---|\n" + "".join(f"| {n} | x |\n" for n in range(8)))
     window.resize(40, 4)
@@ -263,7 +263,7 @@ def test_a_window_that_gets_lower_than_the_open_block_is_no_trouble() -> None:
     ],
 )
 def test_a_notice_in_between_stands_on_lines_of_its_own(text: str, place: int) -> None:
-    """A question may be put in the middle of a word, of code, of a table or of a mark; what was there stays there."""
+    """A notice may come in the middle of a word, code, a table or a mark; the text shown before it stays."""
     window = Window()
     window.stream.feed(text[:place])
     window.stream.pause()
@@ -279,7 +279,7 @@ def test_a_notice_in_between_stands_on_lines_of_its_own(text: str, place: int) -
     "text", ["One two", "- one", "> one", "# one", "CMD: one", "```py\none", "| a |\n|---|\n| one |\n"]
 )
 def test_a_notice_at_the_end_is_followed_by_nothing(text: str) -> None:
-    """Asking twice leaves no empty lines either."""
+    """Two pauses leave no empty lines either."""
     window = Window()
     window.stream.feed(text)
     window.stream.pause()
@@ -291,13 +291,13 @@ def test_a_notice_at_the_end_is_followed_by_nothing(text: str) -> None:
 
 
 def test_a_line_of_code_with_pictures_does_not_erase_the_one_above() -> None:
-    """Terminals and we do not agree how wide they are."""
+    """Terminals may disagree with our count of their width."""
     text = "Above.\n```py\n" + "x = '" + "1️⃣" * 12 + " and more'\n```\n"
     assert shown(*text, width=20).cells() == shown(text, width=20).cells()
 
 
 def test_a_table_taller_than_the_window_keeps_its_columns() -> None:
-    """Its first rows leave the window before the last ones are known."""
+    """Its first rows scroll out of the window before the last ones arrive."""
     rows = "".join(f"| row {number} | {number * number} |\n" for number in range(50))
     text = "| Name | Square |\n|---|---:|\n" + rows
     window = shown(*(text[place : place + 5] for place in range(0, len(text), 5)))
@@ -309,7 +309,7 @@ def test_a_table_taller_than_the_window_keeps_its_columns() -> None:
 
 
 def test_code_comes_in_colours_and_copies_as_it_is() -> None:
-    """No border, no number, no indent: what is marked with the mouse is the code, also inside a list."""
+    """It has no border, line numbers or indent, so selecting with the mouse copies only the code, also in a list."""
     code = ["def f(x):", '    """Many', "    lines.", '    """', "    return x  # done"]
     text = "1. Do this:\n   ```python\n" + "".join(f"   {line}\n" for line in code) + "   ```\n2. Then that.\n"
     window = shown(*text)
@@ -321,7 +321,7 @@ def test_code_comes_in_colours_and_copies_as_it_is() -> None:
 
 
 def test_a_long_line_of_code_is_not_broken_by_us() -> None:
-    """The terminal wraps it, and so copies it as one line."""
+    """The terminal wraps it, so it is copied as one line."""
     line = "echo " + " ".join(f"argument{number}" for number in range(40))
     window = shown(*f"```sh\n{line}\n```\n", width=30, height=8)
     assert "".join(row.ljust(30) for row in window.lines).rstrip() == line

@@ -1,4 +1,4 @@
-"""The commands that find what was said: what they show, what they say when there is nothing, and why a hit is one."""
+"""The commands that find earlier turns: what they show, what they say without a hit, and why a turn is a hit."""
 
 from datetime import timedelta
 
@@ -20,7 +20,7 @@ EVIL = ("\x1b]0;owned\x07", "\x1b[2J", "\u202e", "\x9b")
 
 
 class Searcher:
-    """Says things at times of its choosing, and types commands. Only words count: scores are the same anywhere."""
+    """Records turns at chosen times, and types commands. Only words count, so scores are the same everywhere."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -34,7 +34,7 @@ class Searcher:
         self.shell = world.shell(self.program)
 
     def said(self, when: str, *texts: str) -> Session:
-        """A conversation: what the user said, and the answer, in turn."""
+        """Record a conversation: questions and answers, alternating."""
         session, time = self.program.session(), at(when)
         session.services = session.services._replace(now=lambda: time)
         for number, text in enumerate(texts):
@@ -55,7 +55,7 @@ def searcher(world: World) -> Searcher:
 
 
 async def test_a_hit_stands_in_its_conversation_with_the_lines_around_it_and_a_reason(searcher: Searcher) -> None:
-    """Enough to see whether it is the right one without opening it."""
+    """The user can see whether it is the right one without opening it."""
     searcher.said(
         "2026-05-12T09:00:00",
         "Good morning.",
@@ -80,7 +80,7 @@ async def test_a_hit_stands_in_its_conversation_with_the_lines_around_it_and_a_r
 
 @pytest.mark.proves("N8", "X1")
 async def test_a_turn_of_another_day_is_not_said_to_be_of_the_named_one(searcher: Searcher) -> None:
-    """A remembered date may be off, so it is shown, but with a reason that is true."""
+    """A remembered date may be wrong, so the turn is shown, but with a correct reason."""
     searcher.said("2026-05-05T09:00:00", "The fuse is blown.")
     searcher.said("2026-05-07T09:00:00", "The fuse is blown again.")
 
@@ -92,7 +92,7 @@ async def test_a_turn_of_another_day_is_not_said_to_be_of_the_named_one(searcher
 
 
 async def test_a_narrow_window_breaks_no_id_and_no_reason(searcher: Searcher) -> None:
-    """Lines end between their parts: an id can be copied, and a reason that is shown is a whole one."""
+    """Lines break between their parts: an id can be copied, and a shown reason is complete."""
     id = searcher.said("2026-05-12T09:00:00", "Where is the spare fuse of the old stove?", "In the drawer.").journal.id
     searcher.shell.width = 40
 
@@ -106,7 +106,7 @@ async def test_a_narrow_window_breaks_no_id_and_no_reason(searcher: Searcher) ->
 
 
 async def test_what_was_not_understood_is_said_and_the_rest_is_searched(searcher: Searcher) -> None:
-    """A time that does not exist must not silently mean any time."""
+    """An invalid time must not silently mean any time."""
     searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
 
     reply = await searcher.type(":recall fuse since:2026-02-31 role:pilot")
@@ -118,7 +118,7 @@ async def test_what_was_not_understood_is_said_and_the_rest_is_searched(searcher
 
 
 async def test_nothing_is_said_to_be_nothing(searcher: Searcher) -> None:
-    """Also where there is no conversation at all."""
+    """This also holds if there are no conversations at all."""
     assert await searcher.type(":recall fuse") == Reply("nothing found", data=[], found=False)
 
     searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
@@ -130,7 +130,7 @@ async def test_nothing_is_said_to_be_nothing(searcher: Searcher) -> None:
 
 
 async def test_what_was_found_cannot_command_the_terminal(searcher: Searcher) -> None:
-    """Neither by escape sequences nor by signs that turn a line around."""
+    """Escape sequences and characters that reverse the text direction are neutralised."""
     searcher.said("2026-05-12T09:00:00", f"fuse {''.join(EVIL)} gone")
 
     shown = [await searcher.type(line) for line in (":recall fuse", ":thread @1", ":recent", ":why", ":timeline")]
@@ -144,7 +144,7 @@ async def test_what_was_found_cannot_command_the_terminal(searcher: Searcher) ->
 @pytest.mark.proves("N24")
 @pytest.mark.parametrize("indexed", [True, False], ids=["in the index", "new"])
 async def test_an_answer_that_broke_off_is_never_shown_as_whole(searcher: Searcher, indexed: bool) -> None:
-    """Neither to people nor to programs: half an answer can say the opposite of the whole."""
+    """This holds for text and JSON: half an answer can say the opposite of the whole answer."""
     session = searcher.said("2026-05-12T09:00:00", "May I touch the fuse?")
     session.journal.add(Turn("assistant", "Yes, the fuse", state="interrupted"), at("2026-05-12T09:01:00"))
     if indexed:
@@ -163,7 +163,7 @@ async def test_an_answer_that_broke_off_is_never_shown_as_whole(searcher: Search
 @pytest.mark.proves("N6")
 @pytest.mark.parametrize("indexed", [True, False], ids=["in the index", "new"])
 async def test_a_conversation_opens_by_hit_by_id_and_by_turn(searcher: Searcher, indexed: bool) -> None:
-    """Around a hit a few turns are shown, of an id all of them."""
+    """For a hit a few turns around it are shown, for an id all turns."""
     session = searcher.said("2026-05-12T09:00:00", *(f"step {number} of the climb" for number in range(1, 61)))
     if indexed:
         assert searcher.program.finder.catch_up(wait=True) == ""
@@ -196,7 +196,7 @@ async def test_a_conversation_opens_by_hit_by_id_and_by_turn(searcher: Searcher,
 async def test_a_conversation_that_is_not_there_is_said_to_be_missing(
     searcher: Searcher, line: str, trouble: type[AishError], words: str
 ) -> None:
-    """In words that say what could be typed instead."""
+    """The message says what to type instead."""
     session = searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
 
     with pytest.raises(trouble, match=words):
@@ -207,7 +207,7 @@ async def test_a_conversation_that_is_not_there_is_said_to_be_missing(
 
 
 async def test_the_newest_turns_come_first_and_a_time_narrows_them(searcher: Searcher) -> None:
-    """Whichever conversation they belong to."""
+    """They may belong to any conversation."""
     searcher.said("2026-05-11T12:00:00", "monday one", "monday two")
     searcher.said("2026-05-12T12:00:00", "tuesday one", "tuesday two")
     searcher.said("2026-05-13T10:00:00", "wednesday one")
@@ -228,7 +228,7 @@ async def test_the_newest_turns_come_first_and_a_time_narrows_them(searcher: Sea
 
 @pytest.mark.parametrize("words", ["0", "1001", "99999999999999999999", "blue", "-1", "32 May"])
 async def test_a_time_or_number_that_is_none_is_refused(searcher: Searcher, words: str) -> None:
-    """It would otherwise look as if nothing had been said."""
+    """Otherwise it would look as if there were no turns."""
     searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
 
     with pytest.raises(BadUsage):
@@ -236,7 +236,7 @@ async def test_a_time_or_number_that_is_none_is_refused(searcher: Searcher, word
 
 
 async def test_a_timeline_has_a_bar_for_each_day_and_what_it_was_about(searcher: Searcher) -> None:
-    """The fuller the day, the longer the bar; days without turns are left out, and older ones too."""
+    """A day with more turns has a longer bar; days without turns and older days are left out."""
     searcher.said("2025-05-11T12:00:00", "long ago")
     searcher.said("2026-05-11T12:00:00", "the violin needs strings", "yes", "violin strings of gut", "good")
     searcher.said("2026-05-12T12:00:00", "the gearbox leaks", "oil?")
@@ -253,7 +253,7 @@ async def test_a_timeline_has_a_bar_for_each_day_and_what_it_was_about(searcher:
 
 @pytest.mark.parametrize("words", ["0", "521", "soon", "-3", "9999999999"])
 async def test_a_timeline_of_no_weeks_is_refused(searcher: Searcher, words: str) -> None:
-    """And where nothing was said, that is said."""
+    """Without turns in the period, it says so."""
     assert (await searcher.type(":timeline")).text == "no turns in that period"
 
     with pytest.raises(BadUsage, match="a number of weeks from 1 to 520"):
@@ -288,14 +288,14 @@ async def test_why_tells_how_a_search_was_understood_and_what_spoke_for_each_hit
 
 @pytest.mark.proves("X1")
 async def test_why_before_any_search_says_how_to_search(searcher: Searcher) -> None:
-    """There is nothing to explain yet."""
+    """There is no search to explain yet."""
     with pytest.raises(NotFound, match="no search yet in this shell; use :recall WORDS"):
         await searcher.type(":why")
 
 
 @pytest.mark.proves("M61")
 async def test_why_has_forgotten_what_was_purged_since(searcher: Searcher) -> None:
-    """The hits of a search are kept until the next one."""
+    """The hits of the last search are in memory, so a purge must drop them."""
     searcher.said("2026-05-12T09:00:00", "the magpie nest is in the oak")
     await searcher.type(":recall where is the magpie nest")
     await searcher.type(":memory purge --yes magpie nest")
@@ -312,7 +312,7 @@ async def test_why_has_forgotten_what_was_purged_since(searcher: Searcher) -> No
     .map(" ".join)
 )
 async def test_no_question_is_an_error(searcher: Searcher, words: str) -> None:
-    """Quotes, operators and characters of any kind are words where they are nothing else."""
+    """Quotes, operators and other characters are treated as words if they have no other meaning."""
     if not list(searcher.world.journals()):
         searcher.said("2026-05-12T09:00:00", "The fuse is blown.")
 

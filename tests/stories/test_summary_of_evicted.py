@@ -1,4 +1,4 @@
-"""What left the prompt lives on as a short summary, made when nobody waits for it."""
+"""Turns dropped from the prompt are summarised in the background."""
 
 import asyncio
 import threading
@@ -19,7 +19,7 @@ SHORT = {"context": {"max_turns": 2}}  # the second question drops the first
 
 
 async def evicting(world: World, *answers: str, **settings: Any) -> Session:
-    """A conversation whose first exchange has just left the prompt; `answers` come after that."""
+    """Return a conversation whose first exchange has just been dropped from the prompt; `answers` come after that."""
     session = world.session(["A1", "A2", *answers], {**SHORT, **settings})
     for question in ("q1", "q2"):
         await world.ask(session, question)
@@ -28,13 +28,13 @@ async def evicting(world: World, *answers: str, **settings: Any) -> Session:
 
 
 def system(session: Session) -> str:
-    """The system prompt of the newest request."""
+    """Return the system prompt of the newest request."""
     return str(script_of(session).requests[-1].messages[0]["content"])
 
 
 @pytest.mark.proves("T16", "P7")
 async def test_one_call_of_its_own_category_turns_what_left_into_a_block_of_the_next_prompt(world: World) -> None:
-    """The model goes on knowing what the user said long ago, and the user can see what that costs."""
+    """The model still knows what the user said long ago, and the user can see the cost."""
     session = await evicting(world, "They spoke of q1.", "A3")
 
     await summarize_evicted(session)
@@ -54,14 +54,14 @@ async def test_one_call_of_its_own_category_turns_what_left_into_a_block_of_the_
 
 @pytest.mark.proves("T16")
 async def test_a_new_summary_takes_the_place_of_the_one_before(world: World) -> None:
-    """It is made out of the old one and what left since, so that it does not grow with the conversation."""
+    """It is made from the old summary and the newly dropped turns, so it does not grow with the conversation."""
     session = await evicting(world, "SUM1", "A3", "SUM2", "A4")
 
     await summarize_evicted(session)
     await world.ask(session, "q3")
     await summarize_evicted(session)
     order = script_of(session).requests[-1].messages[0]["content"]
-    await summarize_evicted(session)  # nothing left since: no call
+    await summarize_evicted(session)  # nothing was dropped since then: no call
     await world.ask(session, "q4")
 
     assert order.endswith("\n\nSummary so far: SUM1\nuser: q2\nassistant: A2")
@@ -71,7 +71,7 @@ async def test_a_new_summary_takes_the_place_of_the_one_before(world: World) -> 
 
 @pytest.mark.proves("T16")
 async def test_neither_a_talkative_model_nor_a_long_history_makes_it_grow(world: World) -> None:
-    """A summary that fills the prompt would evict what it was meant to save."""
+    """A long summary would push other turns out of the prompt."""
     session = world.session(["A1 " + "x" * 100_000, "A2", "S" * 100_000], SHORT)
     for question in ("q1", "q2"):
         await world.ask(session, question)
@@ -86,7 +86,7 @@ async def test_neither_a_talkative_model_nor_a_long_history_makes_it_grow(world:
 
 @pytest.mark.proves("T16")
 async def test_a_setting_switches_it_off(world: World) -> None:
-    """Some users want no call they did not ask for."""
+    """Some users do not want calls that they did not ask for."""
     session = await evicting(world, "never asked for", context={"max_turns": 2, "summarize_evicted": False})
 
     await summarize_evicted(session)
@@ -98,7 +98,7 @@ async def test_a_setting_switches_it_off(world: World) -> None:
 @pytest.mark.proves("T16")
 @pytest.mark.parametrize("failing", ["!down", "half a summ…", "", " \n"])
 async def test_a_summary_that_fails_changes_nothing_and_is_tried_again(world: World, failing: str) -> None:
-    """The last good summary serves, and the turns wait for the next try."""
+    """The last good summary stays, and the turns are kept for the next try."""
     session = await evicting(world, "GOOD", "A3", failing, "BETTER")
     await summarize_evicted(session)
     await world.ask(session, "q3")
@@ -114,7 +114,7 @@ async def test_a_summary_that_fails_changes_nothing_and_is_tried_again(world: Wo
 @pytest.mark.proves("T16")
 @pytest.mark.parametrize("begin", ["start_new", "reset"])
 async def test_a_summary_that_is_under_way_does_not_get_into_the_next_conversation(world: World, begin: str) -> None:
-    """`:new` while a slow server summarises: the other conversation must know nothing of this one."""
+    """After `:new` during a slow summary, the new conversation must not get it."""
     under_way, release = threading.Event(), threading.Event()
 
     def slowly(asked: Asked) -> Say:
@@ -142,7 +142,7 @@ async def test_a_summary_that_is_under_way_does_not_get_into_the_next_conversati
 
 @pytest.mark.proves("P7", "T16")
 async def test_a_summary_is_not_made_when_it_would_cross_the_cap(world: World) -> None:
-    """Nobody is there to be asked about it, so the money stays where it is."""
+    """The user cannot be asked in the background, so the call is not made."""
     price = {"script": {"input": 1000.0, "output": 1000.0}}
     world.consent = True
     session = await evicting(world, "unpaid", prices=price, cost={"cap_at_dollars": 0.01})
