@@ -29,7 +29,7 @@ class Library:
         progress: ShowProgress | None = None,
     ) -> None:
         self.loaded, self.places, self.redaction, self.cwd = loaded, places, redaction, cwd
-        self.progress = progress  # a view that shows how far long work is
+        self.progress = progress  # shows the progress of long work
         self.now: Callable[[], datetime] = lambda: datetime.now(UTC)
         self.open_finder: Callable[[], Finder] | None = None
         self._finder: Finder | None = None

@@ -69,7 +69,7 @@ async def take_turn(
             text = f"the message is too long for the model: {left_out:,} characters left out"
             yield notice("question.cut", text, characters=left_out)
         if chain[0] != session.model:
-            yield notice("model.by_rule", f"{asking.backend.label} answers this one, by a rule", model=chain[0])
+            yield notice("model.by_rule", f"{asking.backend.label} answers this question, by a rule", model=chain[0])
         async with aclosing(load_layers(turn, lambda layer: not is_ready_before(layer))) as loading:
             async for event in loading:
                 yield event
@@ -101,7 +101,7 @@ class Answer:
         self.started = time.monotonic()
 
     async def take(self, event: LoopEvent) -> Sequence[TurnEvent]:
-        """Record what the loop tells, and return what is to be shown of it: each piece is kept before it is shown."""
+        """Record an event of the loop, and return the events to show. Text is recorded before it is shown."""
         session = self.turn.session
         match event:
             case TextPiece(text):

@@ -82,7 +82,7 @@ class Scheduler:
             self._task.cancel()
 
     async def idle(self) -> None:
-        """Wait until nothing runs."""
+        """Wait until no job is running."""
         if self._task:
             await asyncio.wait([self._task])
 

@@ -8,7 +8,7 @@ import sys
 def make_parser(
     prog: str, description: str, *, epilog: str = "", keep_lines: bool = False, allow_abbrev: bool = True
 ) -> argparse.ArgumentParser:
-    """A parser for one verb. `keep_lines` shows description and epilog as they are."""
+    """Return a parser for one verb. `keep_lines` keeps the line breaks of description and epilog."""
     kind = argparse.RawDescriptionHelpFormatter if keep_lines else argparse.HelpFormatter
     return argparse.ArgumentParser(
         prog=prog,
@@ -20,9 +20,9 @@ def make_parser(
 
 
 def _columns() -> int:
-    """The width of the terminal.
+    """Return the width of the terminal.
 
-    By default argparse asks `shutil` for it at every start, which takes longer to load than most verbs take to run.
+    By default argparse imports `shutil` for this, which takes longer than most verbs need to run.
     """
     try:
         return int(os.environ.get("COLUMNS", "")) or 80

@@ -1,4 +1,4 @@
-"""`aish cost`: what was spent over all conversations."""
+"""`aish cost`: show the cost of all conversations."""
 
 import json
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
-    """Show what was spent over all conversations."""
-    parser = make_parser("aish cost", "What all conversations have cost.")
+    """Show the cost of all conversations."""
+    parser = make_parser("aish cost", "Show the cost of all conversations.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     calls = list(CostBook(start.places.costs).all())

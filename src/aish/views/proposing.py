@@ -1,4 +1,4 @@
-"""`aish memory summarize`: a model looks for what is worth keeping of the newest conversation."""
+"""`aish memory summarize`: a model looks for facts worth keeping in the newest conversation."""
 
 from aish.conversation.learning import propose_candidates
 from aish.program import Program
@@ -7,7 +7,7 @@ from aish.views.event_loop import run_loop
 
 
 def propose(program: Program) -> Reply:
-    """Let what the model finds wait for the user's yes: a script cannot be asked."""
+    """Add the model's candidates as pending, because a script cannot be asked about them."""
     return run_loop(_propose(program))
 
 
@@ -18,5 +18,5 @@ async def _propose(program: Program) -> Reply:
     finally:
         await program.close()
     lines = [trouble] if trouble else []
-    lines.append(f"{pending} candidates wait for your yes (aish memory pending)")
+    lines.append(f"{pending} candidates are pending (aish memory pending)")
     return Reply("\n".join(lines), data={"pending": pending}, found=pending > 0)

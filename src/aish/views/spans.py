@@ -91,7 +91,7 @@ def redrawable(text: str, width: int) -> int:
 
 
 def _positions(text: str, width: int) -> Iterator[tuple[int, int]]:
-    """Row and column after each character, where the terminal wraps."""
+    """Yield the row and column after each character, as the terminal wraps the text."""
     row, column = 1, 0
     for letter in text:
         if letter == "\t":

@@ -1,4 +1,4 @@
-"""What every verb is given."""
+"""The values that every verb starts with."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from aish.settings.options import Settings
 
 
 class Start(NamedTuple):
-    """The settings, where files live, and the directory that aish was started in."""
+    """The settings, the places of files, and the directory in which aish was started."""
 
     loaded: Loaded
     places: Places

@@ -1,4 +1,4 @@
-"""`aish tokens`: the tokens of a text."""
+"""`aish tokens`: count the tokens of a text."""
 
 import json
 import sys
@@ -13,7 +13,7 @@ from aish.views.exit_codes import OK
 def run(program: Program, arguments: Sequence[str]) -> int:
     """Count the tokens of a text."""
     parser = make_parser("aish tokens", "Count the tokens of a text.")
-    parser.add_argument("text", nargs="*", help="the text; without one, standard input")
+    parser.add_argument("text", nargs="*", help="the text (default: standard input)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     text = " ".join(options.text) if options.text else sys.stdin.buffer.read().decode("utf-8", "replace")
