@@ -76,7 +76,7 @@ def test_what_only_the_shell_knows_is_marked() -> None:
     word = part.words[1]
     assert UNKNOWN in word.texts[0]
     assert word.loose
-    assert word.murky
+    assert word.unknown_file
     assert word.plain is None
 
 

@@ -64,8 +64,8 @@ def test_an_entry_of_the_user_takes_the_place_of_ours() -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"flag": "-v"}, "there is no 'flag'"),
-        ({"flags": ["-v"]}, "flags must be a text"),
+        ({"flag": "-v"}, "unknown key 'flag'"),
+        ({"flags": ["-v"]}, "flags must be a string"),
         ({"most": "1"}, "most must be a number"),
         ({"most": True}, "most must be a number"),
         ({"single": 1}, "single must be true or false"),
@@ -73,7 +73,7 @@ def test_an_entry_of_the_user_takes_the_place_of_ours() -> None:
         ({"effect": "harmless"}, "effect must be one of read"),
         ({"otherwise": "fine"}, "otherwise must be one of read"),
         ({"rule": "part"}, "rule must be one of awk"),
-        ({"shape": "("}, "shape is not a regular expression"),
+        ({"shape": "("}, "shape is not a valid regular expression"),
         ("-v", "must be a table"),
     ],
 )

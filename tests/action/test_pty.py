@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from aish.action.terminal import Pushes, Terminal, raw
+from aish.action.terminal import RepeatedInterrupts, Terminal, raw
 from aish.values.errors import StoreTrouble
 
 pytestmark = [pytest.mark.proves("P2"), pytest.mark.usefixtures("in_time")]
@@ -210,7 +210,7 @@ def test_a_terminal_in_disorder_is_mended(terminal: Terminal) -> None:
     terminal.relay(Watch())
     assert termios.tcgetattr(terminal.master) != sane
 
-    terminal.mend()
+    terminal.restore_modes()
 
     assert termios.tcgetattr(terminal.master) == sane
 
@@ -219,7 +219,7 @@ def test_a_harmless_change_stays(terminal: Terminal) -> None:
     """The user may have wanted it."""
     start(terminal, "stty -ixon")
     terminal.relay(Watch())
-    terminal.mend()
+    terminal.restore_modes()
 
     assert not termios.tcgetattr(terminal.master)[0] & termios.IXON
 
@@ -257,9 +257,9 @@ def push(terminal: Terminal, script: str, times: list[float]) -> int:
     start(terminal, script)
     assert terminal.relay(Watch(b"ready"))
     clock = iter(times)
-    pushes = Pushes(terminal, clock=lambda: next(clock))
+    repeated = RepeatedInterrupts(terminal, clock=lambda: next(clock))
     for _ in times:
-        pushes.see(b"\x03")
+        repeated.see(b"\x03")
     return terminal.process.pid if terminal.process else 0
 
 
@@ -308,10 +308,10 @@ def test_other_keys_are_no_push(terminal: Terminal) -> None:
     """Only Ctrl-C."""
     start(terminal, f"trap '' INT; {HANGS}")
     terminal.relay(Watch(b"ready"))
-    pushes = Pushes(terminal)
+    repeated = RepeatedInterrupts(terminal)
     for _ in range(3):
-        pushes.see(b"abc\r")
-        pushes.see(b"")
+        repeated.see(b"abc\r")
+        repeated.see(b"")
 
     assert terminal.process and not gone(terminal.process.pid, 0.1)
 

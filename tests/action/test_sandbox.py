@@ -302,7 +302,7 @@ def test_a_fence_that_cannot_be_made_ends_the_command_before_it_begins(ground: G
     for step in (closed, unmakeable):
         done = start(["bash", "-c", "echo ran"], ground.work, step)
         assert (done.returncode, done.stdout) == (UNFENCED, "")
-        assert done.stderr.startswith("aish: not run, because it could not be fenced in: ")
+        assert done.stderr.startswith("aish: not run, because the sandbox failed: ")
 
 
 @needs_landlock
@@ -403,9 +403,9 @@ def test_what_was_named_is_never_replaced_by_something_weaker(monkeypatch: pytes
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert kind("bubblewrap") == "none"
-    assert why("bubblewrap").startswith("there is no sandbox: bubblewrap is not installed")
+    assert why("bubblewrap").startswith("no sandbox is available: bubblewrap is not installed")
     assert kind("off") == "none"
-    assert "switched off" in why("off")
+    assert "the sandbox is off" in why("off")
     assert kind("auto") == kind("landlock")
 
 
@@ -423,8 +423,8 @@ def test_a_bubblewrap_that_does_not_work_says_why(monkeypatch: pytest.MonkeyPatc
 def test_older_kernels_are_said_to_let_more_through() -> None:
     """The user may want bubblewrap then."""
     assert shortcomings(6) == ""
-    assert shortcomings(5) == ("Landlock is there, but its version 5 cannot keep it from signalling other processes")
-    assert "cut off" in shortcomings(2)
+    assert shortcomings(5) == ("Landlock version 5 cannot block signals to other processes")
+    assert "truncation" in shortcomings(2)
 
 
 @needs_landlock

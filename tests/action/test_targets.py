@@ -155,7 +155,7 @@ def test_what_only_the_shell_can_know_is_said_to_be_unknown(tmp_path: Path, word
     found = survey([word], tmp_path)
 
     assert found.unknown == (word,)
-    assert found.words() == f"not known before it runs: {word}"
+    assert found.words() == f"only known at run time: {word}"
 
 
 def test_a_quoted_dollar_is_only_a_character(tmp_path: Path) -> None:
@@ -170,22 +170,22 @@ def test_operands_that_name_nothing_are_told(tmp_path: Path) -> None:
     """It may be a typing mistake, and the rest would be gone."""
     make(tmp_path, "here")
 
-    assert survey(["here", "gone", "no*"], tmp_path).words() == "1 file, 5 bytes; not in git; not there: gone, no*"
-    assert survey(["gone"], tmp_path).words() == "not there: gone"
+    assert survey(["here", "gone", "no*"], tmp_path).words() == "1 file, 5 bytes; not in git; not found: gone, no*"
+    assert survey(["gone"], tmp_path).words() == "not found: gone"
     assert survey([], tmp_path).words() == "nothing"
 
 
 def test_what_git_could_bring_back_is_told_apart(repository: Path) -> None:
     """Kept, changed since, and never in it."""
     assert survey(["kept"], repository).words() == "1 file, 5 bytes; in git, unchanged"
-    assert survey(["changed"], repository).words() == "1 file, 5 bytes; changed since git saw it"
+    assert survey(["changed"], repository).words() == "1 file, 5 bytes; its changes are not in git"
     assert survey(["sub"], repository).words() == "3 files in 2 directories, 15 bytes; 1 of them is not in git"
     assert survey(["sub/deep", "kept", "link"], repository).words() == (
         "2 files and 1 symbolic link in 1 directory, 10 bytes; all of them are in git, unchanged"
     )
     found = survey(["*"], repository)
     assert (found.files, found.links, found.outside_git, found.changed) == (7, 1, 2, 1)
-    assert found.words().endswith("; 2 of them are not in git, 1 changed since git saw it")
+    assert found.words().endswith("; 2 of them are not in git, 1 has changes that are not in git")
 
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
@@ -309,7 +309,7 @@ def test_directories_that_cannot_be_looked_into_are_told(tmp_path: Path) -> None
     make(tmp_path, "closed/x")
     (tmp_path / "closed").chmod(0)
 
-    assert "1 directory could not be looked into" in survey(["closed"], tmp_path).words()
+    assert "1 directory could not be read" in survey(["closed"], tmp_path).words()
     (tmp_path / "closed").chmod(0o700)
 
 
@@ -320,9 +320,9 @@ def test_words_are_for_people() -> None:
     )
     assert Survey(directories=1).words() == "1 directory"
     assert Survey(files=10_000, bytes=3_000, cut=True).words() == "more than 10,000 files, 3.0 kB"
-    assert Survey(missing=tuple("abcdefg")).words() == "not there: a, b, c, d, e and 2 more"
+    assert Survey(missing=tuple("abcdefg")).words() == "not found: a, b, c, d, e and 2 more"
     assert Survey(files=1, bytes=2 * 10**15, unreadable=2).words() == (
-        "1 file, 2000.0 TB; in git, unchanged; 2 directories could not be looked into"
+        "1 file, 2000.0 TB; in git, unchanged; 2 directories could not be read"
     )
 
 

@@ -324,7 +324,7 @@ def test_a_directory_that_is_gone_does_not_keep_a_shell_from_starting(person: Pe
 
 def test_a_program_that_is_no_shell_is_said(tmp_path: Path) -> None:
     """Instead of waiting for it."""
-    for program, reason in (("true", "as soon as it is started"), (str(tmp_path / "none"), "No such file")):
+    for program, reason in (("true", "it exits at once"), (str(tmp_path / "none"), "No such file")):
         shell = UserShell(program, env={"PATH": os.environ["PATH"]}, directory=tmp_path)
         with pytest.raises(StoreTrouble, match=reason):
             shell.start()
@@ -374,7 +374,7 @@ def test_a_start_up_file_that_ends_the_shell_is_left_out(person: Person, text: s
     """And that is said."""
     with_rc(person, text).shell.start()
 
-    assert "without your start-up files" in person.shell.greeting
+    assert "without your startup files" in person.shell.greeting
     assert person.says("echo [$x]") == "[]"
 
 
@@ -385,7 +385,7 @@ def test_a_start_up_file_that_never_ends_is_left_out(person: Person) -> None:
 
     shell.start()
 
-    assert "without your start-up files" in shell.greeting
+    assert "without your startup files" in shell.greeting
     shell.close()
 
 

@@ -112,7 +112,7 @@ def test_only_plain_files_are_opened(root: Path) -> None:
     """A pipe would wait for ever, a device might do anything."""
     os.mkfifo(root / "pipe")
 
-    for path, reason in (("pipe", "is not a plain file"), ("sub", "is"), (".", "is the workspace itself")):
+    for path, reason in (("pipe", "is not a regular file"), ("sub", "is"), (".", "is the workspace directory")):
         with pytest.raises(Declined, match=reason):
             read(root, path)
     with pytest.raises(Declined, match="sub is a directory"):
@@ -121,7 +121,7 @@ def test_only_plain_files_are_opened(root: Path) -> None:
 
 def test_what_is_not_there_is_not_found(root: Path) -> None:
     """That is another answer than no."""
-    with pytest.raises(NotFound, match="there is no sub/gone"):
+    with pytest.raises(NotFound, match="sub/gone does not exist"):
         read(root, "sub/gone")
     with pytest.raises(NotFound):
         write(root, "no/such/directory", "x")

@@ -1,1 +1,1 @@
-"""What the shell does to the machine: commands are read, judged and run here."""
+"""Acting on the machine: commands are parsed, judged and run here."""

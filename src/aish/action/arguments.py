@@ -1,4 +1,4 @@
-"""Arguments sorted by what the table says of a command: flags, their values, operands.
+"""Sort the arguments of a command into flags, their values and operands, by its table entry.
 
 Pure: words in, words out.
 """
@@ -15,7 +15,7 @@ _ANY = Flags(every=True)
 
 
 class Taken(NamedTuple):
-    """Arguments sorted into flags, their values and operands; `odd` is a flag that is not permitted."""
+    """Sorted arguments; `odd` names a flag that is not permitted."""
 
     flags: frozenset[str]
     values: tuple[tuple[str, CommandWord], ...]
@@ -24,21 +24,21 @@ class Taken(NamedTuple):
 
 
 def take(entry: CommandRule, arguments: Sequence[CommandWord], *, stop: bool = False) -> Taken:
-    """Sort the arguments. With `stop`, flags end at the first operand, as for commands that run others."""
+    """Sort the arguments. With `stop`, flags end at the first operand, as in commands that run other commands."""
     permitted = entry.flags or _ANY
     flags: set[str] = set()
     values: list[tuple[str, CommandWord]] = []
     operands: list[CommandWord] = []
-    waiting, over = "", False
+    valued_flag, over = "", False
     if entry.bundled and arguments and (first := arguments[0].plain) and first[0] != "-":  # tar tf
         arguments = [arguments[0]._replace(texts=(f"-{first}",)), *arguments[1:]]
     for place, word in enumerate(arguments):
         for text in word.texts:
-            if waiting:
-                values.append((waiting, word))
+            if valued_flag:
+                values.append((valued_flag, word))
                 if not permitted.every and (word.loose or _is_odd_value(entry, permitted, text)):
                     return Taken(frozenset(flags), tuple(values), tuple(operands), f"{entry.name} {word.raw}")
-                waiting = ""
+                valued_flag = ""
             elif over or text in ("-", ""):
                 operands.append(word)
             elif text == "--":
@@ -52,7 +52,7 @@ def take(entry: CommandRule, arguments: Sequence[CommandWord], *, stop: bool = F
                 operands.append(word)
                 over = entry.ordered
             else:
-                found, waiting = _flag(entry, permitted, text, word, values)
+                found, valued_flag = _flag(entry, permitted, text, word, values)
                 if not found:
                     return Taken(frozenset(flags), tuple(values), tuple(operands), f"{entry.name} {one_line(text, 40)}")
                 flags |= found
@@ -60,7 +60,7 @@ def take(entry: CommandRule, arguments: Sequence[CommandWord], *, stop: bool = F
 
 
 def _is_odd_value(entry: CommandRule, permitted: Flags, text: str) -> bool:
-    """Would the value of a flag be a flag that is not permitted, if the table were wrong about the first one?"""
+    """Would this value be a forbidden flag if the table were wrong and the flag before it took no value?"""
     if not re.match(r"--?[A-Za-z]", text) or " " in text or text in permitted.valued or text in permitted.bare:
         return False
     return not _flag(entry, permitted, text, CommandWord(text, (text,)), [])[0]
@@ -69,7 +69,7 @@ def _is_odd_value(entry: CommandRule, permitted: Flags, text: str) -> bool:
 def _flag(
     entry: CommandRule, permitted: Flags, text: str, word: CommandWord, values: list[tuple[str, CommandWord]]
 ) -> tuple[set[str], str]:
-    """The flags in one text, and the one that takes the next word as its value; no flags where one is not permitted."""
+    """Return the flags in one text and the flag that takes the next word; no flags if one is not permitted."""
     name, has_value, value = text.partition("=")
     if text in permitted.bare:
         return {name, text}, ""
@@ -95,13 +95,13 @@ def _flag(
 
 
 def knows(entry: CommandRule, flags: Collection[str]) -> bool:
-    """Are all long flags spelled out in the table? A short form of one could be another."""
+    """Are all long flags in the table as written? An abbreviated one could mean another flag."""
     known = entry.flags or _ANY
     return all(flag.partition("=")[0] in known.bare | known.valued for flag in flags if flag.startswith("--"))
 
 
 def unwrap(entry: CommandRule, arguments: Sequence[CommandWord]) -> tuple[list[CommandWord], str]:
-    """The words of the command that another one runs, and what is wrong with the words before it."""
+    """Return the words of the wrapped command, and a problem with the words before it."""
     taken = take(entry, arguments, stop=True)
     skip = entry.wraps or 0
     if any(word.plain is None for word in taken.operands[:skip]):
@@ -110,7 +110,7 @@ def unwrap(entry: CommandRule, arguments: Sequence[CommandWord]) -> tuple[list[C
 
 
 def is_flag(mark: str, text: str) -> bool:
-    """Is this word the flag, by itself, with a value, or in a bundle of letters?"""
+    """Is this word the flag, alone, with a value, or in a bundle of letters?"""
     if text == mark or (mark.startswith("--") and text.startswith(f"{mark}=")) or (mark == "+" and text[:1] == "+"):
         return True
     if mark == ":":

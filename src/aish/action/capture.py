@@ -1,4 +1,4 @@
-"""What a command printed, for the model and the journal: the head and the tail of it as plain text.
+"""The output of a command for the model and the journal: its head and tail as plain text.
 
 Pure: bytes in, text out.
 """
@@ -6,20 +6,20 @@ Pure: bytes in, text out.
 import re
 from collections import deque
 
-MOST = 8000  # characters of output that a turn is given
-KEPT = 1 << 16  # bytes of the head, and as many of the tail
+MOST = 8000  # characters of output that a turn gets
+KEPT = 1 << 16  # bytes kept of the head, and the same number of the tail
 _ESCAPES = (
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours, cursor movements
     r"|\x1b[\]PX^_][^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c|$)"  # titles, links, images
     r"|\x1b[ -/]*[0-~]"  # character sets, resets
 )
 _FULL_SCREEN = r"(?s)\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|$)"
-_ERASED = {"": "\x01", "0": "\x01", "2": "\x02"}  # the rest of a line, all of it
+_ERASED = {"": "\x01", "0": "\x01", "2": "\x02"}  # erase the rest of the line; erase the whole line
 _BINARY_SHARE = 0.1
 
 
 class Capture:
-    """Keeps the head and the tail of an endless stream, and knows how much there was."""
+    """Keeps the head and the tail of a stream of any length, and counts its bytes."""
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
@@ -41,7 +41,7 @@ class Capture:
                 self._tail_size -= len(self._tail.popleft())
 
     def text(self, most: int) -> str:
-        """What was printed in at most about `most` characters, saying what was cut."""
+        """Return the output in about `most` characters, with a truncation marker if something is left out."""
         whole, tail = bytes(self._head), b"".join(self._tail)[-self._kept :]
         left_out = self.size - len(whole) - len(tail)
         if looks_binary(whole):
@@ -55,7 +55,7 @@ class Capture:
 
 
 def plain(data: bytes) -> str:
-    """The text that a terminal would show in the end, as far as lines go: no escapes, nothing that was overwritten."""
+    """Return the lines that a terminal would finally show: no escapes, no overwritten text."""
     text = re.sub(_FULL_SCREEN, "", data.decode("utf-8", "replace"))
     text = re.sub(r"\x1b\[([02]?)K", lambda match: _ERASED[match[1]], re.sub(r"[\x01\x02]", "", text))
     text = re.sub(_ESCAPES, "", text).replace("\r\n", "\n")
@@ -71,7 +71,7 @@ def looks_binary(data: bytes) -> bool:
 
 
 def _overwritten(line: str) -> str:
-    """A line as it looks after carriage returns, backspaces and erasures: a progress bar leaves its last state."""
+    """Apply carriage returns, backspaces and erasures to a line; a progress bar keeps only its last state."""
     cells: list[str] = []
     place = 0
     for part in re.split(r"([\r\b\x01\x02])", line):

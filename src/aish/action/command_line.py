@@ -1,7 +1,7 @@
-"""A command line as the shell will read it: its simple commands, redirections and assignments, wherever they stand.
+"""Parse a command line into all its simple commands, redirections and assignments, at any nesting level.
 
-Pure: text in, values out. It fails closed: what the parser is unsure of, what this module has no case for, and what two
-readers could take differently raises `Unreadable`.
+Pure: text in, values out. It fails closed: parse errors, unsupported syntax and ambiguous text raise
+`UnreadableCommand`.
 """
 
 import re
@@ -52,14 +52,14 @@ _NUMERIC_TESTS = frozenset("-eq -ne -lt -le -gt -ge".split())
 
 
 class Redirect(NamedTuple):
-    """`operator` with what it reads or writes; a here-document has no target."""
+    """A redirection: its operator and its target; a here-document has no target."""
 
     operator: str
     target: CommandWord | None = None
 
 
 class Simple(NamedTuple):
-    """One simple command; `feed` are the commands before it in its pipeline."""
+    """One simple command; `feed` holds the commands before it in its pipeline."""
 
     words: tuple[CommandWord, ...] = ()
     assigns: tuple[tuple[str, CommandWord], ...] = ()
@@ -68,7 +68,7 @@ class Simple(NamedTuple):
 
 
 class CommandLine(NamedTuple):
-    """All simple commands of a line, and the words in it that belong to none of them."""
+    """All simple commands of a line, and the words that belong to none of them."""
 
     parts: tuple[Simple, ...]
     mentioned: tuple[CommandWord, ...]
@@ -80,17 +80,17 @@ def _parser() -> Parser:
 
 
 def read_line(text: str) -> CommandLine:
-    """Take a command line apart. Raises `Unreadable`."""
+    """Parse a command line. Raises `UnreadableCommand`."""
     if re.search(r"[^ \t]\\\n", text):
         raise UnreadableCommand("a line is continued in the middle of a word")
     data = text.encode("utf-8")
     root = _parser().parse(data).root_node
     if root.has_error:
-        raise UnreadableCommand("it is not a complete command, or not one that can be read safely")
+        raise UnreadableCommand("it is not a complete command, or it cannot be parsed safely")
     _check_gap(data[: root.start_byte])
     _check_gap(data[root.end_byte :])
     values: dict[str, list[CommandWord]] = {}
-    for _ in range(3):  # a loop may use what a later part of it sets: read again until nothing new is learned
+    for _ in range(3):  # a loop may use variables that it sets later: repeat until no new values appear
         reader = _Reader(data, values)
         reader.statement(root)
         if not reader.late:
@@ -99,7 +99,7 @@ def read_line(text: str) -> CommandLine:
 
 
 class _Reader:
-    """Walks the tree once. `values` are the words that each variable was given, anywhere in the line."""
+    """Walks the tree once. `values` holds the words assigned to each variable anywhere in the line."""
 
     def __init__(self, data: bytes, values: dict[str, list[CommandWord]]) -> None:
         self._data = data
@@ -110,7 +110,7 @@ class _Reader:
         self._used: set[str] = set()
 
     def statement(self, node: Node, feed: tuple[Simple, ...] = ()) -> tuple[Simple, ...]:
-        """Read one statement; the commands whose output it gives are returned."""
+        """Read one statement and return the commands whose output it passes on."""
         kind = node.type
         if kind in ("command", "declaration_command", "unset_command"):
             return self._command(node, feed)
@@ -135,7 +135,7 @@ class _Reader:
             return ()
         if kind == "function_definition":
             raise UnreadableCommand("it defines a function")
-        raise UnreadableCommand(f"it has a part ({kind.replace('_', ' ')}) that is not looked into")
+        raise UnreadableCommand(f"it contains syntax that is not checked ({kind.replace('_', ' ')})")
 
     def _group(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
         given: tuple[Simple, ...] = ()
@@ -150,23 +150,23 @@ class _Reader:
         return given
 
     def _children(self, node: Node) -> Iterator[Node]:
-        """The children, if nothing but space stands between them, and comments begin where the shell begins one."""
+        """Yield the children. Raise if there is text between them, or a comment where the shell would see none."""
         at = node.start_byte
         for child in node.children:
             if child.start_byte > at:
                 _check_gap(self._data[at : child.start_byte])
             if child.type == "comment" and self._data[max(child.start_byte - 1, 0)] not in b" \t\n;#":
-                raise UnreadableCommand("it is not clear where a comment begins")
+                raise UnreadableCommand("it is unclear where a comment begins")
             at = child.end_byte
             yield child
         _check_gap(self._data[at : node.end_byte])
 
     def _token(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
         if node.type not in _TOKENS:
-            raise UnreadableCommand(f"{source(node)!r} is not expected here")
+            raise UnreadableCommand(f"{source(node)!r} is unexpected here")
         after = self._data[node.end_byte : node.end_byte + 1]
         if (node.type in "!{" and after not in b" \t\n") or (node.type.isalpha() and after not in b" \t\n;&|()<>"):
-            raise UnreadableCommand(f"without a space, {node.type} is a part of a word")
+            raise UnreadableCommand(f"{node.type} without a space after it is part of a word")
         return feed
 
     def _add(self, part: Simple) -> None:
@@ -233,11 +233,11 @@ class _Reader:
         if not targets and operator in (">&-", "<&-"):
             return Redirect(operator), []
         if not targets:
-            raise UnreadableCommand("a redirection goes nowhere")
+            raise UnreadableCommand("a redirection has no target")
         return Redirect(operator, targets[0]), targets[1:]
 
     def _here_document(self, node: Node, redirects: list[Redirect], extra: list[CommandWord]) -> None:
-        """Read a here-document; the parser also puts what follows on the first line inside it."""
+        """Read a here-document, with the rest of its first line, which the parser puts inside it."""
         start = body = end = ""
         for child in self._children(node):
             match child.type:
@@ -264,15 +264,15 @@ class _Reader:
         name = start.strip("'\"")
         lines = [line.strip("\t") for line in body.split("\n")]
         if not name.isalnum() or end.strip() != name or name in lines:
-            raise UnreadableCommand("it is not clear where a here-document ends")
+            raise UnreadableCommand("it is unclear where a here-document ends")
         if start == name and any(mark in body for mark in ("`", "$(", "${", "\\")):
-            raise UnreadableCommand("commands may be hidden in a here-document")
+            raise UnreadableCommand("a here-document may contain commands")
         redirects.append(Redirect("<<"))
 
     def _assign(self, node: Node) -> tuple[str, CommandWord]:
         name, *rest = self._children(node)
         if name.type != "variable_name" or [child.type for child in rest[:1]] not in (["="], ["+="]):
-            raise UnreadableCommand("it sets a part of an array")
+            raise UnreadableCommand("it sets an array element")
         values = [CommandWord("", ("",))]
         if len(rest) > 1 and rest[1].type == "array":
             values = [self._word(child) for child in self._children(rest[1]) if child.is_named]
@@ -291,7 +291,7 @@ class _Reader:
         self.mentioned += values
 
     def _bind_reader(self, words: list[CommandWord]) -> None:
-        """`read x` gives a variable a value that nobody knows; whatever else sets variables has no table entry."""
+        """Mark variables set by `read x` as unknown. Other commands that set variables are not in the table."""
         if words and words[0].plain in ("read", "mapfile", "readarray"):
             for word in words[1:]:
                 for text in word.texts:
@@ -316,9 +316,9 @@ class _Reader:
         return given
 
     def _test(self, node: Node) -> tuple[Simple, ...]:
-        """`[ … ]` and `[[ … ]]`: nothing runs but substitutions; the second evaluates numbers, `-v` subscripts."""
+        """Read `[ … ]` or `[[ … ]]`: they run only substitutions, but `[[` evaluates numbers and `-v` subscripts."""
         if node.type == "test_command" and not re.fullmatch(r"\[\[?\s.*\s\]\]?", source(node), re.DOTALL):
-            raise UnreadableCommand("without spaces, brackets are a part of a word")
+            raise UnreadableCommand("brackets without spaces are part of a word")
         for child in self._children(node):
             operators = [part.type if not part.is_named else source(part) for part in child.children]
             if child.type.endswith("_expression"):
@@ -326,7 +326,7 @@ class _Reader:
                     for part in child.children:
                         self._arithmetic(part)
                 elif "-v" in operators and not source(child.children[-1]).isidentifier():
-                    raise UnreadableCommand("-v evaluates what it is given")
+                    raise UnreadableCommand("-v evaluates its argument")
                 else:
                     self._test(child)
             elif not child.is_named and child.type not in _TESTS and self._in_single_bracket(node):
@@ -343,7 +343,7 @@ class _Reader:
         return top is not None and top.children[0].type == "["
 
     def _arithmetic(self, node: Node) -> tuple[Simple, ...]:
-        """Everything in an arithmetic context must be a number: a text would be evaluated, and can run commands."""
+        """Require numbers in an arithmetic context: other text would be evaluated, and can run commands."""
         kind = node.type
         if kind in ("number", "test_operator") or not (node.is_named or node.children):
             return ()
@@ -354,7 +354,7 @@ class _Reader:
             values = self._values.get(name)
             known = all(text.lstrip("-").isdigit() for value in values for text in value.texts) if values else False
             if not (known or name in _NUMBERS or is_number(raw) or raw.isdigit()):
-                raise UnreadableCommand(f"{raw} is evaluated, and what it holds is not known to be a number")
+                raise UnreadableCommand(f"{raw} is evaluated as arithmetic, and it may not be a number")
         elif kind == "variable_assignment":
             self._bind(source(node.children[0]), [NUMBER])
             self._arithmetic(node.children[-1])
@@ -398,10 +398,10 @@ class _Reader:
             case "brace_expression":
                 return CommandWord(source(node), ("1",))
             case kind:
-                raise UnreadableCommand(f"{source(node)!r} ({kind.replace('_', ' ')}) is not looked into")
+                raise UnreadableCommand(f"{source(node)!r} ({kind.replace('_', ' ')}) is not checked")
 
     def _piece(self, node: Node) -> CommandWord:
-        """A part of a word; its braces may be closed by the next part."""
+        """Read a part of a word. Braces are expanded later, because the next part may close them."""
         return literal(node) if node.type == "word" else self._word(node)
 
     def _string(self, node: Node) -> CommandWord:
@@ -430,7 +430,11 @@ class _Reader:
             return NUMBER._replace(raw=raw)
         if name in self._values:
             word = from_values(raw, self._values[name], quoted=quoted)
-            return word if whole else OPEN._replace(raw=raw, murky=word.murky or bool(word.texts), origins=word.origins)
+            return (
+                word
+                if whole
+                else OPEN._replace(raw=raw, unknown_file=word.unknown_file or bool(word.texts), origins=word.origins)
+            )
         if whole and name in _GIVEN:
             return CommandWord(raw, (_GIVEN[name],))
         return OPEN._replace(raw=raw)
@@ -452,12 +456,12 @@ class _Reader:
                 self._token(child, ())
         if node.type == "process_substitution":
             return CommandWord(source(node), ("/dev/fd/63",))
-        return OPEN._replace(raw=source(node), murky=False, origins=(given,))
+        return OPEN._replace(raw=source(node), unknown_file=False, origins=(given,))
 
 
 def _check_gap(gap: bytes) -> None:
     if gap.replace(b"\\\n", b"").strip(b" \t\n"):
-        raise UnreadableCommand(f"{gap.decode('utf-8', 'replace')!r} is passed over by the parser")
+        raise UnreadableCommand(f"{gap.decode('utf-8', 'replace')!r} is skipped by the parser")
 
 
 def _touching(node: Node) -> Iterator[Node]:

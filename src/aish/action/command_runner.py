@@ -1,6 +1,6 @@
-"""Commands of the model: each runs in a child of its own, with the user's environment and directory.
+"""Run a command of the model in a separate child process, with the user's environment and directory.
 
-What it does to its directory and environment ends with it; what changed is told, so that the user can keep it.
+Changes to the directory and environment do not outlive the command. They are reported, so that the user can keep them.
 """
 
 import os
@@ -15,18 +15,19 @@ from aish.action.terminal import Terminal, raw
 from aish.action.terminal_output import TerminalOutput
 from aish.values.outcomes import Outcome
 
-# What every shell changes, and what makes a shell or a program run something: any program in there could have said it.
+# Variables that every shell changes, and variables that can make a shell or a program run something: the command may be
+# hostile, so these are never kept.
 _NOT_KEPT = (
     "_|SHLVL|PWD|OLDPWD|AISH_REPORT|PROMPT_COMMAND|PS[0-4]|BASH.*|SHELLOPTS|ENV|ZDOTDIR|IFS|HIST.*|(DY)?LD_.*|__aish_.*"
 )
-_MOST_REPORTED = 1 << 22  # bytes; the system allows an environment half of that
+_MOST_REPORTED = 1 << 22  # bytes; twice the largest environment that the system allows
 _SCRIPT = (
     """trap '{ builtin printf "%s\\0" "$PWD"; command -p env -0; } >&"$AISH_REPORT" 2>/dev/null' EXIT; eval -- "$1" """
 )
 
 
 class CommandResult(NamedTuple):
-    """What became of a command of the model, and what it would have changed for the user."""
+    """The outcome of a command of the model, and the changes to the environment that the user may keep."""
 
     outcome: Outcome
     changed: dict[str, str]
@@ -47,10 +48,10 @@ def run_command(
     prepare: Callable[[], None] | None = None,
     wrap: Callable[[list[str]], list[str]] = list,
 ) -> CommandResult:
-    """Run a command of the model. `prepare` fences the child in, or `wrap` does. Raises `StoreTrouble`."""
+    """Run a command of the model. Either `prepare` or `wrap` puts it in the sandbox. Raises `StoreTrouble`."""
     capture, terminal = Capture(), Terminal()
     showing = TerminalOutput(show, capture)
-    with tempfile.TemporaryFile() as report:  # not a pipe: those hold less than an environment can be
+    with tempfile.TemporaryFile() as report:  # not a pipe: an environment can be larger than a pipe's buffer
         try:
             terminal.start(
                 wrap(["bash", "--norc", "--noprofile", "-c", _SCRIPT, "aish", command]),
@@ -82,7 +83,7 @@ def _take(showing: TerminalOutput) -> Callable[[bytes], bool]:
 
 def _difference(before: Mapping[str, str], entries: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
     after = dict(entry.split("=", 1) for entry in entries if "=" in entry)
-    if not after:  # it could not tell: a killed shell, or one whose programs cannot be found
+    if not after:  # no report: the shell was killed, or it did not find its programs
         return {}, ()
     changed = {name: value for name, value in after.items() if _may_be_kept(name) and before.get(name) != value}
     return changed, tuple(name for name in before if _may_be_kept(name) and name not in after)

@@ -1,6 +1,6 @@
-"""The table of known commands: data files beside this module, and the user's own entries of the same form.
+"""The table of known commands: the TOML files beside this module, and the user's own entries in the same format.
 
-docs/policy.md explains the form. An entry is made when its command is first asked for.
+docs/policy.md explains the format. An entry is parsed when its command is first looked up.
 """
 
 import re
@@ -20,7 +20,7 @@ _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Flags(NamedTuple):
-    """Permitted options, with their dashes; those in `valued` are followed by a value."""
+    """Permitted flags, with their dashes; those in `valued` take a value."""
 
     every: bool = False
     bare: frozenset[str] = frozenset()
@@ -28,13 +28,13 @@ class Flags(NamedTuple):
 
 
 class CommandRule(NamedTuple):
-    """What is known of one command or subcommand.
+    """The table entry of one command or subcommand.
 
-    It runs if `effect` is "read" and all of it is permitted: `flags`, the kind of `operands`, at most `most` of them,
-    each of the `shape`, and one of the flags it `needs`. Otherwise it asks, with the effect `otherwise`; a word in
-    `destroy` makes that effect destroy. `lists` says with which flags its output is names of files, `walks` with which
-    it looks into everything below a directory, `wraps` how many operands come before the command that it runs,
-    `ordered` that no flag follows an operand.
+    The command runs if `effect` is "read" and all of it is permitted: `flags`, the kind of `operands`, at most `most`
+    of them, each matching `shape`, and at least one flag of `needs`. Otherwise it asks, with the effect `otherwise`; a
+    word in `destroy` changes that effect to "destroy". `lists`: with these flags it prints file names. `walks`: with
+    these flags it reads everything below a directory. `wraps`: how many operands precede the command that it runs.
+    `ordered`: no flag follows an operand.
     """
 
     words: tuple[str, ...]
@@ -79,14 +79,14 @@ class Node:
 
 
 class CommandTable(NamedTuple):
-    """Known commands by their first word, and variables that change nothing that runs."""
+    """Known commands by their first word, and the variables that do not change what runs."""
 
     commands: Mapping[str, Node]
     variables: frozenset[str]
 
 
 def load_table(extra: Mapping[str, Any] = _NONE) -> CommandTable:
-    """The built-in table with the user's entries over it. Raises `BadUsage` for an entry that makes no sense."""
+    """Load the built-in table and add the user's entries, which take precedence. Raises `BadUsage`."""
     files = _files()
     commands: dict[str, Node] = {}
     for data in files:
@@ -122,12 +122,12 @@ def _add(commands: dict[str, Node], data: Mapping[str, Any]) -> None:
 
 
 def make_entry(words: tuple[str, ...], raw: Mapping[str, Any]) -> CommandRule:
-    """Check and read one entry. Raises `BadUsage` that names the command and what is wrong."""
+    """Parse one entry. Raises `BadUsage`, whose message names the command and the mistake."""
     place = f"policy: {' '.join(words) or 'an entry'}"
     given: dict[str, Any] = {}
     for key, value in raw.items():
         if key not in CommandRule._fields or key == "words":
-            raise BadUsage(f"{place}: there is no {key!r}; there are: {', '.join(CommandRule._fields[1:])}")
+            raise BadUsage(f"{place}: unknown key {key!r}; known keys: {', '.join(CommandRule._fields[1:])}")
         wanted: type = str
         if key in ("most", "wraps", "keep"):
             wanted = int
@@ -145,21 +145,21 @@ def make_entry(words: tuple[str, ...], raw: Mapping[str, Any]) -> CommandRule:
         if getattr(entry, key) not in choices:
             raise BadUsage(f"{place}: {key} must be one of {', '.join(filter(None, choices))}")
     if not words:
-        raise BadUsage(f"{place}: it has no name")
+        raise BadUsage(f"{place}: the command has no name")
     try:
         re.compile(entry.shape)
     except re.error as error:
-        raise BadUsage(f"{place}: shape is not a regular expression: {error}") from None
+        raise BadUsage(f"{place}: shape is not a valid regular expression: {error}") from None
     if entry.effect != "read" and "flags" not in raw:
         entry = entry._replace(flags=None)
     return entry
 
 
-_A = {str: "a text", int: "a number", bool: "true or false"}
+_A = {str: "a string", int: "a number", bool: "true or false"}
 
 
 def _flags(text: str, *, single: bool) -> Flags:
-    """`-ab -k: --all --key=` as values; with `single`, one dash begins a whole word."""
+    """Parse `-ab -k: --all --key=`. With `single`, a flag with one dash is a whole word."""
     bare: set[str] = set()
     valued: set[str] = set()
     for token in text.split():

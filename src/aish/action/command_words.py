@@ -1,4 +1,4 @@
-"""The words of a command line: what each may stand for once the shell has expanded it.
+"""The words of a command line, with all texts that the shell may expand them to.
 
 Pure: nodes of the parse tree in, values out.
 """
@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
-UNKNOWN = "\0"  # stands in a text for a piece that only the shell will know
+UNKNOWN = "\0"  # placeholder in a text for a part that is only known at run time
 _MOST_TEXTS = 64
-_SPECIAL = "#?$!"  # $# and its like are numbers
+_SPECIAL = "#?$!"  # $#, $?, $$ and $! are numbers
 _MARKS = frozenset("$`\"';|&<>()")
 _EXPANSION = re.compile(
     r"\$\{#?[A-Za-z_]\w*(\[(@|\*|\d+)\])?"
@@ -23,32 +23,32 @@ _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
 
 class UnreadableCommand(Exception):
-    """The command holds something whose meaning cannot be told from its text; the message says what."""
+    """The command contains something that its text alone does not explain; the message says what."""
 
 
 class CommandWord(NamedTuple):
     """A word as typed, and all texts it may become.
 
-    `loose`: it may become an option, several words, or none. `murky`: nobody can say which file it names.
-    `glob`: its texts are patterns of file names. `origins` are the command lines whose output is part of it.
+    `loose`: it may become an option, several words, or none. `unknown_file`: the file it names is not known.
+    `glob`: its texts are file name patterns. `origins`: the command lines whose output is part of it.
     """
 
     raw: str
     texts: tuple[str, ...]
     loose: bool = False
-    murky: bool = False
+    unknown_file: bool = False
     glob: bool = False
     origins: tuple[object, ...] = ()
 
     @property
     def plain(self) -> str | None:
-        """The one text that it stands for, if that is certain."""
+        """The text of the word, if there is only one possible text."""
         certain = len(self.texts) == 1 and UNKNOWN not in self.texts[0] and not (self.loose or self.glob)
         return self.texts[0] if certain else None
 
 
 NUMBER = CommandWord("", ("0",))
-OPEN = CommandWord("", (UNKNOWN,), loose=True, murky=True)
+OPEN = CommandWord("", (UNKNOWN,), loose=True, unknown_file=True)
 
 
 def source(node: Node) -> str:
@@ -56,14 +56,14 @@ def source(node: Node) -> str:
 
 
 def literal(node: Node) -> CommandWord:
-    """An unquoted word. What looks like syntax to us but not to the parser is read by nobody."""
+    """Read an unquoted word. Raise if it contains syntax characters that the parser took for plain text."""
     raw = source(node)
-    if raw.replace("-", "").replace(".", "").replace("/", "").isalnum():  # most words, and time matters
+    if raw.replace("-", "").replace(".", "").replace("/", "").isalnum():  # the fast path for most words
         return CommandWord(raw, (raw,))
     raw = raw.replace("\\\n", "")
     bare = _ESCAPED.sub("", raw)
     if _MARKS.intersection(bare) or bare.startswith("#") or re.search(r"\s", bare):
-        raise UnreadableCommand(f"{raw!r} can be read in two ways")
+        raise UnreadableCommand(f"{raw!r} is ambiguous")
     glob = any(mark in bare for mark in "*?[")
     return CommandWord(raw, (_ESCAPED.sub(r"\1", raw),), loose=glob and bare[0] in "*?[", glob=glob)
 
@@ -73,16 +73,16 @@ def single_quoted(node: Node) -> CommandWord:
 
 
 def ansi_quoted(node: Node) -> CommandWord:
-    """$'…' with nothing but a line end or a tab escaped; other escapes are there to hide something."""
+    """Read $'…' with no escapes except newline and tab; others are usually there to hide something."""
     raw = source(node)
     text = raw[2:-1].replace("\\n", "\n").replace("\\t", "\t")
     if "\\" in text:
-        raise UnreadableCommand(f"{raw} spells characters by their numbers")
+        raise UnreadableCommand(f"{raw} contains character escapes")
     return CommandWord(raw, (text,))
 
 
 def joined(raw: str, pieces: Iterable[CommandWord], *, quoted: bool = False) -> CommandWord:
-    """One word made of pieces that touch each other."""
+    """Return one word made of adjacent pieces."""
     pieces = list(pieces)
     if len(texts := _products([piece.texts for piece in pieces])) > _MOST_TEXTS:
         return OPEN._replace(raw=raw)
@@ -91,7 +91,7 @@ def joined(raw: str, pieces: Iterable[CommandWord], *, quoted: bool = False) -> 
         raw,
         tuple(texts),
         loose=first_is_open if quoted else any(piece.loose for piece in pieces),
-        murky=any(piece.murky for piece in pieces),
+        unknown_file=any(piece.unknown_file for piece in pieces),
         glob=any(piece.glob for piece in pieces),
         origins=tuple(origin for piece in pieces for origin in piece.origins),
     )
@@ -107,17 +107,17 @@ def _products(texts: Sequence[Sequence[str]]) -> list[str]:
 
 
 def unquoted_string(text: str) -> str:
-    """What is between double quotes, without the backslashes that the shell takes away."""
+    """Return the text between double quotes without the backslashes that the shell removes."""
     return re.sub(r'\\([$`"\\\n])', lambda found: "" if found[1] == "\n" else found[1], text)
 
 
 def hides_expansion(text: str) -> bool:
-    """Does text that the parser took for plain hold something that the shell would expand?"""
+    """Does text that the parser took for plain contain something that the shell would expand?"""
     return bool(re.search(r"`|\$[\w({*@#?$!'\"-]", re.sub(r"\\.", "", text, flags=re.DOTALL)))
 
 
 def braces(word: CommandWord) -> CommandWord:
-    """`src/{a,b}.c` becomes its words; braces inside braces are left to the shell."""
+    """Expand `src/{a,b}.c`; a word with nested braces becomes unknown."""
     text = word.texts[0]
     if "{" not in text or text == "{}" or not _BRACES.search(text):
         if re.search(r"\{[^{}]*\.\.[^{}]*\}", text):
@@ -131,7 +131,7 @@ def braces(word: CommandWord) -> CommandWord:
 
 
 def variable(raw: str) -> tuple[str, bool]:
-    """The name in `$x` or `${x…}`, and whether nothing is done to the value. Raises `Unreadable`."""
+    """Return the name in `$x` or `${x…}`, and whether the value is used unchanged. Raises `UnreadableCommand`."""
     if re.fullmatch(r"\$([A-Za-z_]\w*|[0-9@*#?$!-])", raw, re.ASCII):
         return raw[1:], True
     if not _EXPANSION.fullmatch(raw):
@@ -146,19 +146,22 @@ def is_number(raw: str) -> bool:
 
 
 def from_values(raw: str, values: Sequence[CommandWord], *, quoted: bool) -> CommandWord:
-    """A variable that was given these values in the same command line."""
+    """Return the word for a variable that got these values in the same command line."""
     texts = tuple(dict.fromkeys(text for value in values for text in value.texts))
-    murky, origins = any(value.murky for value in values), tuple(o for value in values for o in value.origins)
+    unknown_file, origins = (
+        any(value.unknown_file for value in values),
+        tuple(o for value in values for o in value.origins),
+    )
     odd = any(text.startswith("-") or (not quoted and (not text or re.search(r"\s", text))) for text in texts)
     if odd or len(texts) > _MOST_TEXTS:
         return OPEN._replace(raw=raw, origins=origins)
     if any(UNKNOWN in text for text in texts):
-        return OPEN._replace(raw=raw, murky=murky, origins=origins)
+        return OPEN._replace(raw=raw, unknown_file=unknown_file, origins=origins)
     return CommandWord(
         raw,
         texts,
         loose=any(value.loose for value in values),
-        murky=murky,
+        unknown_file=unknown_file,
         glob=any(value.glob for value in values),
         origins=origins,
     )

@@ -1,6 +1,6 @@
-"""What the machine knows about the next word: files, programs, and what the completion functions of bash say.
+"""Completions from the machine: files, programs, and the results of bash's completion functions.
 
-No program is run because its name is typed: bash is asked, and what would guess from `NAME --help` is switched off.
+Typing the name of a program never runs it: completion functions that would call `NAME --help` are disabled.
 """
 
 import atexit
@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 
-MOST_FILES = 2000  # more than anybody looks through
-_PATIENCE = 2.0  # seconds after which a completion function is stuck for good
+MOST_FILES = 2000  # more than a user would look through
+_PATIENCE = 2.0  # seconds after which a completion function counts as stuck
 
-# The child reads numbered requests and answers with the number, a count and the words, all ended by NUL.
+# The child reads numbered requests. Its answer is the number, a count and the words, each followed by NUL.
 _SCRIPT = r"""
 exec 4<&0 3>&1 </dev/null >/dev/null
 ulimit -t 60
@@ -67,7 +67,10 @@ done
 
 
 def files(typed: str, directory: str, *, only_directories: bool = False, expand: bool = True) -> list[tuple[str, bool]]:
-    """Paths that begin with what is typed, and whether each is a directory. Hidden ones only when a dot is typed."""
+    """Return the paths that start with the typed text, and whether each is a directory.
+
+    Hidden files are included only after a typed dot.
+    """
     head, slash, start = typed.rpartition("/")
     head += slash
     folder = os.path.join(directory, os.path.expanduser(head) if expand else head)  # noqa: PTH111, PTH118  # text stays text
@@ -94,13 +97,13 @@ def _is_directory(entry: os.DirEntry[str]) -> bool:
 
 
 def programs(path: str) -> list[str]:
-    """The names of all programs on a PATH, in order. Each directory is listed again when it has changed."""
+    """Return the sorted names of all programs on a PATH. A directory is listed again when it has changed."""
     names: set[str] = set()
     for directory in path.split(os.pathsep):
         try:
             names |= _programs_in(directory, Path(directory).stat().st_mtime_ns) if directory else frozenset()
         except (OSError, ValueError):
-            pass  # many a PATH has directories that are not there
+            pass  # a PATH often names missing directories
     return sorted(names)
 
 
@@ -111,11 +114,11 @@ def _programs_in(directory: str, changed: int) -> frozenset[str]:
 
 
 class BashCompletion:
-    """A kept bash that is asked what could come next. Safe to use from several threads, one at a time gets through.
+    """A long-running bash that computes completions. Thread-safe: requests are served one at a time.
 
-    1. An answer comes in `seconds` or is none; one that is late is thrown away, and a child that is stuck is ended.
-    2. A word that bash would expand is never handed over, because some completion functions evaluate what they get.
-    3. A path is never handed over as a command: its functions are known by names.
+    1. An answer arrives within `seconds` or is empty. A late answer is discarded, and a stuck child is killed.
+    2. A word that bash would expand is never sent, because some completion functions evaluate their input.
+    3. A path is never sent as a command: completion functions are registered by name.
     """
 
     def __init__(
@@ -127,10 +130,10 @@ class BashCompletion:
         self._child: subprocess.Popen[bytes] | None = None
         self._number, self._waits_since = 0, 0.0
         self._unread = b""
-        atexit.register(self.close)  # a function that hangs would outlive us
+        atexit.register(self.close)  # a hanging completion function would outlive this process
 
     def ask(self, words: Sequence[str], directory: str) -> list[str]:
-        """What bash offers for the last of these words, without repetitions; nothing where it knows nothing."""
+        """Return bash's completions for the last of these words, without duplicates."""
         if len(words) < 2 or "/" in words[0] or not all(map(_harmless, (*words, directory))):
             return []
         deadline = time.monotonic() + self._seconds
@@ -139,7 +142,7 @@ class BashCompletion:
         try:
             return list(dict.fromkeys(self._ask(words, directory, deadline)))
         except OSError:
-            self._end()  # it has gone, or cannot be started: the next question tries again
+            self._end()  # bash has died or cannot start: the next request tries again
             return []
         finally:
             self._lock.release()
@@ -152,7 +155,7 @@ class BashCompletion:
         if self._waits_since and time.monotonic() - self._waits_since > self._patience:
             self._end()
         child = self._child = self._child or self._start()
-        assert child.stdin and child.stdout  # they were asked for
+        assert child.stdin and child.stdout  # both are pipes, see `_start`
         requests, answers = child.stdin.fileno(), child.stdout.fileno()
         self._number += 1
         fields = (str(self._number), directory, " ".join(words), str(len(words)), *words)
@@ -174,7 +177,7 @@ class BashCompletion:
         return []
 
     def _whole_answer(self) -> tuple[int, list[str]] | None:
-        """Take the next answer out of what was read, if all of it is there."""
+        """Remove and return the next answer from the buffer, if it is complete."""
         number, count, *fields = [*self._unread.split(b"\0"), b"", b""]
         if not count or len(fields) - 3 < int(count):
             return None
@@ -193,7 +196,7 @@ class BashCompletion:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             env={name: value for name, value in self._environment.items() if name not in ("BASH_ENV", "ENV")},
-            start_new_session=True,  # Ctrl-C is not for it, and it cannot read the terminal
+            start_new_session=True,  # Ctrl-C must not reach it, and it must not read the terminal
         )
 
     def _end(self) -> None:
@@ -201,7 +204,7 @@ class BashCompletion:
         self._waits_since, self._unread = 0.0, b""
         if child:
             try:
-                os.killpg(child.pid, signal.SIGKILL)  # with what a completion function has started
+                os.killpg(child.pid, signal.SIGKILL)  # including processes that a completion function started
             except ProcessLookupError:
                 pass
             with child:  # waits for it, and closes the pipes

@@ -1,4 +1,4 @@
-"""The names that a word stands for before a command is run: what the shell would expand, and nothing started for it."""
+"""Expand a word as the shell would, before a command runs and without starting a program."""
 
 import fnmatch
 import os
@@ -12,7 +12,7 @@ Letters = list[tuple[str, bool]]  # characters, and whether each was quoted
 
 
 def expand(word: str, directory: Path, most: int, deadline: float) -> list[str] | None:
-    """The names that a shell would make of a word; nothing when that cannot be known without running something."""
+    """Return the names that a shell would expand a word to; None if that would require running something."""
     letters = _unquote(word)
     if letters is None:
         return None
@@ -28,7 +28,7 @@ def expand(word: str, directory: Path, most: int, deadline: float) -> list[str] 
 
 
 def _unquote(word: str) -> Letters | None:
-    """The characters of a word without its quotes; nothing when there is something to be run or looked up in it."""
+    """Return the characters of a word without its quotes; None if the word contains a command or a variable."""
     letters: Letters = []
     for piece in re.finditer(r"""(?s)'([^']*)'|"((?:[^"\\$`]|\\.)*)"|\\(.)|(.)""", word):
         single, double, escaped, bare = piece.groups()
@@ -45,7 +45,7 @@ def _unquote(word: str) -> Letters | None:
 
 
 def _alternatives(letters: Letters) -> list[Letters]:
-    """The word once for each of `{these,choices}`, nested ones too; braces without a comma are plain characters."""
+    """Expand `{these,choices}`, also nested ones; braces without a comma are plain characters."""
     for start, opening in enumerate(letters):
         if opening != ("{", False):
             continue
@@ -64,7 +64,7 @@ def _alternatives(letters: Letters) -> list[Letters]:
 
 
 def _tilde(letters: Letters) -> Letters | None:
-    """A home directory for a bare `~` or `~name` in front; nothing for those that only the shell knows."""
+    """Replace an unquoted leading `~` or `~name` by the home directory; None for `~+` and the like."""
     end = letters.index(("/", False)) if ("/", False) in letters else len(letters)
     prefix = "".join(letter for letter, _ in letters[:end])
     if not prefix.startswith("~") or any(quoted for _, quoted in letters[:end]):
@@ -80,7 +80,7 @@ def _has_pattern(letters: Letters) -> bool:
 
 
 def _matches(letters: Letters, directory: Path, deadline: float) -> Iterator[str]:
-    """The names that fit a pattern, as bash finds them: no hidden ones unless the dot is there."""
+    """Yield the names that match a pattern, as in bash: hidden files only if the pattern starts with a dot."""
     parts: list[Letters] = [[]]
     for letter, quoted in letters:
         if letter == "/":
@@ -109,5 +109,5 @@ def _step(base: str, part: Letters, directory: Path, deadline: float) -> Iterato
                     return
                 if fits(entry.name) and (not entry.name.startswith(".") or text.startswith(".")):
                     yield base + entry.name
-    except OSError:  # not a directory, or not for us
+    except OSError:  # not a directory, or not readable
         return

@@ -1,7 +1,6 @@
-"""What git keeps of the files of a repository, so that it can be told which of them could come back from it.
+"""Read the index of a git repository, to tell which files could be recovered from git.
 
-It is read from the index of the repository and never asked of git itself, because the configuration of a repository
-can make git run programs.
+git itself is never called, because the configuration of a repository can make git run programs.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ State = Literal["outside", "changed", "safe"]
 
 
 class GitIndexEntry(NamedTuple):
-    """What git noted of a file: when it was last like this, how long it was, and the hash of its content."""
+    """What the index holds about a file: modification time, size and content hash."""
 
     seconds: int
     nanoseconds: int
@@ -28,26 +27,26 @@ class GitIndexEntry(NamedTuple):
 
 
 class Index(NamedTuple):
-    """What a repository keeps of the files below `top`; `time` is when that was written down."""
+    """The index entries of the files below `top`; `time` is when the index was written."""
 
     top: Path
     time: int
     entries: dict[bytes, GitIndexEntry]
 
     def state(self, path: str, found: os.stat_result) -> State:
-        """Whether the file as it is now could come back."""
+        """Return whether git could restore the file as it is now."""
         entry = self.entries.get(os.fsencode(path)[len(os.fsencode(self.top)) + 1 :])
         if entry is None:
             return "outside"
         now = (found.st_mtime_ns // 10**9, found.st_mtime_ns % 10**9, found.st_size & 0xFFFFFFFF)
-        # A change in the very moment in which the index was written would not show in the times.
+        # The times do not show a change made at the same moment as the index was written.
         if now == entry[:3] and found.st_mtime_ns < self.time:
             return "safe"
         return "safe" if found.st_size <= _SMALL and _hash(path, found, len(entry.hash)) == entry.hash else "changed"
 
 
 def _hash(path: str, found: os.stat_result, length: int) -> bytes:
-    """The name that git would give to this content; nothing for what it cannot hold."""
+    """Return the hash that git would give to this content; empty for file types that git does not store."""
     try:
         if stat.S_ISLNK(found.st_mode):
             content = os.fsencode(os.readlink(path))  # noqa: PTH115  # as bytes
@@ -62,7 +61,7 @@ def _hash(path: str, found: os.stat_result, length: int) -> bytes:
 
 
 def find_index(folder: Path, tops: set[Path], known: dict[str, Index | None], deadline: float) -> Index | None:
-    """The index of the nearest repository around `folder`, unless the repository is among what is hit."""
+    """Return the index of the nearest repository around `folder`, unless the repository itself is a target."""
     for top in (folder, *folder.parents):
         if str(top) in known:
             return known[str(top)]
@@ -73,13 +72,13 @@ def find_index(folder: Path, tops: set[Path], known: dict[str, Index | None], de
             if not tops.isdisjoint((home, *home.parents)):
                 return None
             return _read_index(top, home, deadline)
-        except (OSError, ValueError, struct.error):  # not a repository that we understand: nothing is promised
+        except (OSError, ValueError, struct.error):  # an unknown format: claim nothing
             return None
     return None
 
 
 def _repository(path: Path) -> Path | None:
-    """Where a repository really is: worktrees and submodules have a file that tells."""
+    """Return the real path of a repository: in worktrees and submodules, `.git` is a file with the path."""
     if path.is_file():
         told = path.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
         return Path(os.path.realpath(path.parent / told))
@@ -87,7 +86,7 @@ def _repository(path: Path) -> Path | None:
 
 
 def _read_index(top: Path, home: Path, deadline: float) -> Index | None:
-    """Read versions 2 to 4, as gitformat-index(5) tells; unfinished merges and mere intentions are left out."""
+    """Read index versions 2 to 4, see gitformat-index(5); skip unmerged and intent-to-add entries."""
     path = home / "index"
     found = path.stat()
     if found.st_size > _LONGEST_INDEX:
@@ -109,7 +108,7 @@ def _read_index(top: Path, home: Path, deadline: float) -> Index | None:
             (more,) = struct.unpack_from(">H", data, at)
             at += 2
         kept = b""
-        if version == 4:  # a name begins as the one before, but for so many bytes
+        if version == 4:  # names are prefix-compressed: this many bytes of the previous name are dropped
             drop, at = _number(data, at)
             kept = name[: len(name) - drop]
         end = data.index(b"\0", at)
@@ -121,7 +120,7 @@ def _read_index(top: Path, home: Path, deadline: float) -> Index | None:
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:
-    """A number in git's own variable length, and where it ends."""
+    """Decode a variable-length number of git; return it and the position after it."""
     value = data[at] & 127
     while data[at] & 128:
         at += 1

@@ -1,6 +1,6 @@
-"""Scripts inside arguments: may a program for sed, awk, a database or Python run because it only reads and prints?
+"""Scripts inside arguments: check that a sed, awk, SQL or Python program only reads and prints.
 
-Pure: text in, an answer out. Each function answers yes only for what it has read to the end and knows.
+Pure: text in, a yes or no out. Each function returns True only if it understood the whole script.
 """
 
 import ast
@@ -52,7 +52,7 @@ _PYTHON_NODES = (
 
 
 def sed_only_prints(script: str) -> bool:
-    """Read a sed script command by command; whatever writes, reads files or runs commands is a no."""
+    """Check a sed script command by command; commands that write, read files or run programs are rejected."""
     at = 0
     while at < len(script):
         at = _sed_address(script, at)
@@ -97,7 +97,7 @@ def _sed_address(script: str, at: int) -> int:
 
 
 def _delimited(script: str, at: int, mark: str) -> int:
-    """The place after the text between the mark at `at` and the next one; -1 where readers could disagree."""
+    """Return the position after the text between the delimiter at `at` and the next one; -1 if it is ambiguous."""
     if at < 0 or len(mark) != 1 or mark in "\\\n" or mark.isalnum() or script[at : at + 1] != mark:
         return -1
     start = at = at + 1
@@ -105,7 +105,7 @@ def _delimited(script: str, at: int, mark: str) -> int:
         at += 2 if script[at] == "\\" else 1
     inside = script[start:at]
     if at >= len(script) or inside.count("[") - inside.count("\\[") > inside.count("]"):
-        return -1  # some readers do not end at a mark inside brackets
+        return -1  # some implementations ignore a delimiter inside brackets
     return at + 1
 
 
@@ -119,8 +119,8 @@ def _sed_substitution(script: str, at: int) -> int:
 
 
 def awk_only_prints(program: str) -> bool:
-    """Read an awk program token by token; pipes, files to write and other programs are a no."""
-    if re.search("system|getline", program):  # also in a text or pattern, whose ends readers could see differently
+    """Check an awk program token by token; pipes, output files and other programs are rejected."""
+    if re.search("system|getline", program):  # also inside strings and patterns: where they end can be ambiguous
         return False
     at, before, last, printing, depth = 0, "", "", False, 0
     while at < len(program):
@@ -146,7 +146,7 @@ def awk_only_prints(program: str) -> bool:
             return False
         if text in ("print", "printf"):
             printing, depth = True, 0
-        elif kind == "end" and not (text == "\n" and last in (",", "&&", "||")):  # there the statement goes on
+        elif kind == "end" and not (text == "\n" and last in (",", "&&", "||")):  # the statement continues there
             printing = False
         depth += (text in ("(", "[")) - (text in (")", "]"))
         if text == ">" and printing and depth <= 0:
@@ -157,7 +157,7 @@ def awk_only_prints(program: str) -> bool:
 
 
 def sql_only_reads(query: str) -> bool:
-    """One or more queries that select, with functions that are known to compute and nothing else."""
+    """Check that all queries only select, and call only functions that are known to be harmless."""
     if re.fullmatch(_SQL_PRAGMA, query, re.IGNORECASE):
         return True
     if re.search(r"--|/\*|\\|\$\$|\bU&|\be'", query, re.IGNORECASE):
@@ -175,7 +175,7 @@ def sql_only_reads(query: str) -> bool:
 
 
 def python_only_prints(program: str) -> bool:
-    """A program of arithmetic, texts and print; modules that could come from the directory are not loaded."""
+    """Check that a program only computes and prints. It may import only `sys`: files can shadow other modules."""
     try:
         tree = ast.parse(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -1,6 +1,6 @@
-"""Landlock: a Linux process gives up rights over files, for itself and for all its children, for good.
+"""Landlock: a Linux process irrevocably drops file access rights for itself and its children.
 
-The kernel is asked what it knows (versions 1 to 6 and later), and all of that is used. Elsewhere `version` is 0.
+All features that the kernel supports are used (versions 1 to 6 and later). Without Landlock, `version` is 0.
 """
 
 import ctypes
@@ -13,12 +13,12 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-_CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # the same on every architecture we may meet
+_CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # the same on every supported architecture
 _ASK_VERSION, _PATH_BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
 
 
 class Right(IntFlag):
-    """What can be done with a file or a directory, as the kernel counts it."""
+    """Access rights to files and directories, with the kernel's values."""
 
     EXECUTE = 1 << 0
     WRITE_FILE = 1 << 1
@@ -39,14 +39,14 @@ class Right(IntFlag):
 
 
 READ = Right.READ_FILE | Right.EXECUTE
-OF_FILES = READ | Right.WRITE_FILE | Right.TRUNCATE | Right.IOCTL_DEV  # the others are for directories only
+OF_FILES = READ | Right.WRITE_FILE | Right.TRUNCATE | Right.IOCTL_DEV  # the others apply to directories only
 EVERY_RIGHT = Right((1 << 16) - 1)
 _TCP = 0b11  # bind and connect
-_SCOPES = 0b11  # abstract sockets and signals, to processes outside
+_SCOPES = 0b11  # abstract sockets of, and signals to, processes outside the sandbox
 
 
 class Powers(NamedTuple):
-    """What is taken away unless a rule gives it back: on files, on the network, towards other processes."""
+    """The rights that are dropped unless a rule allows them: files, network, other processes."""
 
     files: Right
     network: int
@@ -54,7 +54,7 @@ class Powers(NamedTuple):
 
 
 def powers(version: int, *, network: bool) -> Powers:
-    """All that a kernel of this version can take away; TCP is left alone where the network is allowed."""
+    """Return all rights that Landlock of this version can drop; TCP is kept if the network is allowed."""
     newer = {2: Right.REFER, 3: Right.TRUNCATE, 5: Right.IOCTL_DEV}
     files = EVERY_RIGHT
     for since, right in newer.items():
@@ -78,7 +78,7 @@ def _libc() -> ctypes.CDLL:
 
 
 def _call(function: str, *arguments: object) -> int:
-    """Call the C library. Raises `OSError` with what the kernel said."""
+    """Call a C library function. Raises `OSError` with the kernel's error."""
     result = int(getattr(_libc(), function)(*arguments))
     if result < 0:
         number = ctypes.get_errno()
@@ -88,40 +88,40 @@ def _call(function: str, *arguments: object) -> int:
 
 @cache
 def version() -> int:
-    """The version of Landlock that this kernel has; 0 for none."""
+    """Return the Landlock version of this kernel; 0 if there is none."""
     return 0 if absence() else _call("syscall", _CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)
 
 
 @cache
 def absence() -> str:
-    """Why there is no Landlock here, in words; empty where there is."""
+    """Return why Landlock is not available, as a message; empty if it is."""
     if sys.platform != "linux":
-        return f"Landlock is a part of Linux, and this is {sys.platform}"
+        return f"Landlock needs Linux, and this is {sys.platform}"
     try:
         _call("syscall", _CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)
     except OSError as error:
         if error.errno == errno.EOPNOTSUPP:
-            return "Landlock is switched off in this kernel (add it to lsm= on the kernel's command line)"
-        return "this kernel has no Landlock (Linux 5.13 or later has it)"
+            return "Landlock is disabled in this kernel (add it to lsm= on the kernel command line)"
+        return "this kernel has no Landlock (it needs Linux 5.13 or later)"
     return ""
 
 
 class Rules:
-    """What stays allowed once a process has called `restrict`. Made by the parent, used by the child.
+    """The rights that a process keeps after `restrict`. Created by the parent, used by the child.
 
-    1. What no rule allows is forbidden, as far as this version of Landlock knows the right.
-    2. A rule is for a file, or for a directory with all that is or will be below it; it cannot be taken back.
-    3. `restrict` is two system calls, so that it may stand between fork and exec.
+    1. Everything that no rule allows is forbidden, if this version of Landlock knows the right.
+    2. A rule covers a file, or a directory with everything that is or will be below it. It cannot be removed.
+    3. `restrict` makes only two system calls, so it is safe between fork and exec.
     """
 
     def __init__(self, *, network: bool, version: int) -> None:
         self.powers = powers(version, network=network)
         attributes = _Ruleset(*self.powers)
-        size = ctypes.c_size_t(ctypes.sizeof(attributes))  # kernels that know fewer fields accept zeros in the rest
+        size = ctypes.c_size_t(ctypes.sizeof(attributes))  # older kernels accept zeros in unknown fields
         self._fd = _call("syscall", _CREATE, ctypes.byref(attributes), size, 0)
 
     def allow(self, path: Path, rights: Right) -> bool:
-        """Leave these rights over `path`, itself and not what a link there points to; false when that cannot be."""
+        """Allow these rights on `path`, without following a link; return False if that is not possible."""
         try:
             fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
             try:
@@ -132,12 +132,12 @@ class Rules:
                     _call("syscall", _ADD_RULE, self._fd, _PATH_BENEATH, ctypes.byref(rule), 0)
             finally:
                 os.close(fd)
-        except OSError:  # so there is less that is allowed, never more
+        except OSError:  # then less is allowed, never more
             return False
         return not stat.S_ISLNK(mode)
 
     def restrict(self) -> None:
-        """Give up the rest, in this process and all that it will start."""
+        """Drop all other rights, in this process and every process it starts."""
         one, zero = ctypes.c_ulong(1), ctypes.c_ulong(0)
         _call("prctl", _NO_NEW_PRIVILEGES, one, zero, zero, zero)
         _call("syscall", _RESTRICT, self._fd, 0)

@@ -1,6 +1,6 @@
-"""May a command run unasked? Yes, if it can be read to the end and all of it is in the table as reading only.
+"""Decide whether a command may run unasked: it must be fully understood, and the table must list it as read-only.
 
-Pure: a text and a table in, a verdict out. Nothing is executed, and no text makes it raise.
+Pure: a text and a table in, a verdict out. Nothing is executed, and no input makes it raise.
 """
 
 import re
@@ -18,23 +18,23 @@ from aish.action.secret_files import is_secret, is_wide, secrets_in
 from aish.values.text import one_line
 from aish.values.verdicts import SEVERITY, Effect, Verdict
 
-_LONGEST, _LONG = 1_000_000, 20_000  # what nobody can mean, and what nobody would look through
-_DEEPEST = 3  # a shell in a shell in a shell
+_LONGEST, _LONGEST_UNASKED = 1_000_000, 20_000  # characters: refuse above the first, ask above the second
+_MOST_NESTED = 3  # shells that run other shells
 _PROGRAMS = re.compile(r"/(?:usr/)?(?:local/)?s?bin/(?=[^/]+$)")
 _SINKS = frozenset("/dev/null /dev/stdout /dev/stderr /dev/tty".split())
-_PATTERNS = frozenset("-e --regexp -f --file".split())  # with one of these the first operand is a file
-_WORDY = frozenset(
+_PATTERN_FLAGS = frozenset("-e --regexp -f --file".split())  # with one of these flags the first operand is a file
+_NOT_FILES = frozenset(
     "-e --regexp --grep --author --committer -S -G --format --pretty -L -k -t -d".split()
-)  # name no file
-_SPEAKS = frozenset("echo printf test basename dirname tr expr : true false grep egrep fgrep rg git sed awk".split())
+)  # flags whose value is not a file name
+_TEXTUAL = frozenset("echo printf test basename dirname tr expr : true false grep egrep fgrep rg git sed awk".split())
 _ADDRESS = re.compile(r"(?:^|=)(?!https?://(?:localhost|127\.0\.0\.1)[:/])\w[\w+.-]*://")
-_TELLING = r"\benv\b|secret|token|passw|credential|api_?key|\bkey|\.pem|id_|\.ssh|\brc\b"
+_SECRET = r"\benv\b|secret|token|passw|credential|api_?key|\bkey|\.pem|id_|\.ssh|\brc\b"
 _STARTUP = r"rc$|profile$|_login$|/\.git/|authorized_keys|cron|/etc/|\.service$|/autostart/|\.aish"
-_RUNS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
+_EXEC_FLAGS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 
 
 class Judgement(NamedTuple):
-    """What one part of a command line does. `prefix` is what "always allow" could remember of it."""
+    """What one part of a command line does. `prefix` is what "always allow" would remember for it."""
 
     effect: Effect
     reason: str = ""
@@ -50,14 +50,14 @@ READS = Judgement("read")
 
 
 def judge(command: str, table: CommandTable, allowed: Collection[tuple[str, ...]] = ()) -> Verdict:
-    """Say whether the command may run. `allowed` are prefixes that the user always allows."""
+    """Return whether the command may run. `allowed` are the prefixes that the user always allows."""
     if not command.strip():
-        return Verdict("refuse", "unknown", "there is no command")
+        return Verdict("refuse", "unknown", "the command is empty")
     if "\0" in command or len(command) > _LONGEST:
-        return Verdict("refuse", "unknown", "no command has a NUL byte or more than a million characters")
-    if trouble := _hidden(command):
+        return Verdict("refuse", "unknown", "it contains a NUL byte or more than a million characters")
+    if trouble := _invisible(command):
         return Verdict("ask", "unknown", trouble)
-    findings = _look(command, table, 0)
+    findings = _judge(command, table, 0)
     asking = [one for one in findings if one.asks and not _is_allowed(one, allowed)]
     if not asking:
         effect: Effect = max((one.effect for one in findings), key=SEVERITY.index, default="read")
@@ -68,16 +68,16 @@ def judge(command: str, table: CommandTable, allowed: Collection[tuple[str, ...]
     return Verdict("ask", worst.effect, one_line(worst.reason, 160), hit, offered)
 
 
-def _hidden(command: str) -> str:
-    """Say what in the text a person could not see, or not tell from something else."""
-    if len(command) > _LONG:
-        return f"it has {len(command):,} characters, too many to look through"
+def _invisible(command: str) -> str:
+    """Return a reason to ask if the user could not see all of the text; empty if there is none."""
+    if len(command) > _LONGEST_UNASKED:
+        return f"it has {len(command):,} characters, too many to review"
     if command.isascii() and command.isprintable():
         return ""
     for mark in command:
         kind = unicodedata.category(mark)
         if mark not in "\n\t" and (kind[0] == "C" or (kind[0] == "Z" and mark != " ")):
-            return f"it holds a character that cannot be seen (U+{ord(mark):04X})"
+            return f"it contains an invisible character (U+{ord(mark):04X})"
     return ""
 
 
@@ -85,23 +85,23 @@ def _is_allowed(finding: Judgement, allowed: Collection[tuple[str, ...]]) -> boo
     return any(finding.prefix[: len(one)] == one for one in allowed if one)
 
 
-def _look(command: str, table: CommandTable, depth: int) -> list[Judgement]:
-    if depth > _DEEPEST:
-        return [Judgement("unknown", "it starts a shell in a shell in a shell")]
+def _judge(command: str, table: CommandTable, depth: int) -> list[Judgement]:
+    if depth > _MOST_NESTED:
+        return [Judgement("unknown", "it nests too many shells")]
     try:
         line = read_line(command)
     except UnreadableCommand as trouble:
         return [Judgement("unknown", str(trouble))]
     except RecursionError:
-        return [Judgement("unknown", "its parts are nested too deeply")]
+        return [Judgement("unknown", "it is nested too deeply")]
     except UnicodeEncodeError:
-        return [Judgement("unknown", "it holds half a character")]
-    look = _Look(table, line, depth)
-    return [look.placed(finding) for part in line.parts for finding in look.part(part)] or [READS]
+        return [Judgement("unknown", "it contains an invalid character")]
+    line_judge = _LineJudge(table, line, depth)
+    return [line_judge.placed(finding) for part in line.parts for finding in line_judge.part(part)] or [READS]
 
 
-class _Look:
-    """One look at one line. It knows what the whole line names, so that no part can be judged without the others."""
+class _LineJudge:
+    """Judges the parts of one line. It sees the whole line, because a part can depend on the others."""
 
     def __init__(self, table: CommandTable, line: CommandLine, depth: int) -> None:
         self._table = table
@@ -121,7 +121,7 @@ class _Look:
         return any(is_secret(text) for word in (*words, *self._line.mentioned) for text in word.texts)
 
     def placed(self, finding: Judgement) -> Judgement:
-        """A finding whose targets are known: after a `cd`, only those that begin at the root or a home are."""
+        """Mark relative targets as unknown if the line has a `cd`: only absolute paths and `~` stay certain."""
         if not self._bases:
             return finding
         return finding._replace(
@@ -130,7 +130,9 @@ class _Look:
 
     def part(self, part: Simple) -> Iterable[Judgement]:
         for name, word in part.assigns:
-            if not (name == "IFS" and part.words and part.words[0].plain == "read"):  # it splits what is read, no more
+            if not (
+                name == "IFS" and part.words and part.words[0].plain == "read"
+            ):  # it only splits the input of `read`
                 yield self._assignment(name, word, exported=bool(part.words))
         for redirect in part.redirects:
             yield self._redirect(redirect)
@@ -158,19 +160,19 @@ class _Look:
             return Judgement("unknown", f"{operator} {target.raw} changes what runs later", (target.raw,))
         if operator in (">>", "&>>"):
             return Judgement("change", f"{operator} {target.raw} writes to a file", (target.raw,))
-        return Judgement("destroy", f"{operator} {target.raw} replaces what is in the file", (target.raw,))
+        return Judgement("destroy", f"{operator} {target.raw} overwrites the file", (target.raw,))
 
     def command(self, words: Sequence[CommandWord], feed: tuple[Simple, ...] = ()) -> Judgement:
         """Judge one simple command by its entry in the table."""
         name = words[0].plain
         if name is None:
-            return Judgement("unknown", f"{words[0].raw} is a command that is only known when it runs")
+            return Judgement("unknown", f"the command {words[0].raw} is only known at run time")
         if not re.fullmatch(r"[\w.+@:/\[-]+", name, re.ASCII):
             return Judgement("unknown", f"{words[0].raw} is an unusual name for a command")
         name = _PROGRAMS.sub("", name, count=1) if _PROGRAMS.match(name) else name
         node = self._table.commands.get(name)
         if node is None:
-            what = "runs a program by its path" if "/" in name else "is not a command of the table"
+            what = "runs a program by its path" if "/" in name else "is not in the command table"
             return Judgement("unknown", f"{name} {what}")
         node, arguments = self._descend(node, list(words[1:]))
         if [word.plain for word in arguments] in (["--help"], ["--version"]) and name != "eval":
@@ -178,12 +180,12 @@ class _Look:
         entry = node.entry
         if entry is None:
             return Judgement(
-                "unknown", f"{' '.join((name, *(word.raw for word in arguments[:1])))} is not in the table"
+                "unknown", f"{' '.join((name, *(word.raw for word in arguments[:1])))} is not in the command table"
             )
-        if entry.effect == "read" and name not in _SPEAKS:
+        if entry.effect == "read" and name not in _TEXTUAL:
             for word in arguments:
                 if any(_ADDRESS.search(text) for text in word.texts):
-                    why = entry.because or f"could talk to {one_line(word.raw, 60)}"
+                    why = entry.because or f"could contact {one_line(word.raw, 60)}"
                     return self._asked(entry._replace(effect="send", flags=None, because=why), arguments)
         if entry.rule:
             rule: Callable[[CommandRule, list[CommandWord], tuple[Simple, ...]], Judgement] = getattr(
@@ -195,7 +197,7 @@ class _Look:
         return self._permitted(entry, arguments) if entry.effect == "read" else self._asked(entry, arguments)
 
     def _descend(self, node: Node, arguments: list[CommandWord]) -> tuple[Node, list[CommandWord]]:
-        """Find the subcommand; flags in front of it are left to the checks if they are not permitted there."""
+        """Find the subcommand. Stop at a flag that is not permitted before it, so that later checks see the flag."""
         best = node, arguments
         while node.below:
             flags = best[0].entry.flags if best[0].entry else None
@@ -224,23 +226,23 @@ class _Look:
             return self._asked(entry._replace(effect=effect, flags=None), arguments, trouble)
         if entry.operands in ("files", "text files"):
             files = taken.operands
-            if entry.operands == "text files" and not _PATTERNS & taken.flags and knows(entry, taken.flags):
+            if entry.operands == "text files" and not _PATTERN_FLAGS & taken.flags and knows(entry, taken.flags):
                 files = files[1:]
-            found = self._contents(entry.name, files, [word for flag, word in taken.values if flag not in _WORDY])
+            found = self._contents(entry.name, files, [word for flag, word in taken.values if flag not in _NOT_FILES])
             if found.asks:
                 return found
         elif any(text.startswith("-") and is_secret(text) for word in arguments for text in word.texts):
             return Judgement("read", f"{entry.name} could show a credential")
         elif entry.words[0] in ("cd", "pushd") and any(is_secret(text) for word in arguments for text in word.texts):
-            return Judgement("read", f"{entry.name} goes to a directory of credentials")
+            return Judgement("read", f"{entry.name} changes to a directory of credentials")
         if entry.walks and (entry.walks & taken.flags or "*" in entry.walks):
             for word in taken.operands:
                 if any(is_wide(text) for text in word.texts):
-                    return Judgement("read", f"{entry.name} would look into everything in {word.raw}")
+                    return Judgement("read", f"{entry.name} would search everything in {word.raw}")
         return READS
 
     def _misfit(self, entry: CommandRule, taken: Taken) -> str:
-        """Say what keeps permitted flags and operands from being a command that only reads."""
+        """Return why the command is not read-only although its flags are permitted; empty if it is."""
         operands = taken.operands
         if entry.needs and not entry.needs & taken.flags:
             return f"{entry.name} without {' or '.join(sorted(entry.needs))}"
@@ -259,34 +261,32 @@ class _Look:
         return ""
 
     def _contents(self, name: str, files: Iterable[CommandWord], others: Iterable[CommandWord] = ()) -> Judgement:
-        """The contents of files are shown: none may be a credential, and each must be known."""
+        """Judge showing the contents of files: each must be a known file and no credential."""
         files = list(files)
         for word in (*files, *others):
             for text in word.texts:
                 if is_secret(text) or any(is_secret(f"{base}/{text}") for base in self._bases):
                     return Judgement("read", f"{name} {word.raw} could show a credential")
         for word in files:
-            if self._is_murky(word):
-                return Judgement("read", f"it cannot be said which file {word.raw} is that {name} shows")
+            if self._is_unknown_file(word):
+                return Judgement("read", f"{name} shows the file {word.raw}, whose name is only known at run time")
         return READS
 
-    def _is_murky(self, word: CommandWord) -> bool:
-        return word.murky or any(not self._lists(chain) for chain in word.origins)
+    def _is_unknown_file(self, word: CommandWord) -> bool:
+        return word.unknown_file or any(not self._lists(chain) for chain in word.origins)
 
     def _lists(self, chain: object) -> bool:
-        """Is the output of these commands names of files, none of them a credential that the line names?"""
+        """Do these commands print file names, none of which is a credential?"""
         if self._names_secret or not isinstance(chain, tuple) or not chain:
             return False
         first, *filters = [self._entry(part) for part in chain]
         if first is None or not all(entry and entry.filters for entry in filters):
             return False
         texts = [text for word in chain[0].words for text in word.texts]
-        if any(
-            re.search(_TELLING, text, re.IGNORECASE) for part in chain for word in part.words for text in word.texts
-        ):
+        if any(re.search(_SECRET, text, re.IGNORECASE) for part in chain for word in part.words for text in word.texts):
             return False
         if first.words == ("ls",) and any(re.match(r"-\w*[aA]|--a", text) for text in texts):
-            return False  # hidden files are where credentials are
+            return False  # credentials are usually hidden files
         return bool(first.lists & {"*", *texts}) and not any(is_wide(text) for text in texts)
 
     def _entry(self, part: Simple) -> CommandRule | None:
@@ -294,7 +294,7 @@ class _Look:
         return self._descend(node, list(part.words[1:]))[0].entry if node else None
 
     def _asked(self, entry: CommandRule, arguments: Sequence[CommandWord], trouble: str = "") -> Judgement:
-        """What a command does that does not run by itself."""
+        """Judge a command that does not run unasked."""
         texts = [text for word in arguments for text in word.texts]
         hit = next((text for text in texts for mark in entry.destroy if is_flag(mark, text)), None)
         effect: Effect = "destroy" if hit is not None else entry.effect
@@ -303,18 +303,18 @@ class _Look:
             effect, trouble = "unknown", odd
         reason = f"{entry.name}{f' {hit}' if hit is not None else ''} {entry.because}" if entry.because else ""
         if not reason or (effect == "unknown" and trouble):
-            reason = f"{trouble or entry.name} is not known to only read"
+            reason = f"{trouble or entry.name} is not known to be read-only"
         if effect == "destroy":
             return Judgement(effect, reason, operands)
         return Judgement(effect, reason, (), _prefix(entry, effect, arguments))
 
     def _wrapper(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
-        """A command that runs the rest of its words as another command."""
+        """Judge a command that runs its remaining arguments as another command."""
         rest, trouble = unwrap(entry, arguments)
         if trouble:
-            return Judgement("unknown", f"{trouble} is not known to only read")
+            return Judgement("unknown", f"{trouble} is not known to be read-only")
         if not rest:
-            return Judgement("unknown", f"{entry.name} runs nothing that can be read")
+            return Judgement("unknown", f"{entry.name} has no command that can be checked")
         return self._through(entry, self.command(rest, feed))
 
     @staticmethod
@@ -331,43 +331,43 @@ class _Look:
                 return found
             rest = rest[1:]
         if trouble:
-            return Judgement("unknown", f"{trouble} is not known to only read")
+            return Judgement("unknown", f"{trouble} is not known to be read-only")
         return self._through(entry, self.command(rest, feed)) if rest else READS
 
     def _command(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
-        """`command -v ls` tells where a command is, `command ls` runs it."""
+        """`command -v ls` prints where a command is; `command ls` runs it."""
         if arguments and arguments[0].plain in ("-v", "-V"):
             return READS
         return self._wrapper(entry, arguments, feed)
 
     def _joined(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
-        """`eval` and `watch` give their words to a shell as one text."""
+        """`eval` and `watch` pass their arguments to a shell as one text."""
         rest, trouble = unwrap(entry, arguments)
         texts = [word.plain for word in rest]
         if trouble or not texts or None in texts:
-            return Judgement("unknown", f"{trouble or entry.name} runs a text that is only known when it runs")
+            return Judgement("unknown", f"{trouble or entry.name} runs a text that is only known at run time")
         return self._inner(entry, " ".join(text for text in texts if text))
 
-    def _inner(self, entry: CommandRule, script: str) -> Judgement:
-        found = max(_look(script, self._table, self._depth + 1), key=lambda one: (one.asks, SEVERITY.index(one.effect)))
+    def _inner(self, entry: CommandRule, text: str) -> Judgement:
+        found = max(_judge(text, self._table, self._depth + 1), key=lambda one: (one.asks, SEVERITY.index(one.effect)))
         return self._through(entry, found)
 
     def _shell(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         texts = [word.plain for word in arguments]
         if len(texts) < 2 or not re.fullmatch(r"-[eul]*c", texts[0] or "") or texts[1] is None:
-            return Judgement("unknown", f"{entry.name} runs commands that cannot be seen here")
+            return Judgement("unknown", f"{entry.name} runs commands that cannot be checked")
         found = self._inner(entry, texts[1])
         if "l" in (texts[0] or "") and not found.asks:
-            return Judgement("unknown", f"{entry.name} -l runs the commands of a login")
+            return Judgement("unknown", f"{entry.name} -l runs the login scripts")
         return found
 
     def _xargs(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
         rest, trouble = unwrap(entry, arguments)
         if trouble:
-            return Judgement("unknown", f"{trouble} is not known to only read")
+            return Judgement("unknown", f"{trouble} is not known to be read-only")
         flags = [word.plain or "" for word in arguments[: len(arguments) - len(rest)]]
         fed = bool(feed) and self._lists(feed)
-        item = CommandWord("what xargs is given", (UNKNOWN,), loose=True, murky=not fed)
+        item = CommandWord("(the input of xargs)", (UNKNOWN,), loose=True, unknown_file=not fed)
         mark = next(
             (flags[at + 1] if text == "-I" else text[2:] for at, text in enumerate(flags) if text[:2] == "-I"), ""
         )
@@ -378,18 +378,18 @@ class _Look:
         return self._through(entry, self.command([*rest, item], ()))
 
     def _find(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
-        """`find` itself, and the commands it runs for what it finds."""
+        """Judge `find` and the commands that it runs for each match."""
         own: list[CommandWord] = []
         wide = any(is_wide(text) for word in arguments for text in word.texts)
-        item = CommandWord("what find finds", (f"./{UNKNOWN}",), murky=wide or self._names_secret)
+        item = CommandWord("(a match of find)", (f"./{UNKNOWN}",), unknown_file=wide or self._names_secret)
         at, found = 0, []
         while at < len(arguments):
-            if arguments[at].plain in _RUNS:
+            if arguments[at].plain in _EXEC_FLAGS:
                 end = next(
                     (to for to in range(at, len(arguments)) if arguments[to].plain in (";", "+")), len(arguments)
                 )
                 if end == at + 1 or end == len(arguments):
-                    return Judgement("unknown", "find runs a command that has no end")
+                    return Judgement("unknown", "find runs a command without an end mark")
                 found.append(self.command([_filled(word, "{}", item) for word in arguments[at + 1 : end]]))
                 at = end + 1
             else:
@@ -412,7 +412,7 @@ class _Look:
         options: Collection[str],
         harmless: Callable[[str], bool],
     ) -> Judgement:
-        """A command whose first operand, or the value of one of these options, is a script."""
+        """Judge a command whose first operand, or the value of one of these options, is a script."""
         taken = take(entry, arguments)
         if taken.odd:
             return self._asked(entry._replace(effect="unknown", flags=None), arguments, taken.odd)
@@ -427,7 +427,7 @@ class _Look:
         return self._contents(entry.name, files)
 
     def _sql(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
-        """A client of a database: the text of an option, or for sqlite3 the operands after the first."""
+        """Judge a database client by its queries: values of options, or for sqlite3 the operands after the first."""
         taken = take(entry, arguments)
         queries = [word for flag, word in taken.values if flag in ("-c", "-e", "--command", "--execute")]
         if entry.name == "sqlite3":
@@ -443,10 +443,10 @@ class _Look:
                 loss = re.search(r"\b(drop|delete|truncate|update|alter)\b", query.raw, re.IGNORECASE)
                 effect: Effect = "destroy" if loss else "unknown"
                 return Judgement(
-                    effect, f"{entry.name} runs {one_line(query.raw, 60)}, which is not known to only read"
+                    effect, f"{entry.name} runs {one_line(query.raw, 60)}, which is not known to be read-only"
                 )
         if taken.odd or not (queries or "-l" in taken.flags):
-            return Judgement("unknown", f"{taken.odd or entry.name} is not known to only read")
+            return Judgement("unknown", f"{taken.odd or entry.name} is not known to be read-only")
         return READS
 
     def _python(self, entry: CommandRule, arguments: list[CommandWord], feed: tuple[Simple, ...]) -> Judgement:
@@ -458,11 +458,11 @@ class _Look:
             return self.command(arguments[1:], feed)
         elif texts in (["-V"], ["-VV"]):
             return READS
-        return Judgement("unknown", f"{entry.name} runs a program that is not known to only read")
+        return Judgement("unknown", f"{entry.name} runs a program that is not known to be read-only")
 
 
 def _prefix(entry: CommandRule, effect: Effect, arguments: Sequence[CommandWord]) -> tuple[str, ...]:
-    """The words that "always" may cover. A bare `curl` would cover sending anything anywhere, so it does not count."""
+    """Return the words that "always" may cover. A bare `curl` is not enough: it could send anything anywhere."""
     kept = [word.plain for word in arguments if not word.raw.startswith("-")][: entry.keep]
     words = (*entry.words, *(text for text in kept if text is not None))
     if None in kept or effect not in ("change", "send") or (effect == "send" and len(words) < 2):
@@ -471,7 +471,7 @@ def _prefix(entry: CommandRule, effect: Effect, arguments: Sequence[CommandWord]
 
 
 def _filled(word: CommandWord, mark: str, item: CommandWord) -> CommandWord:
-    """The word with the item that `find` or `xargs` puts in the place of the mark."""
+    """Return the word with the placeholder replaced by the item that `find` or `xargs` inserts."""
     if all(mark not in text for text in word.texts):
         return word
     texts = tuple(text.replace(mark, item.texts[0]) for text in word.texts)

@@ -1,6 +1,6 @@
-"""The commands that an answer proposes: its lines that start with `CMD: `.
+"""Find the commands that an answer proposes: its lines that start with `CMD: `.
 
-Only an answer of this turn is ever looked at, and only its own words: nothing in code fences, quotes or indented code.
+Lines in code fences, quotes or indented code do not count. Callers pass only the answer of the current turn.
 Pure: text in, commands out.
 """
 
@@ -12,7 +12,7 @@ _FENCE = r"((?:[ \t]|[-*+>]|\d{1,9}[.)])*)(`{3,}|~{3,})(.*)"  # also in lists an
 
 
 def proposed(answer: str) -> list[str]:
-    """The commands in their order, each once, byte for byte as they stand."""
+    """Return the commands in order, without duplicates and otherwise unchanged."""
     return list(dict.fromkeys(line[len(MARK) :] for line in _own_lines(answer) if _proposes(line)))
 
 
@@ -21,7 +21,7 @@ def _proposes(line: str) -> bool:
 
 
 def _own_lines(answer: str) -> Iterator[str]:
-    """The lines outside code fences. Quotes and indented code do not begin with `CMD: `, so they need no rule."""
+    """Yield the lines outside code fences. Quoted and indented lines never start with `CMD: `."""
     fence, depth = "", 0
     for line in re.split(r"\r\n|[\n\r]", answer):
         match = re.fullmatch(_FENCE, line)
@@ -30,11 +30,11 @@ def _own_lines(answer: str) -> Iterator[str]:
             fence = "" if closes else fence
         elif match and not (match[2][0] == "`" and "`" in match[3]):
             fence, depth = match[2], _depth(match[1])
-            depth = depth if depth > 3 or match[1].strip() else 0  # the first three blanks mean nothing
+            depth = depth if depth > 3 or match[1].strip() else 0  # up to three leading spaces do not count
         else:
             yield line
 
 
 def _depth(before: str) -> int:
-    """How far in lists and quotes a fence stands."""
+    """Return the indentation of a code fence inside lists and quotes."""
     return len(before.expandtabs(4))

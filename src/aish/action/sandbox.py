@@ -1,8 +1,7 @@
-"""The fence around commands of the model: they read nearly everything and write nearly nothing.
+"""The sandbox for commands of the model: they can read almost everything and write almost nothing.
 
-Under Landlock, which costs a few milliseconds, or under bubblewrap, which has namespaces of its own. Neither stands
-in for asking: Landlock leaves modes, owners and times of files, sockets in the file system, UDP and other terminals of
-the user alone.
+It uses Landlock, which costs a few milliseconds, or bubblewrap, which uses namespaces. Neither replaces asking the
+user: Landlock does not protect file modes, owners and times, Unix sockets, UDP and the user's other terminals.
 """
 
 import os
@@ -20,28 +19,28 @@ from aish.action.landlock import EVERY_RIGHT, READ, Right, Rules, absence, versi
 Wanted = Literal["auto", "landlock", "bubblewrap", "off"]
 Kind = Literal["landlock", "bubblewrap", "none"]
 
-UNFENCED = 126  # what a shell says of a command that cannot be run
+UNFENCED = 126  # the exit status of shells for a command that cannot be run
 
-# No harm can be done through these, and little works without them.
+# Harmless devices that most programs need.
 _DEVICES = "null zero full tty ptmx pts shm".split()
 _SOURCES = "random urandom".split()
-# Where keys and passwords usually lie, below the home directory.
+# The usual places of keys and passwords below the home directory.
 _CREDENTIALS = """
     .ssh .gnupg .aws .azure .kube .netrc .git-credentials .pypirc .pgpass .password-store .vault-token
     .docker/config.json .config/gcloud .config/gh .config/op .config/rclone .config/sops .config/hub
     .local/share/keyrings .mozilla .config/google-chrome .config/chromium .thunderbird
 """.split()
 _MISSING = (
-    (3, "stop a file elsewhere from being cut off"),
-    (5, "keep it from devices"),
-    (6, "keep it from signalling other processes"),
+    (3, "prevent the truncation of files outside the workspace"),
+    (5, "block access to devices"),
+    (6, "block signals to other processes"),
 )
 
 
 class Fence(NamedTuple):
-    """What a command may write, what it may not even read, and whether it may use the network.
+    """The limits of a sandbox: the writable paths, the hidden paths, and whether the network may be used.
 
-    What is hidden stays hidden and unwritable, also where it lies below something writable.
+    A hidden path can be neither read nor written, even below a writable one.
     """
 
     writable: tuple[Path, ...]
@@ -50,13 +49,13 @@ class Fence(NamedTuple):
 
 
 def fence_around(workspace: Path, memory: Sequence[Path], *, home: Path | None = None, network: bool = True) -> Fence:
-    """The usual fence: workspace and temporary files can be written, memory and (given a home) keys cannot be read."""
+    """Return the default limits: workspace and temporary files are writable, memory and keys in `home` are hidden."""
     keys = [home / name for name in _CREDENTIALS] if home else []
     return Fence((workspace, Path(tempfile.gettempdir())), (*memory, *keys), network)
 
 
 def kind(wanted: Wanted) -> Kind:
-    """What there is of what is wanted. Nothing weaker takes the place of one that was named."""
+    """Return the available sandbox for a setting. A sandbox that was chosen by name is never replaced by another."""
     if wanted in ("auto", "landlock") and not absence():
         return "landlock"
     if wanted in ("auto", "bubblewrap") and not _bubblewrap_trouble():
@@ -65,9 +64,9 @@ def kind(wanted: Wanted) -> Kind:
 
 
 def why(wanted: Wanted) -> str:
-    """What is missing, in words; empty when everything is there."""
+    """Return what the sandbox lacks, as a message; empty if nothing."""
     if wanted == "off":
-        return "the sandbox is switched off: commands of the model can write wherever you can"
+        return "the sandbox is off: commands of the model can write wherever you can"
     match kind(wanted):
         case "landlock":
             return shortcomings(version())
@@ -75,24 +74,24 @@ def why(wanted: Wanted) -> str:
             return ""
     reasons = {"landlock": absence(), "bubblewrap": _bubblewrap_trouble()}
     told = [reason for name, reason in reasons.items() if wanted in ("auto", name)]
-    return f"there is no sandbox: {'; '.join(told)}"
+    return f"no sandbox is available: {'; '.join(told)}"
 
 
 def shortcomings(known: int) -> str:
-    """What Landlock of this version lets through that later ones stop, in words."""
+    """Return what Landlock of this version cannot block but later versions can, as a message."""
     lacks = [what for since, what in _MISSING if known < since]
-    return f"Landlock is there, but its version {known} cannot {' or '.join(lacks)}" if lacks else ""
+    return f"Landlock version {known} cannot {' or '.join(lacks)}" if lacks else ""
 
 
 def _bubblewrap_trouble() -> str:
-    """Why bubblewrap cannot be used, empty when it can."""
+    """Return why bubblewrap cannot be used; empty if it can."""
     program = shutil.which("bwrap")
-    return _trial(program) if program else "bubblewrap is not installed (its package is usually called bubblewrap)"
+    return _trial(program) if program else "bubblewrap is not installed (the package is usually called bubblewrap)"
 
 
 @cache
 def _trial(program: str) -> str:
-    """What goes wrong when bubblewrap is used: many systems forbid what it needs."""
+    """Run bubblewrap once and return its error: many systems forbid the namespaces that it needs."""
     words = [program, "--unshare-pid", "--ro-bind", "/", "/", "/bin/true"]
     try:
         tried = subprocess.run(words, capture_output=True, stdin=subprocess.DEVNULL, timeout=5, check=False)
@@ -103,27 +102,27 @@ def _trial(program: str) -> str:
 
 
 def enter(fence: Fence) -> None:
-    """Fence this process in, for good; called between fork and exec. What cannot be fenced ends here."""
+    """Restrict this process permanently; called between fork and exec. If that fails, the process exits."""
     try:
         with prepared(fence) as step:
             step()
-    except BaseException as error:  # whatever it was, the command must not run without a fence
+    except BaseException as error:  # on any error, the command must not run outside the sandbox
         _give_up(error)
 
 
 @contextmanager
 def prepared(fence: Fence) -> Iterator[Callable[[], None]]:
-    """The fence made ready by the parent, as a quick step for its children (`preexec_fn`) while this is open.
+    """Prepare the sandbox in the parent; yield a fast function for the `preexec_fn` of its children.
 
     Raises:
-        OSError: there is no Landlock here.
+        OSError: Landlock is not available.
     """
     rules = landlock_rules(fence, version())
 
     def step() -> None:
         try:
             rules.restrict()
-        except BaseException as error:  # whatever it was, the command must not run without a fence
+        except BaseException as error:  # on any error, the command must not run outside the sandbox
             _give_up(error)
 
     try:
@@ -133,14 +132,14 @@ def prepared(fence: Fence) -> Iterator[Callable[[], None]]:
 
 
 def landlock_rules(fence: Fence, known: int) -> Rules:
-    """The fence as rules for Landlock of a version."""
+    """Return the sandbox as rules for this Landlock version."""
     if not known:
         raise OSError(absence())
     hidden = frozenset(_real(path) for path in fence.hidden)
     devices = Path("/dev")
     rules = Rules(network=fence.network, version=known)
-    rules.allow(Path("/"), Right.READ_DIR)  # names may be seen everywhere: `ls` and `cd` are how one finds one's way
-    for path in _around(Path("/"), hidden | {devices}):  # a disk read as a device would show all that is hidden
+    rules.allow(Path("/"), Right.READ_DIR)  # names are visible everywhere, so that `ls` and `cd` work
+    for path in _around(Path("/"), hidden | {devices}):  # a disk device would reveal all hidden files
         rules.allow(path, READ)
     for name in _SOURCES:
         rules.allow(devices / name, READ)
@@ -151,42 +150,42 @@ def landlock_rules(fence: Fence, known: int) -> Rules:
 
 
 def narrowed(fence: Fence) -> list[Path]:
-    """Writable directories that hold something hidden: under Landlock, nothing new can be made directly in them."""
+    """Return the writable directories that contain a hidden path: Landlock allows no new files directly in them."""
     hidden = [_real(path) for path in fence.hidden]
     return [path for path in fence.writable if any(_real(path) in below.parents for below in hidden)]
 
 
 def _around(top: Path, hidden: frozenset[Path]) -> Iterator[Path]:
-    """The largest trees below `top` that hold nothing hidden: a rule can only give, so it must go around.
+    """Yield the largest trees below `top` without hidden paths: rules can only allow, so they must exclude these.
 
-    What is put directly into a directory on the way to something hidden later on is not covered.
+    Files that are later created directly in a parent directory of a hidden path are not covered.
     """
     above = _above(hidden)
     if not hidden.isdisjoint((top, *top.parents)):
         return
-    waiting = [top]
-    while waiting:
-        path = waiting.pop()
+    to_visit = [top]
+    while to_visit:
+        path = to_visit.pop()
         if path not in above:
             yield path
             continue
         try:
             with os.scandir(path) as entries:
                 found = [Path(entry.path) for entry in entries]
-        except OSError:  # it cannot be listed, so only the way to what is known leads through it
+        except OSError:  # it cannot be listed: continue only with the known parents of hidden paths
             found = [parent for parent in above if parent.parent == path]
-        waiting += [child for child in found if child not in hidden]
+        to_visit += [child for child in found if child not in hidden]
 
 
-@lru_cache(maxsize=2)  # of one fence, for each of its rules
+@lru_cache(maxsize=2)  # called for every rule of one sandbox
 def _above(hidden: frozenset[Path]) -> frozenset[Path]:
     return frozenset(parent for path in hidden for parent in path.parents)
 
 
 def wrap(argv: Sequence[str], fence: Fence, *, directory: Path | None = None) -> list[str]:
-    """The command line that runs `argv` under bubblewrap: own mounts, processes, shared memory, and maybe no network.
+    """Return the command line that runs `argv` under bubblewrap, with its own mount, process and IPC namespaces.
 
-    What is hidden looks empty. What does not exist yet cannot be hidden: make directories of memory first.
+    Hidden paths look empty. A path that does not exist cannot be hidden: create the memory directories first.
     """
     words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc"]
     if not fence.network:
@@ -210,5 +209,5 @@ def _real(path: Path) -> Path:
 
 
 def _give_up(error: BaseException) -> NoReturn:
-    os.write(2, f"aish: not run, because it could not be fenced in: {error}\n".encode("utf-8", "replace"))
+    os.write(2, f"aish: not run, because the sandbox failed: {error}\n".encode("utf-8", "replace"))
     os._exit(UNFENCED)

@@ -1,6 +1,6 @@
-"""Files that hold credentials, by their names; and the places that are too wide to search.
+"""Recognise files with credentials by name, and directories that are too large to search.
 
-Pure: paths in, answers out. A path may be a pattern, and may hold pieces that nobody knows.
+Pure: paths in, answers out. A path may be a pattern, and may contain unknown parts.
 """
 
 import re
@@ -28,9 +28,9 @@ _NAMES = rf"""
     | ([\w-]*[_-])?(credentials?|secrets?|tokens?|passwords?|passwd|apikeys?|api[_-]keys?)({_DATA})
     | (client_secret|service[_-]?account|firebase-adminsdk)[\w-]*\.json
 """
-# Names that say more than they keep: public halves, what everybody may read, examples.
+# Exceptions: public keys, world-readable files, examples and documentation.
 _PUBLIC = r"(\.pub|/known_hosts|\.ssh/config|\.kube/cache|/etc/passwd|\.(md|rst|html|example|sample|template))$"
-# Only these places make a name of such plain words a secret.
+# These common words are secrets only in these places.
 _PLACED = {
     "environ": "/proc/", "kcore": "/proc/", "mem": "/", "kmem": "/dev/", "mapper": "/dev/", "private": "/etc/ssl/",
 }  # fmt: skip
@@ -67,15 +67,17 @@ def _names_secret(path: str) -> bool:
 
 
 def _fits(pattern: str, sample: str) -> bool:
-    """Could the pattern stand for the sample, or for the end of its path?"""
+    """Could the pattern match the sample, or the end of its path?"""
     typed, real = pattern.split("/"), sample.split("/")
     if len(typed) == len(real) and pattern[:1] in "/~":
         return all(_matches(*pair) for pair in zip(typed, real, strict=True))
     length = min(len(typed), len(real))
     tail = list(zip(typed[-length:], real[-length:], strict=True))
-    stem = typed[-1] if real[-1].startswith(".") else typed[-1].rpartition(".")[0] or typed[-1]  # *.json is not a name
+    stem = (
+        typed[-1] if real[-1].startswith(".") else typed[-1].rpartition(".")[0] or typed[-1]
+    )  # an extension alone, as in *.json, is no match
     letters = max(len(re.sub(r"[*?\[\]!^\0-]", "", stem)) - (real[-1][0] == "."), 0)
-    enough = 0 if real[-1].startswith(".") else 2  # a lone * is for what is not hidden
+    enough = 0 if real[-1].startswith(".") else 2  # a lone * does not match hidden files
     shared = [pair for pair in tail if pair[1] not in ("~", "")]
     if _matches(typed[-1], real[-1]) and letters >= enough:
         return True
@@ -89,12 +91,12 @@ def _matches(pattern: str, name: str) -> bool:
 
 
 def secrets_in(text: str) -> Iterator[str]:
-    """File names in a text, such as a script for awk, that would show a credential."""
+    """Yield the names of credential files in a text such as an awk script."""
     return (piece for piece in re.split(r"[\s'\"(){};]+", text) if piece and is_secret(piece))
 
 
 def is_wide(path: str) -> bool:
-    """Is this a home or a whole disk, where a search through contents would come across everything?"""
+    """Is this a home directory or a whole disk, where a search would read every credential?"""
     path = path.rstrip("/") or "/"
     return bool(
         re.fullmatch(r"/|/\*|~\w*|/home(/[^/]+)?|/root|/Users(/[^/]+)?|/proc(/[^/]+)?|/mnt|/media|(\.\./)*\.\.", path)

@@ -1,4 +1,4 @@
-"""The user's own shell, running all the time: it keeps directory, environment, aliases, functions, jobs and history."""
+"""The user's long-running shell, which keeps directory, environment, aliases, functions, jobs and history."""
 
 import os
 import secrets
@@ -17,14 +17,14 @@ from aish.action.terminal_output import TerminalOutput
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
-_ABOUT_TO_START = 0.1  # seconds in which a shell makes a program of a command
-_TRIES = 20  # times that it is asked for an end that Ctrl-C has taken away
+_ABOUT_TO_START = 0.1  # seconds that a shell needs to start a program
+_TRIES = 20  # how often the shell is asked to repeat an end mark lost to Ctrl-C
 _READY_SECONDS = 30.0
 Show = Callable[[bytes], object]
 
 
 class Names(NamedTuple):
-    """What the shell knows by name besides programs, and where it looks for those."""
+    """The aliases and functions of the shell, and its PATH."""
 
     aliases: frozenset[str] = frozenset()
     functions: frozenset[str] = frozenset()  # and builtins that bash does not have
@@ -34,10 +34,10 @@ class Names(NamedTuple):
 class UserShell:
     """One shell in one pseudo-terminal.
 
-    1. A line runs in it as if it had been typed at its own prompt; nothing else is ever run in it.
-    2. What the user types while a line runs goes to the program and is never recorded.
-    3. If it dies, the next line starts another one.
-    4. Who can write the files through which it is told what to run can run anything: they lie in `private`.
+    1. A line runs as if it had been typed at the shell's own prompt; nothing else runs in it.
+    2. Keys typed while a line runs go to the program and are never recorded.
+    3. If the shell dies, the next line starts a new one.
+    4. Lines are passed to the shell in files. Whoever can write them can run anything, so they are in `private`.
     """
 
     def __init__(
@@ -52,18 +52,18 @@ class UserShell:
     ) -> None:
         self._program = program
         self._env = env
-        self._extra = extra  # a program that is found after all others
-        self._private = private  # where commands of the model can neither read nor write
-        self._patience = patience  # seconds that its start may take
+        self._extra = extra  # a program that is added at the end of PATH
+        self._private = private  # a directory that commands of the model can neither read nor write
+        self._patience = patience  # seconds that the start may take
         self.directory = str(directory)
         self.status = 0
         self.names = Names()
-        self.greeting = ""  # what its start-up files printed, or why it runs without them
+        self.greeting = ""  # the output of its startup files, or why it runs without them
         self._terminal: Terminal | None = None
         self._input = -1
         self._marks = Marks("")
         self._stopped = False
-        self._number = 0  # of the last thing it was asked to do
+        self._number = 0  # of the last request
         self._files: tempfile.TemporaryDirectory[str] | None = None
 
     @property
@@ -78,9 +78,9 @@ class UserShell:
         """Start the shell and wait until it is ready. Raises `StoreTrouble`."""
         if not self._start(users_files=True):
             if self._stopped or not self._start(users_files=False):
-                raise StoreTrouble(f"{self._program} cannot be used as your shell: it ends as soon as it is started")
-            self.greeting = f"{self._program} runs without your start-up files, because they end it or do not end"
-        self._look_around()
+                raise StoreTrouble(f"cannot use {self._program} as your shell: it exits at once")
+            self.greeting = f"{self._program} runs without your startup files, because they exit or hang"
+        self._update_names()
 
     def _start(self, *, users_files: bool) -> bool:
         self.close()
@@ -99,10 +99,10 @@ class UserShell:
         _write_file(start, text.encode("utf-8", "surrogateescape"))
         command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
         more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
-        # What it starts may look there after our end, so it must be where nobody else can make another.
+        # Child processes may use this directory after aish exits, so nobody else may be able to recreate it.
         lasting = home.parent == self._private and os.pathsep not in str(home)
         if self._extra and lasting and _link(self._extra, home / "bin"):
-            others = self._env.get("PATH", os.defpath)  # and no empty name before ours, which is wherever one is
+            others = self._env.get("PATH", os.defpath)  # without empty entries, which mean the current directory
             more["PATH"] = os.pathsep.join(filter(None, (others, str(home / "bin"))))
         there = self.directory if Path(self.directory).is_dir() else "/"
         reading, self._input = os.pipe()
@@ -118,9 +118,9 @@ class UserShell:
         return end is not None
 
     def run(self, line: str, show: Show, *, keys: int | None = None, remembered: str = "") -> Outcome:
-        """Run a line, show what it prints, and say how it ended. `keys` is the terminal at which the user types.
+        """Run a line, show its output and return its outcome. `keys` is the terminal at which the user types.
 
-        Raises `StoreTrouble`. Runs in a thread of its own, so that the rest of aish goes on.
+        Raises `StoreTrouble`. It blocks, so callers run it in a thread.
         """
         if not self.started:
             self.start()
@@ -137,25 +137,25 @@ class UserShell:
                 end = self._until_end(showing.take, keys=keys)
                 showing.tidy()
         finally:
-            told.unlink(missing_ok=True)  # a password may be in it
+            told.unlink(missing_ok=True)  # it may contain a password
         if end is None:
             code = self._terminal.wait()
             self.close()
             return Outcome(code, capture.text(MOST), self.directory, died=True)
         moved, self.status, self.directory = end.directory != self.directory, end.status, end.directory
         unread = self._terminal.unread()
-        self._terminal.mend()
+        self._terminal.restore_modes()
         if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
-            self._look_around()
+            self._update_names()
         return Outcome(end.status, capture.text(MOST), end.directory, moved=moved, unread=unread)
 
     def idle_output(self) -> bytes:
-        """What programs in the background have printed since."""
+        """Return what background programs have printed since the last line."""
         data = self._terminal.read_some() if self._terminal else b""
         return b"".join(part for part in self._marks.read(data) if isinstance(part, bytes)) if data else b""
 
     def environment(self) -> dict[str, str]:
-        """What the shell would give a program as its environment. Raises `StoreTrouble`."""
+        """Return the environment that the shell passes to programs. Raises `StoreTrouble`."""
         if not self.started:
             self.start()
         data = self._ask("command -p env -0 >|{}", "environment")
@@ -164,32 +164,32 @@ class UserShell:
         return found or dict(self._env)
 
     def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
-        """Make a directory and an environment the user's own."""
+        """Apply a directory and environment changes to the user's shell."""
         parts = [f"export {name}={quoted(value)}" for name, value in changed.items() if name.isidentifier()]
         parts += [f"unset {name}" for name in gone if name.isidentifier()]
         parts += [f"cd -- {quoted(directory)}"] if directory != self.directory else []
         self.run("; ".join(parts), lambda data: None)
 
     def stop(self) -> None:
-        """End a start that is under way in another thread; it is not tried again."""
+        """Abort a start that is in progress in another thread; it is not retried."""
         self._stopped = True
         if terminal := self._terminal:
             terminal.end()
 
     def close(self) -> None:
-        """End the shell and what runs in it."""
-        input, self._input = self._input, -1  # at once: two may want to end it
+        """End the shell and the programs in it."""
+        input, self._input = self._input, -1  # first, because two threads may call this
         terminal, self._terminal = self._terminal, None
         files, self._files = self._files, None
         if terminal:
-            terminal.close()  # before its input ends: a shell that is hung up on takes its jobs along
+            terminal.close()  # before its input: a shell that gets SIGHUP also ends its jobs
         if input >= 0:
             os.close(input)
         if files:
             files.cleanup()
 
-    def _look_around(self) -> None:
-        """Learn the names that the shell knows now."""
+    def _update_names(self) -> None:
+        """Update the names that the shell knows."""
         path, _, rest = os.fsdecode(self._ask("__aish_words {}", "words")).partition("\n")
         aliases, _, functions = rest.partition("\n--\n")
         known = (line.removeprefix("alias ").partition("=")[0] for line in aliases.split("\n") if "=" in line)
@@ -197,7 +197,7 @@ class UserShell:
         self.names = Names(frozenset(known), ours, path)
 
     def _ask(self, command: str, name: str) -> bytes:
-        """What the shell writes into a file for us."""
+        """Let the shell write its answer into a file, and return the content."""
         assert self._files
         path = Path(self._files.name) / name
         self._number += 1
@@ -207,7 +207,7 @@ class UserShell:
         except OSError:
             return b""
         finally:
-            path.unlink(missing_ok=True)  # an environment has secrets in it
+            path.unlink(missing_ok=True)  # an environment contains secrets
 
     def _write(self, text: str) -> None:
         data = text.encode()
@@ -215,14 +215,14 @@ class UserShell:
             while data:
                 data = data[os.write(self._input, data) :]
         except OSError:
-            pass  # it has died, which is noticed by who waits for its answer
+            pass  # the shell has died; the caller that waits for its answer notices
 
     def _until_end(self, take: Show, *, keys: int | None = None, seconds: float | None = None) -> End | None:
-        """Pass output on until the shell says that it is done; None if it died or took too long."""
+        """Pass output on until the shell reports the end; None if it died or took too long."""
         terminal, number = self._terminal, self._number
         assert terminal
         ends: list[End] = []
-        begun: list[float] = []  # when
+        begun: list[float] = []  # times
         again: list[int] = []
 
         def read(data: bytes) -> bool:
@@ -234,9 +234,9 @@ class UserShell:
             return bool(ends)
 
         def running(interrupted: bool) -> bool:
-            """Keys wait for the command: a shell that is about to start a program would swallow Ctrl-C for it.
+            """May keys be passed on? Not before the program runs: the shell would lose a Ctrl-C meant for it.
 
-            If Ctrl-C has taken the end away, the shell is asked to say it again.
+            If Ctrl-C has removed the end mark, ask the shell to print it again.
             """
             alone = terminal.process is not None and terminal.foreground == terminal.process.pid
             if interrupted and alone and len(again) < _TRIES:
@@ -249,7 +249,7 @@ class UserShell:
 
 
 def _directory_in(place: Path | None) -> "tempfile.TemporaryDirectory[str]":
-    """A directory of our own in a place, or among temporary files if that cannot be written. Raises `StoreTrouble`."""
+    """Create a private directory in `place`, or in the temporary directory as a fallback. Raises `StoreTrouble`."""
     for parent in (place, None) if place else (None,):
         try:
             if parent:
@@ -257,11 +257,11 @@ def _directory_in(place: Path | None) -> "tempfile.TemporaryDirectory[str]":
             return tempfile.TemporaryDirectory(prefix="aish-", dir=parent, ignore_cleanup_errors=True)
         except OSError as error:
             trouble = error
-    raise StoreTrouble(f"cannot make files for your shell: {trouble.strerror or trouble}") from trouble
+    raise StoreTrouble(f"cannot create files for your shell: {trouble.strerror or trouble}") from trouble
 
 
 def _link(program: Path, directory: Path) -> bool:
-    """Put one program into a directory of its own: what lies beside it is none of the user's business."""
+    """Link one program into a new directory, so that its neighbours do not get on the user's PATH."""
     try:
         directory.mkdir()
         (directory / program.name).symlink_to(program)
@@ -271,9 +271,9 @@ def _link(program: Path, directory: Path) -> bool:
 
 
 def _write_file(path: Path, data: bytes) -> None:
-    """Write a file of our own, whose directory somebody may have cleaned away. Raises `StoreTrouble`."""
+    """Write one of our files; recreate its directory if it was deleted. Raises `StoreTrouble`."""
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
         path.write_bytes(data)
     except OSError as error:
-        raise StoreTrouble(f"cannot tell your shell what to run: {error.strerror or error}") from error
+        raise StoreTrouble(f"cannot pass the line to your shell: {error.strerror or error}") from error

@@ -1,9 +1,9 @@
-"""The words in which the user's shell and we talk: what it loads at its start, and how a line is handed to it.
+"""The protocol between aish and the user's shell: its startup file, how it gets a line, and marks in its output.
 
-The shell reads our words from a pipe, so that nothing typed for a program can be taken for a command, and gives every
-command the terminal. The user's line itself lies in a file: Ctrl-C makes a shell throw away what it has read of a line
-and go on with the rest, and no rest of our own words does any harm. Marks in the output say when a command begins, and
-when it has ended, with its status and directory. Pure: text in, text and bytes out.
+The shell reads our requests from a pipe, so that keys typed for a program are never read as a command. Every command
+gets the terminal as its input. The user's line itself is in a file: on Ctrl-C a shell discards the part of a line that
+it has read and runs the rest, and the rest of our fixed requests is harmless. Marks in the output report when a command
+begins, and when it ended, with its status and directory. Pure: text in, text and bytes out.
 """
 
 import re
@@ -134,13 +134,13 @@ _DEFINES = r"alias|function|\(\s*\)|\bsource\b|(^|[;&|(\s])\.\s|\beval\b|\bunset
 
 
 class Begin(NamedTuple):
-    """The mark before a command runs."""
+    """The mark printed before a command runs."""
 
     number: int
 
 
 class End(NamedTuple):
-    """How a command ended, by the mark in the output."""
+    """The mark printed after a command, with its status and directory."""
 
     number: int
     status: int
@@ -151,35 +151,35 @@ Mark = Begin | End
 
 
 def start_file(kind: str, *, token: str, tty: str, line: str, users_files: bool = True) -> str:
-    """What the shell loads at its start: the user's own files, and our hooks after them."""
+    """Return the startup file: it loads the user's own files, then our hooks."""
     text = _ZSH if kind == "zsh" else _BASH
     text = text if users_files else re.sub(_USERS_FILES, "", text)
     return text.replace("@TOKEN@", token).replace("@TTY@", tty).replace("@LINE@", line.replace("'", r"'\''"))
 
 
 def line_file(line: str, remembered: str) -> bytes:
-    """What the shell is to run, and what its history gets; nothing where it must not know of it."""
+    """Return the file with the line to run and the text for the shell history; an empty text adds nothing to it."""
     return b"%s\0%s\0" % (_bytes(remembered), _bytes(line))
 
 
 def run_line(number: int, *, tty: str, status: int) -> str:
-    """The words that make the shell run the line in the file as if it had been typed, with `$?` as it was.
+    """Return the request to run the line in the file as if it had been typed, with `$?` unchanged.
 
-    The end is said on a line of its own, because Ctrl-C takes the rest of the first away, and twice, because Ctrl-C
-    again may take that. The empty line between is for bash, which reads the line after an unclosed quote wrongly.
-    Blanks in front keep our words out of the history of zsh.
+    The end mark is on a separate line, because Ctrl-C discards the rest of the first line, and there twice, because a
+    second Ctrl-C may discard one. bash misreads the line after an unclosed quote, so an empty line follows the first.
+    Leading spaces keep our requests out of the zsh history.
     """
     get, tidy = f" {{ __aish_get {number} {status}; }} 2>/dev/null", "{ __aish_tidy; } 2>/dev/null"
     return f'{get}; eval -- "$__aish_line" <{tty}; {tidy}\n\n{say_end(number)}{say_end(number)}'
 
 
 def say_end(number: int, before: str = "") -> str:
-    """The words that make the shell do something of ours, and say when it is done."""
+    """Return the request to run `before`, which is ours, and print the end mark."""
     return f" {{ {before}{'; ' if before else ''}__aish_end {number}; }} 2>/dev/null\n"
 
 
 def quoted(text: str) -> str:
-    """One word of printable ASCII that the shell reads as this text."""
+    """Quote a text as one shell word of printable ASCII."""
     escaped = re.sub(rb"[^ !-&(-\[\]-~]", lambda match: b"\\x%02x" % match[0][0], _bytes(text))
     return f"$'{escaped.decode('ascii')}'"
 
@@ -189,19 +189,19 @@ def _bytes(text: str) -> bytes:
 
 
 def may_define(line: str) -> bool:
-    """Could this line have given the shell new names?"""
+    """Could this line define aliases, functions or a new PATH?"""
     return re.search(_DEFINES, line[:100_000]) is not None
 
 
 class Marks:
-    """Finds our marks in the output of the shell, however it is cut into pieces."""
+    """Finds our marks in the output of the shell, also when they are split between reads."""
 
     def __init__(self, token: str) -> None:
         self._start = f"\x1b]6973;{token};".encode()
         self._rest = b""
 
     def read(self, data: bytes) -> list[bytes | Mark]:
-        """The output, with the marks in their places."""
+        """Return the output and the marks, in order."""
         data, self._rest = self._rest + data, b""
         found: list[bytes | Mark] = []
         while True:
@@ -212,7 +212,7 @@ class Marks:
                 return [*found, data] if data else found
             found += [before] if before else []
             mark, size = _read_mark(after)
-            if mark is None:  # not whole yet
+            if mark is None:  # incomplete
                 self._rest = start + after
                 return found
             found.append(mark)
@@ -220,13 +220,13 @@ class Marks:
 
 
 def _held_back(data: bytes, mark: bytes) -> int:
-    """How many bytes at the end could be the beginning of a mark."""
+    """Return how many bytes at the end could be the start of a mark."""
     place = data.rfind(b"\x1b", max(0, len(data) - len(mark)))
     return len(data) - place if place >= 0 and mark.startswith(data[place:]) else 0
 
 
 def _read_mark(data: bytes) -> tuple[Mark | None, int]:
-    """The mark after its start, and how long it is."""
+    """Parse a mark after its start sequence; return it and its length."""
     if begin := re.match(rb"C;(\d+)\x07", data):
         return Begin(int(begin[1])), begin.end()
     match = re.match(rb"D;(\d+);(\d+);(\d+);", data)
@@ -235,7 +235,7 @@ def _read_mark(data: bytes) -> tuple[Mark | None, int]:
     start, size = match.end(), int(match[3])
     end = start
     for _ in range(size):
-        end += 2 if data[end : end + 2] == b"\r\n" else 1  # the terminal makes two of a newline
+        end += 2 if data[end : end + 2] == b"\r\n" else 1  # the terminal turns a newline into two bytes
     if end >= len(data):
         return None, 0
     name = data[start:end].replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape")

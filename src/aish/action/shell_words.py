@@ -1,4 +1,4 @@
-"""What the shell knows about words: builtins and keywords, aliases and functions, programs, files and targets."""
+"""Look up words as the shell would: builtins, keywords, aliases, functions, programs, files and make targets."""
 
 import json
 import os
@@ -17,11 +17,11 @@ BUILTINS = frozenset(
 KEYWORDS = frozenset(
     "! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while".split()
 )
-# What distributions put into a user's bashrc, until the shell in which they are set has told its own.
+# Aliases that distributions put into bashrc; used until the user's shell has reported its own.
 WIDESPREAD_ALIASES = frozenset("ll la l lt lla egrep fgrep vdir ..".split())
-FRESH = 1.0  # seconds for which what was read from the disk is believed
-LONG = 255  # bytes of the longest name a file can have
-BIG = 1_000_000  # bytes of the longest makefile that is read
+FRESH = 1.0  # seconds for which a directory listing is reused
+LONG = 255  # bytes of the longest file name
+BIG = 1_000_000  # bytes read of a makefile
 MAKEFILES = {
     "make": ("GNUmakefile", "makefile", "Makefile"),
     "gmake": ("GNUmakefile", "makefile", "Makefile"),
@@ -31,7 +31,7 @@ MAKEFILES = {
 
 
 class _Listed(NamedTuple):
-    """The programs on a PATH as they were at some time, by folder with its time of change, and all."""
+    """The programs on a PATH at one time: by folder with its modification time, and all together."""
 
     path: str
     when: float
@@ -40,10 +40,10 @@ class _Listed(NamedTuple):
 
 
 class ShellWords:
-    """What a shell with this PATH, directory, aliases and functions knows. Nothing is run to find out.
+    """The words that a shell with this PATH, directory, aliases and functions knows. Lookups run no program.
 
-    1. A directory of PATH is listed once, and again when it has changed.
-    2. The disk is asked about that at most once a second.
+    1. A directory of PATH is listed once, and again after a change.
+    2. Changes are checked at most once a second.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class ShellWords:
         self._targets: dict[str, tuple[int, frozenset[str]]] = {}
 
     def kind(self, word: str) -> str:
-        """What the shell would take this word for at the start of a command, in the order in which it looks."""
+        """Return what this word is at the start of a command, in the shell's lookup order; empty if unknown."""
         if word in self.aliases:
             return "alias"
         if word in KEYWORDS:
@@ -78,7 +78,7 @@ class ShellWords:
         return "program" if word in self.programs() else ""
 
     def exists(self, path: str) -> bool:
-        """Is there a file or directory of this name, seen from the shell's directory?"""
+        """Is there a file or directory with this path, relative to the shell's directory?"""
         if not path or "\0" in path or len(path) > 16 * LONG:
             return False
         try:
@@ -87,7 +87,7 @@ class ShellWords:
             return False
 
     def is_target(self, program: str, word: str) -> bool:
-        """Is this a target of the makefile, a recipe of the justfile or a script of the package that is there?"""
+        """Is this a makefile target, a justfile recipe or a package script in the current directory?"""
         for name in MAKEFILES.get(program, ()):
             path = Path(self.directory, name)
             try:
@@ -103,7 +103,7 @@ class ShellWords:
         return False
 
     def near(self, word: str) -> tuple[str, ...]:
-        """Commands that are one slip of a finger away, by name."""
+        """Return the known commands that differ from the word by one typing mistake, sorted."""
         if not 2 <= len(word) <= 16 or not word.isascii():
             return ()
         known = (self.programs(), BUILTINS, self.aliases, self.functions)
@@ -111,8 +111,8 @@ class ShellWords:
         return tuple(sorted(slip for slip in slips if any(slip in names for names in known)))
 
     def programs(self) -> frozenset[str]:
-        """The names of all programs on the PATH."""
-        now, wanted, known = self._clock(), self.path, self._listed  # once: another thread may learn or list meanwhile
+        """Return the names of all programs on the PATH."""
+        now, wanted, known = self._clock(), self.path, self._listed  # read once: another thread may change them
         if known.path == wanted and now - known.when < FRESH:
             return known.programs
         folders = {
@@ -132,7 +132,7 @@ class ShellWords:
                 return before
             with os.scandir(place) as entries:
                 return changed, frozenset(entry.name for entry in entries if _is_program(entry))
-        except OSError:  # not there, or not ours to read
+        except OSError:  # missing or not readable
             return before if before and before[0] == 0 else (0, frozenset())
 
 
@@ -156,7 +156,7 @@ def _targets(name: str, text: str) -> Iterator[str]:
 
 
 def _slips(word: str) -> set[str]:
-    """All words that this one becomes by undoing one slip."""
+    """Return all words that differ from this one by one typing mistake."""
     letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
     cuts = [(word[:i], word[i:]) for i in range(len(word) + 1)]
     exchanged = {a + b[1] + b[0] + b[2:] for a, b in cuts if len(b) > 1}

@@ -1,4 +1,4 @@
-"""What a destructive command would hit, counted before it is run; nothing is changed and no program is started."""
+"""Count the files that a destructive command would affect, before it runs and without starting a program."""
 
 import os
 import stat
@@ -13,7 +13,7 @@ from aish.action.git_index import Index, State, find_index
 
 
 class Survey(NamedTuple):
-    """What was found. `cut` says that counting stopped early; then every number is a lower bound."""
+    """The counted files. `cut` means that counting stopped early; then every number is a lower bound."""
 
     files: int = 0
     links: int = 0
@@ -21,14 +21,14 @@ class Survey(NamedTuple):
     bytes: int = 0
     outside_git: int = 0
     changed: int = 0
-    repositories: int = 0  # that would be hit themselves, with their history
-    unreadable: int = 0  # directories that could not be looked into
+    repositories: int = 0  # whose history would be affected too
+    unreadable: int = 0  # directories that could not be read
     missing: tuple[str, ...] = ()  # operands that name nothing
     unknown: tuple[str, ...] = ()  # operands that only the shell can expand
     cut: bool = False
 
     def words(self) -> str:
-        """One line for people."""
+        """Return one line for the user."""
         return "; ".join(part for part in (self._counted(), *self._remarks()) if part)
 
     def _counted(self) -> str:
@@ -50,15 +50,15 @@ class Survey(NamedTuple):
         elif whole and not self.cut:
             yield _in_git(whole, self.outside_git, self.changed)
         if self.unreadable:
-            yield f"{_count(self.unreadable, 'directory', 'directories')} could not be looked into"
+            yield f"{_count(self.unreadable, 'directory', 'directories')} could not be read"
         if self.missing:
-            yield f"not there: {_some(self.missing)}"
+            yield f"not found: {_some(self.missing)}"
         if self.unknown:
-            yield f"not known before it runs: {_some(self.unknown)}"
+            yield f"only known at run time: {_some(self.unknown)}"
 
 
 def survey(words: Sequence[str], directory: Path, *, most: int = 10_000, seconds: float = 0.3) -> Survey:
-    """Count what operands, as they were typed in `directory`, stand for; links are not followed."""
+    """Count the files that these operands, as typed in `directory`, refer to; links are not followed."""
     deadline = time.monotonic() + seconds
     unknown: list[str] = []
     missing: list[str] = []
@@ -76,7 +76,7 @@ def survey(words: Sequence[str], directory: Path, *, most: int = 10_000, seconds
                 missing.append(name)
     tops = _apart(paths)
     walk = _Walk(most, deadline)
-    walk.enough()  # names alone may have taken all the time there was
+    walk.enough()  # expanding the names may have used up the time
     for top in tops:
         walk.take(top)
     outside, changed = walk.in_git(tops)
@@ -85,13 +85,13 @@ def survey(words: Sequence[str], directory: Path, *, most: int = 10_000, seconds
 
 
 def _place(directory: Path, name: str) -> str:
-    """The path an operand means; with a slash at its end a link means what it points to."""
+    """Return the path of an operand; a link with a trailing slash means its target."""
     path = os.path.join(directory, name)  # noqa: PTH118  # a Path forgets the slash
     return os.path.realpath(path) if path.endswith("/") else os.path.normpath(path)
 
 
 def _apart(paths: Iterable[str]) -> set[Path]:
-    """Every path once, and none that lies below another one."""
+    """Return the paths without duplicates and without paths below another one."""
     tops: set[Path] = set()
     for path in sorted(map(Path, paths)):
         if tops.isdisjoint((path, *path.parents)):
@@ -100,7 +100,7 @@ def _apart(paths: Iterable[str]) -> set[Path]:
 
 
 class _Walk:
-    """Counts trees until there is too much of it or too little time."""
+    """Counts files in trees until a limit or the deadline is reached."""
 
     def __init__(self, most: int, deadline: float) -> None:
         self.files = self.links = self.directories = self.bytes = self.repositories = self.unreadable = 0
@@ -109,9 +109,9 @@ class _Walk:
         self._seen: list[tuple[str, os.stat_result]] = []
 
     def take(self, top: Path) -> None:
-        waiting = [str(top)]
-        while waiting and not self.enough():
-            path = waiting.pop()
+        to_visit = [str(top)]
+        while to_visit and not self.enough():
+            path = to_visit.pop()
             try:
                 found = os.lstat(path)
                 if not stat.S_ISDIR(found.st_mode):
@@ -120,8 +120,8 @@ class _Walk:
                 self.directories += 1
                 self.repositories += path.endswith("/.git")
                 with os.scandir(path) as entries:
-                    waiting += [entry.path for entry in islice(entries, self._most + 1)]
-            except FileNotFoundError:  # gone meanwhile
+                    to_visit += [entry.path for entry in islice(entries, self._most + 1)]
+            except FileNotFoundError:  # deleted in the meantime
                 pass
             except OSError:
                 self.unreadable += 1
@@ -140,7 +140,7 @@ class _Walk:
         return self.cut
 
     def in_git(self, tops: set[Path]) -> tuple[int, int]:
-        """How many of the files git does not have, and how many it has in another state than they are in."""
+        """Return how many files are not in git, and how many have changes that are not in git."""
         indexes: dict[str, Index | None] = {}
         states: list[State] = []
         for path, found in self._seen:
@@ -161,10 +161,10 @@ def _in_git(whole: int, outside: int, changed: int) -> str:
     if not outside + changed:
         return "in git, unchanged" if whole == 1 else "all of them are in git, unchanged"
     if whole == 1:
-        return "changed since git saw it"
+        return "its changes are not in git"
     parts = [f"{outside:,} of them {'is' if outside == 1 else 'are'} not in git"] if outside else []
     if changed:
-        parts.append(f"{changed:,} changed since git saw {'it' if changed == 1 else 'them'}")
+        parts.append(f"{changed:,} {'has' if changed == 1 else 'have'} changes that are not in git")
     return ", ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""A pseudo-terminal: programs run in it as in any other, and what they print passes through and is kept in part."""
+"""A pseudo-terminal in which programs run; their output is passed on to the caller."""
 
 import fcntl
 import os
@@ -18,20 +18,20 @@ from pathlib import Path
 from aish.values.errors import StoreTrouble
 
 _BLOCK = 1 << 16
-_PATIENCE = 0.2  # seconds between two looks whether the child is still there
-_SOON = 0.01  # and whether it is ready for keys
-_PUSHY = 2.0  # seconds within which Ctrl-C again means: it must go
-_ESSENTIAL = (  # what a prompt needs; a program that died may have left it otherwise
+_PATIENCE = 0.2  # seconds between checks that the child is alive
+_SOON = 0.01  # seconds between checks that it is ready for keys
+_REPEAT_SECONDS = 2.0  # seconds within which a repeated Ctrl-C ends the program
+_ESSENTIAL = (  # modes that a prompt needs; a program that died may have changed them
     (0, termios.ICRNL),
     (1, termios.OPOST),
     (3, termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN),
 )
 _OF_TERMINALS = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP)
-Take = Callable[[bytes], bool]  # takes output; true when that was the end
+Take = Callable[[bytes], bool]  # takes output; returns True at the end
 
 
 class Terminal:
-    """One pseudo-terminal and the program that was started in it."""
+    """One pseudo-terminal and the program in it."""
 
     def __init__(self) -> None:
         try:
@@ -42,8 +42,8 @@ class Terminal:
         self._sane = termios.tcgetattr(self._slave)
         self.process: subprocess.Popen[bytes] | None = None
         self._pressed = b""
-        self._unsent = b""  # typed, and more than the program takes at once
-        os.set_blocking(self.master, False)  # or a long paste waits for output that waits for us
+        self._unsent = b""  # typed keys that the program has not accepted yet
+        os.set_blocking(self.master, False)  # otherwise a long paste could deadlock with the output
         self.resize()
 
     def start(
@@ -56,12 +56,12 @@ class Terminal:
         pass_fds: Sequence[int] = (),
         prepare: Callable[[], None] | None = None,
     ) -> None:
-        """Start a program whose terminal this is. `prepare` runs in the child. Raises `StoreTrouble`."""
+        """Start a program in this terminal. `prepare` runs in the child. Raises `StoreTrouble`."""
         slave = self._slave
 
         def take_terminal() -> None:
             fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-            for number in _OF_TERMINALS:  # who started us may have been told to ignore them
+            for number in _OF_TERMINALS:  # our parent process may have ignored them
                 signal.signal(number, signal.SIG_DFL)
             if prepare:
                 prepare()
@@ -83,7 +83,7 @@ class Terminal:
             raise StoreTrouble(f"cannot start {command[0]}: {reason}") from error
 
     def resize(self) -> None:
-        """Make it as big as the window that we are in."""
+        """Set the size to that of our own terminal."""
         try:
             size = os.get_terminal_size(sys.__stdin__.fileno() if sys.__stdin__ else 0)
         except (OSError, ValueError):
@@ -92,7 +92,7 @@ class Terminal:
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, packed)
 
     def wait(self) -> int:
-        """The exit status of the program, in the way of shells."""
+        """Wait for the program and return its exit status as a shell would."""
         code = self.process.wait() if self.process else 1
         return code if code >= 0 else 128 - code
 
@@ -107,13 +107,13 @@ class Terminal:
         seconds: float | None = None,
         ready: Callable[[bool], bool] = lambda interrupted: True,
     ) -> bool:
-        """Pass on what is printed and, once it is `ready`, what is typed at `keys`, until `take` says so.
+        """Pass output to `take` until it returns True; once `ready`, pass keys typed at `keys` to the program.
 
-        False if the program ended first, or the time was over. `ready` is asked again and again, and told whether
-        Ctrl-C was pressed and nothing has been printed since for a while.
+        Return False if the program ended first or the time is over. `ready` is called repeatedly; its argument is True
+        if Ctrl-C was pressed and there has been no output for a while.
         """
         deadline = time.monotonic() + seconds if seconds is not None else None
-        poll, ended, pushes = select.poll(), _watch_end(self.process), Pushes(self)
+        poll, ended, repeated = select.poll(), _watch_end(self.process), RepeatedInterrupts(self)
         typing = interrupted = False
         for fd in (self.master, ended):
             if fd >= 0:
@@ -132,10 +132,10 @@ class Terminal:
                 if keys is not None and keys in found:
                     typed = os.read(keys, _BLOCK)
                     self._write(typed)
-                    pushes.see(typed)
+                    repeated.see(typed)
                     interrupted = interrupted or b"\x03" in typed
                     if not typed:
-                        poll.unregister(keys)  # nobody types any more
+                        poll.unregister(keys)  # end of input
                         keys, typing = None, False
                 elif ready(interrupted and not found):
                     pressed, self._pressed = self._pressed, b""
@@ -150,13 +150,13 @@ class Terminal:
                 os.close(ended)
 
     def _listen(self, poll: select.poll, keys: int | None) -> None:
-        """Wait for output and for keys; for no more keys while some are unsent."""
+        """Poll for output and for keys, but for no keys while some are unsent."""
         poll.modify(self.master, select.POLLIN | (select.POLLOUT if self._unsent else 0))
         if keys is not None:
             poll.modify(keys, 0 if self._unsent else select.POLLIN)
 
     def interrupt(self) -> None:
-        """Press Ctrl-C for somebody whose terminal is not ours, or not yet. It waits until the program is ready."""
+        """Send Ctrl-C on behalf of the user, as soon as the program is ready."""
         self._pressed = b"\x03"
 
     def _drain(self, take: Take) -> bool:
@@ -169,28 +169,28 @@ class Terminal:
         return False
 
     def read_some(self) -> bytes:
-        """What was printed meanwhile, without waiting."""
+        """Return pending output without waiting."""
         return self._read() if select.select([self.master], [], [], 0)[0] else b""
 
     def _read(self) -> bytes:
         try:
             return os.read(self.master, _BLOCK)
-        except OSError:  # the other end is closed
+        except OSError:  # the program's side is closed
             return b""
 
     def _write(self, data: bytes) -> None:
-        """Pass on what was typed; what the program does not take yet is kept for the next time."""
+        """Pass on typed keys; keep those that the program does not accept yet."""
         self._unsent += data
         try:
             while self._unsent:
                 self._unsent = self._unsent[os.write(self.master, self._unsent) :]
         except BlockingIOError:
             return
-        except OSError:  # the other end is closed
+        except OSError:  # the program's side is closed
             self._unsent = b""
 
     def unread(self) -> bytes:
-        """What was typed for a program that did not read it; it belongs to the next prompt."""
+        """Return the typed keys that the program did not read; they go to the next prompt."""
         wanted = list(termios.tcgetattr(self._slave))
         mode = list(wanted)
         mode[3] &= ~(termios.ICANON | termios.ECHO)
@@ -206,20 +206,20 @@ class Terminal:
         finally:
             termios.tcsetattr(self._slave, termios.TCSANOW, wanted)
 
-    def mend(self) -> None:
-        """Put back what a prompt needs, if a program left it otherwise."""
+    def restore_modes(self) -> None:
+        """Restore the terminal modes that a prompt needs, if a program changed them."""
         now = termios.tcgetattr(self._slave)
         if any(now[place] & flags != flags for place, flags in _ESSENTIAL):
             termios.tcsetattr(self._slave, termios.TCSANOW, self._sane)
 
     def close(self) -> None:
-        """End the program and let go of the terminal."""
+        """End the program and close the terminal."""
         self.end()
         for fd in (self.master, self._slave):
             os.close(fd)
 
     def end(self) -> None:
-        """End the program, politely first."""
+        """End the program: SIGHUP first, then SIGKILL."""
         process = self.process
         if process and process.poll() is None:
             for number, seconds in ((signal.SIGHUP, 0.5), (signal.SIGKILL, 2.0)):
@@ -232,13 +232,13 @@ class Terminal:
 
     @property
     def interrupts(self) -> bool:
-        """Is Ctrl-C a signal now? To an editor it is a key like any other."""
+        """Does Ctrl-C send a signal now? In an editor it is an ordinary key."""
         mode = termios.tcgetattr(self._slave)
         return bool(mode[3] & termios.ISIG) and mode[6][termios.VINTR] == b"\x03"
 
     @property
     def foreground(self) -> int:
-        """The group of processes that the terminal belongs to now."""
+        """The foreground process group of the terminal."""
         try:
             return os.tcgetpgrp(self.master)
         except OSError:
@@ -246,15 +246,15 @@ class Terminal:
 
 
 def _watch_end(process: subprocess.Popen[bytes] | None) -> int:
-    """Something to wait for that tells when the program ends, where the system has it."""
+    """Return a descriptor that becomes readable when the program ends; -1 if the system has none."""
     try:
         return os.pidfd_open(process.pid) if process and hasattr(os, "pidfd_open") else -1
     except OSError:
         return -1
 
 
-class Pushes:
-    """Ctrl-C again and again at a program that ignores it: it is asked to end, then it is ended."""
+class RepeatedInterrupts:
+    """Ends a program that ignores Ctrl-C: the second Ctrl-C sends SIGTERM, the third SIGKILL."""
 
     def __init__(self, terminal: Terminal, clock: Callable[[], float] = time.monotonic) -> None:
         self._terminal = terminal
@@ -265,20 +265,20 @@ class Pushes:
         if b"\x03" not in typed or not self._terminal.interrupts:
             return
         now = self._clock()
-        self._times = [one for one in self._times if now - one < _PUSHY] + [now]
+        self._times = [one for one in self._times if now - one < _REPEAT_SECONDS] + [now]
         group = self._terminal.foreground
         if len(self._times) > 1 and group and _ignores_interrupts(group):
             _signal_group(group, signal.SIGTERM if len(self._times) == 2 else signal.SIGKILL)
 
 
 def _ignores_interrupts(group: int) -> bool:
-    """Does a process of this group ignore Ctrl-C? One that does something with it is left alone."""
+    """Does a process of this group ignore Ctrl-C? A process that handles it is left alone."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             member = int(path.read_text(encoding="ascii", errors="replace").rpartition(")")[2].split()[2]) == group
             text = path.with_name("status").read_text(encoding="ascii", errors="replace") if member else ""
         except (OSError, IndexError):
-            continue  # it has gone
+            continue  # the process has ended
         ignored = re.search(r"^SigIgn:\s*(\w+)", text, re.MULTILINE)
         if ignored and int(ignored[1], 16) >> (signal.SIGINT - 1) & 1:
             return True
@@ -289,12 +289,12 @@ def _signal_group(group: int, number: int) -> None:
     try:
         os.killpg(group, number)
     except OSError:
-        pass  # it has gone
+        pass  # the group has ended
 
 
 @contextmanager
 def raw(fd: int) -> Iterator[None]:
-    """The user's own terminal, with every key passed on at once; put back whatever happens."""
+    """Put the user's terminal into raw mode, and restore it at the end."""
     before = termios.tcgetattr(fd)
     try:
         tty.setraw(fd, termios.TCSADRAIN)

@@ -1,4 +1,4 @@
-"""A command's output on its way to the user's terminal, and what it left behind there.
+"""Pass a command's output to the user's terminal, and undo the terminal modes that it left set.
 
 Pure: bytes in, bytes out.
 """
@@ -12,18 +12,18 @@ _ESCAPES = rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/
 _FULL_SCREEN = rb"\x1b\[\?(?:1049|1047|47)l"
 _MODES = rb"\x1b\[\?([\d;]+)([hl])"
 _ENTERED = {b"1049", b"1047", b"47", b"1000", b"1002", b"1003", b"1005", b"1006", b"1015", b"2004", b"1004"}
-_LEFT = {b"25", b"7"}  # a visible cursor and lines that wrap are switched off by programs
-_TAIL = 256  # bytes at the end that tell where the cursor is
-_SWITCH = 64  # bytes that the longest row of switches takes
+_LEFT = {b"25", b"7"}  # cursor visible and line wrap: on by default, programs turn them off
+_TAIL = 256  # bytes at the end that show where the cursor is
+_SWITCH = 64  # bytes of the longest mode sequence
 
 
 class TerminalOutput:
-    """Passes output on untouched, keeps some of it, and puts the terminal right at the end."""
+    """Passes output on unchanged, captures part of it, and resets the terminal at the end."""
 
     def __init__(self, show: Callable[[bytes], object], capture: Capture) -> None:
         self._show = show
         self._capture = capture
-        self._wrong: set[bytes] = set()  # switches that are not as a prompt needs them
+        self._wrong: set[bytes] = set()  # modes that differ from what a prompt needs
         self._tail = b""
         self._styled = False
 
@@ -41,7 +41,7 @@ class TerminalOutput:
         self._tail = data[-_TAIL:] if len(data) >= _TAIL else (self._tail + data)[-_TAIL:]
 
     def tidy(self) -> None:
-        """Switch back what a program left switched, and let the prompt begin on a line of its own."""
+        """Reset the modes that a program left set, and start a new line for the prompt."""
         switches = b"".join(b"\x1b[?%s%s" % (mode, b"h" if mode in _LEFT else b"l") for mode in sorted(self._wrong))
         seen = re.sub(_ESCAPES, b"", re.split(_FULL_SCREEN, self._tail)[-1])
         newline = b"\r\n" if seen and not seen.endswith((b"\n", b"\r")) else b""

@@ -1,7 +1,7 @@
-"""The trash of the desktop (freedesktop.org, version 1.0): what was deleted by mistake can come back.
+"""The desktop trash (freedesktop.org specification, version 1.0), from which deleted files can be restored.
 
-Things are only ever renamed. Where there is no trash on the same file system they stay where they are, and that is
-said: a copy would be slow, could fail half-way, and would lose what a copy loses.
+Files are only renamed, never copied: a copy would be slow, could fail half-way and would lose metadata. If there is no
+trash on the same file system, the file stays where it is and the user gets an error.
 """
 
 import os
@@ -17,12 +17,12 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from aish.storage.files import make_directory
 from aish.values.errors import AishError, BadUsage, Declined, NotFound, StoreTrouble
 
-# A word of a plain command: nothing in it is looked up or run. Patterns are left for the shell to expand.
+# A word of a plain command, without variables and substitutions. The shell expands patterns later.
 _WORD = r"""(?:[^\s'"\\$`;&|<>()#!\x00-\x1f\x7f]|'[^'\x00-\x1f]*'|"[^"\\$`!\x00-\x1f]*"|\\[^\x00-\x1f])+"""
 
 
 class Trashed(NamedTuple):
-    """Something in the trash: where it was, where it is now, the file that tells so, and since when."""
+    """A file in the trash: its original path, its current path, its info file and the time of deletion."""
 
     path: Path
     kept: Path
@@ -31,7 +31,7 @@ class Trashed(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """A trash directory; paths in it are relative to `top`, the root of its file system, or absolute."""
+    """A trash directory; original paths in it are relative to `top`, the root of its file system, or absolute."""
 
     directory: Path
     top: Path | None = None
@@ -40,10 +40,10 @@ class Bin(NamedTuple):
 def move_to_trash(
     paths: Sequence[Path], *, env: Mapping[str, str] = os.environ, now: datetime | None = None
 ) -> list[Trashed]:
-    """Move all of these to the trash, links themselves and not what they point to; or none of them.
+    """Move all paths to the trash, or none of them. Links are moved themselves, not their targets.
 
     Raises:
-        NotFound, Declined, StoreTrouble: why; everything is where it was.
+        NotFound, Declined, StoreTrouble: nothing was moved.
     """
     places = [(path, _bin_for(path, env)) for path in dict.fromkeys(map(_operand, paths))]
     time = (now or datetime.now()).replace(microsecond=0, tzinfo=None)
@@ -61,35 +61,35 @@ def move_to_trash(
 
 
 def restore(trashed: Trashed) -> Path:
-    """Put it back where it was.
+    """Move a file from the trash back to its original path.
 
     Raises:
-        NotFound: it is not in the trash any more.
-        Declined: something else is there by now.
-        StoreTrouble: the disk said no.
+        NotFound: it is no longer in the trash.
+        Declined: the original path exists again.
+        StoreTrouble: the file system reported an error.
     """
     if not os.path.lexists(trashed.kept):
-        raise NotFound(f"{trashed.path} is not in the trash any more")
+        raise NotFound(f"{trashed.path} is no longer in the trash")
     if os.path.lexists(trashed.path):
-        raise Declined(f"there is a {trashed.path} again; move it away first")
+        raise Declined(f"{trashed.path} exists again; move it away first")
     try:
         trashed.path.parent.mkdir(parents=True, exist_ok=True)
         trashed.kept.rename(trashed.path)
         trashed.info.unlink(missing_ok=True)
     except OSError as error:
-        raise StoreTrouble(f"cannot put {trashed.path} back: {error.strerror or error}") from error
+        raise StoreTrouble(f"cannot restore {trashed.path}: {error.strerror or error}") from error
     return trashed.path
 
 
 def in_trash(places: Sequence[Path] = (), *, env: Mapping[str, str] = os.environ) -> list[Trashed]:
-    """All that is in the trash at home and in those of the file systems of `places`, newest first."""
+    """Return everything in the home trash and in the trashes of the file systems of `places`, newest first."""
     bins = {_home_bin(env), *(trash for place in places for trash in _bins_of(_mount(place)))}
     found = [item for trash in bins for item in _items(trash)]
     return sorted(found, key=lambda item: (item.time, item.kept.name), reverse=True)
 
 
 def as_trash(command: str) -> str | None:
-    """The same deletion as a move to the trash, for a plain `rm` on its own; nothing for any other command."""
+    """Return a plain `rm` command as a move to the trash; None for any other command."""
     if not re.fullmatch(rf"[ \t]*{_WORD}(?:[ \t]+{_WORD})*[ \t]*", command):
         return None
     name, *words = re.findall(_WORD, command)
@@ -107,7 +107,7 @@ def as_trash(command: str) -> str | None:
             flags.add(word[2])
         elif re.fullmatch(r"-[rRf]+", word):
             flags |= set(word[1:].lower())
-        else:  # the other options ask, tell or spare something that the trash would not
+        else:  # the trash does not support the other options
             return None
     if not operands or any(re.match(r"""['"\\]+-""", word) for word in operands):
         return None
@@ -117,38 +117,38 @@ def as_trash(command: str) -> str | None:
 
 
 def _operand(path: Path) -> Path:
-    """The path itself, with the links on the way to it followed but not the last one."""
+    """Return the real path, without following a link in its last part."""
     if path.name in ("", ".."):
-        raise BadUsage(f"{path} is a place and not a thing in one; it is not moved to the trash")
+        raise BadUsage(f"{path} cannot be moved to the trash; name the file or directory itself")
     real = Path(os.path.realpath(path.parent)) / path.name
     if not os.path.lexists(real):
-        raise NotFound(f"there is no {path}")
+        raise NotFound(f"{path} does not exist")
     if real.is_mount() and not real.is_symlink():
-        raise Declined(f"{path} is a file system of its own and cannot be moved")
+        raise Declined(f"{path} is a mount point and cannot be moved")
     return real
 
 
 def _bin_for(path: Path, env: Mapping[str, str]) -> Bin:
-    """The trash on the file system of `path`."""
+    """Return the trash on the file system of `path`."""
     home = _home_bin(env)
     if home.directory.is_relative_to(path):
-        raise Declined(f"the trash itself is in {path}")
+        raise Declined(f"{path} contains the trash")
     if path.is_relative_to(home.directory):
-        raise Declined(f"{path} is in the trash already")
+        raise Declined(f"{path} is already in the trash")
     device = path.lstat().st_dev
     if _nearest(home.directory).stat().st_dev == device:
         return home
     for trash in _bins_of(_mount(path.parent)):
         if path.is_relative_to(trash.directory):
-            raise Declined(f"{path} is in the trash already")
+            raise Declined(f"{path} is already in the trash")
         try:
             trash.directory.mkdir(mode=0o700, exist_ok=True)
             found = trash.directory.lstat()
-        except OSError:  # the next one, then
+        except OSError:  # try the next one
             continue
         if stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and found.st_dev == device:
             return trash
-    raise Declined(f"there is no trash on the file system of {path}, and it is not copied to another; use rm")
+    raise Declined(f"there is no trash on the file system of {path}; use rm to delete it")
 
 
 def _home_bin(env: Mapping[str, str]) -> Bin:
@@ -160,7 +160,7 @@ def _home_bin(env: Mapping[str, str]) -> Bin:
 
 
 def _bins_of(top: Path) -> Iterator[Bin]:
-    """The two places the standard names: one that the administrator made for all, and one's own."""
+    """Yield the two places that the standard names: the shared one of the administrator, and the user's own."""
     common = top / ".Trash"
     if common.is_dir() and not common.is_symlink() and common.stat().st_mode & stat.S_ISVTX:
         yield Bin(common / str(os.getuid()), top)
@@ -168,18 +168,18 @@ def _bins_of(top: Path) -> Iterator[Bin]:
 
 
 def _mount(path: Path) -> Path:
-    """The root of the file system that `path` is on."""
+    """Return the mount point of the file system of `path`."""
     path = Path(os.path.realpath(path))
     return next(parent for parent in (path, *path.parents) if parent.is_mount())
 
 
 def _nearest(path: Path) -> Path:
-    """The closest directory on the way to `path` that exists."""
+    """Return the nearest existing directory at or above `path`."""
     return next(parent for parent in (path, *path.parents) if parent.is_dir())
 
 
 def _move(path: Path, trash: Bin, time: datetime) -> Trashed:
-    """Note first, then rename: a crash in between leaves a note without a thing, never a thing without a note."""
+    """Write the info file, then rename: a crash may leave an info file without a file, never the reverse."""
     files, notes = trash.directory / "files", trash.directory / "info"
     for directory in (files, notes):
         make_directory(directory)
@@ -190,17 +190,17 @@ def _move(path: Path, trash: Bin, time: datetime) -> Trashed:
     try:
         info.write_text(text, encoding="ascii")
         path.rename(kept)
-    except BaseException:  # whatever it was, a note about nothing must go
+    except BaseException:  # on any error, remove the info file
         info.unlink(missing_ok=True)
         raise
     return Trashed(path, kept, info, time)
 
 
 def _claim(files: Path, notes: Path, name: str) -> Path:
-    """A name that is free, taken by making its note: whoever makes a file first has it."""
+    """Reserve a free name by creating its info file, which only one process can do."""
     for number in count(1):
         ending = f".{number}" if number > 1 else ""
-        stem = os.fsdecode(os.fsencode(name)[: 240 - len(ending)])  # names end at 255 bytes, with .trashinfo
+        stem = os.fsdecode(os.fsencode(name)[: 240 - len(ending)])  # at most 255 bytes, with .trashinfo
         if os.path.lexists(files / f"{stem}{ending}"):
             continue
         info = notes / f"{stem}{ending}.trashinfo"
@@ -209,11 +209,11 @@ def _claim(files: Path, notes: Path, name: str) -> Path:
         except FileExistsError:
             continue
         return info
-    raise AssertionError  # numbers do not end
+    raise AssertionError  # unreachable: `count` never ends
 
 
 def _items(trash: Bin) -> Iterator[Trashed]:
-    """What this trash holds; notes that make no sense or are about nothing are passed over."""
+    """Yield the contents of this trash; skip info files that are invalid or have no file."""
     for info in (trash.directory / "info").glob("*.trashinfo"):
         try:
             text = info.read_text(encoding="utf-8", errors="surrogateescape")

@@ -1,4 +1,4 @@
-"""The workspace of file tools: no path leads out of it, by `..`, by symbolic links or by a race."""
+"""The workspace of file tools: no path leads out of it, not by `..`, a symbolic link or a race."""
 
 import errno
 import os
@@ -9,22 +9,22 @@ from aish.values.errors import Declined, NotFound
 
 _OUTSIDE = "denied: path is outside the agent workspace root"
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK  # a pipe without a writer would wait for ever
+_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK  # opening a pipe without a writer would block
 
 
 def inside(root: Path, path: str) -> Path:
-    """Where `path` (relative to `root`, or absolute) really lies, every link followed.
+    """Return the real path of `path` (relative to `root`, or absolute), with all links followed.
 
-    Good for showing and for looking; what is then read or written is opened with `open_inside`.
+    Use it for display and checks only; to read or write, use `open_inside`.
 
     Raises:
-        Declined: that is not below `root`.
+        Declined: it is not below `root`.
     """
     top = Path(os.path.realpath(root))
     try:
         named = os.path.expanduser(path)  # noqa: PTH111  # leaves `~nobody` as it is
         real = Path(os.path.realpath(top / named))
-    except (ValueError, OSError):  # a zero byte, or a name that no file can have
+    except (ValueError, OSError):  # a NUL byte, or an invalid file name
         raise Declined(_OUTSIDE) from None
     if not real.is_relative_to(top):
         raise Declined(_OUTSIDE)
@@ -32,24 +32,24 @@ def inside(root: Path, path: str) -> Path:
 
 
 def open_inside(root: Path, path: str, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
-    """Open a plain file inside `root` (`flags` as for `os.open`) and return its descriptor.
+    """Open a regular file inside `root` (`flags` as for `os.open`) and return its descriptor.
 
-    The way there is walked from the root once more, a directory at a time and without following any link: one
-    that is a link by now was put there between the look and the step.
+    The real path is opened from the root, one directory at a time and without following links: a link found now was
+    created after the check.
 
     Raises:
-        Declined: the path leads out of `root`, or to something that is not a plain file.
-        NotFound: there is nothing, or no directory to make it in.
-        OSError: anything else that the system has against it.
+        Declined: the path leads out of `root`, or to something that is not a regular file.
+        NotFound: the file does not exist, or its directory does not.
+        OSError: any other error of the system.
     """
     real = inside(root, path)
     parts = real.relative_to(os.path.realpath(root)).parts
     if not parts:
-        raise Declined(f"{path} is the workspace itself, not a file in it")
+        raise Declined(f"{path} is the workspace directory, not a file")
     try:
         fd = _walk(Path(os.path.realpath(root)), parts, flags, mode)
-    except (FileNotFoundError, NotADirectoryError):  # the latter also for a directory that has become a link
-        raise NotFound(f"there is no {path}") from None
+    except (FileNotFoundError, NotADirectoryError):  # the latter also if a directory was replaced by a link
+        raise NotFound(f"{path} does not exist") from None
     except IsADirectoryError:
         raise Declined(f"{path} is a directory, not a file") from None
     except OSError as error:
@@ -58,9 +58,9 @@ def open_inside(root: Path, path: str, flags: int = os.O_RDONLY, mode: int = 0o6
         raise
     try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise Declined(f"{path} is not a plain file")
+            raise Declined(f"{path} is not a regular file")
         os.set_blocking(fd, True)
-    except BaseException:  # whatever it was, nobody else knows the descriptor
+    except BaseException:  # on any error, nobody else would close the descriptor
         os.close(fd)
         raise
     return fd
