@@ -78,7 +78,7 @@ class AtGate(Terminal):
             self._until(partial(self._stands_still, number), f"question {number}")
             if self.questions < number:
                 return
-            self.type(ENTER) if "[u]nfenced" in self.lines[-1] else self.say_yes()
+            self.type(ENTER) if "[u]nsandboxed" in self.lines[-1] else self.say_yes()
 
     def _stands_still(self, number: int) -> bool:
         return self.questions >= number or self.lines[-1] == PROMPT
@@ -232,7 +232,7 @@ def test_a_command_too_long_to_look_through_needs_the_word(workshop: Workshop) -
     with AtGate(workshop) as terminal:
         terminal.ask()
         terminal.wait_times(WORD, 1)
-        assert "[aish] unknown: it has 25,011 characters, too many to look through" in terminal.lines
+        assert "[aish] unknown: it has 25,011 characters, too many to review" in terminal.lines
         terminal.type("r" + ENTER)
         terminal.wait_prompt()
     assert workshop.files() == set()
@@ -380,7 +380,7 @@ def test_always_holds_in_the_next_shell_and_can_be_taken_back(workshop: Workshop
         terminal.ask()
         terminal.wait_times(KEY, 1)
         terminal.type("a")
-        terminal.wait_for("always run “git add …” in this [p]roject, [e]verywhere, or [n]ot")
+        terminal.wait_for("always run “git add …” in this [p]roject, [e]verywhere, or [n]o")
         terminal.type("p")
         terminal.wait_prompt()
         for number in range(2, len(others) + 2):
@@ -433,7 +433,7 @@ def test_what_a_command_does_to_its_shell_is_the_users_only_if_kept(workshop: Wo
             terminal.wait_question(2 * number - 1)
             terminal.say_yes()
             terminal.wait_question(2 * number)
-            assert "COLOUR is " in "".join(terminal.lines)
+            assert "COLOUR=“" in "".join(terminal.lines)
             terminal.type(key)
             terminal.wait_prompt()
             terminal.enter('!echo "<$COLOUR>"; pwd')
@@ -450,7 +450,7 @@ def test_a_command_that_is_killed_while_it_reports_takes_nothing_away(workshop: 
         terminal.wait_question()
         terminal.type("run" + ENTER)
         terminal._until(lambda: terminal.questions > 1 or terminal.lines[-1] == PROMPT, "what comes next")
-        assert "is gone" not in "".join(terminal.lines)
+        assert " removed" not in "".join(terminal.lines)
 
 
 def test_a_sandbox_that_is_off_is_said_once(workshop: Workshop) -> None:
@@ -461,7 +461,7 @@ def test_a_sandbox_that_is_off_is_said_once(workshop: Workshop) -> None:
         terminal.wait("▸ echo one", "one", "▸ echo two", "two", PROMPT)
         terminal.ask()
         terminal.wait("CMD: echo three", "▸ echo three", "three", PROMPT)
-        (place,) = [n for n, line in enumerate(terminal.lines) if line.startswith("[aish] the sandbox is switched off")]
+        (place,) = [n for n, line in enumerate(terminal.lines) if line.startswith("[aish] the sandbox is off")]
         assert terminal.lines[place + 1] == "▸ echo one"
 
 

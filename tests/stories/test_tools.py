@@ -279,10 +279,10 @@ async def test_calls_without_an_id_get_one_each(world: World) -> None:
         ("TOOL: memory_add []", "the arguments are not a JSON object"),
         ('TOOL: memory_add "tea"', "the arguments are not a JSON object"),
         ("TOOL: memory_add " + "[" * 100_000, "the arguments are not a JSON object"),
-        ("TOOL: memory_add", "content must be a text"),
-        ('TOOL: memory_add {"content":7}', "content must be a text"),
-        ('TOOL: memory_add {"content":["tea"]}', "content must be a text"),
-        ('TOOL: memory_add {"kind":["fact"],"content":"tea"}', "content must be a text"),
+        ("TOOL: memory_add", "content must be a string"),
+        ('TOOL: memory_add {"content":7}', "content must be a string"),
+        ('TOOL: memory_add {"content":["tea"]}', "content must be a string"),
+        ('TOOL: memory_add {"kind":["fact"],"content":"tea"}', "content must be a string"),
         ('TOOL: memory_add {"kind":"forget","content":"tea"}', "there is no kind 'forget'"),
         ('TOOL: memory_add {"kind":"secret","content":"tea"}', "there is no kind 'secret'"),
         ('TOOL: memory_add {"content":"   "}', "the text is empty"),
@@ -518,7 +518,7 @@ async def test_what_the_user_said_and_asked_for_in_this_turn_is_kept_at_once(wor
 
     (answer,) = results(session)
     assert answer == {"status": "remembered", "id": 1, "file": "memory.jsonl"}
-    assert said.notices == ["remembered (id 1): the cat is called Miso   to take it back: :memory undo"]
+    assert said.notices == ["remembered (id 1): the cat is called Miso   to undo: :memory undo"]
     (record,) = records(world)
     assert (record["content"], record["source"]) == ("the cat is called Miso", "user")
     assert (record["conversation"], record["turn"]) == (session.journal.id, 2)
@@ -557,8 +557,8 @@ async def test_what_is_known_or_waits_already_is_not_written_again(world: World)
 
     assert [answer["status"] for answer in results(session)] == ["pending", "known", "known"]
     assert [answer.get("note") for answer in results(session)[1:]] == [
-        "it waits for the user's yes already",
-        "it is known already",
+        "it is already pending",
+        "it is already known",
     ]
     assert (again.notices, known.notices) == ([], [])
     assert active(world) == ["the cat is called Miso"]

@@ -1,1 +1,1 @@
-"""What a model may do: its tools, and the gate that every command passes before it runs."""
+"""The actions of a model: its tools, and the gate that every command must pass before it runs."""

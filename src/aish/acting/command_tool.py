@@ -1,4 +1,4 @@
-"""The tool `run_command`: a command of the model, through the same gate as a `CMD:` line of its answer."""
+"""The tool `run_command`: its commands pass the same gate as the `CMD:` lines of an answer."""
 
 from collections.abc import AsyncGenerator
 
@@ -15,13 +15,13 @@ _RUN_COMMAND = schema(
 
 
 async def _run_command(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEvent]:
-    """The gate shows and asks by itself; the model gets the status and the output, or why it did not run."""
+    """Pass the command through the gate; return its status and output to the model, or why it did not run."""
     command = call.arguments.get("command")
     if not isinstance(command, str) or not command.strip():
-        yield refused("command must be a text")
+        yield refused("command must be a string")
         return
     if turn.gate is None:
-        yield refused("no command can be run here")
+        yield refused("commands cannot be run here")
         return
     decided = await turn.gate.decide(command)
     if decided.outcome is None:

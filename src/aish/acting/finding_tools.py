@@ -1,4 +1,4 @@
-"""The tools with which a model finds what was said before. What they give is data: dated, bounded, not to be obeyed."""
+"""The tools with which a model searches past conversations. Results are dated, bounded and data, not instructions."""
 
 from collections.abc import AsyncGenerator, Iterable
 from datetime import datetime
@@ -13,13 +13,13 @@ from aish.values.items import stamp
 from aish.values.snippets import snippet
 from aish.values.text import clip
 
-_MOST_CHARS = 6_000  # of one result, so that a prompt has room for it
+_MOST_CHARS = 6_000  # of one result, so that it fits into a prompt
 _MOST_EACH = 600  # of one turn
 _MOST = 100
 
 
 async def _recent(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEvent]:
-    """The newest turns."""
+    """Return the newest turns."""
     session, limit = turn.session, _limit(call.arguments, 20)
 
     def look() -> ToolResult:
@@ -33,10 +33,10 @@ async def _recent(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEve
 
 
 async def _search(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEvent]:
-    """What fits a question best."""
+    """Return the turns that match a query best."""
     session, query, limit = turn.session, call.arguments.get("query"), _limit(call.arguments, 10)
     if not isinstance(query, str) or not query.strip():
-        yield refused("query must be a text")
+        yield refused("query must be a string")
         return
 
     def look() -> ToolResult:
@@ -52,16 +52,16 @@ async def _search(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEve
 
 
 def _matching(session: Session, text: str, found: SearchResult) -> str:
-    """What of a long turn has the words that were looked for."""
+    """Return the part of a long turn that contains the search words."""
     marks = session.finder.marks(text, found.sought) if len(text) > _MOST_EACH else []
     return snippet(text, marks, _MOST_EACH, len)[0] if marks else text
 
 
 async def _read(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEvent]:
-    """A part of one conversation."""
+    """Return some turns of one conversation."""
     conversation, number = call.arguments.get("conversation"), call.arguments.get("turn")
     if not isinstance(conversation, str) or not (number is None or isinstance(number, int)):
-        yield refused("conversation must be the text that a search gave, and turn a number")
+        yield refused("conversation must be an id from a search result, and turn a number")
         return
     session, count = turn.session, _limit(call.arguments, 10)
     yield await search_in_thread(
@@ -91,7 +91,7 @@ def _limit(arguments: dict[str, Any], default: int) -> int:
 
 
 def _scope(session: Session, arguments: dict[str, Any]) -> Scope | str:
-    """What the model wants to look at, or what is wrong with it."""
+    """Return the scope that the model asks for, or an error message."""
     times: dict[str, datetime | None] = {}
     for name in ("since", "until"):
         text = arguments.get(name)
@@ -100,7 +100,7 @@ def _scope(session: Session, arguments: dict[str, Any]) -> Scope | str:
             return f"{name} must be a date such as 2026-11-15, or words such as: last week"
     texts = {name: arguments.get(name) or "" for name in ("channel", "role")}
     if not all(isinstance(text, str) for text in texts.values()):
-        return "channel and role must be texts"
+        return "channel and role must be strings"
     return Scope(texts["channel"], texts["role"], times["since"], times["until"])
 
 

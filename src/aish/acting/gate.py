@@ -1,7 +1,7 @@
-"""The gate: every command of the model is judged, shown as it is, and run only as far as the person wants.
+"""The gate: every command of the model is judged and shown, and runs only if it is safe or the user agrees.
 
-Safe ones run at once; what changes something asks for a key; what destroys, or cannot be understood, for a word.
-A `CMD:` line of an answer and a call of the tool `run_command` take the same way through it.
+Read-only commands run at once. A command that changes something needs a key; one that destroys something or cannot be
+understood needs a typed word. `CMD:` lines of an answer and calls of the tool `run_command` are treated the same.
 """
 
 from collections.abc import Callable
@@ -22,28 +22,28 @@ from aish.values.person import Person
 from aish.values.text import exactly, one_line
 from aish.values.verdicts import Verdict
 
-WORD = "run"  # what is typed for a command that cannot be taken back
+WORD = "run"  # the user types it for a command that cannot be undone
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
 _DENIED = ("Permission denied", "Operation not permitted", "Read-only file system")
-_STOPPED = 130  # by Ctrl-C, so that nobody has to be told
+_STOPPED = 130  # by Ctrl-C: the user knows, so there is no message
 _KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "s": "skip"}
 
 
 class GateTools(NamedTuple):
-    """What the gate works with; loaded when a command is proposed first."""
+    """What the gate works with; loaded when the first command is proposed."""
 
     judge: Callable[[str], Verdict]
     survey: Callable[[tuple[str, ...], Path], str]
     as_trash: Callable[[str], str | None]
-    as_own: Callable[[str], str | None]  # a search of ours, which must read what the fence hides
+    as_own: Callable[[str], str | None]  # a search by aish itself, which must read what the sandbox hides
     allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
     run: Callable[..., CommandResult]
-    sandbox: str  # what fences commands in; empty if nothing does
-    trouble: str = ""  # why it is not fenced in, or not wholly
+    sandbox: str  # the sandbox in use; empty if there is none
+    trouble: str = ""  # why there is no sandbox, or what it lacks
 
 
 class Decided(NamedTuple):
-    """What came of one command: how it ended, or why it did not run."""
+    """The result for one command: its outcome, or why it did not run."""
 
     command: str
     outcome: Outcome | None = None
@@ -51,7 +51,7 @@ class Decided(NamedTuple):
 
 
 class Gate:
-    """Asks before it runs. `show` gets what the person should see, in its order."""
+    """Asks the user before it runs a command. `show` gets everything that the user should see, in order."""
 
     def __init__(
         self,
@@ -75,13 +75,13 @@ class Gate:
         return self._tools
 
     async def offer(self, answer: str) -> None:
-        """Offer each command of an answer, one after the other; what they print goes along with the next question."""
+        """Offer the commands of an answer one by one; their output is sent with the next question."""
         self.failed = ("", 0)
         for command in proposed(answer):
             await self.decide(command, hold=True)
 
     async def decide(self, command: str, *, hold: bool = False) -> Decided:
-        """Do with one command what the person wants. A changed one is judged again."""
+        """Judge one command and do what the user wants. An edited command is judged again."""
         while True:
             verdict = self.tools.judge(command)
             self._propose(command, verdict)
@@ -95,7 +95,7 @@ class Gate:
             command = decided
 
     async def _ask(self, command: str, verdict: Verdict, hold: bool) -> Decided | str:
-        """What came of the person's choice, or the command as the person changed it."""
+        """Ask the user; return the result, or the command as the user edited it."""
         while True:
             match _KEYS[await self._choose(command, verdict)]:
                 case "run":
@@ -104,7 +104,7 @@ class Gate:
                     changed = await self._person.edit(command)
                     if changed.strip() and changed != command:
                         return changed
-                case "trash":  # the trash is outside the fence
+                case "trash":  # the trash is outside the sandbox
                     instead = self.tools.as_trash(command) or ""
                     return Decided(instead, await self._run(instead, hold, fenced=False))
                 case "always":
@@ -123,10 +123,10 @@ class Gate:
             self._note("command.judged", text, warning=True, effect=verdict.effect, reason=verdict.reason)
         if verdict.targets:
             hit = self.tools.survey(verdict.targets, self._directory)
-            self._note("command.targets", f"it would hit: {hit}", warning=True, targets=verdict.targets)
+            self._note("command.targets", f"it would affect: {hit}", warning=True, targets=verdict.targets)
 
     async def _choose(self, command: str, verdict: Verdict) -> str:
-        """The key for what is to be done. A command that destroys needs the word, so that no key can slip."""
+        """Return the key of the user's choice. A destructive command needs a word: one wrong key is harmless."""
         if verdict.effect in ("destroy", "unknown"):
             words = {WORD: "r", "edit": "e", "explain": "x"}
             words |= {"trash": "t"} if verdict.effect == "destroy" and self.tools.as_trash(command) else {}
@@ -140,10 +140,10 @@ class Gate:
 
     async def _allow(self, verdict: Verdict) -> bool:
         words = exactly(", ".join(" ".join(prefix) for prefix in verdict.prefixes))
-        where = await self._person.key(f"always run “{words} …” in this [p]roject, [e]verywhere, or [n]ot ", "pen")
+        where = await self._person.key(f"always run “{words} …” in this [p]roject, [e]verywhere, or [n]o ", "pen")
         if where != "n":
             self.tools.allow(verdict.prefixes, find_project(self._directory) if where == "p" else None)
-            self._note("command.allowed", "allowed; allowed.jsonl in the data directory has the list")
+            self._note("command.allowed", "allowed; the list is in allowed.jsonl in the data directory")
         return where != "n"
 
     async def _explain(self, command: str) -> None:
@@ -155,7 +155,9 @@ class Gate:
         except AishError as error:
             self._note("command.not_explained", str(error), warning=True)
             return
-        self._show(Remark(answer.text.strip() or answer.trouble if answer else "that could cost more than the cap"))
+        self._show(
+            Remark(answer.text.strip() or answer.trouble if answer else "not asked: it could cost more than the cap")
+        )
 
     async def _run(self, command: str, hold: bool, *, fenced: bool = True) -> Outcome:
         own = self.tools.as_own(command)
@@ -166,7 +168,7 @@ class Gate:
             hold_output(self._session, command, outcome)
         denied = outcome.status and any(words in outcome.output for words in _DENIED)
         if fenced and denied and self.tools.sandbox:
-            again = await self._person.key("the sandbox may have stopped it: run it [u]nfenced, or [s]kip ", "us")
+            again = await self._person.key("the sandbox may have blocked it: run it [u]nsandboxed, or [s]kip ", "us")
             if again == "u":
                 return await self._run(command, hold, fenced=False)
         self.failed = (command, outcome.status) if outcome.status else ("", 0)
@@ -177,13 +179,13 @@ class Gate:
         return outcome
 
     async def _keep(self, done: CommandResult) -> None:
-        """Offer what a command did to the directory and the environment: it ends with the command otherwise."""
-        moved = [f"the directory is {exactly(done.outcome.directory)}"] if done.outcome.moved else []
-        named = [f"{exactly(name)} is “{one_line(exactly(value), 60)}”" for name, value in done.changed.items()]
-        named += [f"{name} is gone" for name in done.gone]
-        text = f"for that command {', '.join(moved + named)}; your own shell is as it was"
+        """Offer to keep the changes that a command made to its directory and environment; otherwise they are lost."""
+        moved = [f"directory {exactly(done.outcome.directory)}"] if done.outcome.moved else []
+        named = [f"{exactly(name)}=“{one_line(exactly(value), 60)}”" for name, value in done.changed.items()]
+        named += [f"{name} removed" for name in done.gone]
+        text = f"the command changed its environment: {', '.join(moved + named)}; your own shell is unchanged"
         self._note("command.changed_environment", text, names=(*done.changed, *done.gone))
-        if await self._person.key("[k]eep that for your shell, or [s]kip ", "ks") == "k":
+        if await self._person.key("[k]eep this for your shell, or [s]kip ", "ks") == "k":
             await self._surroundings.adopt(done.outcome.directory, done.changed, done.gone)
 
     def _note(self, code: str, text: str, *, warning: bool = False, **fields: object) -> None:

@@ -1,4 +1,4 @@
-"""What the gate works with, put together when a command is proposed first: policy, sandbox, trash, what was allowed."""
+"""Set up the tools of the gate when the first command is proposed: policy, sandbox, trash, allowed commands."""
 
 import re
 import shlex
@@ -22,12 +22,12 @@ from aish.settings.options import Settings
 from aish.values.errors import BadUsage, StoreTrouble
 from aish.values.verdicts import Verdict
 
-# Without -P a file `aish.py` of the directory we are in would run in our place.
+# Without -P, a file `aish.py` in the current directory would run instead of this program.
 _SELF = f"{shlex.quote(sys.executable)} -P -m"
 
 
 def load(settings: Settings, places: Places, surroundings: Surroundings, project: Callable[[], Path]) -> GateTools:
-    """The tools of one gate. `project` tells the folder that commands may write to."""
+    """Return the tools of one gate. `project` returns the folder that commands may write to."""
     options = settings.commands
     table, trouble = open_table(places.policy_file)
     allowed = Allowed(places.allowed, options.allow)
@@ -37,7 +37,7 @@ def load(settings: Settings, places: Places, surroundings: Surroundings, project
         return judge(command, table, allowed.within(project()))
 
     def run(command: str, *, fenced: bool) -> CommandResult:
-        environment = surroundings.environment()  # first: the user's shell may still have to start
+        environment = surroundings.environment()  # first, because the user's shell may still be starting
         started = _fence(options.sandbox, places, project()) if fenced else run_command
         return started(
             command, surroundings.show, env=environment, directory=surroundings.directory, keys=surroundings.keys
@@ -56,23 +56,23 @@ def load(settings: Settings, places: Places, surroundings: Surroundings, project
 
 
 def _as_trash(command: str) -> str | None:
-    """The same deletion as a move to the trash, by this program: it need not be on the path."""
+    """Return the deletion as a move to the trash by this very program, which may not be on PATH."""
     text = as_trash(command)
     return text and f"{_SELF} {text}"
 
 
 def _as_own(command: str) -> str | None:
-    """A search in what was said, by this program, if the command is nothing but that."""
+    """Return the command for this very program if it only searches past conversations."""
     found = re.fullmatch(r"aish (?:search|recent|thread)(?!\S)[^|&;<>$`\\()\n]*", command.strip())
     return f"{_SELF} {found[0]}" if found else None
 
 
 def _fence(sandbox: Wanted, places: Places, project: Path) -> Callable[..., CommandResult]:
-    """A way to run a command that can write nothing but the project, and not read what is remembered."""
+    """Return a function that runs a command which can write only to the project and cannot read the memory."""
     fence = fence_around(project, [places.data, places.state, places.config], home=home_directory())
     wanted = kind(sandbox)
     if wanted == "landlock" and narrowed(fence) and kind("bubblewrap") == "bubblewrap":
-        wanted = "bubblewrap"  # Landlock cannot let anything be made beside what is hidden
+        wanted = "bubblewrap"  # Landlock cannot allow new files beside a hidden path
     match wanted:
         case "landlock":
 
@@ -91,7 +91,7 @@ def _fence(sandbox: Wanted, places: Places, project: Path) -> Callable[..., Comm
 
 
 def open_table(path: Path) -> tuple[CommandTable, str]:
-    """The commands that are known, with the user's own, and what is wrong with those; then they do not count."""
+    """Return the command table with the user's entries, and an error message if these were ignored."""
     try:
         return load_table(tomllib.loads(path.read_text(encoding="utf-8"))), ""
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Where commands of the model run: with which environment, in which directory, and in whose sight."""
+"""The surroundings of a model's command: its environment, its directory, and where its output goes."""
 
 import asyncio
 import os
@@ -10,31 +10,31 @@ T = TypeVar("T")
 
 
 class Surroundings(Protocol):
-    """The place of a door where commands run. A terminal has one, and so has a door that nobody sees."""
+    """The surroundings that an entry point gives to commands, with a terminal or without one."""
 
     @property
     def directory(self) -> str:
-        """Where a command starts."""
+        """The directory in which a command starts."""
 
     @property
     def keys(self) -> int | None:
-        """The descriptor whose keys go to the command; None where nobody can type."""
+        """The descriptor whose keys go to the command; None if nobody can type."""
 
     def environment(self) -> Mapping[str, str]:
-        """The variables that a command starts with."""
+        """Return the environment variables for a command."""
 
     def show(self, data: bytes) -> None:
-        """Pass on what a command prints."""
+        """Pass on the output of a command."""
 
     async def in_thread(self, work: Callable[[], T]) -> T:
-        """Do slow work off the event loop. Ctrl-C belongs to the command meanwhile."""
+        """Do slow work outside the event loop. Meanwhile Ctrl-C goes to the command."""
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
-        """Make a directory and an environment the user's own."""
+        """Apply a directory and environment changes to the user's shell."""
 
 
 class PlainSurroundings:
-    """Commands run with the environment of this process, and what they print is only collected."""
+    """Surroundings without a terminal: the environment of this process, and output that is only captured."""
 
     keys: int | None = None
 
@@ -45,10 +45,10 @@ class PlainSurroundings:
         return dict(os.environ)
 
     def show(self, data: bytes) -> None:
-        """Nobody looks."""
+        """Do nothing: there is no terminal."""
 
     async def in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.to_thread(work)
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
-        """There is no shell that could take it over."""
+        """Do nothing: there is no user shell."""

@@ -1,4 +1,4 @@
-"""Every tool that a model can be offered. A new one is a new module and a line here."""
+"""All tools that a model can be offered. A new tool is a new module and a line here."""
 
 from aish.acting.command_tool import COMMAND_TOOLS
 from aish.acting.finding_tools import FINDING_TOOLS
