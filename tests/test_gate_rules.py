@@ -1,4 +1,4 @@
-"""The gate, rule by rule: what is asked for which command, and which answer runs what."""
+"""The gate, rule by rule: which question each command gets, and which answer runs it."""
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
@@ -31,7 +31,7 @@ REFUSE = Verdict("refuse", "unknown", "no command is like that")
 
 
 class Paper(AnswerScreen):
-    """A screen that is read afterwards."""
+    """A screen whose lines can be read afterwards."""
 
     def __init__(self) -> None:
         super().__init__("never")
@@ -48,7 +48,7 @@ class Paper(AnswerScreen):
 
 
 class Place(PlainSurroundings):
-    """Where commands run, and the user's shell as far as it takes something over."""
+    """The place where commands run, and the part of the user's shell that keeps changes."""
 
     def __init__(self, shell: Shell) -> None:
         super().__init__(shell.session.cwd)
@@ -62,13 +62,13 @@ class Place(PlainSurroundings):
 
 @dataclass
 class Stage:
-    """A gate with a person who answers from a list; who has no answer left is not there any more."""
+    """A gate and a user who answers from a list; without answers left, the user is gone."""
 
     shell: Shell
     answers: list[str] = field(default_factory=list)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     outcomes: list[CommandResult] = field(default_factory=list)
-    sandbox: str = "a fence"
+    sandbox: str = "a sandbox"
     trouble: str = ""
     full_disk: bool = False
     screen: Paper = field(default_factory=Paper)
@@ -112,7 +112,7 @@ class Stage:
         return agrees(await self.line(question))
 
     async def key(self, question: str, keys: str) -> str:
-        """A key that was not offered, or none any more, is the last one, as it is at a real terminal."""
+        """A key that was not offered counts as the last one, as at a real terminal; so does no key."""
         self.asked.append(question)
         answer = self._answer()
         return answer if answer and answer in keys else keys[-1]
@@ -151,7 +151,7 @@ def stage_shell(world: World, *answers: str, ask: str = "unsafe") -> Shell:
 
 
 async def test_what_only_reads_runs_without_a_question(shell: Shell) -> None:
-    """It is shown, though: the user sees where the output comes from."""
+    """It is shown, so that the user sees where the output comes from."""
     stage = Stage(shell, verdicts={"look": READ})
     await stage.gate.offer("I look.\nCMD: look\nThat is it.")
     assert stage.ran == [("look", True)]
@@ -160,7 +160,7 @@ async def test_what_only_reads_runs_without_a_question(shell: Shell) -> None:
 
 
 async def test_whoever_wants_to_be_asked_always_is_asked_always(world: World) -> None:
-    """A setting; what only reads needs no more than a key."""
+    """It is a setting; read-only commands then need only a key."""
     stage = Stage(stage_shell(world, ask="always"), ["s"], {"look": READ})
     await stage.gate.offer("CMD: look")
     assert stage.ran == []
@@ -172,7 +172,7 @@ async def test_whoever_wants_to_be_asked_always_is_asked_always(world: World) ->
 
 
 async def test_what_changes_something_is_told_and_runs_at_a_key(shell: Shell) -> None:
-    """Once, and fenced in."""
+    """Once, and in the sandbox."""
     stage = Stage(shell, ["r"])
     await stage.gate.offer("CMD: make thing")
     assert stage.ran == [("make thing", True)]
@@ -183,7 +183,7 @@ async def test_what_changes_something_is_told_and_runs_at_a_key(shell: Shell) ->
 @pytest.mark.parametrize("answer", ["s", "", "y", "t", "k", "u", "run", "\n", "\x1b"])
 @pytest.mark.parametrize("verdict", [CHANGE, DESTROY, UNKNOWN, REFUSE])
 async def test_no_other_key_runs_it(shell: Shell, verdict: Verdict, answer: str) -> None:
-    """A key of another question, a yes to another program, or nobody there."""
+    """A key of another question, a yes to another program, or no user at all."""
     word = verdict.effect != "change" and verdict.verdict == "ask" and answer == "run"
     stage = Stage(shell, [answer], {"it": verdict})
     await stage.gate.offer("CMD: it")
@@ -193,7 +193,7 @@ async def test_no_other_key_runs_it(shell: Shell, verdict: Verdict, answer: str)
 @pytest.mark.parametrize("verdict", [DESTROY, UNKNOWN])
 @pytest.mark.parametrize("word", ["run\n", "run", " RUN \n"])
 async def test_what_destroys_or_cannot_be_read_runs_at_the_word(shell: Shell, verdict: Verdict, word: str) -> None:
-    """The whole word and an Enter, so that no key that slipped does it."""
+    """The whole word and Enter, so that one wrong key is harmless."""
     stage = Stage(shell, [word], {"it": verdict})
     await stage.gate.offer("CMD: it")
     assert stage.ran == [("it", True)]
@@ -203,7 +203,7 @@ async def test_what_destroys_or_cannot_be_read_runs_at_the_word(shell: Shell, ve
 @given(st.text(max_size=8) | st.sampled_from(["r", "y", "yes", "ru", "runn", "run it", "rυn", "always", "a"]))
 @settings(max_examples=60, deadline=None)
 def test_nothing_but_the_word_runs_what_destroys(tmp_path_factory: pytest.TempPathFactory, typed: str) -> None:
-    """Whatever is typed; nor does it allow anything."""
+    """Whatever is typed; it does not allow anything either."""
     typed = "no" if typed.strip().lower() in ("run", "edit", "explain", "trash") else typed
     stage = Stage(stage_shell(World(tmp_path_factory.getbasetemp())), [typed], {"it": DESTROY})
     offer(stage, "CMD: it")
@@ -220,7 +220,7 @@ async def test_what_would_be_hit_is_counted_before_the_question(shell: Shell) ->
 
 
 async def test_what_is_refused_is_not_even_asked(shell: Shell) -> None:
-    """Nobody can want it; why is said."""
+    """Nobody can want it; the reason is shown."""
     stage = Stage(shell, ["r", "run"], {"it": REFUSE})
     await stage.gate.offer("CMD: it\nCMD: it ")
     assert stage.ran == [("it ", True)]
@@ -229,7 +229,7 @@ async def test_what_is_refused_is_not_even_asked(shell: Shell) -> None:
 
 @pytest.mark.parametrize(("verdict", "key"), [(CHANGE, "e"), (DESTROY, "edit"), (UNKNOWN, "Edit\n")])
 async def test_an_edited_command_is_judged_and_asked_anew(shell: Shell, verdict: Verdict, key: str) -> None:
-    """Whatever the first text was allowed to do, this is another one."""
+    """The edited text is another command, whatever the first was allowed to do."""
     stage = Stage(shell, [key, "rm all", "r"], {"it": verdict, "rm all": DESTROY})
     await stage.gate.offer("CMD: it")
     assert stage.judged == ["it", "rm all"]
@@ -244,7 +244,7 @@ async def test_an_edited_command_is_judged_and_asked_anew(shell: Shell, verdict:
 
 @pytest.mark.parametrize("text", ["", "  ", "it"])
 async def test_an_edit_that_changes_nothing_leaves_the_question_open(shell: Shell, text: str) -> None:
-    """Who gives up editing has not said yes."""
+    """A user who stops editing has not said yes."""
     stage = Stage(shell, ["e", text, "s"], {"it": CHANGE})
     await stage.gate.offer("CMD: it")
     assert [question.split()[0] for question in stage.asked] == ["[r]un", "edit", "[r]un"]
@@ -252,7 +252,7 @@ async def test_an_edit_that_changes_nothing_leaves_the_question_open(shell: Shel
 
 
 async def test_what_was_edited_to_a_refusal_is_refused(shell: Shell) -> None:
-    """A NUL can be typed too."""
+    """A user can type a NUL too."""
     text = "a\0b"
     stage = Stage(shell, ["e", text, "run", "r"], {text: REFUSE})
     await stage.gate.offer("CMD: it")
@@ -261,7 +261,7 @@ async def test_what_was_edited_to_a_refusal_is_refused(shell: Shell) -> None:
 
 
 async def test_trash_runs_the_other_command_outside_the_fence(shell: Shell) -> None:
-    """The bin is at home, where the fence lets nobody write; the deletion itself does not run."""
+    """The trash is in the home directory, where the sandbox forbids writing; the deletion itself does not run."""
     stage = Stage(shell, ["trash"], {"rm old": DESTROY})
     await stage.gate.offer("CMD: rm old")
     assert stage.ran == [("bin rm old", False)]
@@ -272,7 +272,7 @@ async def test_trash_runs_the_other_command_outside_the_fence(shell: Shell) -> N
 async def test_trash_is_offered_only_for_a_deletion_that_can_be_one(
     shell: Shell, command: str, verdict: Verdict
 ) -> None:
-    """Otherwise the word means nothing."""
+    """Otherwise the word has no meaning."""
     stage = Stage(shell, ["trash"], {command: verdict})
     await stage.gate.offer(f"CMD: {command}")
     assert "trash" not in stage.asked[0]
@@ -281,7 +281,7 @@ async def test_trash_is_offered_only_for_a_deletion_that_can_be_one(
 
 @pytest.mark.parametrize(("verdict", "key"), [(CHANGE, "x"), (DESTROY, "explain")])
 async def test_an_explanation_is_shown_and_the_question_put_again(world: World, verdict: Verdict, key: str) -> None:
-    """The model explains its command; a command in there is words, and control bytes are seen."""
+    """The model explains its command; a command in the explanation is text, and control bytes are visible."""
     shell = stage_shell(world, "It makes \x1b[31ma thing.\nCMD: rm all")
     stage = Stage(shell, [key, "s"], {"it {0}": verdict})
     await stage.gate.offer("CMD: it {0}")
@@ -294,7 +294,7 @@ async def test_an_explanation_is_shown_and_the_question_put_again(world: World, 
 
 
 async def test_no_explanation_is_no_yes(world: World) -> None:
-    """A model that is away is said, and the question stays."""
+    """If the model does not answer, a message says so and the question stays."""
     stage = Stage(stage_shell(world, "!nobody there"), ["x", "x"])
     await stage.gate.offer("CMD: it")
     assert "nobody there" in stage.screen.lines
@@ -303,7 +303,7 @@ async def test_no_explanation_is_no_yes(world: World) -> None:
 
 @pytest.mark.parametrize(("key", "project"), [("p", True), ("e", False)])
 async def test_always_is_kept_for_this_project_or_everywhere_and_runs_it(shell: Shell, key: str, project: bool) -> None:
-    """The user says how far it goes, and sees which words it covers."""
+    """The user chooses the scope and sees which words it covers."""
     stage = Stage(shell, ["a", key])
     await stage.gate.offer("CMD: make thing --now")
     assert stage.allowed == [(CHANGE.prefixes, Path(shell.session.cwd) if project else None)]
@@ -313,7 +313,7 @@ async def test_always_is_kept_for_this_project_or_everywhere_and_runs_it(shell: 
 
 @pytest.mark.parametrize("answer", ["n", "", "y"])
 async def test_not_always_after_all_is_no_yes_to_this_one(shell: Shell, answer: str) -> None:
-    """The question is put again."""
+    """The question is asked again."""
     stage = Stage(shell, ["a", answer, "s"])
     await stage.gate.offer("CMD: make thing")
     assert (stage.allowed, stage.ran) == ([], [])
@@ -323,8 +323,8 @@ async def test_not_always_after_all_is_no_yes_to_this_one(shell: Shell, answer: 
 @pytest.mark.parametrize("effect", ["destroy", "unknown", "change"])
 @pytest.mark.parametrize("answers", [["a", "e"], ["always", "e"]])
 async def test_always_is_not_offered_where_it_must_not_be(shell: Shell, effect: Effect, answers: list[str]) -> None:
-    """What destroys or cannot be read never; a change without words to remember it by neither."""
-    prefixes = () if effect == "change" else (("rm",),)  # also if the policy were to name some
+    """Never for destructive or unreadable commands, nor for a change without words to remember."""
+    prefixes = () if effect == "change" else (("rm",),)  # also if the policy named some
     stage = Stage(shell, list(answers), {"it": Verdict("ask", effect, "because", (), prefixes)})
     await stage.gate.offer("CMD: it")
     assert (stage.allowed, stage.ran) == ([], [])
@@ -332,7 +332,7 @@ async def test_always_is_not_offered_where_it_must_not_be(shell: Shell, effect: 
 
 
 async def test_what_cannot_be_kept_does_not_run(shell: Shell) -> None:
-    """The yes was to both."""
+    """The user agreed to both together."""
     stage = Stage(shell, ["a", "e"], full_disk=True)
     with pytest.raises(StoreTrouble):
         await stage.gate.offer("CMD: make thing")
@@ -351,7 +351,7 @@ async def test_what_cannot_be_kept_does_not_run(shell: Shell) -> None:
     ],
 )
 async def test_ctrl_c_runs_nothing_and_offers_nothing_more(world: World, verdict: Verdict, answers: list[str]) -> None:
-    """At whichever question."""
+    """At any question."""
     stage = Stage(stage_shell(world, "because"), list(answers), {"it": verdict})
     with pytest.raises(KeyboardInterrupt):
         await stage.gate.offer("CMD: it\nCMD: more")
@@ -359,7 +359,7 @@ async def test_ctrl_c_runs_nothing_and_offers_nothing_more(world: World, verdict
 
 
 async def test_several_commands_are_offered_one_by_one(shell: Shell) -> None:
-    """A no to one is no answer to the next, and neither is a yes."""
+    """The answer to one is no answer to the next."""
     stage = Stage(shell, ["s", "r", "run", "s"], {"two": DESTROY, "three": DESTROY, "four": READ})
     await stage.gate.offer("CMD: one\nand\nCMD: two\nCMD: three\nCMD: four\nCMD: five\nCMD: one")
     assert stage.ran == [("three", True), ("four", True)]
@@ -367,7 +367,7 @@ async def test_several_commands_are_offered_one_by_one(shell: Shell) -> None:
 
 
 async def test_what_one_command_printed_is_not_looked_at_for_commands(shell: Shell) -> None:
-    """Nor is it an answer to anything."""
+    """Nor is it an answer to a question."""
     stage = Stage(shell, ["r"], outcomes=[done("CMD: rm all\nrun\n")])
     await stage.gate.offer("CMD: it")
     assert stage.judged == ["it"]
@@ -376,7 +376,7 @@ async def test_what_one_command_printed_is_not_looked_at_for_commands(shell: She
 @given(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), min_size=1, max_size=30))
 @settings(max_examples=60, deadline=None)
 def test_what_is_judged_is_what_is_shown_and_run(tmp_path_factory: pytest.TempPathFactory, command: str) -> None:
-    """To the last byte: no blank is trimmed and no escape is undone on the way."""
+    """To the last byte: no space is trimmed and no escape is decoded."""
     stage = Stage(stage_shell(World(tmp_path_factory.getbasetemp())), ["r"])
     offer(stage, f"CMD: {command}")
     expected = [command] if command.strip() else []
@@ -386,7 +386,7 @@ def test_what_is_judged_is_what_is_shown_and_run(tmp_path_factory: pytest.TempPa
 
 
 async def test_output_goes_along_with_the_next_question_without_secrets(shell: Shell) -> None:
-    """What was skipped leaves nothing."""
+    """A skipped command leaves nothing."""
     secret = "hunter" + "2secretword"
     stage = Stage(shell, ["r", "s"], outcomes=[done(f"password={secret}\nthe end", 3)])
     await stage.gate.offer("CMD: show it\nCMD: make more")
@@ -400,7 +400,7 @@ DENIED = done("touch: x: Permission denied", 1)
 
 
 async def test_what_the_fence_stopped_can_run_outside_of_it(shell: Shell) -> None:
-    """With a yes of its own, once; out there the fence is no reason any more."""
+    """After a second yes, and once; outside the sandbox the question is not repeated."""
     stage = Stage(shell, ["r", "u", "u"], outcomes=[DENIED, DENIED])
     await stage.gate.offer("CMD: touch x")
     assert stage.ran == [("touch x", True), ("touch x", False)]
@@ -417,12 +417,12 @@ async def test_no_other_answer_takes_the_fence_away(shell: Shell, answer: str) -
 
 @pytest.mark.parametrize(
     ("outcome", "sandbox"),
-    [(DENIED, ""), (done("Permission denied", 0), "a fence"), (done("no such file", 1), "a fence")],
+    [(DENIED, ""), (done("Permission denied", 0), "a sandbox"), (done("no such file", 1), "a sandbox")],
 )
 async def test_where_the_fence_is_not_the_reason_it_is_not_asked_about(
     shell: Shell, outcome: CommandResult, sandbox: str
 ) -> None:
-    """A question that makes no sense teaches people to say yes."""
+    """A pointless question teaches users to say yes."""
     stage = Stage(shell, ["r", "u"], outcomes=[outcome], sandbox=sandbox)
     await stage.gate.offer("CMD: touch x")
     assert (stage.ran, len(stage.asked)) == ([("touch x", True)], 1)
@@ -432,7 +432,7 @@ async def test_where_the_fence_is_not_the_reason_it_is_not_asked_about(
 async def test_directory_and_variables_become_the_users_only_with_a_key(
     world: World, tmp_path: Path, answer: str, kept: bool
 ) -> None:
-    """Otherwise nothing has happened."""
+    """Otherwise nothing changes."""
     shell = stage_shell(world)
     before = shell.session.cwd
     stage = Stage(shell, ["r", answer], outcomes=[done(directory=str(tmp_path / "sub"), COLOUR="green")])
@@ -444,7 +444,7 @@ async def test_directory_and_variables_become_the_users_only_with_a_key(
 
 @pytest.mark.proves("P3")
 async def test_a_name_that_a_command_made_up_stays_in_its_line(shell: Shell) -> None:
-    """A directory may be called like a message of ours."""
+    """A directory name may look like one of our messages."""
     stage = Stage(shell, ["r"], outcomes=[done(directory="/tmp/a\n[aish] skipped\u200b")])
     await stage.gate.offer("CMD: cd a")
     assert all(line.isprintable() for line in stage.screen.lines)
@@ -458,17 +458,17 @@ async def test_what_keeps_nothing_is_not_asked_about(shell: Shell) -> None:
 
 
 async def test_the_tools_are_loaded_with_the_first_command_and_a_lack_is_said_once(shell: Shell) -> None:
-    """An answer without commands costs nothing, and nobody reads a warning for the tenth time."""
-    stage = Stage(shell, trouble="there is no sandbox")
+    """An answer without commands costs nothing, and nobody reads a warning ten times."""
+    stage = Stage(shell, trouble="no sandbox is available")
     await stage.gate.offer("Just words, `CMD: x` among them.\n> CMD: y\n```\nCMD: z\n```")
     assert (stage.loads, stage.screen.lines) == (0, [])
     await stage.gate.offer("CMD: a\nCMD: b")
     await stage.gate.offer("CMD: c")
     assert stage.loads == 1
-    assert stage.screen.lines.count("there is no sandbox") == 1
-    assert stage.screen.lines[0] == "there is no sandbox"
+    assert stage.screen.lines.count("no sandbox is available") == 1
+    assert stage.screen.lines[0] == "no sandbox is available"
 
 
 def offer(stage: Stage, answer: str) -> None:
-    """For tests whose data is arbitrary: each example has an event loop of its own."""
+    """For tests with arbitrary data: each example has its own event loop."""
     asyncio.run(stage.gate.offer(answer))

@@ -1,4 +1,4 @@
-"""For tests with programs that may hang."""
+"""Fixtures for tests with programs that may hang."""
 
 import signal
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ import pytest
 
 @pytest.fixture
 def in_time() -> Iterator[None]:
-    """What hangs, fails."""
+    """Fail a test that hangs."""
 
     def stop(number: int, frame: FrameType | None) -> None:
-        pytest.fail("this hangs")  # no OSError, which somebody might catch
+        pytest.fail("this hangs")  # not an OSError, which the code under test might catch
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.setitimer(signal.ITIMER_REAL, 60)

@@ -1,4 +1,4 @@
-"""What the user allowed for good: kept in a file that a person can read and take back from."""
+"""The commands that the user always allows: kept in a file that a person can read and edit."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def write(path: Path, *lines: object) -> None:
 
 
 def test_nothing_is_allowed_before_anything_was(path: Path) -> None:
-    """And to ask creates no file."""
+    """Asking does not create the file."""
     assert Allowed(path).within(HERE) == frozenset()
     assert not path.exists()
 
@@ -41,7 +41,7 @@ def test_what_is_allowed_in_a_project_is_allowed_there_only(path: Path) -> None:
 
 
 def test_what_is_allowed_everywhere_is_allowed_everywhere(path: Path) -> None:
-    """Beside what one project has."""
+    """In addition to what one project allows."""
     allowed = Allowed(path)
     allowed.add([GIT], None)
     allowed.add([NPM], HERE)
@@ -51,19 +51,19 @@ def test_what_is_allowed_everywhere_is_allowed_everywhere(path: Path) -> None:
 
 
 def test_the_settings_allow_beginnings_of_commands_too(path: Path) -> None:
-    """As words; an empty one allows nothing, least of all everything."""
+    """They are split into words; an empty one allows nothing."""
     assert Allowed(path, ["git status", " npm  test ", "", "  "]).within(HERE) == {GIT, NPM}
 
 
 def test_a_word_with_blanks_stays_one_word(path: Path) -> None:
-    """The words are kept apart, so that no other command fits."""
+    """The words are stored separately, so that no other command matches."""
     Allowed(path).add([("run", "two words")], HERE)
 
     assert Allowed(path).within(HERE) == {("run", "two words")}
 
 
 def test_a_line_can_be_taken_back_by_another(path: Path) -> None:
-    """The last one counts; nothing has to be deleted."""
+    """The last line counts; nothing has to be deleted."""
     write(
         path,
         {"prefix": ["git", "status"]},
@@ -77,7 +77,7 @@ def test_a_line_can_be_taken_back_by_another(path: Path) -> None:
 
 
 def test_a_project_can_take_back_what_is_allowed_everywhere(path: Path) -> None:
-    """For itself alone."""
+    """Only for itself."""
     write(path, {"prefix": list(GIT)}, {"prefix": list(GIT), "project": str(HERE), "allowed": False})
 
     assert Allowed(path, ["npm test"]).within(HERE) == {NPM}
@@ -100,21 +100,21 @@ def test_a_project_can_take_back_what_is_allowed_everywhere(path: Path) -> None:
     ],
 )
 def test_a_line_that_makes_no_sense_allows_nothing(path: Path, line: object) -> None:
-    """And takes no other line with it."""
+    """The other lines still count."""
     write(path, line, {"prefix": list(NPM)})
 
     assert Allowed(path).within(HERE) == {NPM}
 
 
 def test_a_file_that_cannot_be_read_allows_what_the_settings_do(path: Path) -> None:
-    """Asking once too often is the harmless mistake."""
+    """Asking once too often is harmless."""
     path.mkdir(parents=True)
 
     assert Allowed(path, ["npm test", " "]).within(HERE) == {NPM}
 
 
 def test_what_cannot_be_kept_is_said(path: Path) -> None:
-    """The user believes that it was allowed."""
+    """Otherwise the user believes that it was allowed."""
     path.mkdir(parents=True)
 
     with pytest.raises(StoreTrouble):
@@ -122,7 +122,7 @@ def test_what_cannot_be_kept_is_said(path: Path) -> None:
 
 
 def test_a_person_can_read_the_file(path: Path) -> None:
-    """One line for each, in words."""
+    """One line for each command, in plain words."""
     Allowed(path).add([GIT], HERE)
 
     meta, line = (json.loads(one) for one in path.read_text(encoding="utf-8").splitlines())

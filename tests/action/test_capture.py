@@ -1,4 +1,4 @@
-"""What is kept of a command's output: plain text, its beginning and its end, and what was left out is said."""
+"""The captured output of a command: plain text, its head and its tail, and a truncation marker."""
 
 import pickle
 
@@ -20,20 +20,20 @@ def captured(data: bytes, *, kept: int = 1 << 16, most: int = 8000, piece: int =
 
 
 def test_short_output_is_kept_whole_however_it_arrives() -> None:
-    """A character that comes in two pieces is one character."""
+    """A character that arrives in two pieces is one character."""
     text = "größer\r\nund 🎉\r\n".encode()
 
     assert captured(text, piece=1) == captured(text) == "größer\nund 🎉"
 
 
 def test_no_output_is_no_text() -> None:
-    """The next question carries nothing for a silent command."""
+    """A silent command adds nothing to the next question."""
     assert Capture().text(100) == ""
     assert captured(b"\r\n\r\n") == ""
 
 
 def test_of_long_output_the_beginning_and_the_end_are_kept() -> None:
-    """An error stands at the end, what was run at the beginning; the cut is said in numbers."""
+    """Errors are at the end, the start shows what ran; the truncation marker counts what is missing."""
     text = captured(b"first\n" + b"x" * 500 + b"\nlast\n", most=90)
 
     assert text.startswith("first\nxxx")
@@ -42,7 +42,7 @@ def test_of_long_output_the_beginning_and_the_end_are_kept() -> None:
 
 
 def test_endless_output_takes_little_memory_and_says_how_much_there_was() -> None:
-    """The middle is gone for good, the count is of all of it."""
+    """The middle is dropped, but all bytes are counted."""
     capture = Capture(kept=100)
     capture.feed(b"begin\n")
     for _ in range(10_000):
@@ -58,7 +58,7 @@ def test_endless_output_takes_little_memory_and_says_how_much_there_was() -> Non
 
 
 def test_a_cut_says_as_much_as_it_takes() -> None:
-    """Exactly as many characters as may be are not too many; one more is cut."""
+    """Output of exactly the maximum length is kept; one more character is truncated."""
     assert captured(b"a" * 60, most=60) == "a" * 60
     assert captured(b"a" * 61, most=60) == "a" * 20 + "\n[… 1 characters left out …]\n" + "a" * 40
 
@@ -66,7 +66,7 @@ def test_a_cut_says_as_much_as_it_takes() -> None:
 @given(st.integers(0, 500), st.integers(1, 400))
 @settings(max_examples=40, deadline=None)
 def test_it_does_not_matter_in_which_pieces_output_comes(size: int, piece: int) -> None:
-    """The same is kept and left out, also where it just fits."""
+    """The same text is kept and left out, also at the limit."""
     data = b"".join(b"%d\n" % number for number in range(size))
 
     assert captured(data, kept=200, most=300, piece=piece) == captured(data, kept=200, most=300, piece=1)
@@ -75,7 +75,7 @@ def test_it_does_not_matter_in_which_pieces_output_comes(size: int, piece: int) 
 @given(st.binary(max_size=300), st.integers(1, 80), st.integers(9, 200), st.integers(1, 50))
 @settings(max_examples=60, deadline=None)
 def test_nothing_of_any_output_can_steer_a_terminal(data: bytes, kept: int, most: int, piece: int) -> None:
-    """Also where a cut goes through the middle of an escape sequence or a character."""
+    """Also if an escape sequence or a character is split by the truncation."""
     text = captured(data, kept=kept, most=most, piece=piece)
 
     assert not [letter for letter in text if letter < " " and letter not in "\n\t"]
@@ -86,7 +86,7 @@ def test_nothing_of_any_output_can_steer_a_terminal(data: bytes, kept: int, most
 @given(st.text("ab é\n", max_size=80), st.integers(1, 7))
 @settings(max_examples=40, deadline=None)
 def test_plain_text_comes_out_as_it_went_in(text: str, piece: int) -> None:
-    """But for empty lines around it."""
+    """Except for empty lines around it."""
     assert captured(text.replace("\n", "\r\n").encode(), piece=piece) == text.strip("\n")
 
 
@@ -111,7 +111,7 @@ def test_plain_text_comes_out_as_it_went_in(text: str, piece: int) -> None:
     ],
 )
 def test_what_a_terminal_shows_in_the_end_is_what_is_kept(printed: bytes, text: str) -> None:
-    """Colours go, and of a progress bar only its last state stays."""
+    """Colours are removed, and a progress bar keeps only its last state."""
     assert plain(printed) == text
 
 
@@ -124,12 +124,12 @@ def test_what_a_terminal_shows_in_the_end_is_what_is_kept(printed: bytes, text: 
     ],
 )
 def test_an_erased_line_is_gone(printed: bytes, text: str) -> None:
-    """Most progress bars erase the line before they write it anew."""
+    """Most progress bars erase the line before they write it again."""
     assert plain(printed) == text
 
 
 def test_a_full_screen_program_leaves_nothing() -> None:
-    """An editor's screen is no output; what stands around it is."""
+    """An editor's screen is not output; the text before and after it is."""
     assert plain(b"before\n\x1b[?1049h~\r\n~ file\x1b[?1049lafter") == "before\nafter"
     assert plain(b"before\n\x1b[?1049hkilled in there") == "before"
 
@@ -146,7 +146,7 @@ def test_a_full_screen_program_leaves_nothing() -> None:
     ],
 )
 def test_binary_output_is_told_from_text(data: bytes, is_binary: bool) -> None:
-    """Colours and bells are text; a program that was shown by mistake is not."""
+    """Colours and bells are text; a program file is not."""
     assert looks_binary(data) is is_binary
 
 

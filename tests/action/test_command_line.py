@@ -1,4 +1,4 @@
-"""A command line taken apart: nothing in it may be passed over, and what is unclear is not guessed."""
+"""Parsing a command line: nothing in it is skipped, and unclear parts are not guessed."""
 
 import pytest
 
@@ -39,7 +39,7 @@ def names(text: str) -> list[str]:
     ],
 )
 def test_every_command_of_a_line_is_found(text: str, found: str) -> None:
-    """The one that is passed over is the one that does the harm."""
+    """A skipped command could be the harmful one."""
     assert sorted(names(text)) == sorted(found.split())
 
 
@@ -61,7 +61,7 @@ def test_a_word_is_what_the_shell_makes_of_it(text: str, words: list[tuple[str, 
 
 
 def test_a_variable_stands_for_all_that_it_was_given() -> None:
-    """Also for what is only set further down, which a loop comes to later."""
+    """Also for values that are set further down, because a loop may reach them."""
     *_, shown = commands("for f in a b; do cat $f; done")
     assert shown[1] == ("a", "b")
     shown, *_ = commands("while :; do cat $f; f=.x; done")[1:]
@@ -87,14 +87,14 @@ def test_a_pattern_at_the_start_of_a_word_may_become_an_option() -> None:
 
 
 def test_redirections_are_kept_with_what_they_name() -> None:
-    """Wherever they stand in the line."""
+    """Wherever they are in the line."""
     parts = read_line("a < in | b 2>> log; { c; } &> out").parts
     found = [(one.operator, one.target.texts[0]) for part in parts for one in part.redirects if one.target]
     assert found == [("<", "in"), (">>", "log"), ("&>", "out")]
 
 
 def test_a_command_knows_what_feeds_it() -> None:
-    """What xargs is given depends on it."""
+    """The arguments of xargs depend on it."""
     last = next(part for part in read_line("find . | sort | xargs cat").parts if part.words[0].plain == "xargs")
     assert [part.words[0].plain for part in last.feed] == ["find", "sort"]
 
@@ -112,13 +112,13 @@ def test_a_command_knows_what_feeds_it() -> None:
     ],
 )  # fmt: skip
 def test_what_could_be_read_in_two_ways_is_not_read(text: str) -> None:
-    """The parser and the shell must agree; where we cannot be sure of it, a person is asked."""
+    """The parser and the shell must agree; if that is not certain, the user is asked."""
     with pytest.raises(UnreadableCommand):
         read_line(text)
 
 
 def test_numbers_may_be_computed() -> None:
-    """Arithmetic is only dangerous where a text is evaluated."""
+    """Arithmetic is only dangerous if text is evaluated."""
     assert names("i=1; while [ $i -lt 3 ]; do i=$((i+1)); echo $((i * 2)) $#; done") == ["echo"]
     assert names("for ((i=0; i<3; i++)); do echo $i; done") == ["echo"]
 

@@ -1,4 +1,4 @@
-"""Commands of the model: they run in a child of their own, and what they would change is told and not done."""
+"""Commands of the model: they run in a child process, and changes to the environment are reported, not applied."""
 
 import os
 import pty
@@ -20,13 +20,13 @@ def env(tmp_path: Path) -> dict[str, str]:
 
 
 def run(command: str, env: Mapping[str, str], *, seconds: float = 10) -> CommandResult:
-    """Run it in the home directory of this environment, with nobody at the keys."""
+    """Run it in the home directory of this environment, without a keyboard."""
     signal.setitimer(signal.ITIMER_REAL, seconds)
     return run_command(command, lambda data: None, env=env, directory=env["HOME"])
 
 
 def test_a_command_runs_where_the_user_is_with_what_the_user_has(env: dict[str, str], tmp_path: Path) -> None:
-    """What it prints is shown as it comes, and kept as text."""
+    """Its output is shown as it arrives, and captured as text."""
     shown: list[bytes] = []
 
     done = run_command(
@@ -39,7 +39,7 @@ def test_a_command_runs_where_the_user_is_with_what_the_user_has(env: dict[str, 
 
 
 def test_what_it_would_change_is_told(env: dict[str, str], tmp_path: Path) -> None:
-    """Directory, new and changed variables, and those that are gone."""
+    """Directory, new and changed variables, and removed ones."""
     (tmp_path / "a\nb").mkdir()
 
     done = run("cd $'a\\nb'; export NEW=$'two\\nlines' PLAIN=b; unset TERM; inner=1; echo done", env)
@@ -66,7 +66,7 @@ def test_what_it_would_change_is_told(env: dict[str, str], tmp_path: Path) -> No
     ],
 )
 def test_however_it_ends_its_status_is_told(env: dict[str, str], command: str, status: int, directory: str) -> None:
-    """And where it was, if it could still say so."""
+    """And its directory, if it could still report it."""
     done = run(command, env)
 
     assert (done.outcome.status, done.outcome.directory) == (status, directory or env["HOME"])
@@ -75,7 +75,7 @@ def test_however_it_ends_its_status_is_told(env: dict[str, str], command: str, s
 
 
 def test_an_environment_may_be_large(env: dict[str, str]) -> None:
-    """That of the user, and what a command adds to it."""
+    """The user's own environment, and what a command adds to it."""
     large = {**env, **{f"PART{number}": "x" * 60_000 for number in range(5)}}
 
     assert run("export NEW=$PART1", large, seconds=1.5).changed == {"NEW": "x" * 60_000}
@@ -83,7 +83,7 @@ def test_an_environment_may_be_large(env: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("command", ["PATH=/nowhere; cd /", "env() { echo no; }; printf() { echo no; }; cd /"])
 def test_a_command_that_hides_the_programs_changes_what_it_changes(env: dict[str, str], command: str) -> None:
-    """Nothing is called gone that is only not told."""
+    """A variable that was only not reported does not count as removed."""
     done = run(command, env)
 
     assert (done.outcome.directory, done.gone) == ("/", ())
@@ -96,7 +96,7 @@ def test_functions_are_no_variables(env: dict[str, str]) -> None:
 
 
 def test_what_a_command_says_of_itself_is_at_most_told(env: dict[str, str]) -> None:
-    """It can write to where it is told from; the user is asked about that as about any change."""
+    """It can write to its own report; the user is asked about that as about any change."""
     done = run("printf '/elsewhere\\0FORGED=1\\0' >&$AISH_REPORT", env)
 
     assert done.keeps_something
@@ -105,13 +105,13 @@ def test_what_a_command_says_of_itself_is_at_most_told(env: dict[str, str]) -> N
 
 
 def test_a_program_that_stays_behind_keeps_nobody_waiting(env: dict[str, str], tmp_path: Path) -> None:
-    """What it holds open is not waited for; a program in the background goes with its terminal."""
+    """Files that it holds open are not waited for; a background program ends with its terminal."""
     done = run("sleep 60 & echo $!; cd /", env)
 
     pid = int(done.outcome.output)
     assert done.outcome.directory == "/"
     with pytest.raises(ProcessLookupError):
-        for _ in range(100_000):  # it is being hung up on; nobody else waits for it
+        for _ in range(100_000):  # it is getting SIGHUP; nothing else waits for it
             os.kill(pid, 0)
             if Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()[0] == "Z":
                 raise ProcessLookupError
@@ -119,7 +119,7 @@ def test_a_program_that_stays_behind_keeps_nobody_waiting(env: dict[str, str], t
 
 
 def test_keys_reach_it_and_ctrl_c_ends_it(env: dict[str, str]) -> None:
-    """It is asked for a password, or takes too long."""
+    """A program may ask for a password, or take too long."""
     typing, keys = pty.openpty()
     shown = b""
 
@@ -149,7 +149,7 @@ def test_keys_reach_it_and_ctrl_c_ends_it(env: dict[str, str]) -> None:
 
 
 def test_the_child_can_be_fenced_in(env: dict[str, str]) -> None:
-    """By a step that it takes before it begins, or by another program around it."""
+    """By a function that runs in the child before it starts, or by another program around it."""
     done = run_command(
         "umask", lambda data: None, env=env, directory=env["HOME"], prepare=lambda: void(os.umask(0o077))
     )
@@ -167,7 +167,7 @@ def test_the_child_can_be_fenced_in(env: dict[str, str]) -> None:
 
 
 def void(value: object) -> None:
-    """Nothing, of something."""
+    """Do nothing with the argument."""
 
 
 @pytest.mark.parametrize(

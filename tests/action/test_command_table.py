@@ -1,4 +1,4 @@
-"""The table of commands: every entry can be read, and the user's own are checked before they count."""
+"""The table of commands: every entry is valid, and the user's own entries are checked before they count."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,21 +20,21 @@ def entries() -> Iterator[CommandRule]:
 
 
 def test_every_entry_can_be_read_and_there_are_many() -> None:
-    """An entry is made when it is first used; a mistake in one must not wait for that day."""
+    """Entries are parsed on first use; a mistake must show before that."""
     found = list(entries())
     assert len(found) > 1000
     assert {entry.effect for entry in found} == {"read", "change", "destroy", "send", "unknown"}
 
 
 def test_every_command_that_asks_says_why() -> None:
-    """Its reason is the question that a person is asked."""
+    """The reason is the question that the user is asked."""
     silent = [entry.name for entry in entries() if entry.effect != "read" and not entry.because]
     assert silent == []
 
 
 @pytest.mark.proves("X5")
 def test_nothing_that_can_run_code_or_write_has_every_flag_permitted() -> None:
-    """A star is for commands without a flag that does harm, not for those with many flags."""
+    """A star is for commands without harmful flags, not for commands with many flags."""
     starred = {entry.words[0] for entry in entries() if entry.effect == "read" and entry.flags and entry.flags.every}
     risky = "sort sed awk find git tar less man xargs env nm objdump rg curl tree date uniq docker kubectl bash printf"
     assert not starred & set(risky.split())
@@ -42,7 +42,7 @@ def test_nothing_that_can_run_code_or_write_has_every_flag_permitted() -> None:
 
 @pytest.mark.proves("X5")
 def test_an_entry_of_the_user_counts() -> None:
-    """A tool of one's own, with the flags that only read."""
+    """The user's own tool, with the flags that only read."""
     extra = {
         "deploy status": {"flags": "-v --env=", "operands": "any"},
         "deploy": {"effect": "send", "because": "ships"},
@@ -78,13 +78,13 @@ def test_an_entry_of_the_user_takes_the_place_of_ours() -> None:
     ],
 )
 def test_an_entry_that_makes_no_sense_says_what_is_wrong(entry: Any, words: str) -> None:
-    """A rule about safety is not dropped in silence."""
+    """A safety rule is not dropped silently."""
     with pytest.raises(BadUsage, match=f"mytool.*{words.replace('(', '.')}"):
         load_table({"mytool": entry})
 
 
 def test_several_commands_can_share_an_entry() -> None:
-    """As in the files that come with the program."""
+    """As in the built-in files."""
     table = load_table({"one, two sub": {"operands": "any"}})
     assert judge("one a; two sub b", table).verdict == "run"
     assert judge("two a", table).verdict == "ask"

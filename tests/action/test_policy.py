@@ -1,4 +1,4 @@
-"""The policy: what only reads runs, everything else asks, whatever it is wrapped, quoted or hidden in."""
+"""The policy: read-only commands run, everything else asks, however it is wrapped, quoted or hidden."""
 
 import shlex
 
@@ -1311,14 +1311,14 @@ DANGEROUS_LINES = [
 
 @pytest.mark.proves("X5")
 def test_a_command_that_only_reads_runs_without_a_question() -> None:
-    """Who is asked for every `ls` stops reading the questions."""
+    """Users who are asked about every `ls` stop reading the questions."""
     verdicts = {command: judge(command, TABLE) for command in SAFE}
     assert {command: verdict for command, verdict in verdicts.items() if verdict[:2] != ("run", "read")} == {}
 
 
 @pytest.mark.proves("X5", "N22")
 def test_a_command_that_could_do_more_than_read_asks() -> None:
-    """Writing, sending, running other code and showing credentials, by every way round the table we could think of."""
+    """Writing, sending, running other code and showing credentials, by every way around the table that we know."""
     verdicts = {command: judge(command, TABLE) for command in DANGEROUS + DANGEROUS_LINES}
     assert {command: verdict for command, verdict in verdicts.items() if verdict.verdict != "ask"} == {}
     assert all(verdict.reason for verdict in verdicts.values())
@@ -1344,7 +1344,7 @@ def test_a_dangerous_part_asks_wherever_it_stands(safe: str, dangerous: str, sha
     ["echo $({0})", 'echo "$({0})"', "cat <({0})", "x=$({0}); echo $x", "bash -c '{0}'", "for i in 1; do {0}; done"],
 )
 def test_a_safe_part_stays_safe_inside_another_command(shape: str) -> None:
-    """What is in a substitution or a loop is judged as if it stood alone, not refused for where it stands."""
+    """A part inside a substitution or a loop is judged as if it were alone, not refused for its place."""
     for command in ("ls -l", "git status", "grep -n main src/app.c", "find . -name x"):
         assert judge(shape.format(command), TABLE).verdict == "run", shape.format(command)
     assert judge(shape.format("rm x"), TABLE)[:2] == ("ask", "destroy")
@@ -1353,7 +1353,7 @@ def test_a_safe_part_stays_safe_inside_another_command(shape: str) -> None:
 @pytest.mark.proves("X5")
 @pytest.mark.parametrize("text", ["", "  \n", "ls\0", "l" * 1_000_001])
 def test_what_nobody_can_mean_is_refused(text: str) -> None:
-    """There is nothing to say yes to."""
+    """There is nothing to agree to."""
     assert judge(text, TABLE).verdict == "refuse"
 
 
@@ -1364,13 +1364,13 @@ def test_what_nobody_can_mean_is_refused(text: str) -> None:
      "ls \ud800", "ls \ue000", "ls " + "a" * 20_000, "l\u0301s"],
 )  # fmt: skip
 def test_what_a_person_cannot_see_asks(text: str) -> None:
-    """The eyes that will say yes must see the bytes that will run."""
+    """The user must see exactly what will run."""
     assert judge(text, TABLE)[:2] == ("ask", "unknown")
 
 
 @pytest.mark.proves("X5")
 def test_letters_of_any_language_may_be_operands() -> None:
-    """Only what cannot be seen or stands for a command is suspicious; names of files are not."""
+    """Only invisible characters and unusual command names are suspicious; file names are not."""
     assert judge("cat größe.txt 日本.md", TABLE).verdict == "run"
 
 
@@ -1378,7 +1378,7 @@ def test_letters_of_any_language_may_be_operands() -> None:
 @settings(max_examples=150, deadline=None)
 @given(st.text(st.characters(codec="utf-8") | st.sampled_from(" $`'\"(){}[]<>|&;\\\n#!*?~=-")))
 def test_no_text_makes_it_raise(text: str) -> None:
-    """A model may say anything, and a crash of the gate must not be a way through it."""
+    """A model may say anything, and a crash must not bypass the gate."""
     assert judge(text, TABLE).verdict in ("run", "ask", "refuse")
 
 
@@ -1386,7 +1386,7 @@ def test_no_text_makes_it_raise(text: str) -> None:
     "text", ["(" * 3000 + "ls" + ")" * 3000, "$(" * 2000 + "ls" + ")" * 2000, "{ " * 2000, '"$(' * 900]
 )
 def test_nesting_beyond_reason_asks(text: str) -> None:
-    """It ends in an answer, not in an exhausted stack."""
+    """It returns a verdict and does not exhaust the stack."""
     assert judge(text, TABLE).verdict == "ask"
 
 
@@ -1421,7 +1421,7 @@ def test_nesting_beyond_reason_asks(text: str) -> None:
 def test_a_command_that_asks_says_what_it_would_do_and_to_what(
     command: str, effect: str, targets: tuple[str, ...]
 ) -> None:
-    """The question differs for what can be undone and what cannot, and a view can count what would be hit."""
+    """The question differs for what can be undone and what cannot, and a view can count the affected files."""
     verdict = judge(command, TABLE)
     assert (verdict.verdict, verdict.effect) == ("ask", effect), verdict.reason
     if effect == "destroy":
@@ -1443,13 +1443,13 @@ def test_a_command_that_asks_says_what_it_would_do_and_to_what(
     ],
 )
 def test_the_reason_names_the_part_that_decides(command: str, words: str) -> None:
-    """Somebody has to say yes or no to it."""
+    """The user has to decide about it."""
     assert words in judge(command, TABLE).reason
 
 
 @pytest.mark.proves("X5")
 def test_a_prefix_that_is_always_allowed_runs_and_nothing_else_does() -> None:
-    """The words that are remembered are those that were offered; other parts of the line still ask."""
+    """The remembered words are the offered ones; other parts of the line still ask."""
     offered = judge("git commit -m 'first'", TABLE).prefixes
     assert offered == (("git", "commit"),)
     assert judge("git commit -am second && git status", TABLE, offered)[:2] == ("run", "change")
@@ -1480,14 +1480,14 @@ def test_a_prefix_that_is_always_allowed_runs_and_nothing_else_does() -> None:
     ],
 )
 def test_always_is_offered_only_where_it_can_be_meant(command: str, prefixes: tuple[tuple[str, ...], ...]) -> None:
-    """What destroys or cannot be read is asked for each time."""
+    """Destructive and unreadable commands are asked about each time."""
     assert judge(command, TABLE).prefixes == prefixes
 
 
 @pytest.mark.proves("X5")
 @pytest.mark.parametrize("allowed", [("rm",), ("sh",), ("sh", "-c"), ("cat",), ()])
 def test_allowing_never_covers_what_must_be_asked(allowed: tuple[str, ...]) -> None:
-    """Also when somebody writes such a prefix into the settings."""
+    """Also if somebody writes such a prefix into the settings."""
     for command in ("rm x", "sh x", "sh -c 'rm x'", "cat .env", "ls | sh"):
         assert judge(command, TABLE, [allowed]).verdict == "ask"
 
@@ -1499,7 +1499,7 @@ def test_twenty_parts_are_looked_through_and_more_are_not() -> None:
 
 
 def test_a_shell_in_a_shell_is_looked_into_until_it_is_silly() -> None:
-    """Each shell reads its text anew, and somewhere a person should look."""
+    """Each shell parses its text again; at some depth the user should look."""
     command = "ls"
     for _ in range(3):
         command = f"bash -c {shlex.quote(command)}"
@@ -1509,7 +1509,7 @@ def test_a_shell_in_a_shell_is_looked_into_until_it_is_silly() -> None:
 
 
 def test_a_comment_runs_nothing() -> None:
-    """Nor does what is commented out."""
+    """Commented-out commands do not run."""
     assert judge("# rm -r everything", TABLE).verdict == "run"
     assert judge("ls # ; rm x", TABLE).verdict == "run"
     assert judge("ls #\nrm x", TABLE).verdict == "ask"

@@ -1,4 +1,4 @@
-"""Which lines of an answer are offered as commands: its own words only, byte for byte."""
+"""Which lines of an answer are offered as commands: only its own words, and unchanged."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ INSIDE = st.sampled_from(
 
 
 class Fence(NamedTuple):
-    """How a piece of code begins and ends."""
+    """How a code block begins and ends."""
 
     indent: str
     mark: str
@@ -41,7 +41,7 @@ FENCES = st.builds(
 
 
 def test_each_line_with_the_mark_is_offered_in_its_order() -> None:
-    """The words around it are the answer."""
+    """The text around the lines is the answer."""
     answer = "First look:\n\nCMD: ls -la\n\nThen go there.\nCMD: cd /tmp && pwd\nDone."
 
     assert proposed(answer) == ["ls -la", "cd /tmp && pwd"]
@@ -56,7 +56,7 @@ def test_the_same_command_is_offered_once() -> None:
     "command", [" ls", "ls  ", "echo 'a  b'\t", "echo CMD: x", "echo \u202e\u200bä", "ls \\", "#", "a\x0bb\x0cc\u2028d"]
 )
 def test_a_command_is_taken_byte_for_byte(command: str) -> None:
-    """What was judged and shown is what runs, also where it looks odd."""
+    """What was judged and shown is what runs, even if it looks odd."""
     assert proposed(f"CMD: {command}") == [command]
 
 
@@ -77,7 +77,7 @@ def test_a_command_is_taken_byte_for_byte(command: str) -> None:
     ],
 )
 def test_only_the_mark_as_it_was_agreed_counts(line: str) -> None:
-    """A capital word, a colon, one blank, and something after it."""
+    """`CMD`, a colon, one space, and something after it."""
     assert proposed(f"text\n{line}\ntext") == []
 
 
@@ -101,13 +101,13 @@ def test_only_the_mark_as_it_was_agreed_counts(line: str) -> None:
     ],
 )
 def test_what_is_quoted_listed_indented_or_in_the_middle_of_a_line_is_not_offered(line: str) -> None:
-    """It is talked about, not proposed."""
+    """The answer talks about it but does not propose it."""
     assert proposed(line) == []
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_lines_may_end_in_any_way(end: str) -> None:
-    """Models and servers differ; no carriage return becomes part of a command."""
+    """Models and servers differ; a carriage return never becomes part of a command."""
     assert proposed(end.join(["a", "CMD: ls", "```", "CMD: no", "```", "CMD: pwd", ""])) == ["ls", "pwd"]
 
 
@@ -132,7 +132,7 @@ def test_lines_may_end_in_any_way(end: str) -> None:
     ],
 )
 def test_nothing_in_a_code_fence_is_offered(answer: str) -> None:
-    """However long, nested or open at the end it is."""
+    """Also if it is long, nested or not closed."""
     assert proposed(answer) == []
 
 
@@ -158,7 +158,7 @@ def test_after_a_fence_commands_are_offered_again() -> None:
     ],
 )
 def test_a_fence_in_a_list_or_a_quote_is_a_fence(answer: str, offered: list[str]) -> None:
-    """Models indent the fence and forget the code; what a person sees as code is not offered, what follows it is."""
+    """Models indent the fence but not the code; what the user sees as code is not offered, what follows it is."""
     assert proposed(answer) == offered
 
 
@@ -167,7 +167,7 @@ def test_a_fence_in_a_list_or_a_quote_is_a_fence(answer: str, offered: list[str]
 def test_nothing_inside_any_fence_and_everything_outside_is_offered(
     parts: list[tuple[list[str], Fence]], is_open: bool
 ) -> None:
-    """Whatever stands around it, and also if the last fence never ends."""
+    """Whatever is around it, and also if the last fence is never closed."""
     lines = [line for prose, fence in parts for line in [*prose, *fence.lines()]]
     mine = any("CMD: mine" in prose for prose, _ in parts)
 
@@ -177,7 +177,7 @@ def test_nothing_inside_any_fence_and_everything_outside_is_offered(
 @given(st.text("CMD: `~\n\r>x", max_size=60))
 @settings(max_examples=150, deadline=None)
 def test_what_is_offered_stands_in_the_answer_on_a_line_of_its_own(answer: str) -> None:
-    """Nothing is made up, and nothing of more than one line."""
+    """Nothing is invented, and nothing has more than one line."""
     for command in proposed(answer):
         assert f"\nCMD: {command}\n" in f"\n{answer}\n".replace("\r", "\n")
         assert command.strip()

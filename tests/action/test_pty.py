@@ -1,4 +1,4 @@
-"""A pseudo-terminal: keys go in, output comes out, and whoever does not want to end is ended."""
+"""A pseudo-terminal: keys go in, output comes out, and a program that does not end is ended."""
 
 import fcntl
 import os
@@ -30,14 +30,14 @@ def terminal() -> Iterator[Terminal]:
 
 @pytest.fixture
 def keyboard() -> Iterator[tuple[int, int]]:
-    """Where is typed, and what is read from it."""
+    """The end to type at, and the end to read from."""
     typing, keys = pty.openpty()
     yield typing, keys
     for fd in (typing, keys):
         try:
             os.close(fd)
         except OSError:
-            pass  # a test has pulled the plug
+            pass  # a test has closed it
 
 
 def start(terminal: Terminal, script: str) -> None:
@@ -45,7 +45,7 @@ def start(terminal: Terminal, script: str) -> None:
 
 
 class Watch:
-    """Keeps what was printed, and does something when it sees something."""
+    """Keeps the output, and acts when a text appears in it."""
 
     def __init__(self, stop_at: bytes = b"\0never", moves: Mapping[bytes, Callable[[], object]] | None = None) -> None:
         self.out = b""
@@ -60,7 +60,7 @@ class Watch:
 
 
 def test_a_program_runs_in_a_terminal_of_its_own(terminal: Terminal) -> None:
-    """It leads a session, and the terminal is its own."""
+    """It leads a session, and this is its controlling terminal."""
     start(terminal, "test -t 0 && test -t 1 && test -t 2 && echo yes; tty; ps -o sid= -p $$; echo $$")
     watch = Watch()
 
@@ -73,7 +73,7 @@ def test_a_program_runs_in_a_terminal_of_its_own(terminal: Terminal) -> None:
 
 @pytest.mark.parametrize(("script", "status"), [("exit 3", 3), ("kill -9 $$", 137), ("kill $$", 143), ("true", 0)])
 def test_the_status_is_said_in_the_way_of_shells(terminal: Terminal, script: str, status: int) -> None:
-    """A signal counts from 128 on."""
+    """A signal counts from 128."""
     start(terminal, script)
     terminal.relay(Watch())
 
@@ -81,7 +81,7 @@ def test_the_status_is_said_in_the_way_of_shells(terminal: Terminal, script: str
 
 
 def test_what_was_printed_last_is_not_lost(terminal: Terminal) -> None:
-    """The program has ended before anybody looked."""
+    """Also if the program ended before its output was read."""
     start(terminal, "seq 1000; echo the end")
     assert terminal.process
     terminal.process.wait()
@@ -100,7 +100,7 @@ def test_the_output_can_say_that_it_is_enough(terminal: Terminal) -> None:
 
 
 def test_the_time_can_be_limited(terminal: Terminal) -> None:
-    """A start-up file that never ends must not keep us."""
+    """A startup file that never ends must not block aish."""
     start(terminal, "sleep 60")
 
     assert terminal.relay(Watch(), seconds=0.05) is False
@@ -108,7 +108,7 @@ def test_the_time_can_be_limited(terminal: Terminal) -> None:
 
 
 def test_keys_from_a_pipe_reach_the_program(terminal: Terminal) -> None:
-    """And when nobody types any more, the program goes on by itself."""
+    """At the end of the typed input, the program continues."""
     reading, typing = os.pipe()
     start(terminal, "read x; echo got $x; read y </dev/null; echo end")
     os.write(typing, b"hello\r")
@@ -121,7 +121,7 @@ def test_keys_from_a_pipe_reach_the_program(terminal: Terminal) -> None:
 
 
 def test_keys_from_a_terminal_reach_the_program_at_once(terminal: Terminal, keyboard: tuple[int, int]) -> None:
-    """Without an Enter, with all control keys, and the user's terminal is as it was afterwards."""
+    """Without Enter, with all control keys; the user's terminal is restored afterwards."""
     typing, keys = keyboard
     before = termios.tcgetattr(keys)
     start(terminal, "stty raw -echo; printf ready; head -c 4 | od -An -tx1")
@@ -134,7 +134,7 @@ def test_keys_from_a_terminal_reach_the_program_at_once(terminal: Terminal, keyb
 
 
 def test_a_terminal_is_put_back_whatever_happens(keyboard: tuple[int, int]) -> None:
-    """Also after a bug of ours."""
+    """Also after a bug in our code."""
     before = termios.tcgetattr(keyboard[1])
 
     with pytest.raises(KeyError), raw(keyboard[1]):
@@ -145,7 +145,7 @@ def test_a_terminal_is_put_back_whatever_happens(keyboard: tuple[int, int]) -> N
 
 
 def test_a_user_whose_terminal_is_gone_types_no_more(terminal: Terminal, keyboard: tuple[int, int]) -> None:
-    """The connection broke; the program ends as it likes."""
+    """The connection was lost; the program ends when it wants."""
     typing, keys = keyboard
     start(terminal, "echo ready; read -t 0.3; echo end")
     watch = Watch(moves={b"ready": lambda: os.close(typing)})
@@ -155,7 +155,7 @@ def test_a_user_whose_terminal_is_gone_types_no_more(terminal: Terminal, keyboar
 
 
 def test_keys_wait_until_the_program_is_ready(terminal: Terminal) -> None:
-    """What is typed before belongs to it and to nobody else."""
+    """Keys typed before that go to the program and to nothing else."""
     reading, typing = os.pipe()
     os.write(typing, b"early\r")
     start(terminal, "stty -echo; echo go; read x; echo got $x")
@@ -168,7 +168,7 @@ def test_keys_wait_until_the_program_is_ready(terminal: Terminal) -> None:
 
 
 def test_ctrl_c_can_be_pressed_for_somebody(terminal: Terminal) -> None:
-    """Who has no terminal, or has not yet handed it over; it too waits until the program is ready."""
+    """For a user without a terminal, or before the program has it; Ctrl-C too waits until the program is ready."""
     start(terminal, "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.01; done")
     terminal.interrupt()
     watch = Watch()
@@ -179,7 +179,7 @@ def test_ctrl_c_can_be_pressed_for_somebody(terminal: Terminal) -> None:
 
 
 def test_a_megabyte_that_is_pasted_comes_out_again(terminal: Terminal, tmp_path: Path) -> None:
-    """Neither side waits for the other for ever."""
+    """Neither side may block the other."""
     size = 1_000_000
     pasted = tmp_path / "pasted"
     pasted.write_bytes(b"x" * size)
@@ -194,7 +194,7 @@ def test_a_megabyte_that_is_pasted_comes_out_again(terminal: Terminal, tmp_path:
 
 
 def test_what_nobody_read_can_be_taken_back(terminal: Terminal) -> None:
-    """Whole lines and half ones; the terminal is as it was, and nothing is left in it."""
+    """Whole lines and partial ones; the terminal is unchanged, and nothing is left in it."""
     os.write(terminal.master, b"a line\rhalf")
     before = termios.tcgetattr(terminal.master)
 
@@ -204,7 +204,7 @@ def test_what_nobody_read_can_be_taken_back(terminal: Terminal) -> None:
 
 
 def test_a_terminal_in_disorder_is_mended(terminal: Terminal) -> None:
-    """All of it, as soon as something that a prompt needs is missing."""
+    """All modes, as soon as one that a prompt needs is wrong."""
     sane = termios.tcgetattr(terminal.master)
     start(terminal, "stty raw -echo")
     terminal.relay(Watch())
@@ -225,7 +225,7 @@ def test_a_harmless_change_stays(terminal: Terminal) -> None:
 
 
 def test_it_is_as_big_as_the_window_that_we_are_in(terminal: Terminal, keyboard: tuple[int, int]) -> None:
-    """And 80 by 24 where there is none; the program hears of a change."""
+    """And 80 by 24 if there is none; the program is told about a change."""
     window, ours = keyboard[1], os.dup(0)
     fcntl.ioctl(window, termios.TIOCSWINSZ, struct.pack("HHHH", 33, 111, 0, 0))
     start(terminal, "trap 'stty size; exit' WINCH; stty size; while :; do sleep 0.01; done")
@@ -253,7 +253,7 @@ def test_what_cannot_be_started_is_said(terminal: Terminal, command: list[str], 
 
 
 def push(terminal: Terminal, script: str, times: list[float]) -> int:
-    """Press Ctrl-C at these times at a program that says when it is ready."""
+    """Press Ctrl-C at these times at a program that reports when it is ready."""
     start(terminal, script)
     assert terminal.relay(Watch(b"ready"))
     clock = iter(times)
@@ -281,7 +281,7 @@ def gone(pid: int, seconds: float) -> bool:
 def test_a_program_that_ignores_ctrl_c_is_pushed_until_it_goes(
     terminal: Terminal, script: str, times: list[float], status: int
 ) -> None:
-    """The second time it is asked to end, the third time it is ended."""
+    """The second Ctrl-C asks it to end, the third kills it."""
     pid = push(terminal, script, times)
 
     assert gone(pid, 5)
@@ -300,12 +300,12 @@ def test_a_program_that_ignores_ctrl_c_is_pushed_until_it_goes(
 def test_a_program_that_does_something_with_ctrl_c_or_is_given_time_is_left_alone(
     terminal: Terminal, script: str, times: list[float]
 ) -> None:
-    """An interpreter lives on; so does one that was pushed once."""
+    """An interpreter keeps running; so does a program that got Ctrl-C only once."""
     assert not gone(push(terminal, script, times), 0.1)
 
 
 def test_other_keys_are_no_push(terminal: Terminal) -> None:
-    """Only Ctrl-C."""
+    """Only Ctrl-C counts."""
     start(terminal, f"trap '' INT; {HANGS}")
     terminal.relay(Watch(b"ready"))
     repeated = RepeatedInterrupts(terminal)
@@ -317,7 +317,7 @@ def test_other_keys_are_no_push(terminal: Terminal) -> None:
 
 
 def test_pushes_are_seen_among_what_is_typed(terminal: Terminal, keyboard: tuple[int, int]) -> None:
-    """By whoever passes the keys on."""
+    """By the code that passes the keys on."""
     typing, keys = keyboard
     start(terminal, f"trap '' INT; {HANGS}")
     watch = Watch(moves={b"ready": lambda: os.write(typing, b"\x03"), b"^C": lambda: os.write(typing, b"x\x03")})
@@ -329,7 +329,7 @@ def test_pushes_are_seen_among_what_is_typed(terminal: Terminal, keyboard: tuple
 
 @pytest.mark.parametrize("script", [HANGS, f"trap '' HUP; {HANGS}", f"trap '' HUP INT TERM; {HANGS}"])
 def test_closing_ends_what_runs(script: str) -> None:
-    """Politely first; whoever does not listen is killed."""
+    """SIGHUP first; a program that ignores it is killed."""
     terminal = Terminal()
     start(terminal, script)
     terminal.relay(Watch(b"ready"))
@@ -341,7 +341,7 @@ def test_closing_ends_what_runs(script: str) -> None:
 
 
 def test_what_is_printed_meanwhile_can_be_taken_without_waiting(terminal: Terminal) -> None:
-    """A job in the background says something now and then."""
+    """A background job prints something now and then."""
     assert terminal.read_some() == b""
     start(terminal, "echo late; read x")
     assert select.select([terminal.master], [], [], 5)[0]
@@ -350,7 +350,7 @@ def test_what_is_printed_meanwhile_can_be_taken_without_waiting(terminal: Termin
 
 
 def test_the_terminal_knows_whom_it_belongs_to(terminal: Terminal) -> None:
-    """The group of the program that has the keys."""
+    """The process group of the program that gets the keys."""
     start(terminal, "echo ready; read x")
     terminal.relay(Watch(b"ready"))
 

@@ -1,4 +1,4 @@
-"""The fence around commands of the model, on the real kernel: what gets through, and what does not."""
+"""The sandbox for commands of the model, on the real kernel: what it allows and what it blocks."""
 
 import os
 import resource
@@ -36,7 +36,7 @@ both = pytest.mark.parametrize("how", KINDS)
 
 
 class Ground(NamedTuple):
-    """A workspace, a memory, and things that belong to neither."""
+    """A workspace, a memory, and files that belong to neither."""
 
     work: Path
     memory: Path
@@ -57,7 +57,7 @@ def ground(tmp_path: Path) -> Ground:
 
 
 def run(how: str, fence: Fence, script: str, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run a script inside the fence."""
+    """Run a script inside the sandbox."""
     place = directory or fence.writable[0]
     if how == "bubblewrap":
         return start(wrap(["bash", "-c", script], fence, directory=place), place)
@@ -80,7 +80,7 @@ def start(argv: list[str], place: Path, step: Callable[[], None] | None = None) 
 
 @both
 def test_a_command_works_in_the_workspace_as_if_there_were_no_fence(how: str, ground: Ground) -> None:
-    """Making, changing, moving, linking and removing are what commands are for."""
+    """Creating, changing, moving, linking and removing files is normal work."""
     script = """set -e
         mkdir -p a/b && echo one > a/b/x && echo two >> a/b/x && mv a/b/x a/y && mv a c
         ln -s c/y link && ln c/y hard && cp hard copy && truncate -s 3 copy && mkfifo pipe && rm -r pipe note
@@ -115,7 +115,7 @@ def test_a_command_works_in_the_workspace_as_if_there_were_no_fence(how: str, gr
     ],
 )
 def test_nothing_outside_the_workspace_can_be_changed(how: str, ground: Ground, script: str) -> None:
-    """Neither by the command itself, nor by what it starts, nor through a link."""
+    """Neither by the command itself, nor by its child processes, nor through a link."""
     (ground.work.parent / "empty").mkdir()
 
     done = run(how, ground.fence, script)
@@ -140,7 +140,7 @@ def test_everything_else_can_be_read_and_run(how: str, ground: Ground) -> None:
 
 @both
 def test_what_is_hidden_can_be_neither_read_nor_changed(how: str, ground: Ground) -> None:
-    """Memory is what a poisoned command would want to read out or to add to."""
+    """A malicious command would want to read memory or to add to it."""
     for script in ("cat ../memory/note", "echo x > ../memory/new", "echo x >> ../memory/note", "rm ../memory/note"):
         assert run(how, ground.fence, script).returncode != 0, script
 
@@ -150,7 +150,7 @@ def test_what_is_hidden_can_be_neither_read_nor_changed(how: str, ground: Ground
 
 @both
 def test_what_is_hidden_stays_hidden_inside_the_workspace_and_behind_links(how: str, ground: Ground) -> None:
-    """Somebody may work in the directory that holds the memory, or keep it elsewhere and link to it."""
+    """A user may work in the directory that contains the memory, or link to it from elsewhere."""
     inner = ground.work / "deep" / "memory"
     inner.mkdir(parents=True)
     (inner / "note").write_text("inner\n", encoding="utf-8")
@@ -173,7 +173,7 @@ def test_what_is_hidden_stays_hidden_inside_the_workspace_and_behind_links(how: 
 
 @needs_landlock
 def test_a_memory_that_does_not_exist_yet_cannot_be_made_by_a_command(ground: Ground) -> None:
-    """It would be believed on the next start."""
+    """It would be trusted on the next start."""
     fence = Fence((ground.work,), (ground.work / "later" / "memory",))
 
     assert run("landlock", fence, "mkdir -p later/memory").returncode != 0
@@ -183,7 +183,7 @@ def test_a_memory_that_does_not_exist_yet_cannot_be_made_by_a_command(ground: Gr
 
 @both
 def test_the_usual_devices_work(how: str, ground: Ground) -> None:
-    """Half of all scripts write to /dev/null."""
+    """Many scripts write to /dev/null."""
     done = run(
         how,
         ground.fence,
@@ -196,7 +196,7 @@ def test_the_usual_devices_work(how: str, ground: Ground) -> None:
 
 @both
 def test_a_disk_cannot_be_read_around_the_file_system(how: str, ground: Ground) -> None:
-    """To root, the device shows whatever the fence hides."""
+    """For root, the device shows everything that the sandbox hides."""
     devices = [path for path in Path("/dev").iterdir() if path.is_block_device()]
 
     for device in devices[:3]:
@@ -206,14 +206,14 @@ def test_a_disk_cannot_be_read_around_the_file_system(how: str, ground: Ground) 
 
 @both
 def test_there_are_no_new_privileges(how: str, ground: Ground) -> None:
-    """A program that becomes root would be outside of what the fence was thought for."""
+    """A program that becomes root would escape the assumptions of the sandbox."""
     assert "NoNewPrivs:\t1" in run(how, ground.fence, "cat /proc/self/status").stdout
 
 
 @needs_landlock
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to make a program that becomes root")
 def test_a_program_that_becomes_root_does_not_do_so_in_the_fence() -> None:
-    """Not even one that works outside of it."""
+    """Not even one that works outside the sandbox."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         place.chmod(0o755)
@@ -237,7 +237,7 @@ def test_a_program_that_becomes_root_does_not_do_so_in_the_fence() -> None:
 
 @both
 def test_the_network_can_be_taken_away(how: str, ground: Ground) -> None:
-    """A goal that runs for an hour has no need to phone anybody unless it was allowed."""
+    """A goal that runs for an hour needs no network unless the user allowed it."""
     if how == "landlock" and version() < 4:
         pytest.skip("this Landlock does not know the network")
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -258,7 +258,7 @@ def test_other_processes_get_no_signals_but_its_own_do(ground: Ground) -> None:
 @pytest.mark.parametrize("known", range(1, max(version(), 1) + 1))
 @needs_landlock
 def test_every_version_of_landlock_keeps_the_fence(ground: Ground, known: int) -> None:
-    """Older kernels know fewer rights; the ones that they know are all used."""
+    """Older kernels know fewer rights; all that they know are used."""
     rules = landlock_rules(ground.fence, known)
     try:
         script = "mkdir a && echo x > a/y && mv a/y z && cat z && echo no > ../other/note || cat ../memory/note"
@@ -271,7 +271,7 @@ def test_every_version_of_landlock_keeps_the_fence(ground: Ground, known: int) -
 
 
 def test_each_version_adds_what_it_can_take_away() -> None:
-    """As landlock(7) tells: moving, cutting off, the network, devices, then signals and sockets."""
+    """As in landlock(7): moving, truncating, the network, devices, then signals and sockets."""
     found = [powers(known, network=False) for known in range(1, 8)]
 
     assert [Right.REFER in each.files for each in found] == [False] + [True] * 6
@@ -285,13 +285,13 @@ def test_each_version_adds_what_it_can_take_away() -> None:
 
 
 def broken() -> None:
-    """No file can be opened any more, so no fence can be made."""
+    """No file can be opened any more, so no sandbox can be made."""
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
 
 
 @needs_landlock
 def test_a_fence_that_cannot_be_made_ends_the_command_before_it_begins(ground: Ground) -> None:
-    """Half a fence is none: the exit code is that of a command which could not be run, and a line says why."""
+    """A partial sandbox is none: the exit status is that of a command that cannot be run, and a line says why."""
     with prepared(ground.fence) as closed:
         pass
 
@@ -307,7 +307,7 @@ def test_a_fence_that_cannot_be_made_ends_the_command_before_it_begins(ground: G
 
 @needs_landlock
 def test_a_forked_child_can_fence_itself_in(ground: Ground) -> None:
-    """For those who fork by themselves, as a terminal does."""
+    """For callers that fork themselves, as a terminal does."""
     done = start(["bash", "-c", "echo x > note && echo y > ../other/note"], ground.work, lambda: enter(ground.fence))
 
     assert "Permission denied" in done.stderr
@@ -316,7 +316,7 @@ def test_a_forked_child_can_fence_itself_in(ground: Ground) -> None:
 
 @pytest.fixture
 def shell(ground: Ground) -> Iterator[Any]:
-    """A shell at a terminal, inside the fence."""
+    """A shell at a terminal, inside the sandbox."""
     child: Any = pexpect.spawn(
         "bash",
         ["--norc", "--noprofile", "-i"],
@@ -335,7 +335,7 @@ def shell(ground: Ground) -> Iterator[Any]:
 
 @needs_landlock
 def test_a_shell_at_a_terminal_keeps_its_job_control(shell: Any, ground: Ground) -> None:
-    """Stopping, going on, interrupting, and asking the terminal directly."""
+    """Stopping, continuing, interrupting, and opening the terminal directly."""
     assert "no job control" not in shell.before
 
     shell.sendline("sh -c 'echo begun; exec cat'")
@@ -360,7 +360,7 @@ def test_a_shell_at_a_terminal_keeps_its_job_control(shell: Any, ground: Ground)
 
 @needs_landlock
 def test_the_usual_fence_hides_keys_but_not_the_home(ground: Ground) -> None:
-    """Configuration is needed to work; keys are not."""
+    """Work needs configuration files; it does not need keys."""
     home = ground.other
     (home / ".ssh").mkdir()
     (home / ".ssh" / "id").write_text("key\n", encoding="utf-8")
@@ -381,7 +381,7 @@ def test_the_usual_fence_hides_keys_but_not_the_home(ground: Ground) -> None:
 
 
 def test_what_bubblewrap_hides_is_hidden_last(tmp_path: Path) -> None:
-    """A later mount covers an earlier one, so the order is the safety."""
+    """A later mount covers an earlier one, so the order matters for safety."""
     memory, key = tmp_path / "memory", tmp_path / "key"
     memory.mkdir()
     key.touch()
@@ -399,7 +399,7 @@ def test_what_bubblewrap_hides_is_hidden_last(tmp_path: Path) -> None:
 
 
 def test_what_was_named_is_never_replaced_by_something_weaker(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Who asked for bubblewrap asked for no network and no other processes; Landlock alone is not that."""
+    """A user who chose bubblewrap wants no network and no other processes; Landlock alone does not give that."""
     monkeypatch.setenv("PATH", str(tmp_path))
 
     assert kind("bubblewrap") == "none"
@@ -410,7 +410,7 @@ def test_what_was_named_is_never_replaced_by_something_weaker(monkeypatch: pytes
 
 
 def test_a_bubblewrap_that_does_not_work_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Many systems have it and forbid it what it needs."""
+    """Many systems have it but forbid the namespaces it needs."""
     program = tmp_path / "bwrap"
     program.write_text("#!/bin/sh\necho no permission to make namespaces >&2; exit 1\n", encoding="utf-8")
     program.chmod(0o755)
@@ -421,7 +421,7 @@ def test_a_bubblewrap_that_does_not_work_says_why(monkeypatch: pytest.MonkeyPatc
 
 
 def test_older_kernels_are_said_to_let_more_through() -> None:
-    """The user may want bubblewrap then."""
+    """The user may then prefer bubblewrap."""
     assert shortcomings(6) == ""
     assert shortcomings(5) == ("Landlock version 5 cannot block signals to other processes")
     assert "truncation" in shortcomings(2)

@@ -1,4 +1,4 @@
-"""How we talk with the user's shell: what it is given to read, and the marks in what it prints."""
+"""The protocol with the user's shell: the requests it reads, and the marks in its output."""
 
 import re
 import subprocess
@@ -31,12 +31,12 @@ OUTPUT = st.lists(
 
 
 def mark(status: int, name: bytes) -> bytes:
-    """A mark as it leaves a terminal, which makes two bytes of a newline."""
+    """A mark as a terminal prints it, with two bytes for a newline."""
     return b"\x1b]6973;%s;D;5;%d;%d;%s\x07" % (TOKEN.encode(), status, len(name), name.replace(b"\n", b"\r\n"))
 
 
 def read(data: bytes, size: int = 1 << 16) -> list[bytes | Mark]:
-    """What is found in the data, when it comes in pieces of this size; output between two ends in one piece."""
+    """Return what is found in the data if it arrives in pieces of this size; output between two marks is joined."""
     marks = Marks(TOKEN)
     found: list[bytes | Mark] = []
     for place in range(0, len(data), size):
@@ -50,18 +50,18 @@ def read(data: bytes, size: int = 1 << 16) -> list[bytes | Mark]:
 
 
 def test_a_mark_says_how_a_command_ended_and_where() -> None:
-    """And is no part of the output around it."""
+    """And is not part of the output around it."""
     assert read(b"before" + mark(3, b"/tmp") + b"after") == [b"before", End(5, 3, "/tmp"), b"after"]
     assert read(mark(0, b"/") + mark(130, b"/a;b c")) == [End(5, 0, "/"), End(5, 130, "/a;b c")]
 
 
 def test_a_mark_says_that_a_command_begins() -> None:
-    """With its number, so that none is taken for another."""
+    """With its number, so that marks cannot be confused."""
     assert read(b"a\x1b]6973;%s;C;12\x07b" % TOKEN.encode(), 1) == [b"a", Begin(12), b"b"]
 
 
 def test_output_is_passed_on_at_once_where_it_cannot_be_a_mark() -> None:
-    """A prompt for a password has no newline at its end, and a colour begins like a mark."""
+    """A password prompt has no newline at its end, and a colour sequence starts like a mark."""
     marks = Marks(TOKEN)
 
     assert marks.read(b"password: ") == [b"password: "]
@@ -89,7 +89,7 @@ def test_a_mark_without_the_token_is_output(forged: bytes) -> None:
     "name", [b"/\xff\xfe", "/größe".encode(), b"/a\nb", b"/a\rb", b"/a\r\nb", b"/\x07\x1b]6973;x", b"/a;1;2"]
 )
 def test_a_directory_may_have_any_name(name: bytes) -> None:
-    """Its length is said, so that nothing in it can end it."""
+    """Its length is given, so that nothing in it can end the mark."""
     assert read(mark(0, name) + b"after") == [End(5, 0, name.decode("utf-8", "surrogateescape")), b"after"]
 
 
@@ -98,7 +98,7 @@ def test_a_directory_may_have_any_name(name: bytes) -> None:
 def test_it_does_not_matter_in_which_pieces_marks_come(
     parts: list[tuple[list[bytes], list[bytes], int]], size: int
 ) -> None:
-    """Nor what stands in them and around them."""
+    """Nor what is in them and around them."""
     data, wanted = b"", list[bytes | Mark]()
     for output, name, status in parts:
         data += b"".join(output) + mark(status, b"".join(name))
@@ -121,7 +121,7 @@ def test_a_quoted_text_is_one_printable_word_that_bash_reads_as_that_text(text: 
 
 
 def test_bytes_that_are_no_text_come_through() -> None:
-    """Names of files can be anything."""
+    """File names can contain any bytes."""
     word = quoted(b"\xff'\x80".decode("utf-8", "surrogateescape"))
 
     told = subprocess.run(["bash", "-c", f"printf %s {word}"], capture_output=True, timeout=10, check=True)
@@ -129,13 +129,13 @@ def test_bytes_that_are_no_text_come_through() -> None:
 
 
 def test_a_line_and_what_is_remembered_of_it_come_apart_again() -> None:
-    """Whatever is in them; bash cannot hold a zero byte, so that one can part them."""
+    """Whatever they contain; bash cannot hold a NUL byte, so NUL can separate them."""
     assert line_file("echo 'a\nb' é\0!", "echo\n***") == "echo\n***\0echo 'a\nb' é!\0".encode()
     assert line_file("ls \udcff", "") == b"\0ls \xff\0"
 
 
 def test_the_words_that_run_a_line_hold_nothing_of_it() -> None:
-    """So that it cannot end them; its end is said on a line of its own."""
+    """So the line cannot end the request; its end mark is requested on a separate line."""
     words = run_line(7, tty="/dev/pts/1", status=3)
 
     first, *rest = (line for line in words.splitlines() if line)
@@ -144,14 +144,14 @@ def test_the_words_that_run_a_line_hold_nothing_of_it() -> None:
 
 
 def test_what_is_asked_ends_with_the_mark() -> None:
-    """Also when nothing is asked but whether the shell is there."""
+    """Also if the request only checks that the shell is alive."""
     assert "__aish_end 4" in say_end(4)
     assert say_end(4, "true").index("true") < say_end(4, "true").index("__aish_end 4")
 
 
 @pytest.mark.parametrize("kind", ["bash", "zsh"])
 def test_the_start_file_can_do_without_the_users_files(kind: str) -> None:
-    """A start-up file that ends the shell must not keep us from having one."""
+    """A startup file that ends the shell must not leave the user without one."""
     users = f".{kind}rc"
 
     whole = start_file(kind, token=TOKEN, tty="/dev/pts/1", line="/run/line")
@@ -164,7 +164,7 @@ def test_the_start_file_can_do_without_the_users_files(kind: str) -> None:
 
 
 def test_the_start_file_is_right_bash_either_way() -> None:
-    """Taking the user's files out must leave a whole script."""
+    """Removing the user's files must leave a valid script."""
     for users_files in (True, False):
         text = start_file("bash", token=TOKEN, tty="/dev/null", line="/dev/null", users_files=users_files)
         subprocess.run(["bash", "-n"], input=text.encode(), timeout=10, check=True)
@@ -186,16 +186,16 @@ def test_the_start_file_is_right_bash_either_way() -> None:
     ],
 )
 def test_a_line_that_may_give_the_shell_new_names_is_known(line: str) -> None:
-    """After it we look around again."""
+    """After it, the names are read again."""
     assert may_define(line)
 
 
 @pytest.mark.parametrize("line", ["ls -l", "git status", "cd ..", "./run.sh", "python3 -m pytest", "echo $x"])
 def test_a_line_that_does_not_is_not_looked_after(line: str) -> None:
-    """Most lines cost nothing more."""
+    """Most lines have no extra cost."""
     assert not may_define(line)
 
 
 def test_a_very_long_line_is_looked_at_in_no_time() -> None:
-    """Only its beginning."""
+    """Only its beginning is searched."""
     assert not may_define("x " * 1_000_000)

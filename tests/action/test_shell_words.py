@@ -1,4 +1,4 @@
-"""What the shell knows about words: on a real PATH, in a real directory."""
+"""Looking up words as the shell does, on a real PATH and in a real directory."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def put_program(folder: Path, name: str, *, mode: int = 0o755) -> None:
 
 
 def touch_folder(folder: Path, seconds: int) -> None:
-    """Give the folder a time of change that no clock of a file system is too coarse for."""
+    """Give the folder a new modification time that any file system can represent."""
     os.utime(folder, (seconds, seconds))
 
 
@@ -45,7 +45,7 @@ def words(place: Path) -> ShellWords:
 
 @pytest.mark.proves("P1")
 def test_a_word_is_what_the_shell_would_take_it_for(words: ShellWords, place: Path) -> None:
-    """In the order in which bash looks: aliases, keywords, functions, builtins, programs."""
+    """In bash's order: aliases, keywords, functions, builtins, programs."""
     taken = {word: words.kind(word) for word in ("ll", "test", "for", "mkcd", "echo", "cd", "frobnicate", "nothing")}
     assert taken == {
         "ll": "alias",
@@ -102,7 +102,7 @@ def test_a_directory_of_the_path_that_has_not_changed_is_not_read_again(place: P
 
 
 def test_another_path_counts_at_once(words: ShellWords, place: Path) -> None:
-    """`export PATH=…` in the live shell has to show at the next key."""
+    """`export PATH=…` in the live shell must take effect at the next key."""
     assert words.kind("frobnicate")
     put_program(place / "other", "elsewhere")
     words.path = str(place / "other")
@@ -112,12 +112,12 @@ def test_another_path_counts_at_once(words: ShellWords, place: Path) -> None:
 
 
 def test_a_path_that_is_learned_while_the_disk_is_asked_counts_too(words: ShellWords, place: Path) -> None:
-    """The shell tells its PATH in a thread of its own, while the first line is typed."""
+    """The shell reports its PATH from another thread, while the first line is typed."""
     (place / "more").mkdir()
     put_program(place / "more", "newcomer")
 
     class Moving(str):
-        """A PATH that is replaced while its directories are looked at."""
+        """A PATH that is replaced while its directories are listed."""
 
         def split(self, *given: object) -> list[str]:
             words.path = f"{self}{os.pathsep}{place / 'more'}"
@@ -129,12 +129,12 @@ def test_a_path_that_is_learned_while_the_disk_is_asked_counts_too(words: ShellW
 
 
 def test_programs_that_two_threads_list_at_once_are_those_of_each_path(place: Path) -> None:
-    """Words are completed in a thread of their own, while each key is looked at in another."""
+    """Words are completed in one thread, while another checks each key."""
     put_program(place / "more", "newcomer")
     clock, meanwhile = Clock(), list[str]()
 
     class Listed(ShellWords):
-        """Words of which another thread asks while a directory of theirs is read."""
+        """Words that another thread looks up while their directory is read."""
 
         def _list(self, folder: str, before: tuple[int, frozenset[str]] | None) -> tuple[int, frozenset[str]]:
             if meanwhile:

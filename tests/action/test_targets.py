@@ -1,4 +1,4 @@
-"""What a destructive command would hit: counted as the shell would expand it, and told in one line."""
+"""What a destructive command would affect: counted as the shell would expand it, and summarised in one line."""
 
 import os
 import shlex
@@ -29,7 +29,7 @@ def git(root: Path, *words: str) -> None:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
-    """A repository with files that are kept, changed since, and not in it."""
+    """A repository with files that are committed, changed since then, and untracked."""
     git(tmp_path, "init")
     make(tmp_path, "kept", "sub/kept", "sub/deep/kept", "changed", "ümläut name")
     (tmp_path / "link").symlink_to("kept")
@@ -41,7 +41,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_files_directories_and_bytes_are_counted(tmp_path: Path) -> None:
-    """The directory that was named is among them."""
+    """Including the named directory itself."""
     make(tmp_path, "tree/a", "tree/b", "tree/sub/c", "other")
 
     found = survey(["tree"], tmp_path)
@@ -52,7 +52,7 @@ def test_files_directories_and_bytes_are_counted(tmp_path: Path) -> None:
 
 
 def test_links_are_counted_and_not_followed(tmp_path: Path) -> None:
-    """Removing a link leaves what it points to, unless a slash says that the target is meant."""
+    """Removing a link leaves its target, unless a trailing slash means the target."""
     make(tmp_path, "far/a", "far/b", "tree/x")
     (tmp_path / "tree/link").symlink_to("../far")
     (tmp_path / "tree/loop").symlink_to(".")
@@ -63,7 +63,7 @@ def test_links_are_counted_and_not_followed(tmp_path: Path) -> None:
 
 
 def test_nothing_is_counted_twice(tmp_path: Path) -> None:
-    """Operands may overlap, and may be spelt in many ways."""
+    """Operands may overlap and may be written in many ways."""
     make(tmp_path, "tree/a", "tree/sub/b", "tree-top")
 
     found = survey(["tree/sub", "tree", "./tree/../tree/a", str(tmp_path / "tree"), "tree-top"], tmp_path)
@@ -114,7 +114,7 @@ def test_nothing_is_counted_twice(tmp_path: Path) -> None:
     ],
 )
 def test_a_word_is_expanded_as_bash_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
-    """The same names, or the count would be about something else."""
+    """With other names, the count would be about something else."""
     make(tmp_path, "a.txt", "b.txt", "a b.txt", ".hidden.txt", "sub/d.txt", "sub/x", "*.txt", "-x", "ümlaut", 'a"b')
     script = f"shopt -u globasciiranges; for x in {word}; do printf '%s\\0' \"$x\"; done"
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8"}
@@ -151,7 +151,7 @@ def test_a_word_is_expanded_as_bash_does(tmp_path: Path, monkeypatch: pytest.Mon
     ],
 )
 def test_what_only_the_shell_can_know_is_said_to_be_unknown(tmp_path: Path, word: str) -> None:
-    """A guess would be worse than none."""
+    """A wrong guess would be worse than none."""
     found = survey([word], tmp_path)
 
     assert found.unknown == (word,)
@@ -167,7 +167,7 @@ def test_a_quoted_dollar_is_only_a_character(tmp_path: Path) -> None:
 
 
 def test_operands_that_name_nothing_are_told(tmp_path: Path) -> None:
-    """It may be a typing mistake, and the rest would be gone."""
+    """It may be a typing mistake, and the rest would still be deleted."""
     make(tmp_path, "here")
 
     assert survey(["here", "gone", "no*"], tmp_path).words() == "1 file, 5 bytes; not in git; not found: gone, no*"
@@ -176,7 +176,7 @@ def test_operands_that_name_nothing_are_told(tmp_path: Path) -> None:
 
 
 def test_what_git_could_bring_back_is_told_apart(repository: Path) -> None:
-    """Kept, changed since, and never in it."""
+    """Committed, changed since then, and untracked."""
     assert survey(["kept"], repository).words() == "1 file, 5 bytes; in git, unchanged"
     assert survey(["changed"], repository).words() == "1 file, 5 bytes; its changes are not in git"
     assert survey(["sub"], repository).words() == "3 files in 2 directories, 15 bytes; 1 of them is not in git"
@@ -190,7 +190,7 @@ def test_what_git_could_bring_back_is_told_apart(repository: Path) -> None:
 
 @pytest.mark.parametrize("version", ["2", "3", "4"])
 def test_every_form_of_the_index_is_read(repository: Path, version: str) -> None:
-    """Git writes the one that was set; names may share nothing with a long one before them."""
+    """Git writes the configured version; a name may share nothing with the long one before it."""
     make(repository, "x" * 200, "y")
     git(repository, "add", "x" * 200, "y")
     if version == "3":
@@ -206,7 +206,7 @@ def test_every_form_of_the_index_is_read(repository: Path, version: str) -> None
 
 
 def test_the_longer_hashes_are_known(tmp_path: Path) -> None:
-    """A repository can be made with SHA-256."""
+    """A repository can be created with SHA-256."""
     git(tmp_path, "init", "--object-format=sha256")
     make(tmp_path, "a", "b")
     git(tmp_path, "add", ".")
@@ -216,14 +216,14 @@ def test_the_longer_hashes_are_known(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_only_touched_is_unchanged(repository: Path) -> None:
-    """Its time is another, its content is the same."""
+    """Its time differs, its content does not."""
     os.utime(repository / "kept", (1, 1))
 
     assert survey(["kept"], repository).changed == 0
 
 
 def test_a_change_of_the_same_length_and_time_is_seen_while_the_index_is_fresh(repository: Path) -> None:
-    """Git itself looks twice at what changed in the moment the index was written."""
+    """Git itself checks files again that changed at the moment the index was written."""
     noted = (repository / "kept").stat()
     make(repository, "kept", text="54321")
     os.utime(repository / "kept", ns=(noted.st_mtime_ns, noted.st_mtime_ns))
@@ -233,7 +233,7 @@ def test_a_change_of_the_same_length_and_time_is_seen_while_the_index_is_fresh(r
 
 
 def test_with_the_repository_itself_nothing_comes_back(repository: Path) -> None:
-    """The history goes with the files."""
+    """The history is deleted with the files."""
     found = survey([str(repository)], repository.parent)
 
     assert found.repositories == 1
@@ -243,7 +243,7 @@ def test_with_the_repository_itself_nothing_comes_back(repository: Path) -> None
 
 
 def test_a_worktree_has_its_index_in_the_repository(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Its `.git` is a file that tells where."""
+    """Its `.git` is a file with the path."""
     tree = tmp_path_factory.mktemp("more") / "tree"
     git(repository, "worktree", "add", str(tree))
 
@@ -252,7 +252,7 @@ def test_a_worktree_has_its_index_in_the_repository(repository: Path, tmp_path_f
 
 
 def test_a_broken_index_promises_nothing(repository: Path) -> None:
-    """Better to say too little than that it could come back."""
+    """It is better to promise too little than a recovery that fails."""
     index = repository / ".git/index"
     whole = index.read_bytes()
     for broken in (b"", b"DIRC", whole[:40], b"XXXX" + whole[4:], whole[:7] + b"\x09" + whole[8:]):
@@ -261,7 +261,7 @@ def test_a_broken_index_promises_nothing(repository: Path) -> None:
 
 
 def test_no_program_is_started_by_looking(repository: Path) -> None:
-    """A repository may name programs for git to run, and it may be somebody else's."""
+    """A repository may name programs for git to run, and it may be from somebody else."""
     trap, proof = repository / ".git/trap", repository / "proof"
     trap.write_text(f"#!/bin/sh\ntouch {shlex.quote(str(proof))}\n", encoding="utf-8")
     trap.chmod(0o755)
@@ -286,7 +286,7 @@ def test_too_many_files_are_not_counted_to_the_end(tmp_path: Path) -> None:
 
 
 def test_exactly_as_many_as_may_be_are_not_more(tmp_path: Path) -> None:
-    """More than ten is said only of more than ten."""
+    """The text says "more than ten" only for more than ten."""
     for number in range(10):
         (tmp_path / f"{number}").touch()
 
@@ -294,7 +294,7 @@ def test_exactly_as_many_as_may_be_are_not_more(tmp_path: Path) -> None:
 
 
 def test_time_is_bounded_even_for_the_whole_machine(tmp_path: Path) -> None:
-    """Patterns too: they may have to look into every directory there is."""
+    """Patterns too: they may match in every directory."""
     started = time.monotonic()
     found = survey(["/*/*/*/*/*/nothing-like-this", "/"], tmp_path, seconds=0.1, most=10**9)
 
@@ -305,7 +305,7 @@ def test_time_is_bounded_even_for_the_whole_machine(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root can look into every directory")
 def test_directories_that_cannot_be_looked_into_are_told(tmp_path: Path) -> None:
-    """What is in them would be missing from the count."""
+    """Their contents are missing from the count."""
     make(tmp_path, "closed/x")
     (tmp_path / "closed").chmod(0)
 
@@ -314,7 +314,7 @@ def test_directories_that_cannot_be_looked_into_are_told(tmp_path: Path) -> None
 
 
 def test_words_are_for_people() -> None:
-    """As one would say it."""
+    """In natural language."""
     assert Survey(files=12, directories=3, bytes=4_100_000, outside_git=2).words() == (
         "12 files in 3 directories, 4.1 MB; 2 of them are not in git"
     )
@@ -329,7 +329,7 @@ def test_words_are_for_people() -> None:
 @settings(max_examples=100, deadline=None)
 @given(st.text(st.sampled_from("ab*?[]!^{},'\"\\~./ -\n"), max_size=12))
 def test_no_word_is_too_odd(word: str) -> None:
-    """What a person types, and worse, gives an answer."""
+    """Any typed text gets an answer."""
     with TemporaryDirectory() as name:
         make(Path(name), "a", "b", "ab")
 

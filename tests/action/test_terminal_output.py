@@ -1,4 +1,4 @@
-"""Output on its way to the user's terminal: untouched, and the terminal is put right after it."""
+"""Output to the user's terminal: it is unchanged, and the terminal is reset after it."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ BITS = st.sampled_from(
 
 
 def shown(*pieces: bytes) -> tuple[bytes, bytes]:
-    """What came out while it ran, and what was added at its end."""
+    """Return what was printed while it ran, and what was added at its end."""
     out: list[bytes] = []
     capture = Capture()
     showing = TerminalOutput(out.append, capture)
@@ -60,7 +60,7 @@ def test_output_passes_untouched() -> None:
     ],
 )
 def test_the_prompt_begins_on_a_line_of_its_own_in_its_own_colours(printed: bytes, added: bytes) -> None:
-    """Without an empty line where none is needed, and with nothing at all after plain lines."""
+    """Without an empty line if none is needed, and with nothing at all after plain lines."""
     assert shown(printed)[1] == added
 
 
@@ -78,27 +78,27 @@ def test_the_prompt_begins_on_a_line_of_its_own_in_its_own_colours(printed: byte
     ],
 )
 def test_what_a_killed_program_left_switched_is_switched_back(printed: bytes, switch: bytes) -> None:
-    """The other screen, the hidden cursor, the mouse, pastes in brackets."""
+    """The alternate screen, the hidden cursor, the mouse, bracketed paste."""
     added = shown(printed)[1]
 
     assert added.startswith(switch + b"\x1b[m")
 
 
 def test_what_a_program_switched_back_itself_is_left_alone() -> None:
-    """Also when both came in one piece, or the last of many."""
+    """Also if both came in one piece, or as the last of many."""
     assert shown(b"\x1b[?25lbusy\x1b[?25h\r\n")[1] == b"\x1b[m"
     assert shown(*[b"\x1b[?25l.\x1b[?25h"] * 9, b"\r\n")[1] == b"\x1b[m"
 
 
 def test_a_colour_that_was_left_on_long_ago_is_switched_off() -> None:
-    """A program that was stopped in the middle of a red page."""
+    """A program was stopped in the middle of a red page."""
     assert shown(b"\x1b[31m", b"red\r\n" * 200)[1] == b"\x1b[m"
 
 
 @given(st.lists(BITS, max_size=8), st.integers(1, 9))
 @settings(max_examples=80, deadline=None)
 def test_it_does_not_matter_in_which_pieces_output_comes(bits: list[bytes], size: int) -> None:
-    """A switch that is cut in two is a switch."""
+    """A mode sequence that is split in two still counts."""
     data = b"".join(bits)
     pieces = [data[place : place + size] for place in range(0, len(data), size)]
 
@@ -106,7 +106,7 @@ def test_it_does_not_matter_in_which_pieces_output_comes(bits: list[bytes], size
 
 
 def test_a_long_row_of_switches_may_come_in_two_pieces() -> None:
-    """Editors switch on five things at once."""
+    """Editors set five modes at once."""
     row = b"\x1b[?1000;1002;1003;1006;1015;2004h"
 
     assert shown(row[:-1], row[-1:])[1] == shown(row)[1]

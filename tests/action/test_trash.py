@@ -1,4 +1,4 @@
-"""The trash: what is moved there is noted as the standard says, and comes back as it was."""
+"""The trash: files are stored as the standard says, and restored unchanged."""
 
 import os
 import shutil
@@ -33,7 +33,7 @@ def env(home: Path) -> dict[str, str]:
 
 
 def test_a_file_goes_to_the_trash_at_home_with_a_note(home: Path, tmp_path: Path) -> None:
-    """Any file manager can show it and put it back."""
+    """Any file manager can show and restore it."""
     path = tmp_path / "two words 100%.txt"
     path.write_text("text", encoding="utf-8")
 
@@ -63,7 +63,7 @@ def test_the_data_directory_of_the_user_is_honoured(home: Path, tmp_path: Path) 
 
 
 def test_names_that_clash_are_kept_apart(home: Path, tmp_path: Path) -> None:
-    """Also with something in the trash that has no note."""
+    """Also if a file in the trash has no info file."""
     orphan = home / ".local/share/Trash/files/x.2"
     orphan.parent.mkdir(parents=True)
     orphan.write_text("orphan", encoding="utf-8")
@@ -77,7 +77,7 @@ def test_names_that_clash_are_kept_apart(home: Path, tmp_path: Path) -> None:
 
 
 def test_a_link_is_moved_and_not_what_it_points_to(home: Path, tmp_path: Path) -> None:
-    """As rm would; a link that leads nowhere too."""
+    """As with rm; also a broken link."""
     (tmp_path / "thing").mkdir()
     (tmp_path / "link").symlink_to("thing")
     (tmp_path / "broken").symlink_to("nowhere")
@@ -89,7 +89,7 @@ def test_a_link_is_moved_and_not_what_it_points_to(home: Path, tmp_path: Path) -
 
 
 def test_a_directory_comes_back_with_all_that_was_in_it(home: Path, tmp_path: Path) -> None:
-    """Also when the directory around it is gone by then."""
+    """Also if its parent directory has been deleted since then."""
     path = tmp_path / "around/tree"
     (path / "sub").mkdir(parents=True)
     (path / "sub/x").write_text("deep", encoding="utf-8")
@@ -102,7 +102,7 @@ def test_a_directory_comes_back_with_all_that_was_in_it(home: Path, tmp_path: Pa
 
 
 def test_nothing_is_put_back_over_something_else(home: Path, tmp_path: Path) -> None:
-    """That would be a deletion again."""
+    """That would be another deletion."""
     (tmp_path / "x").touch()
     (trashed,) = move_to_trash([tmp_path / "x"], env=env(home))
     (tmp_path / "x").write_text("new", encoding="utf-8")
@@ -117,7 +117,7 @@ def test_nothing_is_put_back_over_something_else(home: Path, tmp_path: Path) -> 
 
 
 def test_all_are_moved_or_none(home: Path, tmp_path: Path) -> None:
-    """Half a deletion is hard to understand and hard to take back."""
+    """A partial deletion is hard to understand and hard to undo."""
     (tmp_path / "a").mkdir()
     (tmp_path / "a/b").touch()
 
@@ -132,7 +132,7 @@ def test_all_are_moved_or_none(home: Path, tmp_path: Path) -> None:
 
 
 def test_what_holds_the_trash_or_is_a_place_stays(home: Path, tmp_path: Path) -> None:
-    """The home, the root and the directory one is in are never meant."""
+    """Nobody means the home, the root or the current directory."""
     (tmp_path / "x").touch()
     (trashed,) = move_to_trash([tmp_path / "x"], env=env(home))
 
@@ -163,7 +163,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_another_file_system_has_a_trash_of_its_own(home: Path, elsewhere: Path) -> None:
-    """Nothing is copied across; the note is relative, so that the disk can be mounted elsewhere."""
+    """Nothing is copied; the stored path is relative, so that the disk can be mounted elsewhere."""
     path = elsewhere / "x"
     path.write_text("there", encoding="utf-8")
 
@@ -178,7 +178,7 @@ def test_another_file_system_has_a_trash_of_its_own(home: Path, elsewhere: Path)
 
 
 def test_without_a_trash_on_its_file_system_a_file_stays(home: Path, elsewhere: Path) -> None:
-    """A trash that is a link, as somebody else may have put it there, is not used."""
+    """A trash that is a link is not used, because somebody else may have created it."""
     path = elsewhere / "x"
     path.touch()
     own = MEMORY_DISK / f".Trash-{os.getuid()}"
@@ -197,7 +197,7 @@ def test_without_a_trash_on_its_file_system_a_file_stays(home: Path, elsewhere: 
 @example(b"x" * 255)
 @example("ü".encode() * 127)
 def test_any_name_comes_back_as_it_was(name: bytes) -> None:
-    """Names are bytes: newlines, percent signs and broken characters among them."""
+    """Names are bytes, including newlines, percent signs and invalid characters."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / os.fsdecode(name)
         path.touch()
@@ -260,14 +260,14 @@ def test_notes_that_make_no_sense_are_passed_over(home: Path, tmp_path: Path) ->
     ],
 )
 def test_a_plain_rm_has_an_offer_and_nothing_else_does(command: str, offer: str | None) -> None:
-    """What is offered must take the same things and no more; options that mean something else end the offer."""
+    """The offer must affect the same files and no more; options with another meaning get no offer."""
     assert as_trash(command) == offer
 
 
 @settings(max_examples=30, deadline=None)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0/"), min_size=1, max_size=20))
 def test_an_offer_names_the_same_files_to_the_shell(name: str) -> None:
-    """The words are left as they were typed, so the shell makes the same of them."""
+    """The words are kept as typed, so that the shell expands them in the same way."""
     offer = as_trash(f"rm -f {name}")
 
     if offer:
@@ -287,7 +287,7 @@ def test_an_offer_names_the_same_files_to_the_shell(name: str) -> None:
 def test_the_verb_moves_lists_and_restores(
     world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """From the outside, in the directory one is in."""
+    """From the outside, in the current directory."""
     start = world.start()
     (world.directory / "x").write_text("text", encoding="utf-8")
     monkeypatch.setenv("XDG_DATA_HOME", str(world.directory / "data"))
@@ -305,7 +305,7 @@ def test_the_verb_moves_lists_and_restores(
 
 
 def test_the_verb_takes_directories_only_when_told_so(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stands in for rm, which would not take them either."""
+    """It replaces rm, which would refuse them too."""
     monkeypatch.setenv("XDG_DATA_HOME", str(world.directory / "data"))
     start = world.start()
     (world.directory / "tree").mkdir()

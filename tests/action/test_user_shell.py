@@ -1,4 +1,4 @@
-"""The user's own shell: what lasts from line to line, what keys do, and what no start-up file or program can break."""
+"""The user's own shell: what lasts from line to line, what keys do, and what startup files or programs cannot break."""
 
 import os
 import pty
@@ -21,7 +21,7 @@ Move = tuple[bytes, bytes | Callable[[], object]]
 
 
 class Person:
-    """Somebody at a terminal, who types when there is something to be seen."""
+    """A user at a terminal who types when something appears."""
 
     def __init__(self, home: Path, program: str = "bash", **env: str) -> None:
         home.mkdir(exist_ok=True)
@@ -32,7 +32,7 @@ class Person:
         self.screen = b""
 
     def run(self, line: str, *moves: Move, remembered: str = "", seconds: float = 10) -> Outcome:
-        """Run a line. Each move is what is waited for, and what is typed or done then."""
+        """Run a line. Each move is a text to wait for, and what to type or do then."""
         self.screen, waiting, seen = b"", list(moves), 0
 
         def show(data: bytes) -> None:
@@ -70,7 +70,7 @@ def with_rc(person: Person, text: str) -> Person:
 
 
 def ended(pid: int, seconds: float) -> bool:
-    """Does this process end in that time?"""
+    """Does this process end within that time?"""
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -85,7 +85,7 @@ def ended(pid: int, seconds: float) -> bool:
 
 
 def test_directory_variables_aliases_and_functions_last_from_line_to_line(person: Person) -> None:
-    """It is one shell all the time."""
+    """It is one long-running shell."""
     (person.home / "below").mkdir()
 
     outcome = person.run("cd below")
@@ -98,7 +98,7 @@ def test_directory_variables_aliases_and_functions_last_from_line_to_line(person
 
 
 def test_the_status_of_a_line_is_told_and_can_be_asked_for(person: Person) -> None:
-    """`$?` is that of the user's line and of nothing we do in between."""
+    """`$?` is the status of the user's line, not of our own requests."""
     assert person.run("(exit 7)").status == 7
     assert person.run("echo $?") == Outcome(0, "7", str(person.home))
     assert person.run("no-such-program-here").status == 127
@@ -106,7 +106,7 @@ def test_the_status_of_a_line_is_told_and_can_be_asked_for(person: Person) -> No
 
 
 def test_names_that_a_line_defines_are_known_after_it(person: Person) -> None:
-    """So that they count as commands; what it takes away is gone."""
+    """So that they count as commands; removed names do not."""
     with_rc(person, "alias ll='ls -l'\nmine() { :; }\n").shell.start()
     assert person.shell.names[:2] == (frozenset({"ll"}), frozenset({"mine"}))
 
@@ -116,7 +116,7 @@ def test_names_that_a_line_defines_are_known_after_it(person: Person) -> None:
 
 
 def test_programs_have_a_terminal(person: Person) -> None:
-    """Colours and full screens come by themselves."""
+    """So colours and full-screen programs work."""
     assert person.says("test -t 0 && test -t 1 && test -t 2 && stty size") == "24 80"
     person.run("printf '\\e[31mred\\e[m\\n'")
     assert person.screen.startswith(b"\x1b[31mred\x1b[m\r\n")
@@ -135,7 +135,7 @@ def test_a_full_screen_program_runs_and_leaves_no_output(person: Person) -> None
 
 
 def test_ctrl_c_ends_the_program_and_not_the_shell(person: Person) -> None:
-    """What was set before is still there."""
+    """Variables set before still exist."""
     person.run("x=1")
 
     outcome = person.run(WAITS, (b"ready", CTRL_C))
@@ -145,14 +145,14 @@ def test_ctrl_c_ends_the_program_and_not_the_shell(person: Person) -> None:
 
 
 def test_ctrl_c_ends_the_whole_line(person: Person) -> None:
-    """As at any prompt: the rest of the line does not run."""
+    """As at any prompt, the rest of the line does not run."""
     assert "never" not in person.says(f"{WAITS}; echo never", (b"ready", CTRL_C))
     assert "never" not in person.says("echo ready; while :; do :; done; echo never", (b"ready", CTRL_C))
     assert person.says("echo on") == "on"
 
 
 def test_ctrl_c_again_and_again_does_not_confuse_the_shell(person: Person) -> None:
-    """Nervous fingers: the next line runs once and ends; at most it begins with a ^C that came late."""
+    """The next line runs once and ends; at most it begins with a late ^C."""
     person.run("echo ready; while :; do :; done", (b"ready", CTRL_C * 3))
 
     assert person.says("echo on").removeprefix("^C\n") == "on"
@@ -180,14 +180,14 @@ def test_fg_gives_a_program_the_keys_again(person: Person) -> None:
 
 
 def test_the_end_of_input_can_be_typed(person: Person) -> None:
-    """Ctrl-D ends what a program reads, and not the shell."""
+    """Ctrl-D ends the input of a program, and not the shell."""
     outcome = person.run("echo ready; cat", (b"ready", b"hello" + ENTER + CTRL_D))
 
     assert (outcome.status, outcome.output) == (0, "ready\nhello\nhello")
 
 
 def test_a_password_is_neither_shown_nor_kept(person: Person) -> None:
-    """Where a program switches the echo off, nothing typed is anywhere but with it."""
+    """If a program turns the echo off, only that program gets the typed text."""
     outcome = person.run("read -rsp 'password: ' secret; echo; echo ${#secret}", (b"password: ", b"hunter2" + ENTER))
 
     assert outcome == Outcome(0, "password: \n7", str(person.home))
@@ -211,7 +211,7 @@ def test_what_no_program_read_comes_back_and_is_not_run(person: Person) -> None:
 
 
 def test_keys_reach_the_program_as_they_are(person: Person) -> None:
-    """Arrows, escape and letters with accents."""
+    """Arrows, escape and accented letters."""
     outcome = person.run(
         "stty raw -echo; printf ready; head -c 6 | od -An -tx1; stty sane", (b"ready", b"\x1b[A\x01\xc3\xa9")
     )
@@ -244,7 +244,7 @@ def test_keys_reach_the_program_as_they_are(person: Person) -> None:
     ],
 )
 def test_a_line_runs_as_if_it_had_been_typed(person: Person, line: str, printed: str | None) -> None:
-    """Also one that is no command: bash says what is wrong, and the next line runs."""
+    """Also an invalid one: bash reports the error, and the next line runs."""
     outcome = person.run(line)
 
     if printed is None:
@@ -257,7 +257,7 @@ def test_a_line_runs_as_if_it_had_been_typed(person: Person, line: str, printed:
 
 @pytest.mark.parametrize("line", ["echo 'open", 'echo "open', "echo `open", "echo ${open", "cat <<'END"])
 def test_a_line_that_is_not_whole_says_so_and_nothing_else(person: Person, line: str) -> None:
-    """One message, and the status of a mistake in the line."""
+    """One message, and the status of a syntax error."""
     outcome = person.run(line, seconds=1.5)
 
     assert outcome.status == 2
@@ -272,7 +272,7 @@ def test_a_backslash_at_the_end_is_a_backslash(person: Person) -> None:
 
 
 def test_a_here_document_may_be_left_open(person: Person) -> None:
-    """It ends with the line, as bash says."""
+    """It ends with the line, as in bash."""
     outcome = person.run("cat <<END\nbody")
 
     assert outcome.status == 0
@@ -281,7 +281,7 @@ def test_a_here_document_may_be_left_open(person: Person) -> None:
 
 
 def test_a_line_may_be_very_long(person: Person) -> None:
-    """A megabyte that was pasted."""
+    """A pasted megabyte."""
     assert person.says(f"x={'y' * 1_000_000}; echo ${{#x}}") == "1000000"
 
 
@@ -301,7 +301,7 @@ def test_much_output_passes_whole_and_is_kept_in_part(person: Person) -> None:
     ("line", "status"), [("exit 3", 3), ("exec bash -c 'exit 5'", 5), ("kill -9 $$", 137), ("set -e; false", 1)]
 )
 def test_a_shell_that_ended_is_followed_by_another(person: Person, line: str, status: int) -> None:
-    """In the same directory; what else it knew is gone."""
+    """In the same directory; everything else it knew is lost."""
     (person.home / "below").mkdir()
     person.run("cd below; x=1")
 
@@ -312,7 +312,7 @@ def test_a_shell_that_ended_is_followed_by_another(person: Person, line: str, st
 
 
 def test_a_directory_that_is_gone_does_not_keep_a_shell_from_starting(person: Person) -> None:
-    """It starts at the root and says that it moved."""
+    """It starts at the root and reports the new directory."""
     person.run("mkdir gone; cd gone; rmdir ../gone")
     assert person.says("echo still here") == "still here"
     person.run("exit")
@@ -332,7 +332,7 @@ def test_a_program_that_is_no_shell_is_said(tmp_path: Path) -> None:
 
 
 def test_closing_ends_what_runs_in_it(person: Person) -> None:
-    """Nothing stays behind when the user leaves but what he detached."""
+    """When the user leaves, only detached programs keep running."""
     pid = int(person.says("sleep 60 & echo $!").split()[-1])
     shell = person.shell.terminal.process if person.shell.terminal else None
 
@@ -344,17 +344,17 @@ def test_closing_ends_what_runs_in_it(person: Person) -> None:
 
 
 def test_closing_twice_and_before_the_start_is_nothing(tmp_path: Path) -> None:
-    """A view may leave at any time."""
+    """A view may exit at any time."""
     shell = UserShell("bash", env={}, directory=tmp_path)
     shell.close()
     shell.close()
 
 
-# Start-up files
+# Startup files
 
 
 def test_what_start_up_files_print_is_a_greeting_and_no_output(person: Person) -> None:
-    """Shown once, and no part of the first command; nor is the status of their last command."""
+    """It is shown once and is not part of the first command; nor is the status of their last command."""
     with_rc(person, "echo welcome; echo dear user >&2; false").shell.start()
 
     assert person.shell.greeting == "welcome\ndear user"
@@ -362,7 +362,7 @@ def test_what_start_up_files_print_is_a_greeting_and_no_output(person: Person) -
 
 
 def test_a_start_up_file_with_a_mistake_counts_as_far_as_it_goes(person: Person) -> None:
-    """The mistake is in the greeting."""
+    """The error is in the greeting."""
     with_rc(person, "x=1\nif true\n").shell.start()
 
     assert "syntax error" in person.shell.greeting
@@ -371,7 +371,7 @@ def test_a_start_up_file_with_a_mistake_counts_as_far_as_it_goes(person: Person)
 
 @pytest.mark.parametrize("text", ["x=1; exit 4", "x=1; exec true", "kill -9 $$"])
 def test_a_start_up_file_that_ends_the_shell_is_left_out(person: Person, text: str) -> None:
-    """And that is said."""
+    """And a message says so."""
     with_rc(person, text).shell.start()
 
     assert "without your startup files" in person.shell.greeting
@@ -379,7 +379,7 @@ def test_a_start_up_file_that_ends_the_shell_is_left_out(person: Person, text: s
 
 
 def test_a_start_up_file_that_never_ends_is_left_out(person: Person) -> None:
-    """After a while, and that is said."""
+    """After a timeout, and a message says so."""
     with_rc(person, "sleep 60")
     shell = UserShell("bash", env=person.env, directory=person.home, patience=0.3)
 
@@ -390,7 +390,7 @@ def test_a_start_up_file_that_never_ends_is_left_out(person: Person) -> None:
 
 
 def test_a_start_up_file_has_the_terminal(person: Person) -> None:
-    """Many ask for it, or set it up."""
+    """Many need it, or set it up."""
     with_rc(person, "stty -ixon; test -t 0 && tty").shell.start()
 
     assert person.shell.greeting.startswith("/dev/")
@@ -430,7 +430,7 @@ def test_the_users_own_settings_do_not_get_between(person: Person, text: str) ->
     ],
 )
 def test_the_users_strict_settings_do_not_get_between(person: Person, text: str) -> None:
-    """Start-up files that count on nothing else being run."""
+    """Strict shell options must not break our own requests."""
     with_rc(person, text)
 
     assert person.says("echo one", seconds=1.5) == "one"
@@ -440,7 +440,7 @@ def test_the_users_strict_settings_do_not_get_between(person: Person, text: str)
 
 
 def test_unset_variables_may_be_an_error(person: Person) -> None:
-    """That of the line that uses one, and the shell goes on."""
+    """The line that uses one fails, and the shell goes on."""
     person.run("set -u", seconds=1.5)
 
     assert "unbound variable" in person.says("echo $none_such", seconds=1.5)
@@ -448,7 +448,7 @@ def test_unset_variables_may_be_an_error(person: Person) -> None:
 
 
 def test_files_may_be_kept_from_being_overwritten(person: Person) -> None:
-    """What we ask the shell for goes through files of ours."""
+    """The shell answers our requests through files of ours."""
     person.run("set -C; one() { :; }")
     person.run("two() { :; }; export NEW=1")
     person.shell.environment()
@@ -459,7 +459,7 @@ def test_files_may_be_kept_from_being_overwritten(person: Person) -> None:
 
 
 def test_a_trace_is_of_the_users_commands(person: Person) -> None:
-    """Of what we do there is one line at most, and switching it off works."""
+    """Our requests add at most one line, and turning the trace off works."""
     person.run("set -x")
     output = person.says("echo one")
     assert "+ echo one" in output and "__aish_" not in output
@@ -479,7 +479,7 @@ def test_prompt_commands_run_once_after_each_line(person: Person, hooks: str) ->
 
 
 def test_a_prompt_command_that_reads_gets_nothing(person: Person) -> None:
-    """Least of all what we have to say to the shell."""
+    """In particular, not our requests to the shell."""
     outcome = person.run("PROMPT_COMMAND='read x; y=got:$x'", seconds=1.5)
 
     assert outcome.status == 0
@@ -490,7 +490,7 @@ def test_a_prompt_command_that_reads_gets_nothing(person: Person) -> None:
 
 
 def test_only_what_may_be_remembered_is_in_the_history(person: Person) -> None:
-    """The shell runs the line; its file gets what we say, or nothing."""
+    """The shell runs the line; its history file gets the text that we pass, or nothing."""
     history = person.home / ".bash_history"
     history.write_text("from before\n", encoding="utf-8")
 
@@ -506,7 +506,7 @@ def test_only_what_may_be_remembered_is_in_the_history(person: Person) -> None:
 
 
 def test_what_the_user_keeps_out_of_the_history_stays_out(person: Person) -> None:
-    """A blank in front, lines said twice, patterns, or no file at all."""
+    """A leading space, duplicate lines, patterns, or no file at all."""
     with_rc(person, "HISTCONTROL=ignoreboth; HISTIGNORE='skip*'; HISTFILE=~/mine")
     for line in (" echo hidden", "echo a", "echo a", "skip this", "echo b"):
         person.run(f"{line} >/dev/null 2>&1", remembered=line)
@@ -521,7 +521,7 @@ def test_what_the_user_keeps_out_of_the_history_stays_out(person: Person) -> Non
 
 
 def test_output_of_the_background_waits_for_the_prompt(person: Person) -> None:
-    """It is no part of the command before or after."""
+    """It is not part of the command before or after."""
     fifo = person.home / "fifo"
     os.mkfifo(fifo)
     person.run("{ read x <fifo; echo late; } 2>/dev/null &")
@@ -537,7 +537,7 @@ def test_output_of_the_background_waits_for_the_prompt(person: Person) -> None:
 
 @pytest.mark.parametrize("name", ["two words", "a\nb", "a\r\nb", "é\x07\x1b]6973;x", "-n", "'\"$(x)`", "\udcff"])
 def test_a_directory_may_have_any_name(person: Person, name: str) -> None:
-    """It comes back byte for byte, and the next line runs there."""
+    """It comes back unchanged, and the next line runs there."""
     directory = person.home / name
     directory.mkdir()
     person.run("cd -- */")
@@ -548,7 +548,7 @@ def test_a_directory_may_have_any_name(person: Person, name: str) -> None:
 
 
 def test_a_directory_may_end_in_a_newline(person: Person) -> None:
-    """Nothing of the mark is left on the screen."""
+    """No part of the mark stays on the screen."""
     (person.home / "x\n").mkdir()
     person.run("cd */")
 
@@ -574,7 +574,7 @@ def test_a_program_cannot_end_its_command_by_printing(person: Person, forged: st
 
 
 def test_a_program_cannot_read_what_we_say_to_the_shell(person: Person) -> None:
-    """Neither as its input nor in a file that it was handed."""
+    """Neither as its input nor through an inherited file."""
     assert person.says("readlink /proc/self/fd/0").startswith("/dev/")
     assert "pipe" not in person.says("ls -l /proc/self/fd")
     assert "pipe" not in person.says("exec 5</dev/null; bash -c 'ls -l /proc/self/fd'")
@@ -583,7 +583,7 @@ def test_a_program_cannot_read_what_we_say_to_the_shell(person: Person) -> None:
 
 
 def test_a_terminal_that_a_program_left_in_disorder_is_mended(person: Person) -> None:
-    """The next program finds lines and an echo; what does no harm stays as the user set it."""
+    """The next program finds line mode and echo; harmless changes by the user stay."""
     person.run("stty raw -echo")
     modes = person.says("stty -a").split()
     assert {"echo", "icanon", "isig", "opost", "icrnl"} <= {mode.strip(";") for mode in modes}
@@ -596,7 +596,7 @@ def test_a_terminal_that_a_program_left_in_disorder_is_mended(person: Person) ->
     ("left", "switch"), [("\\e[?1049h", b"\x1b[?1049l"), ("\\e[?25l", b"\x1b[?25h"), ("\\e[?1000h", b"\x1b[?1000l")]
 )
 def test_what_a_program_left_switched_is_switched_back(person: Person, left: str, switch: bytes) -> None:
-    """One that was killed cannot do it itself."""
+    """A killed program cannot do it itself."""
     person.run(f"bash -c \"printf '{left}'; kill -9 \\$\\$\"")
 
     assert switch in person.screen
@@ -621,7 +621,7 @@ def test_an_editor_to_which_ctrl_c_is_a_key_is_left_alone(person: Person) -> Non
 
 
 def test_the_environment_is_what_a_program_would_get(person: Person) -> None:
-    """With what was exported since, and without functions."""
+    """With the variables exported since then, and without functions."""
     person.run("export NEW=$'two\nlines'; inner=1; f() { :; }; export -f f; unset TERM")
 
     environment = person.shell.environment()
@@ -633,7 +633,7 @@ def test_the_environment_is_what_a_program_would_get(person: Person) -> None:
 
 
 def test_what_a_command_of_the_model_changed_can_be_made_the_users_own(person: Person) -> None:
-    """Directory and variables, whatever is in them; a name that is none is left out."""
+    """Directory and variables with any content; an invalid name is left out."""
     target = person.home / "it's $HOME\nhere"
     target.mkdir()
     person.run("export OLD=1")
@@ -659,7 +659,7 @@ def zsh(tmp_path: Path) -> Iterator[Person]:
 
 
 def test_zsh_is_a_shell_too(zsh: Person) -> None:
-    """What lasts, the status, Ctrl-C and jobs."""
+    """State, status, Ctrl-C and jobs."""
     zsh.run("cd /; x=1; alias hi='echo hello'; f() { echo f }")
     assert zsh.says("pwd; echo $x; hi; f") == "/\n1\nhello\nf"
     assert {"hi"} <= zsh.shell.names.aliases and {"f"} <= zsh.shell.names.functions
@@ -670,12 +670,12 @@ def test_zsh_is_a_shell_too(zsh: Person) -> None:
     assert "suspended" in zsh.says("jobs")
     zsh.run("kill -9 %1; wait")
     assert zsh.run("echo 'open").status == 1
-    assert zsh.says("echo on").splitlines()[-1] == "on"  # zsh tells of the killed job when it likes
+    assert zsh.says("echo on").splitlines()[-1] == "on"  # zsh may report the killed job at any time
     assert zsh.run("exit 3").died
 
 
 def test_zsh_keeps_only_what_may_be_remembered(zsh: Person) -> None:
-    """Not our words, and not the line as it was typed."""
+    """Neither our requests nor the line as it was typed."""
     (zsh.home / ".zshrc").write_text("HISTFILE=~/kept SAVEHIST=50 HISTSIZE=50\n", encoding="utf-8")
     zsh.run("echo secret >/dev/null", remembered="echo ***")
     zsh.run("true", remembered="true")
@@ -693,7 +693,7 @@ def test_hooks_of_zsh_run_once_and_see_nothing_of_ours(zsh: Person) -> None:
 
 
 def test_zsh_inside_zsh_is_the_users_own(zsh: Person) -> None:
-    """Our start-up file is for our shell alone, and the user's `.zshenv` is read."""
+    """Our startup file is for our shell only, and the user's `.zshenv` is read."""
     (zsh.home / ".zshenv").write_text("from_env=1\n", encoding="utf-8")
 
     assert zsh.says('echo "[$ZDOTDIR]" $from_env') == "[] 1"
@@ -701,14 +701,14 @@ def test_zsh_inside_zsh_is_the_users_own(zsh: Person) -> None:
 
 @pytest.mark.proves("P1")
 def test_where_programs_are_looked_for_is_known(person: Person) -> None:
-    """A program that an activated environment brought is a command from then on."""
+    """A program from an activated environment is a command from then on."""
     person.run("export PATH=/opt/mine:$PATH")
     assert person.shell.names.path.startswith("/opt/mine:")
 
 
 @pytest.mark.proves("X5")
 def test_what_is_to_be_run_lies_where_nobody_else_can_write(tmp_path: Path) -> None:
-    """Who could change it while it waits would run anything; and a password may be in it."""
+    """Whoever could change it could run anything; it may also contain a password."""
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
     shell = UserShell("bash", env=env, directory=tmp_path, private=tmp_path / "private")
     try:
@@ -728,7 +728,7 @@ def test_what_is_to_be_run_lies_where_nobody_else_can_write(tmp_path: Path) -> N
 )
 @pytest.mark.proves("X5")
 def test_a_program_of_ours_is_found_only_where_nobody_else_can_put_one(tmp_path: Path, place: str, found: bool) -> None:
-    """The PATH outlives us in what was started, and others may make a directory anew among temporary files."""
+    """Started programs keep the PATH after aish exits, and others could recreate a directory among temporary files."""
     (tmp_path / "file").touch()
     program = tmp_path / "ours"
     program.write_text("#!/bin/sh\necho it is ours\n", encoding="utf-8")
@@ -746,7 +746,7 @@ def test_a_program_of_ours_is_found_only_where_nobody_else_can_put_one(tmp_path:
 
 @pytest.mark.proves("X5")
 def test_where_no_program_is_looked_for_none_is_found_but_ours(tmp_path: Path) -> None:
-    """An empty name on the PATH is the directory one is in, whoever has put programs there."""
+    """An empty entry on the PATH is the current directory, whoever put programs there."""
     for name in ("ours", "theirs"):
         (tmp_path / name).write_text(f"#!/bin/sh\necho it is {name}\n", encoding="utf-8")
         (tmp_path / name).chmod(0o755)

@@ -58,7 +58,7 @@ def write(root: Path, path: str, text: str) -> None:
     ],
 )
 def test_a_path_that_leads_out_is_denied(root: Path, path: str) -> None:
-    """However it is spelt, and whatever links are on the way."""
+    """However it is written, and whatever links it contains."""
     (root / "out").symlink_to("../secret")
     (root / "far").symlink_to("/etc/passwd")
     (root / "up").symlink_to("..")
@@ -80,7 +80,7 @@ def test_a_path_that_leads_out_is_denied(root: Path, path: str) -> None:
 
 @pytest.mark.proves("N21")
 def test_a_path_that_stays_inside_is_fine(root: Path) -> None:
-    """Links inside the workspace are a part of it, absolute ones too."""
+    """Links inside the workspace belong to it, absolute ones too."""
     (root / "near").symlink_to("sub/note")
     (root / "whole").symlink_to(root / "sub")
     (root.parent / "alias").symlink_to(root)
@@ -100,7 +100,7 @@ def test_a_path_that_stays_inside_is_fine(root: Path) -> None:
 
 
 def test_a_file_is_made_cut_off_and_written_inside(root: Path) -> None:
-    """And what was longer before leaves no tail."""
+    """And no rest of a longer old content stays."""
     write(root, "sub/note", "new")
     write(root, "sub/other", "made")
 
@@ -109,7 +109,7 @@ def test_a_file_is_made_cut_off_and_written_inside(root: Path) -> None:
 
 
 def test_only_plain_files_are_opened(root: Path) -> None:
-    """A pipe would wait for ever, a device might do anything."""
+    """A pipe would block, and a device might do anything."""
     os.mkfifo(root / "pipe")
 
     for path, reason in (("pipe", "is not a regular file"), ("sub", "is"), (".", "is the workspace directory")):
@@ -120,7 +120,7 @@ def test_only_plain_files_are_opened(root: Path) -> None:
 
 
 def test_what_is_not_there_is_not_found(root: Path) -> None:
-    """That is another answer than no."""
+    """That is not the same as being denied."""
     with pytest.raises(NotFound, match="sub/gone does not exist"):
         read(root, "sub/gone")
     with pytest.raises(NotFound):
@@ -129,7 +129,7 @@ def test_what_is_not_there_is_not_found(root: Path) -> None:
 
 @pytest.mark.proves("N21")
 def test_a_directory_swapped_for_a_link_in_the_middle_of_it_leads_nowhere(root: Path) -> None:
-    """Between the look and the step there is time; whoever swaps then gets nothing of what is outside."""
+    """A directory may be swapped between the check and the open; the swap must not reveal anything outside."""
     outer = root.parent / "outer"
     outer.mkdir()
     (outer / "note").write_text("a secret", encoding="utf-8")
@@ -175,7 +175,7 @@ def test_nothing_stays_open_after_a_refusal(root: Path) -> None:
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.sampled_from(["..", ".", "sub", "up", "out", "loop", "", "~", "note"]), max_size=7), st.booleans())
 def test_no_mixture_of_parts_leads_out(parts: list[str], absolute: bool) -> None:
-    """Whatever is put together, the answer lies inside or is no."""
+    """Any combination of parts is inside or denied."""
     with TemporaryDirectory() as name:
         root = Path(name).resolve() / "work"
         (root / "sub").mkdir(parents=True)

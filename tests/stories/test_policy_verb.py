@@ -1,4 +1,4 @@
-"""`aish policy`, as scripts and people use it."""
+"""`aish policy`, as scripts and users call it."""
 
 import json
 
@@ -8,7 +8,7 @@ from world import World
 
 @pytest.mark.proves("X5", "N22")
 def test_lines_of_commands_become_lines_of_verdicts(world: World) -> None:
-    """One process for many commands, in their order, each with what was asked."""
+    """One process for many commands, in order, each with its command."""
     commands = ["ls -l", "rm -r build", "", "echo \u200b"]
     given = "".join(json.dumps({"command": command}) + "\n" for command in commands)
     ran = world.aish("policy", "--jsonl", given=given)
@@ -21,7 +21,7 @@ def test_lines_of_commands_become_lines_of_verdicts(world: World) -> None:
 
 
 def test_one_command_is_told_to_a_person_and_to_a_script(world: World) -> None:
-    """The exit code says the same as the words."""
+    """The exit code says the same as the text."""
     ran = world.aish("policy", "git", "log", "--oneline")
     assert (ran.code, ran.out) == (0, "run (read): it only reads\n")
     ran = world.aish("policy", "rm -r old")
@@ -32,21 +32,21 @@ def test_one_command_is_told_to_a_person_and_to_a_script(world: World) -> None:
 
 
 def test_a_command_can_be_piped_in(world: World) -> None:
-    """With line ends and quotes as they are."""
+    """With newlines and quotes unchanged."""
     ran = world.aish("policy", given="ls\nrm x\n")
     assert (ran.code, ran.out.split(":")[0]) == (1, "ask (destroy)")
 
 
 @pytest.mark.parametrize("line", ["ls", "[]", '{"line": "ls"}', '{"command": 1}', "\xff"])
 def test_a_line_that_is_no_command_is_a_mistake_of_the_caller(world: World, line: str) -> None:
-    """It is named, and nothing is guessed."""
+    """The message names the line, and nothing is guessed."""
     ran = world.aish("policy", "--jsonl", given='{"command": "ls"}\n' + line + "\n")
     assert ran.code == 2
     assert "line 2 is not" in ran.err
 
 
 def test_the_users_own_entries_count_and_a_mistake_in_them_is_told(world: World) -> None:
-    """They are what the shell goes by, so they are what is told here."""
+    """The shell uses the same entries."""
     world.places.config.mkdir(parents=True)
     own = world.places.config / "policy.toml"
     own.write_text('[mytool]\noperands = "any"\n', encoding="utf-8")
@@ -59,7 +59,7 @@ def test_the_users_own_entries_count_and_a_mistake_in_them_is_told(world: World)
 
 @pytest.mark.proves("X5")
 def test_nothing_is_executed(world: World) -> None:
-    """To judge a command and to run it are different things."""
+    """Judging a command does not run it."""
     world.aish("policy", "--jsonl", given='{"command": "touch made; ls $(touch made)"}\n')
     world.aish("policy", "touch made")
     assert not (world.directory / "made").exists()

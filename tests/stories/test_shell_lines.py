@@ -1,4 +1,4 @@
-"""The user's own shell behind the prompt, in a real terminal: commands run as they always did."""
+"""The user's own shell behind the prompt, in a real terminal: commands run as usual."""
 
 import os
 import signal
@@ -11,7 +11,7 @@ from world import World
 from aish import __version__
 
 PROMPT = "~ aish>"
-WAITS = "sh -c 'echo it runs; exec sleep 100'"  # a key that is pressed before it runs is for the prompt
+WAITS = "sh -c 'echo it runs; exec sleep 100'"  # a key pressed before it runs would go to the prompt
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_directory_environment_aliases_and_functions_stay_from_line_to_line(shel
 
 @pytest.mark.proves("P2")
 def test_aish_itself_is_a_command_at_its_prompt(shell: World) -> None:
-    """Also where it was started by its path from a virtual environment, as a first look at it is."""
+    """Also if it was started by its path from a virtual environment, as in a first trial."""
     with Tmux(shell) as tmux:
         tmux.enter("aish --version | tr a-z A-Z")
         tmux.wait_for(f"AISH {__version__.upper()}")
@@ -46,7 +46,7 @@ def test_aish_itself_is_a_command_at_its_prompt(shell: World) -> None:
 
 @pytest.mark.proves("P2")
 def test_the_prompt_tells_the_exit_status_and_the_shell_knows_it(shell: World) -> None:
-    """A failure shows, and `$?` is what the user expects."""
+    """A failure is visible, and `$?` is what the user expects."""
     with Tmux(shell) as tmux:
         tmux.enter("sh -c 'exit 7'")
         tmux.wait_for("~ ✗7 aish>")
@@ -56,7 +56,7 @@ def test_the_prompt_tells_the_exit_status_and_the_shell_knows_it(shell: World) -
 
 @pytest.mark.proves("P2")
 def test_vim_edits_a_file_and_leaves_the_screen_as_it_was(shell: World) -> None:
-    """Full-screen programs have the whole terminal, and give it back."""
+    """Full-screen programs get the whole terminal, and give it back."""
     need("vim")
     with Tmux(shell) as tmux:
         tmux.enter("echo before")
@@ -87,7 +87,7 @@ def test_a_pager_scrolls_and_ends(shell: World) -> None:
 
 @pytest.mark.proves("P2")
 def test_top_draws_itself_until_it_is_told_to_stop(shell: World) -> None:
-    """A program that paints all the time."""
+    """A program that redraws the screen all the time."""
     need("top")
     with Tmux(shell) as tmux:
         tmux.enter("top")
@@ -98,7 +98,7 @@ def test_top_draws_itself_until_it_is_told_to_stop(shell: World) -> None:
 
 @pytest.mark.proves("P2")
 def test_a_password_is_neither_shown_nor_kept(shell: World) -> None:
-    """A program that switches the echo off gets the keys, and nobody else does."""
+    """A program that turns the echo off gets the keys, and nothing else does."""
     word = "open" + "sesame"
     with Tmux(shell) as tmux:
         tmux.enter("read -rsp 'Password: ' word; echo; echo ${#word} letters")
@@ -108,7 +108,7 @@ def test_a_password_is_neither_shown_nor_kept(shell: World) -> None:
         assert not any(word in line for line in tmux.scrollback())
         tmux.enter("what was that?")
         tmux.wait_end("It is a question.", PROMPT)
-        for path in shell.home.rglob("*"):  # now, because a shell that ends takes its files with it
+        for path in shell.home.rglob("*"):  # check now, because a shell that ends deletes its files
             assert not path.is_file() or word.encode() not in path.read_bytes()
 
 
@@ -157,7 +157,7 @@ def test_a_program_follows_the_size_of_the_window(shell: World) -> None:
 
 @pytest.mark.proves("P2")
 def test_ten_thousand_lines_all_arrive(shell: World) -> None:
-    """Nothing is lost, doubled or out of order."""
+    """Nothing is lost, duplicated or out of order."""
     with Tmux(shell) as tmux:
         tmux.enter("seq 1 10000")
         tmux.wait_end("10000", PROMPT)
@@ -178,7 +178,7 @@ def test_a_shell_that_dies_is_said_and_started_again(shell: World) -> None:
 
 @pytest.mark.proves("P2")
 def test_accepted_commands_are_in_the_history_of_the_shell_without_their_secrets(shell: World) -> None:
-    """What is typed here is found in bash tomorrow."""
+    """What is typed here is in the bash history tomorrow."""
     secret = "hunter" + "2secretword"
     with Tmux(shell) as tmux:
         tmux.enter("echo remember me")
@@ -193,7 +193,7 @@ def test_accepted_commands_are_in_the_history_of_the_shell_without_their_secrets
 
 @pytest.mark.proves("P1")
 def test_questions_go_to_the_model_and_typos_do_not(shell: World) -> None:
-    """Nothing is sent or run by a wrong guess: a slip fails as in any shell, and one key hands it over."""
+    """A wrong guess sends or runs nothing: a typo fails as in any shell, and one key sends it to the model."""
     with Tmux(shell) as tmux:
         tmux.enter("how do I unpack a tar file?")
         tmux.wait_end("It is a question.", PROMPT)
@@ -205,7 +205,7 @@ def test_questions_go_to_the_model_and_typos_do_not(shell: World) -> None:
 
 @pytest.mark.proves("P1")
 def test_the_sign_in_the_prompt_follows_what_is_typed(shell: World) -> None:
-    """What a line will be is seen before Enter."""
+    """The kind of a line is visible before Enter."""
     with Tmux(shell) as tmux:
         tmux.type("ls -l")
         tmux.wait_end("~ aish$ ls -l")

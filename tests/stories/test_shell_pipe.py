@@ -1,4 +1,4 @@
-"""The shell at the end of a pipe: lines in, answers out, no terminal anywhere."""
+"""The shell at the end of a pipe: lines in, answers out, no terminal."""
 
 import json
 
@@ -20,7 +20,7 @@ def questions(server: FakeServer) -> list[str]:
 
 @pytest.mark.proves("P5")
 def test_lines_are_questions_and_commands_and_the_end_of_input_is_the_end(world: World) -> None:
-    """One conversation for all lines, answers on stdout in order, and no prompt that nobody sees."""
+    """One conversation for all lines, answers on stdout in order, and no prompt."""
     world.script("It is four.", "Five.")
 
     ran = world.aish(given="two and two?\n:history\nand one more?\n:save sums\n:sessions")
@@ -45,7 +45,7 @@ def test_no_kind_of_terminal_puts_anything_into_a_pipe(world: World, term: str) 
 
 
 def test_blank_lines_are_passed_over_and_odd_ones_are_questions(world: World) -> None:
-    """Nothing is sent for nothing, and a smiley is not a command."""
+    """Empty lines send nothing, and a smiley is not a command."""
     with FakeServer(sse("ok", usage=None)) as server:
         serve(world, server)
         ran = world.aish(given="\n   \n\t\r\n?\n? :help me\n:)\n::\n?!ls\r\n  last without newline  ")
@@ -56,7 +56,7 @@ def test_blank_lines_are_passed_over_and_odd_ones_are_questions(world: World) ->
 
 @pytest.mark.proves("N23")
 def test_bytes_that_are_no_text_are_asked_as_visible_marks(world: World) -> None:
-    """Invalid UTF-8, NUL and escape sequences reach neither the model nor the journal as they are."""
+    """Invalid UTF-8, NUL and escape sequences become visible marks for the model and the journal."""
     with FakeServer(sse("ok")) as server:
         serve(world, server)
         ran = world.aish(given=b"caf\xe9 \xff\xfe\nnul \0 here\n\x1b[31mred\x07\xed\xa0\x80\n")
@@ -94,14 +94,14 @@ def test_a_line_of_ten_megabytes_is_cut_for_the_model_and_kept_whole(world: Worl
     ],
 )
 def test_the_exit_code_is_that_of_the_last_line_that_said_something(world: World, lines: str, code: int) -> None:
-    """A blank line at the end, as editors leave it, must not turn a failure into a success."""
+    """An empty line at the end, as editors leave it, must not turn a failure into a success."""
     world.script("!down", "fine")
 
     assert world.aish(given=lines).code == code
 
 
 def test_a_mistake_is_said_and_the_next_line_goes_on(world: World) -> None:
-    """A wrong command, a model that is down and a bad number are lines on stderr, never the end."""
+    """A wrong command, an unavailable model and a bad number are lines on stderr, and the shell goes on."""
     world.script("!down", "fine")
 
     ran = world.aish(given=":frob\nq1\n:history none\nq2\n")
@@ -115,7 +115,7 @@ def test_a_mistake_is_said_and_the_next_line_goes_on(world: World) -> None:
 
 
 def test_quit_leaves_the_rest_of_the_input_alone(world: World) -> None:
-    """What follows `:quit` was not meant for us."""
+    """Input after `:quit` is not for us."""
     with FakeServer(sse("ok")) as server:
         serve(world, server)
         ran = world.aish(given="one\n:quit\ntwo\n")
@@ -126,7 +126,7 @@ def test_quit_leaves_the_rest_of_the_input_alone(world: World) -> None:
 
 @pytest.mark.proves("C16", "T16")
 def test_turns_that_leave_the_prompt_are_said_and_nothing_else_is(world: World) -> None:
-    """One line for each eviction; the summary that is made of it never shows, whatever becomes of it."""
+    """One line for each eviction; the summary made from it is never shown, whatever happens to it."""
     with FakeServer(sse("ok", usage=None)) as server:
         serve(world, server, "[context]\nmax_turns = 2")
         ran = world.aish(given="q1\nq2\nq3\n")
@@ -151,7 +151,7 @@ def test_nobody_to_ask_means_no(world: World) -> None:
 
 @pytest.mark.proves("P5")
 def test_a_shell_can_go_on_with_an_earlier_conversation(world: World) -> None:
-    """`aish --continue` and `aish --resume NAME` start the shell where it was left."""
+    """`aish --continue` and `aish --resume NAME` continue an earlier conversation."""
     with FakeServer(sse("ok")) as server:
         serve(world, server)
         world.aish(given="q1\n:save trip\n")

@@ -1,4 +1,4 @@
-"""What the shell puts on the screen: widths, colours, notices, and never a control byte of somebody else."""
+"""What the shell prints on the screen: widths, colours, notices, and no control bytes from elsewhere."""
 
 import re
 import threading
@@ -17,7 +17,7 @@ def serve(world: World, server: FakeServer, extra: str = "") -> None:
 
 
 def test_a_window_of_forty_columns_is_enough(world: World) -> None:
-    """Long words wrap, and lists are cut to the width instead of breaking."""
+    """Long words wrap, and lists are truncated to the width instead of breaking."""
     world.script("w" * 60)
     with Terminal(world, columns=40) as terminal:
         terminal.wait_ready()
@@ -31,7 +31,7 @@ def test_a_window_of_forty_columns_is_enough(world: World) -> None:
 
 @pytest.mark.proves("C16", "T16")
 def test_what_leaves_the_prompt_is_one_dim_line_and_is_summarised_while_nobody_waits(world: World) -> None:
-    """The summary is asked for after the answer is on the screen, and shows in nothing but the books."""
+    """The summary is requested after the answer is on the screen, and shows only in the spending log."""
     with FakeServer(sse("A1"), sse("A2", usage=None), sse("They greeted."), sse("A3", usage=None)) as server:
         serve(world, server, "[context]\nmax_turns = 2")
         with Terminal(world) as terminal:
@@ -59,7 +59,7 @@ def test_what_leaves_the_prompt_is_one_dim_line_and_is_summarised_while_nobody_w
     ids=["a terminal", "NO_COLOR", "NO_COLOR empty", "dumb"],
 )
 def test_colours_are_for_terminals_that_want_them(world: World, env: dict[str, Any], colored: bool) -> None:
-    """NO_COLOR counts when it is set and not empty, as its standard says; bold is no colour."""
+    """NO_COLOR counts if it is set and not empty, as its standard says; bold is not a colour."""
     world.script("plain answer")
     with Terminal(world, **env) as terminal:
         terminal.wait_for("aish>")
@@ -97,7 +97,7 @@ def test_the_prompt_names_the_model_that_answers(world: World) -> None:
 
 
 def test_a_dumb_terminal_gets_no_escape_sequences(world: World) -> None:
-    """Editors and logs show them as dirt; a slow answer is no exception."""
+    """Editors and logs show them as garbage; a slow answer is no exception."""
     release = threading.Event()
     with FakeServer(Say(pieces=[b"".join(sse("Slow.").pieces)], hold=release)) as server:
         serve(world, server)

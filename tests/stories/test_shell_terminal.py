@@ -1,4 +1,4 @@
-"""The shell on a terminal: how a person talks to it, stops it, and comes back."""
+"""The shell on a terminal: how a user talks to it, stops it, and comes back."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def serve(world: World, server: FakeServer, extra: str = "") -> None:
 
 
 def half(text: str) -> Say:
-    """An answer that starts and then waits for ever."""
+    """An answer that starts and never ends."""
     start = json.dumps({"choices": [{"delta": {"content": text}}]})
     return Say(pieces=[f"data: {start}\n\n".encode(), b": never sent\n\n"], hold=threading.Event())
 
@@ -36,7 +36,7 @@ def turns(world: World) -> list[tuple[str, str, str]]:
 
 
 def test_an_answer_streams_and_ctrl_d_leaves(world: World) -> None:
-    """The first words are on the screen while the model is still at it."""
+    """The first words are on the screen while the model is still generating."""
     release = threading.Event()
     with FakeServer(Say(pieces=sse("The first words", " and more.").pieces, hold=release)) as server:
         serve(world, server)
@@ -52,7 +52,7 @@ def test_an_answer_streams_and_ctrl_d_leaves(world: World) -> None:
 
 @pytest.mark.proves("P5", "N24")
 def test_ctrl_c_stops_the_answer_keeps_the_part_and_the_shell_goes_on(world: World) -> None:
-    """Stopping is no failure: the part is kept as interrupted, and the model knows what it had said."""
+    """Stopping is not a failure: the partial answer is kept as interrupted, and the model knows what it had said."""
     with FakeServer(half("It all began"), sse("Yes.")) as server:
         serve(world, server)
         with Terminal(world) as terminal:
@@ -73,7 +73,7 @@ def test_ctrl_c_stops_the_answer_keeps_the_part_and_the_shell_goes_on(world: Wor
 
 
 def test_ctrl_c_on_an_idle_line_clears_it(world: World) -> None:
-    """As in any shell: the line is gone, nothing was sent, and the next one is typed on its own."""
+    """As in any shell: the line is cleared, nothing was sent, and the next line starts empty."""
     with FakeServer(sse("Fine.")) as server:
         serve(world, server)
         with Terminal(world) as terminal:
@@ -89,7 +89,7 @@ def test_ctrl_c_on_an_idle_line_clears_it(world: World) -> None:
 
 
 def test_ctrl_c_as_soon_as_the_prompt_is_there_does_not_end_the_shell(world: World) -> None:
-    """The prompt is shown before the editor is loaded; whoever sees it may rely on what it promises."""
+    """The prompt is shown before the editor is loaded; it must already work as expected."""
     world.script("Fine.")
     with Terminal(world) as terminal:
         terminal.wait_for("aish>")
@@ -100,7 +100,7 @@ def test_ctrl_c_as_soon_as_the_prompt_is_there_does_not_end_the_shell(world: Wor
 
 
 def test_what_is_typed_before_the_editor_is_there_is_not_lost(world: World) -> None:
-    """People type as soon as they see the prompt, and sooner."""
+    """Users type as soon as they see the prompt, and sooner."""
     world.script("Early.")
     with Terminal(world) as terminal:
         terminal.enter("good morning")
@@ -125,7 +125,7 @@ def test_tab_completes_a_command_and_help_lists_them(world: World) -> None:
 
 @pytest.mark.proves("P5")
 def test_what_was_shown_before_a_kill_is_found_again(world: World) -> None:
-    """kill -9 in mid-answer loses nothing that was on the screen."""
+    """kill -9 during an answer loses nothing that was on the screen."""
     with FakeServer(half("Remember: the key is under the mat")) as server:
         serve(world, server)
         with Terminal(world) as terminal:
@@ -160,7 +160,7 @@ def dear(world: World, server: FakeServer) -> None:
 def test_a_call_over_the_cap_is_asked_about_and_the_question_stays_readable(
     world: World, answer: str, requests: int
 ) -> None:
-    """Only a yes is a yes; nothing ticks over the question while the user thinks about it."""
+    """Only a yes is a yes; no ticking clock changes the question while the user thinks."""
     with FakeServer(sse("Worth it.")) as server:
         dear(world, server)
         with Terminal(world, columns=200) as terminal:
@@ -180,7 +180,7 @@ def test_a_call_over_the_cap_is_asked_about_and_the_question_stays_readable(
 
 @pytest.mark.proves("P7")
 def test_ctrl_c_at_the_question_of_the_cap_is_a_no_and_the_next_line_is_not_swallowed(world: World) -> None:
-    """The question is gone for good: what is typed next goes to the shell, and Ctrl-D leaves at once."""
+    """The question is over: what is typed next goes to the shell, and Ctrl-D leaves at once."""
     with FakeServer(sse("Worth it.")) as server:
         dear(world, server)
         with Terminal(world, columns=200) as terminal:
@@ -198,7 +198,7 @@ def test_ctrl_c_at_the_question_of_the_cap_is_a_no_and_the_next_line_is_not_swal
 
 @pytest.mark.proves("P11")
 def test_a_shell_without_memory_leaves_nothing_behind(world: World) -> None:
-    """Neither the conversation nor what was typed, also not as history of the editor."""
+    """Neither the conversation nor what was typed, not even as editor history."""
     world.script("A secret.")
     with Terminal(world, "--no-memory") as terminal:
         terminal.wait_ready()
@@ -213,7 +213,7 @@ def test_a_shell_without_memory_leaves_nothing_behind(world: World) -> None:
 
 @pytest.mark.proves("P2")
 def test_a_terminal_that_is_closed_ends_the_shell_and_is_no_bug(world: World) -> None:
-    """Windows are closed every day; who comes back must not be greeted by a report of a crash."""
+    """Windows are closed every day; the next start must not report a crash."""
     world.script("Paris.")
     ours, its = os.openpty()
     tty.setraw(its)
