@@ -1,4 +1,4 @@
-"""What a typed line is taken for, with a shell that knows a few words."""
+"""How typed lines are routed, with a fake shell that knows a few words."""
 
 from collections.abc import Collection
 
@@ -19,7 +19,7 @@ KEYWORDS = "if for while until do done then else case function select in time { 
 
 
 class Shell:
-    """A shell that knows what it is told."""
+    """A fake shell that knows only the given words and files."""
 
     def __init__(self, *, files: Collection[str] = (), targets: Collection[str] = (), aliases: Collection[str] = ()):
         self.files, self.targets, self.aliases = files, targets, aliases
@@ -52,7 +52,7 @@ def check(lines: str, wanted: str) -> None:
 
 @pytest.mark.proves("P1")
 def test_a_mark_in_front_decides() -> None:
-    """Whatever the rules guess, the user has the last word, and the mark is not part of what is run or asked."""
+    """The user can override every guess. The mark is removed from the text."""
     assert route("!tell me a story", SHELL)[::2] == ("command", "tell me a story")
     assert route("? ls -la", SHELL)[::2] == ("question", "ls -la")
     assert route("？ls", SHELL)[::2] == ("question", "ls")
@@ -144,7 +144,7 @@ git log -3 # is this all?
 
 @pytest.mark.proves("P1")
 def test_names_that_are_english_words_are_commands_with_evidence() -> None:
-    """A flag, a path, a number where one belongs, a target or a file that is there."""
+    """Evidence is a flag, a path, a valid number, a target or an existing file."""
     check(
         """
 find . -name '*.py'
@@ -327,7 +327,7 @@ def test_names_in_other_languages_are_fine_in_commands() -> None:
 
 @pytest.mark.proves("P1")
 def test_messages_and_source_code_are_questions() -> None:
-    """They are pasted to be explained; their first words are often those of programs."""
+    """Users paste them to get an explanation. They often start with the name of a program."""
     check(
         """
 ls: cannot access 'x': No such file or directory
@@ -361,7 +361,7 @@ wait()
 
 @pytest.mark.proves("P1")
 def test_slips_of_the_finger_stay_commands() -> None:
-    """They fail with a suggestion; sent to a model they would only be embarrassing."""
+    """The shell reports a mistyped command with a suggestion; a model would waste a call on it."""
     check(
         """
 gti status
@@ -425,7 +425,7 @@ def test_a_missing_file_or_target_takes_the_evidence_away() -> None:
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_our_own_verbs_are_commands_whatever_words_follow(verb: str) -> None:
-    """Who types the name of the program and a verb does not talk to a model, whatever the shell knows of it yet."""
+    """`aish VERB` is always a command, even if the shell does not know the program yet."""
     assert route(f"aish {verb} what we said about the deploy window", SHELL).kind == "command"
 
 
@@ -448,14 +448,14 @@ def test_any_text_has_a_route(text: str) -> None:
     ["a", "ls; ", "$(", "((", "'", "x ", "cat <<E\n", "[[ ", "`a", "case x in ", "é", "- ", "{ ", "a=1 ", "sudo "],
 )
 def test_a_megabyte_takes_no_longer_than_a_page(piece: str) -> None:
-    """It is judged at every key. A hundred times the text may take ten times as long."""
+    """Routing runs at every key press. A text 100 times as long may take at most 10 times as long."""
     page, megabyte = (piece * (size // len(piece)) for size in (10_000, 1_000_000))
 
     assert cpu_seconds(lambda: route(megabyte, SHELL)) < 10 * cpu_seconds(lambda: route(page, SHELL)) + 0.005
 
 
 def test_a_long_paste_is_asked_about() -> None:
-    """Only its head was read."""
+    """Only its start is read, so the rest is unknown."""
     assert kind("ls -la src\n" * 5000) == "ask"
     assert kind("ls -la src\n# " + "a" * 5000) == "ask"
     assert kind("echo '" + "a" * 5000 + "'") == "command"

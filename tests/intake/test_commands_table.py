@@ -1,4 +1,4 @@
-"""The table of colon commands: found by name, alias or beginning; help and manual come from the docstrings."""
+"""The table of colon commands: lookup by name, alias or prefix; help and manual come from the docstrings."""
 
 import pytest
 from hypothesis import given, settings
@@ -10,7 +10,7 @@ from aish.values.errors import BadUsage, NotFound
 
 pytestmark = pytest.mark.anyio
 
-Place = list[str]  # what the handlers of these tests get as their scope
+Place = list[str]  # the scope of the handlers in these tests
 
 
 def table() -> Commands[Place]:
@@ -41,7 +41,7 @@ def table() -> Commands[Place]:
 
 
 async def test_a_command_gets_its_scope_and_the_words() -> None:
-    """What a handler may use is handed in, so that it can be tested without a shell."""
+    """A handler gets its dependencies as an argument, so it can be tested without a shell."""
     place: Place = []
 
     assert await table().find("recall").run(place, Arguments(("tea", "time"))) == "nothing about tea time"
@@ -89,7 +89,7 @@ def test_whatever_is_typed_finds_a_command_that_begins_so_or_nothing(typed: str)
 
 
 def test_help_and_manual_are_made_of_the_docstrings() -> None:
-    """Words in two places drift apart."""
+    """Text that is written twice drifts apart."""
     commands = table()
 
     assert commands.help() == (
@@ -104,7 +104,7 @@ def test_help_and_manual_are_made_of_the_docstrings() -> None:
 
 
 def test_a_command_without_a_docstring_is_refused() -> None:
-    """It would have no help, and nobody would notice."""
+    """It would have no help text."""
 
     async def silent(place: Place, arguments: Arguments) -> str:
         return ""
@@ -117,7 +117,7 @@ def test_a_command_without_a_docstring_is_refused() -> None:
     ("name", "aliases", "taken"), [("recall", (), "recall"), ("q", (), "q"), ("new", ("exit",), "exit")]
 )
 def test_a_name_cannot_be_given_twice(name: str, aliases: tuple[str, ...], taken: str) -> None:
-    """One of the two would never be run; the refused one leaves no trace."""
+    """One of the two could never run. The refused one is not registered at all."""
     commands = table()
 
     async def another(place: Place, arguments: Arguments) -> str:
@@ -131,7 +131,7 @@ def test_a_name_cannot_be_given_twice(name: str, aliases: tuple[str, ...], taken
 
 
 def test_every_command_of_the_shell_can_be_read_in_one_line() -> None:
-    """`:help` is a table; a summary that is no sentence or does not fit spoils it."""
+    """`:help` is a table, so each summary must be one sentence that fits in a row."""
     for command in COMMANDS:
         assert command.summary.endswith("."), command.name
         assert len(command.usage) <= 32, command.name

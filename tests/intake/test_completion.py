@@ -1,4 +1,4 @@
-"""What could come next on a line: names of commands, then what their first argument may be."""
+"""Completion of colon commands: first the command name, then its first argument."""
 
 import pytest
 from hypothesis import given, settings
@@ -48,14 +48,14 @@ async def cost(scope: None, arguments: Arguments) -> str:
     ],
 )
 def test_a_command_is_completed_first_and_then_its_argument(text: str, suggestions: list[tuple[str, int, str]]) -> None:
-    """A hint stands beside each name, and questions are left alone."""
+    """Each name has a hint. Questions get no suggestions."""
     assert suggest(text, COMMANDS, WORDS) == suggestions
 
 
 @given(text=st.one_of(st.text(max_size=12), st.text(alphabet=":mode lfast", max_size=12).map(":".__add__)))
 @settings(deadline=None)
 def test_a_suggestion_only_goes_on_with_what_is_typed(text: str) -> None:
-    """Taking one replaces exactly the beginning of itself."""
+    """Accepting a suggestion replaces exactly the part that was typed."""
     for word, length, _ in suggest(text, COMMANDS, WORDS):
         assert 0 <= length <= len(text)
         assert word.startswith(text[len(text) - length :])

@@ -1,4 +1,4 @@
-"""What a typed line is: a command, a question, or nothing, by a rule that can be foreseen."""
+"""Parsing a typed line into a command, a question, or nothing, by a predictable rule."""
 
 import pytest
 from hypothesis import given, settings
@@ -34,28 +34,28 @@ anything = st.text(max_size=30)
     ],
 )
 def test_the_first_sign_decides(line: str, meaning: ColonCommand | Question | None) -> None:
-    """One look at the start of a line tells what will happen; a smiley is no command."""
+    """The start of a line tells what will happen. A smiley is not a command."""
     assert read_line(line) == meaning
 
 
 @given(name=names, blank=blanks, words=anything)
 @settings(deadline=None)
 def test_any_blank_ends_the_name_of_a_command(name: str, blank: str, words: str) -> None:
-    """A tab, or the end of the first of several pasted lines, is as good as a space."""
+    """A tab or a newline in pasted text separates like a space."""
     assert read_line(f":{name}{blank}{words}") == ColonCommand(name, words.strip())
 
 
 @given(text=anything)
 @settings(deadline=None)
 def test_a_question_mark_in_front_makes_a_question_of_anything(text: str) -> None:
-    """The way out when the rule guesses wrong."""
+    """The user can correct a wrong guess."""
     assert read_line(f"?{text}") == (Question(text.strip()) if text.strip() else None)
 
 
 @given(line=anything)
 @settings(deadline=None)
 def test_a_line_without_a_sign_is_asked_as_it_is(line: str) -> None:
-    """Nothing of a question is lost but the blanks around it."""
+    """Only the surrounding blanks are removed."""
     text = line.strip()
 
     match read_line(line):

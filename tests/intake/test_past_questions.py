@@ -1,4 +1,4 @@
-"""Which questions are about what was said before, in five languages, and which only sound like it."""
+"""Which questions are about past conversations, in five languages, and which only sound like it."""
 
 import pytest
 from hypothesis import given, settings
@@ -121,32 +121,32 @@ NEITHER = [
 @pytest.mark.proves("N5")
 @pytest.mark.parametrize("typed", RECENT)
 def test_a_wish_for_what_was_said_of_late_is_understood(typed: str) -> None:
-    """Whatever language it is in: a model without tools has no other way to the turns."""
+    """In any supported language: a model without tools cannot reach the turns in another way."""
     assert asks_about_past(typed) == "recent"
 
 
 @pytest.mark.proves("N6")
 @pytest.mark.parametrize("typed", THIS)
 def test_a_wish_for_a_summary_of_this_conversation_is_told_from_that_of_others(typed: str) -> None:
-    """It must not bring what was said elsewhere."""
+    """It must not bring turns of other conversations."""
     assert asks_about_past(typed) == "this"
 
 
 @pytest.mark.parametrize("typed", SAID)
 def test_a_question_for_something_that_was_said_is_understood(typed: str) -> None:
-    """It is answered by a search, and not by the newest turns."""
+    """It is answered by a search, not by the newest turns."""
     assert asks_about_past(typed) == "said"
 
 
 @pytest.mark.parametrize("typed", NEITHER)
 def test_a_question_about_anything_else_brings_nothing(typed: str) -> None:
-    """Doubt means no: turns that nobody asked for cost room and lead small models astray."""
+    """Doubt means no: unrequested turns take up context and confuse small models."""
     assert asks_about_past(typed) == ""
 
 
 @pytest.mark.parametrize("typed", [RECENT[0], THIS[0], SAID[0]])
 def test_how_it_is_written_does_not_matter(typed: str) -> None:
-    """Capitals, line ends and doubled blanks are the same question; a long paste is matter of its own."""
+    """Letter case, newlines and repeated blanks make no difference. A long paste is never about the past."""
     kind = asks_about_past(typed)
 
     assert asks_about_past(typed.upper()) == kind
@@ -159,7 +159,7 @@ def test_how_it_is_written_does_not_matter(typed: str) -> None:
     st.text(max_size=450) | st.lists(st.sampled_from("did we say what my summarise 总结 chats".split())).map(" ".join)
 )
 def test_any_text_gets_an_answer(typed: str) -> None:
-    """It is asked of every line that goes to a model."""
+    """The check runs on every line that goes to a model."""
     assert asks_about_past(typed) in ("recent", "this", "said", "")
 
 
@@ -177,7 +177,7 @@ def test_any_text_gets_an_answer(typed: str) -> None:
     ],
 )
 def test_a_command_that_shows_what_was_said_is_known(command: str) -> None:
-    """Its output is no news, however it was called."""
+    """Its output is already in the journals, however the command was started."""
     assert shows_past(command)
 
 
@@ -195,12 +195,12 @@ def test_a_command_that_shows_what_was_said_is_known(command: str) -> None:
     ],
 )
 def test_other_commands_show_something_new(command: str) -> None:
-    """What only has our name in it is found like any output."""
+    """A command that only contains the word aish is indexed like any other."""
     assert not shows_past(command)
 
 
 def test_a_long_script_takes_no_longer() -> None:
-    """It is asked of every command, before the next prompt comes."""
+    """The check runs on every command, before the next prompt appears."""
     short, long = ("echo aish;" + "a=a;" * count for count in (2_000, 20_000))
     assert not shows_past(long)
     assert cpu_seconds(lambda: shows_past(long)) < 20 * cpu_seconds(lambda: shows_past(short)) + 0.05

@@ -1,4 +1,4 @@
-"""Stories about `aish route`: what would a line be taken for?"""
+"""Stories about `aish route`, which tells how a line would be routed."""
 
 import json
 
@@ -8,7 +8,7 @@ from world import World
 
 @pytest.mark.proves("P1")
 def test_a_script_learns_where_lines_go(world: World) -> None:
-    """One process for many lines, each answered with its reason; nothing is run."""
+    """One process routes many lines and gives a reason for each. It runs nothing."""
     lines = ["touch made-by-mistake.txt", "how do I leave vim?", "sort this", "ll", "cat <<E\nwho?\nE", "löschen bitte"]
     ran = world.aish("route", "--jsonl", given="".join(json.dumps({"line": line}) + "\n" for line in lines) + "\n")
     answers = [json.loads(line) for line in ran.out.splitlines()]
@@ -27,13 +27,13 @@ def test_a_person_asks_about_one_line(world: World) -> None:
     assert world.aish("route", "ls", "-la", "--jsonl").out.startswith("command: ")
     assert world.aish("route", given="make tea\n!make tea\n").out.splitlines() == [
         "ask: make is also an English word",
-        "command: a ! in front makes a command of anything",
+        "command: a leading ! always runs the line",
     ]
 
 
 @pytest.mark.proves("P1")
 def test_aliases_and_programs_that_are_not_here_are_known(world: World) -> None:
-    """The live shell is not known, and neither is every program installed: the line fails with a message of its own."""
+    """`aish route` has no live shell, and a program may be missing. Running such a line fails with a clear message."""
     lines = ["la -h", "kubectl get pods", "sudo systemctl restart nginx", "ls"]
     ran = world.aish(
         "route", "--jsonl", given="".join(json.dumps({"line": line}) + "\n" for line in lines), PATH="/none"

@@ -1,1 +1,1 @@
-"""What was typed, and which command it means."""
+"""Interpret typed lines: routing, colon commands, completion."""

@@ -1,7 +1,7 @@
-"""What could come next on the line being typed, and whether a command is whole.
+"""Suggest completions for the line being typed, and tell whether a command is complete.
 
-Pure: the text before the cursor and the known names in, suggestions out. A suggestion is a word, how many typed
-characters it replaces, and a hint.
+Pure: takes the text before the cursor and the known names, returns suggestions. A suggestion is a word, the number of
+typed characters it replaces, and a hint.
 """
 
 import re
@@ -13,47 +13,47 @@ from aish.intake.commands import Commands
 from aish.values.errors import NotFound
 
 Suggestion = tuple[str, int, str]
-Source = Iterable[str] | Callable[[str], Iterable[Suggestion]]  # what is typed of the argument → suggestions
+Source = Iterable[str] | Callable[[str], Iterable[Suggestion]]  # the typed part of the argument → suggestions
 
-_STAY = frozenset("if then elif else while until do ! { coproc".split())  # a command comes after these,
+_STAY = frozenset("if then elif else while until do ! { coproc".split())  # a command follows these,
 _BEFORE = frozenset("sudo doas command builtin exec env nohup nice xargs time".split())  # and after these with options
-_VALUED = frozenset("-u -g -C -I -P -L -d".split())  # options of those that have a value of their own
+_VALUED = frozenset("-u -g -C -I -P -L -d".split())  # options of `_BEFORE` that take a value
 _OPENING = frozenset("if case for while until select {".split())
 _CLOSING = frozenset("fi esac done }".split())
 _SPECIAL = frozenset(" \t!\"#$&'()*;<>?[\\]^`{|}")
 
 
 class TypedWord(NamedTuple):
-    """A word of a command line: where it stands, what it means without its quotes, and which quote is open."""
+    """A word of a command line: its position, its text without quotes, and the quote that is still open."""
 
     start: int
     end: int
     text: str
     first: bool = False  # it names a command
-    redirect: bool = False  # it is a file that is read or written
+    redirect: bool = False  # it is the target of a redirection
     quote: str = ""
 
 
 class Scan(NamedTuple):
-    """A command line up to the cursor: the words of its last simple command, and the names of all commands."""
+    """A parsed command line up to the cursor: the words of its last simple command, and the names of all commands."""
 
     words: tuple[TypedWord, ...]  # the last one ends at the cursor; it is empty after a blank
     names: tuple[TypedWord, ...]
-    unfinished: str  # why Enter would not end it: quote, backslash, here-document, operator, block; else nothing
+    unfinished: str  # why it is incomplete: quote, backslash, here-document, operator, block; else empty
     comment: bool
 
     @property
     def arguments(self) -> list[str]:
-        """The last simple command from its name on, without redirections; empty while its name is being typed."""
+        """Return the last simple command from its name on, without redirections; empty while the name is typed."""
         start = self.names[-1].start if self.names else 0
         plain = [word for word in self.words if word.start >= start and not word.redirect]
         return [] if self.words[-1].first or self.words[-1].redirect else [word.text for word in plain]
 
 
 def suggest(text: str, commands: Commands[Any], words: Mapping[str, Source]) -> list[Suggestion]:
-    """Suggestions for a line that starts with a colon.
+    """Return suggestions for a line that starts with a colon.
 
-    `words` gives, for the full name of a command, what its argument may be.
+    `words` maps the full name of a command to the possible values of its argument.
     """
     if not text.startswith(":"):
         return []
@@ -64,7 +64,7 @@ def suggest(text: str, commands: Commands[Any], words: Mapping[str, Source]) -> 
     try:
         name = commands.find(name).name
     except NotFound:
-        pass  # words may be known for it all the same
+        pass  # `words` may still have an entry for it
     verb, space, rest = typed.partition(" ")
     if space and f"{name} {verb}" in {command.name for command in commands.below(name)}:
         return _argument(words.get(f"{name} {verb}", ()), rest)
@@ -79,7 +79,7 @@ def _argument(source: Source, typed: str) -> list[Suggestion]:
 
 
 def matching(typed: str, pairs: Iterable[tuple[str, str]]) -> list[Suggestion]:
-    """Words with a hint each, found by the beginning of the word or of any word in the hint."""
+    """Return the pairs of word and hint where the word, or a word of the hint, starts with `typed`."""
     wanted = typed.casefold()
     return [
         (word, len(typed), hint)
@@ -89,11 +89,11 @@ def matching(typed: str, pairs: Iterable[tuple[str, str]]) -> list[Suggestion]:
 
 
 def quoted(name: str, quote: str = "") -> str:
-    """A file's name as it has to stand on a command line; `quote` is the one that is open before it.
+    """Quote a file name for a command line; `quote` is the quote that is already open before it.
 
-    A `~` at the start is left as it is: only the caller knows whether it means a home directory.
+    A leading `~` is not escaped: only the caller knows whether it means a home directory.
     """
-    if not name.isprintable():  # $'…' is the only way to write these, and shows what is in the name
+    if not name.isprintable():  # only $'…' can write these characters, and it makes them visible
         raw = name.encode("utf-8", "surrogateescape")
         return "$'" + "".join(chr(b) if 32 <= b < 127 and b not in b"'\\" else f"\\x{b:02x}" for b in raw) + "'"
     if quote == "'":
@@ -101,16 +101,16 @@ def quoted(name: str, quote: str = "") -> str:
     if quote == '"':
         return '"' + re.sub(r'(["$`\\])', r"\\\1", name) + '"'
     escaped = "".join(f"\\{letter}" if letter in _SPECIAL else letter for letter in name)
-    return re.sub(r"(?<=[=:])~", r"\\~", escaped)  # bash expands it there, as in an assignment
+    return re.sub(r"(?<=[=:])~", r"\\~", escaped)  # bash expands `~` there, as in an assignment
 
 
 def break_words(words: Iterable[str]) -> list[str]:
-    """The words as bash hands them to completion functions: `--a=b` and `a:b` come in three."""
+    """Split words as bash does for completion functions: `--a=b` and `a:b` become three words."""
     return [part for word in words for part in re.findall(r"[=:]+|[^=:]+", word) or [""]]
 
 
 def read_command(text: str) -> Scan:
-    """Take a command line apart as far as it is typed, by the lexical rules of bash."""
+    """Parse a partly typed command line by the lexical rules of bash."""
     reader = _Reader(text)
     for piece in _pieces().finditer(text):
         reader.take(piece)
@@ -119,7 +119,7 @@ def read_command(text: str) -> Scan:
 
 @cache
 def _pieces() -> re.Pattern[str]:
-    """What a command line is made of. Compiled when the first line is typed."""
+    """Return the token pattern. Compiled on first use, to keep start-up fast."""
     return re.compile(
         r"""(?P<comment>(?<![^\s;|&()])\#[^\n]*)
         |(?P<blank>[ \t]+|\\\n)
@@ -139,7 +139,7 @@ def _pieces() -> re.Pattern[str]:
 
 
 class _Reader:
-    """Walks over the pieces of a line. A command's name is wanted at the start and after an operator."""
+    """Reads the tokens of a line. A command name is expected at the start and after an operator."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -149,7 +149,7 @@ class _Reader:
         self._wants_name, self._redirected = True, False
         self._nested: list[str] = []
         self._depth = 0
-        self._here: list[str] = []  # delimiters of here-documents that are still to come
+        self._here: list[str] = []  # delimiters of pending here-documents
         self._skip_to = 0
         self._last = ""
         self._unfinished = ""
@@ -171,7 +171,7 @@ class _Reader:
         self._comment = kind == "comment"
 
     def _grow(self, kind: str, piece: str, start: int, end: int) -> None:
-        """Add a piece to the word that is being read."""
+        """Add a token to the current word."""
         word = self._word or TypedWord(start, start, "", self._wants_name and not self._redirected, self._redirected)
         quote, text = "", piece
         if kind in ("single", "double"):
@@ -197,10 +197,10 @@ class _Reader:
         self._redirected = False
 
     def _name(self, word: TypedWord) -> None:
-        """Decide whether a command's name comes after this word, and count the blocks that are open."""
+        """Decide whether a command name follows this word, and count the open blocks."""
         value, self._valued = self._valued, word.text in _VALUED
         if value or word.text.startswith("-") or re.fullmatch(r"\d+|\w+\+?=.*", word.text, re.DOTALL):
-            return  # an assignment, or what belongs to sudo and the like, which came before
+            return  # an assignment, or an option of a prefix such as sudo
         if word.text in _OPENING:
             self._depth += 1
         elif word.text in _CLOSING:
@@ -210,7 +210,7 @@ class _Reader:
         self._wants_name = word.text in _STAY or word.text in _BEFORE
 
     def _separate(self, kind: str, piece: str) -> None:
-        """Begin what comes after an operator."""
+        """Handle an operator, redirection, parenthesis or newline."""
         if kind in ("redirect", "here"):
             self._redirected = True
             self._here += [""] if kind == "here" else []
@@ -221,14 +221,14 @@ class _Reader:
             self._begin(name=True)
         elif kind in ("close", "tick"):
             closed = bool(self._nested) and bool(self._nested.pop())
-            self._begin(name=not closed or self._last == "(")  # a pattern of `case`, or the body of a function
+            self._begin(name=not closed or self._last == "(")  # after a `case` pattern, or before a function body
 
     def _begin(self, *, name: bool) -> None:
         self._words.clear()
         self._wants_name, self._redirected = name, False
 
     def _skip_here(self, start: int) -> None:
-        """Jump over the here-documents that begin after this line."""
+        """Skip the here-documents that start after this line."""
         for delimiter in self._here:
             end = re.compile(rf"^\t*{re.escape(delimiter)}$\n?", re.MULTILINE).search(self._text, start)
             if not end:
@@ -255,5 +255,5 @@ class _Reader:
 
 
 def _escaped_end(piece: str) -> bool:
-    """Whether the last quote of a double-quoted piece is a letter of it."""
+    """Is the last quote of a double-quoted token escaped?"""
     return (len(piece[1:-1]) - len(piece[1:-1].rstrip("\\"))) % 2 == 1

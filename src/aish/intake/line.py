@@ -1,6 +1,6 @@
-"""What a typed line is: a command of the shell, or a question.
+"""Parse a typed line into a colon command or a question.
 
-Pure: text in, a value out.
+Pure: takes text, returns a value.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ class Question(NamedTuple):
 
 
 def read_line(line: str) -> ColonCommand | Question | None:
-    """What was typed; None for nothing. A leading `?` makes a question of anything."""
+    """Return what was typed, None for a blank line. A leading `?` always makes a question."""
     text = line.strip()
     if not text:
         return None

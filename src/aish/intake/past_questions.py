@@ -1,6 +1,6 @@
-"""Questions about what was said before: a summary of recent times, of this conversation, or something in particular.
+"""Recognize questions about past conversations: a summary of recent ones, of this one, or one particular statement.
 
-Pure: text in, a word out. Only for models that cannot look for themselves; a miss costs little, so doubt means no.
+Pure: takes text, returns a word. Only for models that cannot search themselves; a miss costs little, so doubt means no.
 """
 
 import re
@@ -16,7 +16,7 @@ _SUM_UP = (
     r"summar(?:y|i[sz]e|ies)|sum up|recap|overview|digest|zusammenfass\w*|fass\w*|überblick|résum\w*|récapitul\w*|"
     r"resum\w*|recapitul\w*"
 )
-# Somebody's own: a discussion in a file or of other people is not what we have kept.
+# Words for the user's own conversations; discussions in files or of other people are not in the journals.
 _OURS = (
     r"my|our|we|i|us|recent|latest|last|past|today'?s?|yesterday'?s?|unsere?\w*|meine?\w*|wir|letzte\w*|mes|nos|nous|"
     r"récent\w*|derni\w*|mis|nuestr[ao]s?|recientes?|últim[ao]s?"
@@ -60,17 +60,17 @@ _SAID = (
     r"\bqué (?:decidimos|dijimos|acordamos)\b|"
     r"我们.{0,16}(?:决定|说|讨论|商量)(?:了|过)"
 )
-# One of our own verbs where a command can begin, after assignments, with options of ours before it.
+# One of our verbs where a command can start, after assignments and our global options.
 _SHOWS = (
     r"(?:^|[|&;({`!\n])\s*(?:(?:[A-Za-z_]\w*=\S*|command|exec|env|nice|time|sudo)\s+)*(?:\S*/)?"
     r"(?:python[\d.]*\s+-m\s+)?aish\s+(?:-\S+\s+(?:[\w.]+=\S+\s+)?)*(?:search|recent|thread)(?![\w.=/-])"
 )
-_LONGEST = 400  # characters of a question that is about the past; what is longer brings its own matter
-_SCRIPT = 4_000  # characters of a command that are looked at
+_LONGEST = 400  # characters; a longer question brings its own material
+_SCRIPT = 4_000  # characters of a command to search
 
 
 def asks_about_past(typed: str) -> Past:
-    """What of the past a question is about, if it is."""
+    """Return which part of the past a question is about; empty if none."""
     text = " ".join(typed.replace("’", "'").split())
     if len(text) > _LONGEST:
         return ""
@@ -82,5 +82,5 @@ def asks_about_past(typed: str) -> Past:
 
 
 def shows_past(command: str) -> bool:
-    """Does a command print what was said before?"""
+    """Does a command print past conversations?"""
     return "aish" in command and re.search(_SHOWS, command[:_SCRIPT]) is not None

@@ -1,13 +1,13 @@
-"""What is known of programs: their names, their subcommands, and what they want to be given.
+"""Tables of programs: their names, subcommands and operands.
 
-Pure: tables, and one rule about names that were mistyped.
+Pure: tables, and one rule about mistyped names.
 """
 
 from collections.abc import Sequence
 
 from aish.intake.vocabulary import Clues, is_everyday, word_set
 
-# Programs and builtins whose names are English, but seldom the first word of a request: their arguments decide.
+# English words that seldom start a request, so the arguments decide.
 NOUNS = word_set("""
     alias ansible apt bash bc black brew bridge bundle cal cat clear code column command date dc diff dir disown
     docker echo enable env eval exec exit export expr file firefox fish free gh go groups halt hash head history host
@@ -15,25 +15,25 @@ NOUNS = word_set("""
     poweroff prove python ranger reboot rename reset rev ruby screen script service shell shift shutdown source stat
     strings su sync tail tar timeout top tree umount unset unzip users vi view wall wget yarn zip
 """)
-# What such a program does without any argument is useful, and nobody says the word alone to mean something else.
+# Useful without arguments, and the word alone has no other likely meaning.
 BARE = word_set("""
     alias bash cal cat clear code date declare dir docker env exit export find finger free go groups halt history id
     info jobs just last locale login logout mail make mount node passwd perl poweroff python reboot reset ruby screen
     set times top tree umount uptime users w who
 """)
 
-# Who changes the machine on a wrong guess is asked about when the evidence is weak.
+# These change the machine, so the user is asked when the evidence is weak.
 CHANGING = word_set("""
     apt apt-get at chmod chown cp crontab dd dnf export fdisk halt install kill link ln make mkfs mount mv open pacman
     patch poweroff reboot rename reset rm rmdir set shred shutdown split tee touch truncate umount unset useradd
     userdel wall write yum
 """)
-# They print, say or keep the words they are given: prose is what they want.
+# These print, speak or store any text, so prose is valid input.
 SPEAKERS = word_set("echo printf figlet toilet cowsay cowthink espeak wall notify-send banner lolcat logger jrnl")
-# What comes after them is a command of its own.
+# Another command follows these.
 PREFIXES = word_set("sudo doas time nohup exec command builtin nice ionice setsid stdbuf unbuffer eval xargs env")
 
-# Programs that may not be installed here and are commands all the same.
+# Treated as commands even when they are not installed.
 WELL_KNOWN = word_set("""
     7z R adb ag airflow aish ansible ansible-playbook apache2 apk apt apt-cache apt-get aptitude arp asciinema at atop
     autossh awk aws az azcopy bandwhich bat bazel bc black blkid brew btop bun bundle bunzip2 bzip2 cal cargo cat
@@ -65,7 +65,7 @@ WELL_KNOWN = word_set("""
     zsh zstd zypper
 """)
 
-# Programs that want a subcommand: what is none of these, and an English word, was not meant for them.
+# Programs that need a subcommand. Another English word after the name suggests prose.
 _PARTS = """
     git: add am amend annotate apply archive bisect blame br branch bundle cat-file checkout cherry cherry-pick ci
         clean clone co commit config count-objects describe df diff difftool fetch filter-branch format-patch fsck gc
@@ -134,7 +134,7 @@ SUBCOMMANDS = {
     for names, _, parts in (group.partition(":") for group in _PARTS.replace("\n        ", " ").splitlines())
     for name in names.split()
 }
-# What the operands of some programs are: programs; any names; numbers and jobs; files; files of which one may be new.
+# Kinds of operands: programs; any names; numbers and jobs; files; paths, one of which may not exist yet.
 OF_PROGRAMS = word_set("which type man whereis whatis tldr where info command hash apropos watch strace ltrace gdb")
 OF_NAMES = word_set("touch look host finger which last type read unset export")
 OF_NUMBERS = word_set("kill sleep fg bg wait exit seq factor history head tail shift cal last umask disown jobs return")
@@ -145,13 +145,13 @@ OF_FILES = word_set("""
     xxd zip
 """)
 OF_PATHS = word_set("cp mv ln diff cmp comm chown chgrp vimdiff meld")
-# These take flags at most, or a script: one English word after them may be a subject.
+# These take only flags or a script, so one English word after them may be a topic.
 WITHOUT_WORDS = word_set("""
     nginx uptime w free top htop whoami pwd users date env set history clear reset jobs df hostname logout times
     reboot halt poweroff dmesg lsblk lscpu redis-server postgres nvidia-smi who last shutdown exit true false
     python python2 python3 node ruby perl bash sh zsh php lua java deno julia Rscript
 """)
-# What has to be among the operands of some.
+# Patterns that the operands must match.
 FORMS = {
     "at": r"^(now|noon|midnight|teatime|\d{1,2}(:\d\d)?([ap]m)?|\d{4})( |$)",
     "expr": r"(^| )([=<>+*/%:-]|!=)( |$)",
@@ -163,13 +163,13 @@ FORMS = {
     "who": r"^am i$",
 }
 BUILDERS = word_set("make gmake just ninja rake task")
-# Targets that makefiles have by convention; without a makefile the command fails and harms nothing.
+# Conventional makefile targets. Without a makefile the command fails without harm.
 USUAL_TARGETS = word_set("""
     all install clean test tests check build run help dist distclean docs doc lint format fmt coverage deploy release
     uninstall dev serve bench deps setup html menuconfig defconfig modules
     modules_install mrproper veryclean publish dev-install typecheck
 """)
-# Subcommands that take a list of names, and kinds of things that subcommands work on.
+# Subcommands that take a list of names, and the kinds of objects that subcommands act on.
 LISTING = word_set("install add remove uninstall start stop rm rmi restart i pull purge")
 GIT_GROUPS = word_set("stash remote bisect worktree submodule notes reflog lfs config maintenance mv rm add")
 RESOURCES = word_set("""
@@ -179,7 +179,7 @@ RESOURCES = word_set("""
 
 
 def is_meant(candidate: str, typed: str, rest: Sequence[str], clues: Clues) -> bool:
-    """Is the slip one that fingers make, or does the rest of the line say what was meant?"""
+    """Is this a common kind of typo, or does the rest of the line confirm the candidate?"""
     if clues.hard or (rest and rest[0] in SUBCOMMANDS.get(candidate, ())):
         return True
     if candidate in PREFIXES and rest and rest[0] in SUBCOMMANDS:

@@ -1,6 +1,6 @@
-"""Cutting a text into simple commands by the grammar of the shell, as far as that tells commands from talk.
+"""Split a text into simple commands by shell grammar, as far as needed to tell commands from prose.
 
-Pure: a text goes in, lists of words come out, or the reason why it cannot be shell.
+Pure: takes a text, returns lists of words, or the reason why it cannot be shell.
 """
 
 import re
@@ -8,15 +8,15 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from aish.intake.vocabulary import LOOKED_AT, clues_in, is_shell
+from aish.intake.vocabulary import MAX_WORDS, clues_in, is_shell
 
-_WORD = r"[ \t]*[^\s;&|<>)}\d#]"  # where only an operator may follow
+_WORD = r"[ \t]*[^\s;&|<>)}\d#]"  # a word in a place that allows only an operator
 _OPENERS = frozenset("if while until do then else elif ! { time".split())
 MIDDLE = frozenset("do done then else elif fi esac".split())
 
 
 class CutLine(NamedTuple):
-    """A text as simple commands, each a list of words; `fault` says why it cannot be shell."""
+    """A text split into simple commands, each a list of words; `fault` says why it cannot be shell."""
 
     commands: list[list[str]]
     fault: str = ""
@@ -41,19 +41,19 @@ def _token() -> re.Pattern[str]:
 
 
 class _Cutter:
-    """Cuts a text at its operators, as the shell would; quoted texts stay whole."""
+    """Splits a text at its operators, as the shell would; quoted strings stay whole."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
         self.commands: list[list[str]] = [[]]
         self.joined = False
-        self.last = ""  # the kind of the token before
+        self.last = ""  # kind of the previous token
         self._depth = 0
         self._heredoc = ""
 
     def step(self) -> str:
-        """Take the next token, and say why the text cannot be shell if it cannot."""
+        """Read the next token. Return why the text cannot be shell, or nothing."""
         match = _token().match(self.text, self.position)
         assert match  # the last alternative takes any character
         kind, token = ("heredoc" if match["end"] else match.lastgroup or ""), match[0]
@@ -85,13 +85,13 @@ class _Cutter:
             self.position, self._heredoc = (body.end() if body else len(self.text)), ""
 
     def _redirect(self, token: str) -> str:
-        """Leave out a redirection; at the start of a line it has to name what looks like a file."""
+        """Skip a redirection. At the start of a line its target must look like a file."""
         target = _token().match(self.text, self.position + self.follows(" "))
         starts, name = not self.commands[-1], target[0] if target and target.lastgroup == "word" else ""
         if target and name:
             self.position = target.end()
         if starts and not (name and (is_shell(name) or not self.follows(_WORD))):
-            return "it starts like a quotation or a tag"
+            return "it starts like a quotation or an HTML tag"
         if starts and not self.follows(_WORD):
             self.commands[-1].append(token)
         return ""
@@ -104,40 +104,40 @@ class _Cutter:
             self.position += 1
         elif token == "(" and all(word in _OPENERS for word in current):
             self._depth += 1
-        elif token == "(" and current and current[-1].endswith(("$", "=")) and self.last == "word":  # not closed yet
+        elif token == "(" and current and current[-1].endswith(("$", "=")) and self.last == "word":  # not closed
             current[-1] += self.text[self.position - 1 :]
             self.position = len(self.text)
         elif token == ")" and self._depth and not self.follows(_WORD):
             self._depth -= 1
             self.commands.append([])
         else:
-            return "brackets stand where the shell allows none"
+            return "it has parentheses where the shell does not allow them"
         return ""
 
     def _open(self, token: str) -> str:
-        """A quote without its end: the line goes on, unless it is an apostrophe."""
+        """Read an unclosed quote to the end of the text, unless it is an apostrophe."""
         rest = self.text[self.position :]
         if token == "'" and self.text[self.position - 2 : self.position - 1].isalnum():
-            return "it has an apostrophe, as sentences have"
+            return "it has an apostrophe, like a sentence"
         self.commands[-1].append(token + rest)
         self.position = len(self.text)
         return ""
 
     def _word(self, token: str, start: int) -> None:
         current = self.commands[-1]
-        if len(current) < LOOKED_AT:
+        if len(current) < MAX_WORDS:
             current.append(token)
-        else:  # the middle of a long command is left out, so that none takes long or goes deep
+        else:  # skip the middle of a long command to bound time and recursion
             current[-1] = token
         if current == ["case"]:
             whole = re.compile(r"case[ \t]+\S+[ \t]+in\s.*?\besac\b", re.DOTALL).match(self.text, start)
-            if whole:  # its patterns look like nothing else, so it is not looked into
+            if whole:  # not parsed further: its patterns do not look like commands
                 self.position = whole.end()
                 current += ["", "in"]
 
 
 def cut(text: str) -> CutLine:
-    """Cut a text at its operators; the first fault ends it."""
+    """Split a text at its operators; stop at the first fault."""
     cutter = _Cutter(text)
     while cutter.position < len(text):
         if fault := cutter.step():
@@ -146,10 +146,10 @@ def cut(text: str) -> CutLine:
     return CutLine([each for each in cutter.commands if each], asks=asks, joined=cutter.joined)
 
 
-def has_its_words(first: str, rest: Sequence[str], starts: frozenset[str]) -> bool | None:
-    """Does a compound command have the words that the shell wants? `starts` are those that later commands begin with.
+def has_compound_syntax(first: str, rest: Sequence[str], starts: frozenset[str]) -> bool | None:
+    """Does a compound command have the keywords that its syntax needs? None for a simple command.
 
-    Nothing is said of simple commands.
+    `starts` are the first words of the later commands.
     """
     second = rest[0] if rest else ""
     if first in ("if", "while", "until"):

@@ -1,6 +1,6 @@
-"""The words of a sentence, in English and other languages, and what the words of a typed line look like.
+"""Word lists of English and other languages, and counts of what the words of a typed line look like.
 
-Pure: tables, and small rules about words.
+Pure: tables and small rules.
 """
 
 import re
@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 
 def word_set(text: str) -> frozenset[str]:
-    """A table of words, written as they are read."""
+    """Return the words of a text as a set."""
     return frozenset(text.split())
 
 
-# Words that hold a sentence together. Hardly anything on a disk is called so, and no program wants them as operands.
+# Function words of a sentence. They are rarely file names and never operands.
 SENTENCE = word_set("""
     about actually again already although always am an and any anymore anyone anything are aren't asks be because been
     being between breaks broke but can can't cannot cant comes complains could crashes creates did didn't didnt does
@@ -25,14 +25,14 @@ SENTENCE = word_set("""
     ur us versus very vs wants was we went were what whats when where wheres whether which while who whom whos whose
     why will with without won't wont worked works would ya yet you your
 """)
-# Such words too, but also names, operands or words of a grammar: `make all`, `nmcli radio wifi on`, `at now`.
+# Function words that are also names, operands or keywords: `make all`, `nmcli radio wifi on`, `at now`.
 WEAK = word_set("""
     a in on at to for from by as do up out off no all now after before over under only also both next last la de en es
     se con
 """)
-# Such words when they come right after a program: `export to pdf`.
+# Function words when they come right after a program: `export to pdf`.
 LINKS = word_set("to in for from by as out on off a")
-# Function words of other languages that no program and no common file is called.
+# Function words of other languages that are not names of programs or common files.
 FOREIGN = word_set("""
     alle alles apa archivo archivos arquivo arquivos auf aus avec bagaimana befehl bei beim bestand bestanden bir
     bitte bonjour bu c'est carpeta cartella ces cette che ciao co comando come commande comment como cosa cual cuando
@@ -50,13 +50,13 @@ FOREIGN = word_set("""
     zur über в все где для зачем и или как когда мне можно мой моя на не нужно покажи почему привет спасибо чем что
     эта это этот
 """)
-# Pieces of words in scripts that are written without spaces, or with endings.
+# Parts of words in scripts without spaces, or with inflected endings.
 FOREIGN_PIECES = tuple(
     "什么 怎么 如何 为什么 吗 呢 请 帮我 无法 不能 的 是 怎样 哪 显示 列出 了 怎麼 請 "
     "です ます ください とは の を が は 어떻게 나요 무엇 해줘 왜 ？ 。 ！ كيف ما لماذا".split()
 )
 
-# Everyday English and the nouns and verbs of computer talk: what a request is made of.
+# Everyday English, and the nouns and verbs of computing.
 CONTENT = word_set("""
     able above absolute account across add address advice ahead alias alive allowed along alternative another
     answer anybody app application argument around array art article ask async asynchronous asyncio audio author
@@ -144,7 +144,7 @@ CONTENT = word_set("""
     worker workflow workspace world worse worst worth wow wrap wrapper write wrong wtf yea yeah year yellow yep yes
     yesterday yo young yourself zero zip zombie zone zoom
 """)
-# Names of the trade: words of a request, but no words that one starts with.
+# Technical names: words of a request, but not its first word.
 TECHNICAL = word_set("""
     apache api ascii aws bash cpu cron css csv debian dns docker emacs excel gb gif git github gitlab go gpu html http
     https ip java javascript jpeg jpg json kafka kb kotlin kubernetes latex linux mac markdown mb mp3 mp4 mysql nginx
@@ -152,12 +152,12 @@ TECHNICAL = word_set("""
     ubuntu udp unicode unix url utf8 vim windows xml yaml zsh
 """)
 
-# English words that start a sentence: followed by words alone they are asked about, never run.
+# English words that start a sentence. Followed only by words, they are never run.
 STARTERS = word_set("""
     are at break can case continue do done else false for from function help how if import in install is last less let
     more nice no please return say select then time true until wait what when where which while who why write yes
 """)
-# Words with which a remark about a program ends: `tar tutorial`, `git merge conflict`.
+# Words at the end of a remark about a program: `tar tutorial`, `git merge conflict`.
 ABOUT = word_set("""
     example examples tutorial tutorials explained cheatsheet syntax documentation alternative alternatives meaning
     conflict conflicts error errors problem problems issue issues slow broken wrong missing timeout help difference
@@ -169,41 +169,41 @@ AMOUNTS = word_set("two three all both every each multiple several many only spe
 
 
 class Clues(NamedTuple):
-    """What the words after the first look like, counted."""
+    """Counts of what the words after the first look like."""
 
     total: int
     flags: int
-    shell: int  # paths, patterns, variables, files that exist, quoted texts
+    shell: int  # paths, patterns, variables, existing files, quoted strings
     numbers: int
-    sentence: int  # words that only a sentence has
-    weak: int  # words that a sentence often has
+    sentence: int  # words found only in sentences
+    weak: int  # words often found in sentences
     english: int
-    marks: int  # words that end in a comma, a colon, an exclamation mark
+    marks: int  # words that end in a comma, colon or exclamation mark
 
     @property
     def hard(self) -> int:
-        """What sentences do not have."""
+        """Evidence against a sentence."""
         return self.flags + self.shell
 
     @property
     def wordy(self) -> int:
-        """Words of a language."""
+        """Words of a natural language."""
         return self.sentence + self.weak + self.english
 
     @property
     def prose(self) -> bool:
-        """Do the words of a sentence outweigh what looks like shell?"""
+        """Do the sentence words outweigh the shell-like words?"""
         talk = 4 * self.sentence + 2 * self.weak + self.english + 4 * self.marks + (self.sentence > 1)
         return bool(self.sentence or self.marks) and talk > 4 * self.hard + self.numbers
 
 
-LOOKED_AT = 30  # words of a long line; more do not change the picture
+MAX_WORDS = 30  # words to look at; more would not change the result
 
 
 def clues_in(words: Sequence[str], exists: Callable[[str], bool] | None = None) -> Clues:
-    """Count what these words look like."""
+    """Count the clues in these words."""
     found = dict.fromkeys(Clues._fields, 0)
-    some = words[:LOOKED_AT]
+    some = words[:MAX_WORDS]
     for place, word in enumerate(some):
         core = word.rstrip(",.;:!?…")
         lonely = len(core) == 1 and core.islower() and len("".join(some[place + 1 : place + 2])) < 2  # `touch a b`
@@ -221,7 +221,7 @@ def clues_in(words: Sequence[str], exists: Callable[[str], bool] | None = None) 
 
 
 def _look(word: str, core: str) -> str:
-    """Which of the clues a word is; `mark` for a word with a sentence's punctuation."""
+    """Return the name of the clue that a word is; `mark` for a word with sentence punctuation."""
     if re.match(r"-{1,2}[A-Za-z0-9]|\+[A-Za-z%]|[ugoa]*[-+=][rwxst]+$", word):
         return "flags"
     if word[0] in "'\"" or word in ("!!", "!$", "{}", ".", "..") or word.endswith(".?"):
@@ -244,14 +244,14 @@ def _language(word: str) -> str:
 
 
 def is_shell(word: str) -> bool:
-    """Paths, patterns, variables, settings, addresses, file names: what sentences seldom have."""
+    """Is this a path, pattern, variable, assignment, address or file name, which are rare in sentences?"""
     if re.fullmatch(r"[A-Za-z]+/[A-Za-z]+", word):  # and/or, read/write
         return False
     return word in ("-", "--") or bool(re.search(r"[/$*=@%~^{}\\\[\]_]|\w[.:]\w|^[.]\w|\?.", word))
 
 
 def is_sentence_word(word: str) -> bool:
-    """A word that only a sentence has, in English or another language."""
+    """Is this word found only in sentences, in English or another language?"""
     low = word.lower()
     if low in SENTENCE or low in FOREIGN:
         return True
@@ -261,12 +261,12 @@ def is_sentence_word(word: str) -> bool:
 
 
 def is_trouble(word: str) -> bool:
-    """Words with which a remark about a program ends: `git merge conflict`, `mkdir permission denied`."""
+    """Does this word end a remark about a program, as in `git merge conflict` or `mkdir permission denied`?"""
     return word in ABOUT or (word.endswith("ed") and is_english(word))
 
 
 def is_slip(word: str, other: str) -> bool:
-    """One letter too many, too few or another, or two neighbours exchanged."""
+    """Is `word` a typo of `other`: one letter added, missing or different, or two neighbours swapped?"""
     if word == other or abs(len(word) - len(other)) > 1:
         return False
     start = next((i for i, (a, b) in enumerate(zip(word, other, strict=False)) if a != b), min(len(word), len(other)))
@@ -275,12 +275,12 @@ def is_slip(word: str, other: str) -> bool:
 
 
 def is_everyday(word: str) -> bool:
-    """A word that a request may start with."""
+    """Can this word start a request?"""
     return word in CONTENT or word in SENTENCE or word in WEAK
 
 
 def is_english(word: str) -> bool:
-    """A word of everyday English, also in another form of it."""
+    """Is this an everyday English word, or an inflected form of one?"""
     low = word.lower()
     if low in CONTENT or low in SENTENCE or low in WEAK or low in TECHNICAL:
         return True
