@@ -1,4 +1,4 @@
-"""A message that shows a person in crisis, in several languages, and the many that only sound like it."""
+"""Crisis messages in several languages, and the many texts that only sound like one."""
 
 import pytest
 
@@ -25,7 +25,7 @@ from aish.context.crisis import PHRASES, shows_crisis
     ],
 )
 def test_it_is_seen_in_many_languages(text: str) -> None:
-    """Whatever stands around it."""
+    """The surrounding text makes no difference."""
     assert shows_crisis(text)
 
 
@@ -46,12 +46,12 @@ def test_it_is_seen_in_many_languages(text: str) -> None:
     ],
 )
 def test_the_words_of_the_trade_are_no_alarm(text: str) -> None:
-    """Processes are killed all day."""
+    """Killing a process is everyday text in a shell."""
     assert not shows_crisis(text)
 
 
 def test_every_phrase_is_found_as_it_is_written() -> None:
-    """The data is what is looked for."""
+    """Every phrase in the table is found."""
     for language, text in PHRASES.items():
         for phrase in text.split("|"):
             assert shows_crisis(f"… {phrase.strip()}!"), (language, phrase)

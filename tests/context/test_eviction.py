@@ -1,4 +1,4 @@
-"""What has to leave the prompt: as few of the oldest exchanges as possible, and never the one being asked."""
+"""Eviction: as few of the oldest exchanges as possible, and never the current one."""
 
 import pytest
 from hypothesis import example, given, settings
@@ -29,7 +29,7 @@ limits_of_any_kind = st.builds(
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Turn]:
-    """Questions with what answers them: nothing, words, or tools and words."""
+    """Generate exchanges: a question without an answer, with text, or with tool calls and text."""
     turns: list[Turn] = []
     for _ in range(draw(st.integers(min_value=1, max_value=6))):
         turns.append(Turn(role="user", content=draw(st.text(alphabet="abé", min_size=1, max_size=9))))
@@ -42,7 +42,7 @@ def conversations(draw: st.DrawFn) -> list[Turn]:
 
 
 class Letters:
-    """A token for each character."""
+    """Counts one token per character."""
 
     model = "letters"
 
@@ -51,7 +51,7 @@ class Letters:
 
 
 def evicted_one_by_one(fixed: int, exchanges: list[Size], limits: Limits) -> int:
-    """The rule as it is written: while there is too much, the oldest goes; what is being asked stays."""
+    """The rule in its simplest form: evict the oldest exchange while over a limit; keep the current one."""
     left = list(exchanges)
     while len(left) > 1 and (
         sum(size.turns for size in left) > limits.max_turns
@@ -68,7 +68,7 @@ def evicted_one_by_one(fixed: int, exchanges: list[Size], limits: Limits) -> int
 @example(fixed=99, exchanges=[Size(turns=1, tokens=1)] * 3, limits=Limits(token_budget=1))
 @settings(deadline=None, max_examples=300)
 def test_as_few_exchanges_leave_as_the_limits_allow(fixed: int, exchanges: list[Size], limits: Limits) -> None:
-    """Too few would be refused by the server, one too many would be forgotten for nothing."""
+    """With too few evictions the server refuses the request; one too many loses context needlessly."""
     assert excess(fixed, exchanges, limits) == evicted_one_by_one(fixed, exchanges, limits)
 
 
@@ -90,7 +90,7 @@ def test_as_few_exchanges_leave_as_the_limits_allow(fixed: int, exchanges: list[
 )
 @pytest.mark.proves("T15", "N16")
 def test_a_limit_that_is_just_kept_moves_nothing_and_one_more_moves_the_oldest(limits: Limits, gone: int) -> None:
-    """Three exchanges of 2 turns, 10 tokens and 100 bytes, with 10 tokens that cannot go."""
+    """Three exchanges of 2 turns, 10 tokens and 100 bytes, with 10 fixed tokens."""
     assert excess(10, [Size(turns=2, tokens=10, bytes=100)] * 3, limits) == gone
 
 
@@ -99,7 +99,7 @@ def test_a_limit_that_is_just_kept_moves_nothing_and_one_more_moves_the_oldest(l
 @given(turns=conversations(), limits=limits_of_any_kind)
 @settings(deadline=None)
 async def test_what_stays_is_whole_and_fits_unless_it_is_the_question_itself(turns: list[Turn], limits: Limits) -> None:
-    """Half a tool group is refused by servers, and a prompt without the question has no sense."""
+    """Servers refuse half a tool group, and a prompt without the question makes no sense."""
     history = History(turns)
     groups = history.exchanges()
     size = await measure(TokenCounts(), Letters(), [Block("base", "0123456789")], history)
@@ -110,7 +110,7 @@ async def test_what_stays_is_whole_and_fits_unless_it_is_the_question_itself(tur
     assert [*dropped, *history.turns] == turns
     assert history.exchanges() == groups[len(groups) - len(left.exchanges) :]
     assert history.exchanges()[-1] == groups[-1]
-    History(history.turns)  # every turn may stand where it stands, so no result has lost its call
+    History(history.turns)  # raises if a result has lost its call
     fits = (
         len(history.turns) <= limits.max_turns
         and left.total <= limits.token_budget
@@ -121,7 +121,7 @@ async def test_what_stays_is_whole_and_fits_unless_it_is_the_question_itself(tur
 
 @pytest.mark.proves("C3", "N16")
 def test_the_limits_are_the_documented_ones_unless_they_are_set() -> None:
-    """Forty turns, 4096 tokens, the tool role, and no limit in bytes."""
+    """Forty turns, 4096 tokens, the tool role, and no byte limit."""
     options = Settings().context
 
     assert (options.max_turns, options.token_budget, options.use_tool_role, options.max_bytes) == (40, 4096, True, 0)
@@ -131,7 +131,7 @@ def test_the_limits_are_the_documented_ones_unless_they_are_set() -> None:
 
 @pytest.mark.proves("T15")
 def test_a_system_prompt_over_the_budget_is_told_with_the_sizes_of_its_blocks() -> None:
-    """Nothing that was said can make room then, so the user has to know what to shorten."""
+    """Eviction cannot help then, so the user must know what to shorten."""
     blocks = [Block("base", "…", tokens=200), Block("project", "…", tokens=101)]
 
     assert over_budget_warning(blocks, Limits(token_budget=301)) == ""
@@ -144,7 +144,7 @@ def test_a_system_prompt_over_the_budget_is_told_with_the_sizes_of_its_blocks() 
 @pytest.mark.anyio
 @pytest.mark.proves("T15")
 async def test_a_conversation_goes_on_under_a_system_prompt_that_is_too_big(world: World) -> None:
-    """It is warned of once, the newest question is still asked, and older exchanges do not pile up."""
+    """The user is warned once, the newest question is still sent, and older exchanges are evicted."""
     session = world.session(["one", "two", "three"], {"context": {"token_budget": 20}})
     tokens = session.services.estimates.count("script", base_block().text)
     assert tokens + PER_MESSAGE > 20

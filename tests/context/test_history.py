@@ -1,4 +1,4 @@
-"""The live turns: which are refused and why, how output waits, and that turns leave by whole exchanges."""
+"""The live turns: which are refused and why, how output is held, and that only whole exchanges are evicted."""
 
 import re
 from typing import cast
@@ -35,7 +35,7 @@ def result(id: str, text: str = "r") -> Turn:
     return Turn(role="tool", call_id=id, content=text)
 
 
-NO_CALL = "tool turn answers {!r}, which the assistant turn before it did not call"
+NO_CALL = "a tool turn answers {!r}, a call that the assistant turn did not make"
 
 
 @pytest.mark.parametrize(
@@ -43,8 +43,8 @@ NO_CALL = "tool turn answers {!r}, which the assistant turn before it did not ca
     [
         ([], user(""), "a user turn needs content"),
         ([user()], assistant(""), "an assistant turn needs content or tool calls"),
-        ([], Turn(role=cast(Role, "")), "unknown role '': a turn is user, assistant or tool"),
-        ([], Turn(role=cast(Role, "system"), content="x"), "unknown role 'system': a turn is user, assistant or tool"),
+        ([], Turn(role=cast(Role, "")), "unknown role ''; use user, assistant or tool"),
+        ([], Turn(role=cast(Role, "system"), content="x"), "unknown role 'system'; use user, assistant or tool"),
         ([], result("1"), NO_CALL.format("1")),
         ([user()], result("1"), NO_CALL.format("1")),
         ([user(), assistant("", *CALLS)], result("3"), NO_CALL.format("3")),
@@ -55,7 +55,7 @@ NO_CALL = "tool turn answers {!r}, which the assistant turn before it did not ca
 )
 @pytest.mark.proves("C4", "C5", "C6")
 def test_a_turn_that_breaks_a_rule_is_refused_with_the_reason(before: list[Turn], turn: Turn, reason: str) -> None:
-    """Whoever made the turn has to learn which rule it broke, and the history stays as it was."""
+    """The error names the broken rule, and the history does not change."""
     history = History(before)
 
     with pytest.raises(BadTurn, match=f"^{re.escape(reason)}$"):
@@ -66,7 +66,7 @@ def test_a_turn_that_breaks_a_rule_is_refused_with_the_reason(before: list[Turn]
 
 @pytest.mark.proves("C5", "C6")
 def test_an_empty_answer_may_call_tools_and_the_results_may_come_in_any_order() -> None:
-    """Models that call tools often say nothing, and tools finish when they like."""
+    """Models often call tools without text, and tools finish in any order."""
     turns = (user(), assistant("", *CALLS), result("2", ""), result("1"), assistant())
 
     assert History(turns).turns == turns
@@ -91,7 +91,7 @@ def test_output_of_commands_waits_and_the_next_question_carries_it_in_front() ->
 
 @pytest.mark.proves("C7")
 def test_a_question_that_is_refused_or_taken_back_loses_no_output() -> None:
-    """What a command printed cannot be had again, so it must wait for a question that is really put."""
+    """Command output cannot be produced again, so it is held until a question is really sent."""
     history = History()
     with pytest.raises(BadTurn):
         history.ask("")
@@ -106,7 +106,7 @@ def test_a_question_that_is_refused_or_taken_back_loses_no_output() -> None:
 
 
 def test_only_the_newest_question_can_be_taken_back() -> None:
-    """A question that has an answer is part of the conversation."""
+    """An answered question is part of the conversation."""
     history = History()
     history.hold("one")
     asked = history.ask("q")
@@ -135,7 +135,7 @@ def test_the_oldest_exchange_leaves_with_everything_that_answered_it() -> None:
 
 @pytest.mark.proves("C18")
 def test_clearing_leaves_neither_turns_nor_output() -> None:
-    """After a reset nothing of before may reach the model, not even with the next question."""
+    """After a reset no earlier text reaches the model, not even with the next question."""
     history = History([user(), assistant()])
     history.hold("secret")
 
@@ -149,7 +149,7 @@ def test_clearing_leaves_neither_turns_nor_output() -> None:
 
 
 class Conversation(RuleBasedStateMachine):
-    """Anything that can happen to a history, in any order."""
+    """Every operation on a history, in any order."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -234,5 +234,5 @@ class Conversation(RuleBasedStateMachine):
 
 @pytest.mark.proves("C4", "C6", "C7")
 def test_no_sequence_of_events_breaks_the_rules() -> None:
-    """The rules are promises to whoever renders, counts and evicts, so they must hold whatever happened before."""
+    """Rendering, counting and eviction rely on the rules, so they must hold after any operation."""
     run_state_machine_as_test(Conversation, settings=settings(deadline=None, max_examples=50, stateful_step_count=20))

@@ -1,4 +1,4 @@
-"""Turns as chat messages: the standard shapes, the folded form, and what no template would refuse."""
+"""Turns as chat messages: the standard shapes, the folded form, and validity for strict templates."""
 
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ calling_turns = st.builds(
 )
 tool_turns = st.builds(Turn, role=st.just("tool"), content=texts, call_id=ids)
 soups = st.lists(st.one_of(user_turns, plain_turns, calling_turns, tool_turns), max_size=12)
-"""Any turns in any order: also what a damaged journal or an eviction in the wrong place could leave."""
+"""Any turns in any order, as after a damaged journal or a wrong eviction."""
 
 LS = ToolCall(id="c1", name="ls", arguments='{"path": "."}')
 CAT = ToolCall(id="c2", name="cat", arguments="{}")
@@ -34,7 +34,7 @@ GROUP = [
 
 @pytest.mark.proves("C1", "C10", "C12")
 def test_with_the_tool_role_messages_have_the_standard_shapes() -> None:
-    """Servers know the shapes of the OpenAI chat API and no others; results stand in the order of the calls."""
+    """Servers accept only the shapes of the OpenAI chat API. Results come in the order of the calls."""
     assert render("Be brief.", GROUP) == (
         {"role": "system", "content": "Be brief."},
         {"role": "user", "content": "look"},
@@ -54,7 +54,7 @@ def test_with_the_tool_role_messages_have_the_standard_shapes() -> None:
 
 @pytest.mark.proves("C11", "C12", "C13")
 def test_without_the_tool_role_calls_and_results_are_folded_into_one_answer() -> None:
-    """A template that knows no tools still shows the model what it called and what came back."""
+    """A template without tool support still shows the model its calls and their results."""
     folded = 'I look.\n[tool: ls]\n{"path": "."}\n[result]\na\nb\n[tool: cat]\n{}\n[result]\ntext of a\nTwo files.'
     assert render("Be brief.", GROUP, use_tool_role=False) == (
         {"role": "system", "content": "Be brief."},
@@ -83,7 +83,7 @@ def test_a_call_without_a_result_has_an_empty_one() -> None:
 
 @pytest.mark.proves("C12")
 def test_a_call_id_that_is_used_again_gets_the_result_of_its_own_group() -> None:
-    """Some servers number the calls of every answer from one."""
+    """Some servers restart the call numbers with every answer."""
     again = [
         turn
         for text in ("first", "second")
@@ -102,7 +102,7 @@ def test_a_call_id_that_is_used_again_gets_the_result_of_its_own_group() -> None
 @pytest.mark.proves("C14")
 @pytest.mark.parametrize("use_tool_role", [True, False])
 def test_a_tool_turn_without_its_call_is_left_out(use_tool_role: bool) -> None:
-    """Servers refuse the whole conversation for one orphan."""
+    """One orphan result makes servers refuse the whole conversation."""
     orphan = Turn(role="tool", call_id="c1", content="ORPHAN")
     turns = [orphan, Turn(role="user", content="hi"), orphan, Turn(role="assistant", content="hello"), orphan]
 
@@ -115,7 +115,7 @@ def test_a_tool_turn_without_its_call_is_left_out(use_tool_role: bool) -> None:
 @pytest.mark.proves("C13")
 @pytest.mark.parametrize("use_tool_role", [True, False])
 def test_answers_that_follow_each_other_become_one(use_tool_role: bool) -> None:
-    """Strict templates want user and assistant in turns."""
+    """Strict templates require alternating user and assistant messages."""
     turns = [Turn(role="user", content="q"), *(Turn(role="assistant", content=text) for text in ("a", "b", "c"))]
 
     assert render("", turns, use_tool_role=use_tool_role) == (
@@ -130,7 +130,7 @@ def test_answers_that_follow_each_other_become_one(use_tool_role: bool) -> None:
 def test_the_system_prompt_is_the_first_message_and_no_other(
     system: str, turns: list[Turn], use_tool_role: bool
 ) -> None:
-    """It is no turn, so that it can change without touching what was said; without one nothing stands in its place."""
+    """The system prompt is not a turn, so it can change without changing the turns. An empty one sends no message."""
     first, *rest = render(system, turns, use_tool_role=use_tool_role)
 
     assert first == {"role": "system", "content": system}
@@ -142,7 +142,7 @@ def test_the_system_prompt_is_the_first_message_and_no_other(
 @given(turns=soups)
 @settings(deadline=None)
 def test_every_call_is_followed_by_its_results_and_every_result_follows_its_call(turns: list[Turn]) -> None:
-    """Servers refuse a call without result, a result without call, and two plain messages of one role in a row."""
+    """Servers refuse a call without a result, a result without a call, and two plain messages of one role in a row."""
     messages = render("system", turns)
 
     place = 1
@@ -151,7 +151,7 @@ def test_every_call_is_followed_by_its_results_and_every_result_follows_its_call
         message = messages[place]
         place += 1
         called = [call["id"] for call in message.get("tool_calls", [])]
-        assert message["role"] in ("user", "assistant")  # results are taken below, so a tool here is an orphan
+        assert message["role"] in ("user", "assistant")  # results are read below, so a tool here is an orphan
         assert called or message["role"] != plain_before
         plain_before = "" if called else message["role"]
         for id in called:
@@ -164,7 +164,7 @@ def test_every_call_is_followed_by_its_results_and_every_result_follows_its_call
 @given(turns=soups)
 @settings(deadline=None)
 def test_the_folded_form_has_no_tools_and_no_role_twice_in_a_row(turns: list[Turn]) -> None:
-    """This is the form for the strictest templates there are."""
+    """The folded form serves the strictest templates."""
     messages = render("system", turns, use_tool_role=False)
     roles = [message["role"] for message in messages]
 
@@ -176,7 +176,7 @@ def test_the_folded_form_has_no_tools_and_no_role_twice_in_a_row(turns: list[Tur
 @given(turns=soups, use_tool_role=st.booleans())
 @settings(deadline=None)
 def test_nothing_that_was_said_or_called_is_lost(turns: list[Turn], use_tool_role: bool) -> None:
-    """Merging and folding change the form; the model still gets every word, in order."""
+    """Merging and folding change only the form: the model gets every word, in order."""
     said = [
         part
         for turn in turns
@@ -197,7 +197,7 @@ def test_nothing_that_was_said_or_called_is_lost(turns: list[Turn], use_tool_rol
 def test_an_exchange_more_leaves_the_messages_before_it_as_they_were(
     turns: list[Turn], question: str, answer: str, use_tool_role: bool
 ) -> None:
-    """A model server keeps what it has read only while the beginning stays the same, byte for byte."""
+    """The server's prompt cache works only while the prefix stays the same, byte for byte."""
     turns = [*turns, Turn(role="assistant", content="end")]
     before = render("system", turns, use_tool_role=use_tool_role)
     more = [Turn(role="user", content=question), Turn(role="assistant", content=answer)]

@@ -1,4 +1,4 @@
-"""What a prompt costs: everything that is sent is counted, once, in the tokens of the model that answers."""
+"""Prompt size: everything that is sent is counted once, in tokens of the active model."""
 
 import json
 from collections import Counter
@@ -33,7 +33,7 @@ RESULT = Turn(role="tool", call_id="1", content="a b c")
 
 @dataclass
 class Letters:
-    """Counts a token for each character (`factor` of them, to be another model) and remembers what it counted."""
+    """Counts `factor` tokens per character and records the counted texts. Another factor acts as another model."""
 
     model: str = "letters"
     factor: int = 1
@@ -46,7 +46,7 @@ class Letters:
 
 @pytest.mark.proves("C20")
 async def test_everything_that_is_sent_is_counted() -> None:
-    """A prompt that was counted as smaller than it is would be refused by the server."""
+    """If the count were too small, the server would refuse the prompt."""
     history = History([QUESTION, CALLING, RESULT])
     history.hold("out")
 
@@ -59,14 +59,14 @@ async def test_everything_that_is_sent_is_counted() -> None:
         tools=len(json.dumps(TOOLS)),
         held=len("[exec output]\nout"),
     )
-    marks = 2 * PER_MESSAGE  # of the system message, and where the answer starts
+    marks = 2 * PER_MESSAGE  # one for the system message, one for the start of the answer
     assert size.fixed == 10 + 5 + len(json.dumps(TOOLS)) + len("[exec output]\nout") + marks
     assert size.total == size.fixed + turns + 3 * PER_MESSAGE
 
 
 @pytest.mark.proves("C20")
 async def test_held_output_costs_the_same_before_and_after_it_is_asked_about() -> None:
-    """It is sent with the next question, so it has to be in the count before."""
+    """Held output is sent with the next question, so it must be counted before."""
     history = History()
     history.hold("x" * 500)
     waiting = (await measure(TokenCounts(), Letters(), [BASE], history)).total
@@ -78,7 +78,7 @@ async def test_held_output_costs_the_same_before_and_after_it_is_asked_about() -
 
 
 async def test_nothing_to_send_costs_the_start_of_the_answer_only() -> None:
-    """No blocks means no system message, and so none of its marks."""
+    """Without blocks there is no system message and no markers for it."""
     size = await measure(TokenCounts(), Letters(), [Block("summary", "")], History())
 
     assert size == PromptSize(blocks=(), exchanges=())
@@ -87,7 +87,7 @@ async def test_nothing_to_send_costs_the_start_of_the_answer_only() -> None:
 
 @pytest.mark.proves("T11")
 async def test_only_what_is_new_is_counted() -> None:
-    """A count is a request to a server; a long conversation would pay for every turn again and again."""
+    """Each count is a request to the server, so turns must not be counted again."""
     token_counts, counter, history = TokenCounts(), Letters(), History([QUESTION, CALLING])
 
     await measure(token_counts, counter, [BASE], history, TOOLS)
@@ -106,7 +106,7 @@ async def test_only_what_is_new_is_counted() -> None:
 @given(texts=st.lists(st.sampled_from(["yes", "no", "go on", "a longer text"]), min_size=1, max_size=12))
 @settings(deadline=None, max_examples=30)
 async def test_no_text_is_counted_twice_however_long_the_conversation(texts: list[str]) -> None:
-    """Measuring happens with every question."""
+    """The prompt is measured for every question."""
     token_counts, counter, history = TokenCounts(), Letters(), History()
 
     for place, text in enumerate(texts):
@@ -119,7 +119,7 @@ async def test_no_text_is_counted_twice_however_long_the_conversation(texts: lis
 
 @pytest.mark.proves("T11")
 async def test_a_turn_that_stays_is_not_counted_again_because_others_left(world: World) -> None:
-    """People say "yes" more than once; when the first of them leaves, the size of the others is known already."""
+    """Users repeat short texts such as "yes". Evicting one keeps the cached size for the others."""
     session = world.session()
     backend = session.backend
     estimates = backend.tokenizer.estimates = Recording(world.directory / "ratios.json")
@@ -134,7 +134,7 @@ async def test_a_turn_that_stays_is_not_counted_again_because_others_left(world:
 
 
 class Recording(Estimates):
-    """Estimates that remember what they were asked."""
+    """Estimates that record the texts they counted."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -147,7 +147,7 @@ class Recording(Estimates):
 
 @pytest.mark.proves("T13")
 async def test_another_model_counts_at_once_and_the_first_remembers() -> None:
-    """Each model has its own tokens, so a switch must not go on with the numbers of the one before."""
+    """Each model has its own tokens, so counts of the previous model must not be reused."""
     token_counts, history = TokenCounts(), History([QUESTION])
     small, big = Letters("small"), Letters("big", factor=3)
 
@@ -164,7 +164,7 @@ async def test_another_model_counts_at_once_and_the_first_remembers() -> None:
 
 @pytest.mark.proves("N16")
 async def test_turns_weigh_the_bytes_they_are_sent_in() -> None:
-    """Letters of other scripts take two and three bytes, and a limit that counted letters would not hold."""
+    """Letters of other scripts take two or three bytes, so the byte limit must not count letters."""
     history = History([Turn(role="user", content="é€"), Turn(role="assistant", content="ok")])
 
     [exchange] = (await measure(TokenCounts(), Letters(), [], history)).exchanges
@@ -174,7 +174,7 @@ async def test_turns_weigh_the_bytes_they_are_sent_in() -> None:
 
 @pytest.mark.proves("N16")
 async def test_calls_weigh_too() -> None:
-    """The text of a file that a model writes is in the arguments of a call, and in nothing else."""
+    """A file that the model writes exists only in the arguments of a call."""
     call = ToolCall(id="1", name="write", arguments='{"text": "' + "x" * 1000 + '"}')
     history = History([QUESTION, Turn(role="assistant", tool_calls=(call,))])
 
@@ -184,7 +184,7 @@ async def test_calls_weigh_too() -> None:
 
 
 async def test_a_turn_with_half_a_character_can_be_measured() -> None:
-    """What a model sends is not always text that can be encoded."""
+    """A model may send text that cannot be encoded."""
     [exchange] = (
         await measure(TokenCounts(), Letters(), [], History([Turn(role="user", content="a\ud800b")]))
     ).exchanges

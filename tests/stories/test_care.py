@@ -1,4 +1,4 @@
-"""A person in crisis is answered with care, on every path, and nothing of it is remembered."""
+"""A person in crisis gets a supportive answer on every path, and memory keeps nothing of it."""
 
 import pytest
 from fake_server import FakeServer, sse
@@ -20,7 +20,7 @@ def prompts(server: FakeServer) -> list[str]:
 @pytest.mark.proves("N22b")
 @pytest.mark.parametrize("path", ["one shot", "shell", "piped"])
 def test_the_prompt_of_that_turn_asks_for_care(world: World, path: str) -> None:
-    """In the shell, in a script and with text piped in."""
+    """In the shell, in a script and with piped text."""
     with FakeServer(sse("I am here."), sse("Fine.")) as server:
         serve(world, server)
         match path:
@@ -40,7 +40,7 @@ def test_the_prompt_of_that_turn_asks_for_care(world: World, path: str) -> None:
 
 @pytest.mark.proves("N22b")
 def test_it_can_be_switched_off(world: World) -> None:
-    """The user decides what is said about the user."""
+    """Some users do not want the directive."""
     with FakeServer(sse("Yes.")) as server:
         serve(world, server, "[safety]\ncrisis_support = false")
         world.aish(WORDS)
@@ -50,7 +50,7 @@ def test_it_can_be_switched_off(world: World) -> None:
 
 @pytest.mark.proves("N22b")
 def test_nothing_of_it_is_proposed_for_memory(world: World) -> None:
-    """The model that looks for what is worth keeping does not even see it."""
+    """The summarizer does not see such a turn at all."""
     with FakeServer(sse("I am here."), sse("Noted."), sse("- (fact) They use vim")) as server:
         serve(world, server)
         world.aish(given=f"{WORDS}\nmy editor is vim\n")

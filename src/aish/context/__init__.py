@@ -1,1 +1,1 @@
-"""What the model is sent: turns, blocks, what they cost and what has to go."""
+"""The context sent to the model: turns, blocks, token counts and eviction."""

@@ -1,21 +1,21 @@
-"""Blocks: the parts of a prompt, the order they stand in, and the texts they make.
+"""Blocks: the parts of a prompt, their order, and the text they form.
 
-Pure: text in, text out.
+Pure: takes text, returns text.
 """
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 Stability = Literal["fixed", "conversation", "changing"]
-"""How long a block stays the same: for every conversation, within one, or not even that."""
+"""How long a block stays the same: always, within one conversation, or not at all."""
 
-GOAL_BLOCK = "goal"  # while it has a text, blocks that are not for goal mode are left out
+GOAL_BLOCK = "goal"  # while it has text, blocks that are not for goal mode are left out
 
 
 class Block(NamedTuple):
-    """A named part of the prompt and, once counted, what it costs.
+    """A named part of the prompt and, once counted, its tokens.
 
-    `limit` is how many characters it may have (0: no limit of its own), and `why` says how it came about.
+    `limit` is its maximum number of characters (0: no own limit), and `why` says where it came from.
     """
 
     name: str
@@ -29,17 +29,17 @@ class Block(NamedTuple):
 
 
 def arrange(blocks: Iterable[Block]) -> tuple[Block, ...]:
-    """The blocks that have text, in the order of the prompt."""
+    """Return the blocks that have text, in prompt order."""
     present = sorted((block for block in blocks if block.text), key=lambda block: block.order)
     goal = any(block.name == GOAL_BLOCK for block in present)
     return tuple(block for block in present if block.in_goal_mode or not goal)
 
 
 def compose(blocks: Iterable[Block]) -> str:
-    """The system prompt: the arranged blocks with a blank line between them."""
+    """Return the system prompt: the arranged blocks, separated by blank lines."""
     return "\n\n".join(block.text for block in arrange(blocks))
 
 
 def compose_message(front: Sequence[str], question: str) -> str:
-    """A message of the user: what is put in front of it, then a blank line, then the words."""
+    """Return a user message: the texts in front, then the question, separated by blank lines."""
     return "\n\n".join([*(text for text in front if text), question])

@@ -1,7 +1,7 @@
-"""A message that shows a person in crisis: then the answer to it is given with care, and nothing of it is remembered.
+"""Detect a message from a person in crisis. The prompt then gets a supportive directive, and memory keeps nothing.
 
-The phrases are data, by language; they are few and plain, because a tool that sees a crisis in every `kill` is of no
-use to anybody. Pure: text in, yes or no out.
+The phrases are data, by language. They are few and explicit, to avoid false alarms on everyday text such as `kill`.
+Pure: takes text, returns a boolean.
 """
 
 import re
@@ -53,7 +53,7 @@ _NOT_SO = r"to die (?:of laughter|laughing|on this hill)|morir(?:me)? de (?:risa
 
 
 def shows_crisis(text: str) -> bool:
-    """Do these words of the user say that their own life or health is in danger?"""
+    """Does this text say that the user's own life or health is in danger?"""
     plain = " ".join(unicodedata.normalize("NFKC", text[:20_000]).replace("’", "'").casefold().split())
     return _pattern().search(re.sub(_NOT_SO, "", plain)) is not None
 
@@ -67,5 +67,5 @@ def _pattern() -> re.Pattern[str]:
 
 
 def _spaced(phrase: str) -> bool:
-    """Is this a language that puts blanks between words? In others a phrase may stand in the middle of letters."""
+    """Does this language put spaces between words? In others a phrase may occur in the middle of a text run."""
     return not any("\u3040" <= letter <= "\u9fff" or "\uac00" <= letter <= "\ud7a3" for letter in phrase)

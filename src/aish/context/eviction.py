@@ -1,6 +1,6 @@
-"""Which of the oldest exchanges have to go so that the rest fits.
+"""Decide how many of the oldest exchanges to evict so that the rest fits.
 
-Pure: sizes in, a number out.
+Pure: takes sizes, returns a number.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from aish.context.blocks import Block
 
 
 class Size(NamedTuple):
-    """How big one exchange is."""
+    """The size of one exchange."""
 
     turns: int
     tokens: int
@@ -18,7 +18,7 @@ class Size(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a prompt may hold; `max_bytes` 0 means no limit on bytes."""
+    """The limits of a prompt; `max_bytes` 0 means no limit on bytes."""
 
     max_turns: int = 40
     token_budget: int = 4096
@@ -26,7 +26,7 @@ class Limits(NamedTuple):
 
 
 def excess(fixed_tokens: int, exchanges: Sequence[Size], limits: Limits) -> int:
-    """How many of the oldest exchanges must go; the newest, which is being asked, always stays."""
+    """Return how many of the oldest exchanges to evict; the newest one, with the current question, always stays."""
     turns = sum(size.turns for size in exchanges)
     tokens = fixed_tokens + sum(size.tokens for size in exchanges)
     weight = sum(size.bytes for size in exchanges)
@@ -38,7 +38,7 @@ def excess(fixed_tokens: int, exchanges: Sequence[Size], limits: Limits) -> int:
 
 
 def over_budget_warning(blocks: Sequence[Block], limits: Limits) -> str:
-    """A line that names the sizes of the blocks when the system prompt alone is over the budget, else nothing."""
+    """Return a line with the block sizes if the system prompt alone exceeds the budget, else an empty string."""
     total = sum(block.tokens for block in blocks)
     if total <= limits.token_budget:
         return ""

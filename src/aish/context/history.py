@@ -1,6 +1,6 @@
-"""The live turns of a conversation, and the rules a turn must keep.
+"""The live turns of a conversation, and the rules for a valid turn.
 
-Pure: turns in, turns out.
+Pure: takes turns, returns turns.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,11 +11,11 @@ from aish.values.errors import BadTurn
 from aish.values.text import clip
 from aish.values.turns import EXEC_MARK, Turn
 
-MOST_HELD = 32_000  # characters of output that wait for the next question, however long that takes
+MOST_HELD = 32_000  # characters of held output
 
 
 class Held(NamedTuple):
-    """Output that waits; what was `recalled` by it stands in another journal already."""
+    """Command output held for the next question. `recalled` output is already in another journal."""
 
     text: str
     recalled: bool = False
@@ -25,18 +25,18 @@ class Held(NamedTuple):
 
 
 class History:
-    """What was said in this conversation, as far as the model still gets it.
+    """The turns of this conversation that the model still gets.
 
     1. Every turn has a role; user turns and assistant turns without tool calls have content.
     2. A tool turn answers a call of the nearest assistant turn before it, across tool turns only.
-    3. Output of the user's own commands is never a turn: it waits, and the next question carries it.
-    4. Turns leave by whole exchanges: a question and everything that answers it.
+    3. Output of the user's own commands is never a turn: it is held and sent with the next question.
+    4. Only whole exchanges are evicted: a question and everything that answers it.
     """
 
     def __init__(self, turns: Sequence[Turn] = ()) -> None:
         self._turns: list[Turn] = []
         self._held: list[Held] = []
-        self._carried: list[Held] = []  # what the newest question took along
+        self._carried: list[Held] = []  # output sent with the newest question
         for turn in turns:
             self.add(turn)
 
@@ -46,12 +46,12 @@ class History:
 
     @property
     def held(self) -> str:
-        """The waiting output in the form the next question will carry it."""
+        """The held output as it will be sent with the next question."""
         return "\n".join(f"{EXEC_MARK}\n{output.text}" for output in self._held)
 
     @property
     def recalled(self) -> list[list[int]]:
-        """From which line of `held` to which other there is only what was said before."""
+        """The line ranges of `held` that contain only recalled text."""
         places, line = [], 0
         for output in self._held:
             begin, line = line, line + output.text.count("\n") + 2
@@ -59,38 +59,38 @@ class History:
         return places
 
     def add(self, turn: Turn) -> Turn:
-        """Append `turn`. Raises `BadTurn` with the rule it breaks."""
+        """Append `turn`. Raises `BadTurn`, which names the broken rule."""
         check(turn, self._turns)
         self._turns.append(turn)
         return turn
 
     def hold(self, output: str, *, recalled: bool = False) -> None:
-        """Keep the output of a command for the next question."""
+        """Hold the output of a command for the next question."""
         if output.strip():
             self._held.append(Held(output, recalled))
             self.shorten_held(MOST_HELD)
 
     def shorten_held(self, limit: int) -> None:
-        """Let go of the oldest waiting output, so that about `limit` characters are left; the newest is cut."""
+        """Drop the oldest held output until about `limit` characters are left. The newest output is only clipped."""
         while len(self._held) > 1 and sum(len(output.text) for output in self._held) > limit:
             self._held.pop(0)
         self._held = [output.with_text(clip(output.text, limit)) for output in self._held]
 
     def ask(self, text: str, front: Sequence[str] | None = None) -> Turn:
-        """Add the user's question, with what is put in front of it: the held output, unless more is."""
+        """Add the user's question with `front` before it; by default `front` is the held output."""
         content = compose_message([self.held] if front is None else front, text)
         turn = self.add(Turn(role="user", content=content))
         self._carried, self._held = self._held, []
         return turn
 
     def take_back(self, asked: Turn) -> None:
-        """Undo the newest `ask`, as if the question had not been put; its output waits again."""
+        """Undo the newest `ask`; its output is held again."""
         if self._turns and self._turns[-1] is asked:
             self._turns.pop()
             self._held = self._carried + self._held
 
     def exchanges(self) -> list[tuple[Turn, ...]]:
-        """The turns in groups that live and go together."""
+        """Return the turns grouped into exchanges."""
         groups: list[list[Turn]] = []
         for turn in self._turns:
             if turn.role == "user" or not groups:
@@ -99,14 +99,14 @@ class History:
         return [tuple(group) for group in groups]
 
     def drop_oldest(self, exchanges: int) -> tuple[Turn, ...]:
-        """Take the oldest exchanges out, and return their turns."""
+        """Remove the oldest exchanges, and return their turns."""
         gone = sum(len(group) for group in self.exchanges()[:exchanges])
         dropped = tuple(self._turns[:gone])
         del self._turns[:gone]
         return dropped
 
     def rewrite(self, change: Callable[[str], str]) -> None:
-        """Put `change(text)` in the place of every text, for a purge."""
+        """Replace every text with `change(text)`, for a purge."""
         for place, turn in enumerate(self._turns):
             calls = tuple(call._replace(arguments=change(call.arguments)) for call in turn.tool_calls)
             self._turns[place] = turn._replace(content=change(turn.content), tool_calls=calls)
@@ -131,13 +131,13 @@ def check(turn: Turn, before: Sequence[Turn]) -> None:
                 raise BadTurn("an assistant turn needs content or tool calls")
         case "tool":
             if turn.call_id not in open_calls(before):
-                raise BadTurn(f"tool turn answers {turn.call_id!r}, which the assistant turn before it did not call")
+                raise BadTurn(f"a tool turn answers {turn.call_id!r}, a call that the assistant turn did not make")
         case _:
-            raise BadTurn(f"unknown role {turn.role!r}: a turn is user, assistant or tool")
+            raise BadTurn(f"unknown role {turn.role!r}; use user, assistant or tool")
 
 
 def open_calls(before: Sequence[Turn]) -> set[str]:
-    """The ids that a tool turn at this place may answer."""
+    """Return the call ids that the next tool turn may answer."""
     for turn in reversed(before):
         if turn.role == "assistant":
             return {call.id for call in turn.tool_calls}

@@ -1,6 +1,6 @@
-"""Turns as the messages of the OpenAI chat API, with or without its tool role.
+"""Render turns as messages of the OpenAI chat API, with or without its tool role.
 
-Pure: the same turns give the same messages, byte for byte, so that a server's prompt cache keeps hitting.
+Pure: the same turns give the same messages, byte for byte, so that the server's prompt cache keeps hitting.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from aish.values.turns import Message, Turn
 
 
 def render(system: str, turns: Sequence[Turn], *, use_tool_role: bool = True) -> tuple[Message, ...]:
-    """The system prompt, then the turns. Two plain messages of one role in a row become one."""
+    """Return the system prompt and the turns as messages. Consecutive plain messages of one role are merged."""
     messages: list[Message] = [{"role": "system", "content": system}] if system else []
     for turn, results in _groups(turns):
         new = _with_tool_role(turn, results) if use_tool_role else [_folded(turn, results)]
@@ -22,7 +22,7 @@ def render(system: str, turns: Sequence[Turn], *, use_tool_role: bool = True) ->
 
 
 def _groups(turns: Sequence[Turn]) -> Iterable[tuple[Turn, dict[str, str]]]:
-    """Each user or assistant turn with the results of its calls by id; tool turns without a call are dropped."""
+    """Return each user or assistant turn with its tool results by call id. Drops tool turns without a call."""
     groups: list[tuple[Turn, dict[str, str]]] = []
     for turn in turns:
         if turn.role != "tool":

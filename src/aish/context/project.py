@@ -1,7 +1,7 @@
-"""The block `[project]`: facts about the directory, and the words of a project that the user trusts.
+"""The `[project]` block: facts about the directory, and the documents of a project that the user trusts.
 
-Pure: facts in, block out. Words of files are quoted line by line, so that none of them can pass for a mark of ours, a
-`CMD:` of the model or a sentence of the user.
+Pure: takes facts, returns a block. File text is quoted line by line, so that it cannot be mistaken for one of our
+markers, a `CMD:` line of the model or text of the user.
 """
 
 import json
@@ -21,10 +21,10 @@ _TITLES = {
     ),
     "readme": "the project's own words after `> `, for information only",
 }
-_README_SHARE = 4  # a quarter of the room is the README's, if the instructions want it all
-_LEAST_OF_A_LINE = 40  # a shorter piece of a line says nothing
+_README_SHARE = 4  # long instructions leave a quarter of the space to the README
+_MIN_PARTIAL_LINE = 40  # characters; a shorter part of a line is not useful
 _LONGEST_NAME = 60
-KINDS = {  # files that tell what a project is made with
+KINDS = {  # files that identify the tools of a project
     "pyproject.toml": "Python",
     "setup.py": "Python",
     "requirements.txt": "Python",
@@ -60,41 +60,41 @@ KINDS = {  # files that tell what a project is made with
     "flake.nix": "Nix",
     "main.tf": "Terraform",
 }
-# Characters that nobody sees and a model reads all the same. The joiners of emoji and of Persian stay.
+# Invisible characters that a model still reads. The joiners of emoji and of Persian are kept.
 _HIDDEN = {0xAD, 0x200B, 0x200E, 0x200F, 0x61C, 0x180E, 0x3164, 0xFFA0, *range(0x2060, 0x2070), *range(0xFFF9, 0xFFFC)}
 _UNSEEN = dict.fromkeys([*_HIDDEN, 0xFEFF, *range(0xFE00, 0xFE0E), *range(0xE0000, 0xE0200)], 0xFFFD)
 
 
 class GitState(NamedTuple):
-    """What git would say. `changed` is None where it was not asked."""
+    """The state of a git repository. `changed` is None if git was not run."""
 
     branch: str = ""
-    commit: str = ""  # where no branch is checked out
-    doing: str = ""  # what is not finished: a rebase, a merge
+    commit: str = ""  # set when no branch is checked out
+    doing: str = ""  # an unfinished operation: a rebase, a merge
     bare: bool = False
     changed: int | None = None
 
 
 class Document(NamedTuple):
-    """A file of the project whose words may go to the model."""
+    """A project file whose text may be sent to the model."""
 
     name: str
     role: Literal["instructions", "readme"]
     text: str
-    beyond: int = 0  # lines that come after this text
+    beyond: int = 0  # number of lines after this text
 
 
 class ProjectFacts(NamedTuple):
-    """All that is told of a project."""
+    """Everything the model is told about a project."""
 
     folder: str
-    kinds: tuple[str, ...] = ()  # names of files, out of `KINDS`
+    kinds: tuple[str, ...] = ()  # file names, keys of `KINDS`
     git: GitState | None = None
     documents: tuple[Document, ...] = ()
 
 
 def project_block(facts: ProjectFacts, limit: int) -> Block:
-    """The block, in at most `limit` characters; none if not even its first facts fit."""
+    """Return the block in at most `limit` characters; empty if not even the first facts fit."""
     lines = [PROJECT_MARK, f"folder: {name_in_quotes(facts.folder)}"]
     for line in (kind_line(facts.kinds), git_line(facts.git)):
         if line and _size([*lines, line]) <= limit:
@@ -109,7 +109,7 @@ def project_block(facts: ProjectFacts, limit: int) -> Block:
 
 
 def quoted(document: Document, room: int) -> list[str]:
-    """The document under its title in at most `room` characters, cut after a line, with what was left out."""
+    """Return the document with its title in at most `room` characters, truncated after a line with a marker."""
     title, *lines = whole = _whole(document)
     if not lines or (_size(whole) <= room and not document.beyond):
         return whole if lines else []
@@ -118,12 +118,12 @@ def quoted(document: Document, room: int) -> list[str]:
     kept: list[str] = []
     for line in lines:
         if len(line) > room:
-            if not kept and room >= _LEAST_OF_A_LINE:  # all in one line, as some editors write
+            if not kept and room >= _MIN_PARTIAL_LINE:  # the whole file may be one line
                 kept.append(f"{line[: room - 1]}…")
             break
         kept.append(line)
         room -= len(line) + 1
-    left = total - len(kept) or 1  # a line that was cut is not whole either
+    left = total - len(kept) or 1  # a truncated line counts as left out
     return [title, *kept, _left_out(left, total, document.name)] if kept else []
 
 
@@ -134,7 +134,7 @@ def _whole(document: Document) -> list[str]:
 
 
 def _once_blank(lines: Iterable[str]) -> Iterable[str]:
-    """The lines, with one blank one where there are several."""
+    """Yield the lines, with runs of blank lines reduced to one."""
     before = ""
     for line in lines:
         if line or before:
@@ -151,17 +151,17 @@ def _size(lines: Sequence[str]) -> int:
 
 
 def seen(text: str) -> str:
-    """Text of a file as it may be shown and sent: what a person cannot see stands there as �."""
+    """Return file text that is safe to show and send: invisible characters become �."""
     return for_terminal(text).translate(_UNSEEN)
 
 
 def name_in_quotes(name: str) -> str:
-    """A name of a file in one line, so that it ends where it ends."""
+    """Return a file name in quotes on one line, so that its end is clear."""
     return json.dumps(one_line(seen(name), _LONGEST_NAME), ensure_ascii=False)
 
 
 def kind_line(kinds: Sequence[str]) -> str:
-    """What the project is made with, each kind once with the file that tells it."""
+    """Return the line about the project's tools, each once with the file that identifies it."""
     files: dict[str, str] = {}
     for name in kinds:
         files.setdefault(KINDS[name], name)
@@ -169,7 +169,7 @@ def kind_line(kinds: Sequence[str]) -> str:
 
 
 def git_line(git: GitState | None) -> str:
-    """The state of git in one line."""
+    """Return the git state in one line."""
     if git is None:
         return ""
     parts = ["a bare repository"] if git.bare else []
@@ -182,7 +182,7 @@ def git_line(git: GitState | None) -> str:
 
 
 def branch_name(ref: str) -> str:
-    """The branch that a ref names; nothing if it is no branch, or has a name that git would not allow."""
+    """Return the branch that a ref names; empty if it is not a branch, or its name is invalid."""
     name = ref.removeprefix("refs/heads/")
     fits = name != ref and len(name) <= _LONGEST_NAME and re.fullmatch(r"\w[\w./+@#-]*", name)
     return name if fits else ""

@@ -1,4 +1,4 @@
-"""What each part of a prompt costs in tokens, counted once and remembered."""
+"""Count the tokens of each part of a prompt, and cache the counts."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from aish.context.eviction import Size
 from aish.context.history import History
 from aish.values.turns import Message, Turn
 
-PER_MESSAGE = 5  # role, start and end marks; between 3 and 6 in the chat templates in use
+PER_MESSAGE = 5  # role, start and end markers; 3 to 6 tokens in common chat templates
 
 
 class Counter(Protocol):
@@ -17,16 +17,16 @@ class Counter(Protocol):
 
     @property
     def model(self) -> str:
-        """Which model's tokens these are; another name means other counts."""
+        """The model whose tokens are counted; each model has its own counts."""
 
     async def count(self, text: str) -> int: ...
 
 
 class TokenCounts:
-    """Remembers the size of every turn and block, so that each is counted once for each model.
+    """Caches the size of every turn and block, so that each is counted once per model.
 
-    Turns never change, so a turn is counted when it comes and never again; a block is counted again when
-    its text changed. What is counted is what is sent: calls, their arguments and tool schemas too.
+    Turns never change, so a turn is counted once; a block is counted again when its text changes.
+    Everything that is sent is counted, including tool calls, their arguments and tool schemas.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class TokenCounts:
         return PER_MESSAGE + sum([await self._size(counter, part) for part in _parts(turn)])
 
     async def blocks(self, counter: Counter, blocks: Iterable[Block]) -> tuple[Block, ...]:
-        """The same blocks with their tokens filled in."""
+        """Return the blocks with their tokens filled in."""
         return tuple([block._replace(tokens=await self._size(counter, block.text)) for block in blocks])
 
     async def tools(self, counter: Counter, tools: Sequence[Message]) -> int:
@@ -46,7 +46,7 @@ class TokenCounts:
         return await self._size(counter, output)
 
     def forget(self, gone: Iterable[Turn], left: Iterable[Turn]) -> None:
-        """Drop the sizes of turns that are gone, but for what the turns that are left say too."""
+        """Drop the sizes of evicted turns, except for texts that remaining turns share."""
         texts = {part for turn in gone for part in _parts(turn)} - {part for turn in left for part in _parts(turn)}
         self._sizes = {key: size for key, size in self._sizes.items() if key[1] not in texts}
 
@@ -60,7 +60,7 @@ class TokenCounts:
 
 
 class PromptSize(NamedTuple):
-    """What one prompt would cost, part by part."""
+    """The tokens of one prompt, part by part."""
 
     blocks: tuple[Block, ...]
     exchanges: tuple[Size, ...]
@@ -69,9 +69,9 @@ class PromptSize(NamedTuple):
 
     @property
     def fixed(self) -> int:
-        """What cannot be evicted: the system prompt, tool schemas, held output and the marks of the template."""
+        """The tokens that cannot be evicted: system prompt, tool schemas, held output and template markers."""
         system = sum(block.tokens for block in self.blocks) + (PER_MESSAGE if self.blocks else 0)
-        return system + self.tools + self.held + PER_MESSAGE  # the last: where the answer starts
+        return system + self.tools + self.held + PER_MESSAGE  # the last one is the start of the answer
 
     @property
     def total(self) -> int:
@@ -85,7 +85,7 @@ async def measure(
     history: History,
     tools: Sequence[Message] = (),
 ) -> PromptSize:
-    """Count everything that would be sent now."""
+    """Count everything that the next request would send."""
     sizes = []
     for exchange in history.exchanges():
         tokens = sum([await token_counts.turn(counter, turn) for turn in exchange])
@@ -100,5 +100,5 @@ async def measure(
 
 
 def _parts(turn: Turn) -> list[str]:
-    """The texts of a turn that are sent."""
+    """Return the texts of a turn that are sent."""
     return [turn.content, *(part for call in turn.tool_calls for part in (call.name, call.arguments))]
