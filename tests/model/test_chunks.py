@@ -1,4 +1,4 @@
-"""The JSON of chat servers: every shape they give it, and nothing that makes the reader stumble."""
+"""The JSON of chat servers in all its shapes. No input makes the parser raise."""
 
 import json
 from typing import Any
@@ -12,7 +12,7 @@ from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, Tex
 
 
 def told(events: list[ModelEvent]) -> list[str]:
-    """Events with the names of their kinds: as bare tuples, pieces of two kinds with one text would be equal."""
+    """Return events with their type names: as plain tuples, pieces of two types with the same text would be equal."""
     return [repr(event) for event in events]
 
 
@@ -49,7 +49,7 @@ def parts(*texts: str) -> list[dict[str, str]]:
 def test_text_thoughts_and_the_end_are_found_in_every_usual_shape(
     chunk: dict[str, Any], expected: list[ModelEvent]
 ) -> None:
-    """Servers agree on the outline of a chunk and on little else."""
+    """Servers agree only on the outline of a chunk."""
     assert told(read_chunk(json.dumps(chunk).encode())) == told(expected)
 
 
@@ -68,16 +68,16 @@ def test_text_thoughts_and_the_end_are_found_in_every_usual_shape(
     ],
 )
 def test_usage_is_taken_only_when_it_is_a_count(usage: object, expected: Usage | None) -> None:
-    """Money is worked out from it, so half a report is none, and nothing is less than zero."""
+    """Costs are computed from usage, so a partial report is ignored and negative numbers become zero."""
     chunk = {"choices": [], "usage": usage}
     assert told(read_chunk(json.dumps(chunk).encode())) == told([expected] if expected else [])
 
 
 def test_fragments_of_tool_calls_keep_the_place_they_belong_to() -> None:
-    """Two calls come interleaved; name and id are in the first fragment of each only."""
+    """Two calls arrive interleaved. Only the first fragment of each has a name and an id."""
     first = {"index": 1, "id": "c2", "type": "function", "function": {"name": "ls", "arguments": ""}}
     rest = [{"index": 0, "function": {"arguments": '{"a"'}}, {"index": 1, "function": {"arguments": "{}"}}]
-    bare = {"id": "c3", "function": {"name": "cat", "arguments": {"file": "x"}}}  # whole, as Ollama gives it
+    bare = {"id": "c3", "function": {"name": "cat", "arguments": {"file": "x"}}}  # complete, as Ollama sends it
 
     assert told(read_chunk(json.dumps(delta(tool_calls=[first])).encode())) == told([ToolPiece(1, "c2", "ls")])
     assert told(read_chunk(json.dumps(delta(tool_calls=rest)).encode())) == told(
@@ -93,13 +93,13 @@ def test_fragments_of_tool_calls_keep_the_place_they_belong_to() -> None:
     [
         (b'{"error": {"message": "out of memory", "code": 500}}', "the server reports: out of memory"),
         (b'{"error": "out of memory"}', "the server reports: out of memory"),
-        (b'{"choices": [', "the server sent something that is not JSON"),
-        (b"\xff\xfe\x00", "the server sent something that is not JSON"),
-        (b"[1, 2]", "the server sent something that is not a chat answer"),
+        (b'{"choices": [', "the server sent invalid JSON"),
+        (b"\xff\xfe\x00", "the server sent invalid JSON"),
+        (b"[1, 2]", "the server sent JSON that is not a chat answer"),
     ],
 )
 def test_errors_and_garbage_in_a_stream_are_a_failure_with_a_reason(chunk: bytes, expected: str) -> None:
-    """A server whose head already said 200 has no other way to tell."""
+    """A server that already sent status 200 can report an error only in the stream."""
     assert told(read_chunk(chunk)) == told([Failed(expected, "broken")])
 
 
@@ -129,7 +129,7 @@ bodies = st.binary(max_size=40) | (values | chats).map(lambda value: json.dumps(
 @example(b"1" * 5_000)
 @example(b'{"error":' * 900 + b"1" + b"}" * 900)
 def test_no_chunk_and_no_error_page_makes_the_reader_stumble(body: bytes) -> None:
-    """A server is another program: its words are never trusted to have a shape."""
+    """A server may send anything, so no shape is taken for granted."""
     events = read_chunk(body)
 
     assert all(
@@ -141,7 +141,7 @@ def test_no_chunk_and_no_error_page_makes_the_reader_stumble(body: bytes) -> Non
 
 @pytest.mark.parametrize("depth", [100, 300, 400, 100_000])
 def test_parts_inside_parts_are_no_trouble_at_any_depth(depth: int) -> None:
-    """What JSON can nest, a reader that calls itself can run out of stack on."""
+    """Deeply nested JSON can exhaust the stack of a recursive parser."""
     content = b'[{"text":' * depth + b'"x"' + b"}]" * depth
 
     events = read_chunk(b'{"choices":[{"delta":{"content":' + content + b"}}]}")
@@ -162,5 +162,5 @@ def test_parts_inside_parts_are_no_trouble_at_any_depth(depth: int) -> None:
     ],
 )
 def test_the_words_of_an_error_are_found_wherever_they_are(body: bytes, expected: str) -> None:
-    """The user needs the sentence, not the JSON around it."""
+    """The user needs the message, not the JSON around it."""
     assert error_text(body) == expected

@@ -1,4 +1,4 @@
-"""What answers cost: exact sums, by model and kind of call, in one conversation, in one day and over all."""
+"""Costs: exact sums by model and category, for one conversation, one day and in total."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -44,7 +44,7 @@ def call(
 def test_a_price_is_for_a_million_tokens_and_cached_ones_have_their_own(
     price: Price, usage: Usage, dollars: float
 ) -> None:
-    """A server cannot have cached more than it read; without a price of their own cached tokens cost like others."""
+    """Cached tokens cannot exceed prompt tokens. Without their own price they cost the same as others."""
     assert price.of(usage) == pytest.approx(dollars, abs=1e-12)
 
 
@@ -57,9 +57,9 @@ prices = st.floats(0, 1000)
 def test_no_call_costs_less_than_nothing_nor_more_than_the_worst_case(
     price: Price, prompt: int, answer: int, cached: int
 ) -> None:
-    """The cap is kept by the worst case, so what comes out must stay below it."""
+    """The cap uses the worst case, so real costs must stay below it."""
     if price.cached is not None and price.cached > price.input:
-        price = price._replace(cached=price.input)  # what is dearer when cached does not exist
+        price = price._replace(cached=price.input)  # cached tokens are never more expensive
 
     assert 0 <= price.of(Usage(prompt, answer, cached)) <= worst_case(price, prompt, answer) * (1 + 1e-9)
 
@@ -78,7 +78,7 @@ def test_no_call_costs_less_than_nothing_nor_more_than_the_worst_case(
     ],
 )
 def test_an_unknown_price_is_never_shown_as_nothing(dollars: list[float | None], money: str) -> None:
-    """Whoever reads $0.0000 goes on asking."""
+    """$0.0000 would look free."""
     assert total(call(each) for each in dollars).money == money
 
 
@@ -104,7 +104,7 @@ def test_calls_are_summed_by_model_and_category_in_the_order_of_first_use() -> N
 
 @pytest.mark.proves("P7")
 def test_all_conversations_are_in_one_file_newest_first(tmp_path: Path) -> None:
-    """Totals go across programs and days; every figure comes back as it was."""
+    """Totals span processes and days, and every number survives the round trip."""
     path = tmp_path / "data" / "costs.jsonl"
     calls = [
         call(0.1, conversation="c1"),
@@ -119,7 +119,7 @@ def test_all_conversations_are_in_one_file_newest_first(tmp_path: Path) -> None:
 
 @pytest.mark.proves("P7")
 def test_what_a_conversation_has_cost_counts_earlier_runs_and_this_one_once(tmp_path: Path) -> None:
-    """The cap holds for a conversation that was resumed, whenever the sum is asked for."""
+    """The cap includes earlier calls of a resumed conversation, whenever the sum is read."""
     path = tmp_path / "costs.jsonl"
     CostBook(path).add(call(1.0))
     CostBook(path).add(call(8.0, conversation="c2"))
@@ -131,13 +131,13 @@ def test_what_a_conversation_has_cost_counts_earlier_runs_and_this_one_once(tmp_
         book.add(call(dollars))
         book.add(call(16.0, conversation="new"))
     assert (early.spent_in("c1"), early.spent_in("new")) == (3.0, 16.0)
-    assert late.spent_in("c1") == 7.0  # it looked into the file after the other program had written
+    assert late.spent_in("c1") == 7.0  # it read the file after the other process had written
     assert late.spent_in("new") == 32.0
 
 
 @pytest.mark.proves("P7")
 def test_what_a_day_has_cost_counts_all_conversations_since_then(tmp_path: Path) -> None:
-    """The cap of a day knows nothing of conversations."""
+    """The daily cap counts all conversations."""
     path = tmp_path / "costs.jsonl"
     book = CostBook(path)
     assert book.spent_since(NOON) == 0.0
@@ -152,8 +152,8 @@ def test_what_a_day_has_cost_counts_all_conversations_since_then(tmp_path: Path)
 
 @pytest.mark.proves("P7")
 def test_a_call_before_the_day_does_not_count_although_it_is_not_in_the_file(tmp_path: Path) -> None:
-    """A shell that runs over midnight with a full disk starts the new day with the whole cap."""
-    (tmp_path / "costs.jsonl").symlink_to(tmp_path / "real")  # is never written through
+    """A shell that runs past midnight with a full disk starts the new day with the full cap."""
+    (tmp_path / "costs.jsonl").symlink_to(tmp_path / "real")  # writes never follow a symlink
     book = CostBook(tmp_path / "costs.jsonl")
     for hours, dollars in ((-1, 2.0), (0, 4.0), (1, 8.0)):
         with pytest.raises(StoreTrouble):
@@ -165,9 +165,9 @@ def test_a_call_before_the_day_does_not_count_although_it_is_not_in_the_file(tmp
 @pytest.mark.proves("P7")
 @pytest.mark.parametrize("asked_before", [True, False])
 def test_money_counts_although_the_file_cannot_be_written(tmp_path: Path, asked_before: bool) -> None:
-    """A full disk must not become a way around the cap; it is the same whether the sum was asked for before."""
+    """A full disk must not bypass the cap, whether or not the sum was read before."""
     CostBook(tmp_path / "real").add(call(1.0))
-    (tmp_path / "costs.jsonl").symlink_to(tmp_path / "real")  # can be read, and is never written through
+    (tmp_path / "costs.jsonl").symlink_to(tmp_path / "real")  # readable, but writes never follow a symlink
     book = CostBook(tmp_path / "costs.jsonl")
     before = (book.spent_in("c1"), book.spent_since(NOON)) if asked_before else (1.0, 1.0)
     for dollars in (2.0, 4.0):
@@ -181,7 +181,7 @@ def test_money_counts_although_the_file_cannot_be_written(tmp_path: Path, asked_
 
 @pytest.mark.proves("P7")
 def test_money_that_was_not_to_be_written_counts_for_the_caps_all_the_same(tmp_path: Path) -> None:
-    """A conversation that leaves no trace (its calls are only put into `session`) is still paid for."""
+    """A conversation without a journal (its calls are only in `session`) still costs money."""
     path = tmp_path / "costs.jsonl"
     CostBook(path).add(call(1.0, conversation="other"))
     book = CostBook(path)
@@ -199,7 +199,7 @@ def test_damaged_and_foreign_lines_do_not_hide_the_sums(tmp_path: Path) -> None:
         b'{"meta":{"format":9}}',
         b'{"ts":"yesterday","conversation":"c1","dollars":5}',
         b'{"ts":"2026-05-04T12:00:00","conversation":"c1","model":"m","category":"main","prompt_tokens":1,'
-        b'"completion_tokens":1,"cached_tokens":0,"dollars":4.0}',  # by hand, and without a zone: taken as UTC
+        b'"completion_tokens":1,"cached_tokens":0,"dollars":4.0}',  # edited by hand, without a time zone: read as UTC
         b'{"ts":"2026-05-04T12:00:00Z","conversation":"c1","model":"m","category":"main","prompt_tokens":"many",'
         b'"completion_tokens":1,"cached_tokens":0,"dollars":8.0}',
         b"\xff\xfe",

@@ -1,4 +1,4 @@
-"""The embedded model: a child that is private, started late, and gone with whoever started it."""
+"""The embedded model: a private child process that starts on first use and exits with its parent."""
 
 import asyncio
 import os
@@ -31,21 +31,21 @@ def weights() -> Path:
 
 
 def children(parent: int) -> list[int]:
-    """The model servers that a process has started."""
+    """Return the model servers that a process has started."""
     found = []
     for stat in PROC.glob("[0-9]*/stat"):
         try:
             fields = stat.read_text(encoding="utf-8").rpartition(")")[2].split()
             words = (stat.parent / "cmdline").read_bytes()
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # it has exited
         if int(fields[1]) == parent and b"llama_child" in words:
             found.append(int(stat.parent.name))
     return found
 
 
 def vanishes(pid: int, seconds: float = 10) -> bool:
-    """Wait for the end of a process that may be nobody's child any more."""
+    """Wait for the end of a process that may not be our child."""
     try:
         fd = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -99,7 +99,7 @@ async def test_it_answers_and_says_what_it_read_and_wrote(process: LlamaProcess)
 async def test_nobody_else_on_this_machine_can_use_it(
     process: LlamaProcess, method: str, path: str, body: bytes
 ) -> None:
-    """Loopback is open to all users and to every page in a browser; a key is wanted for everything that tells."""
+    """All users and every web page can reach loopback, so every endpoint with content needs the key."""
     address = await process.address()
 
     async def wrong() -> str:
@@ -110,7 +110,7 @@ async def test_nobody_else_on_this_machine_can_use_it(
 
 
 async def test_it_listens_on_loopback_only_and_keeps_its_key_to_itself(process: LlamaProcess) -> None:
-    """Neither the network nor the list of processes is a place for it; Ctrl-C in the terminal does not reach it."""
+    """The key is not on the network or in the process list, and Ctrl-C does not reach the child."""
     address = await process.address()
     [pid] = children(os.getpid())
     links = [str(link.readlink()) for link in (PROC / str(pid) / "fd").iterdir()]
@@ -129,7 +129,7 @@ async def test_it_listens_on_loopback_only_and_keeps_its_key_to_itself(process: 
 
 
 async def test_no_child_runs_before_the_first_use_and_its_own_server_counts(world: World) -> None:
-    """Who only looks at the settings should not wait for a model; once it runs, its word is taken for tokens."""
+    """Commands that need no model must not wait for one. Once it runs, it counts the tokens."""
     before = children(os.getpid())
     program = world.program({"embedded": {"path": str(weights()), "window": 1024, "threads": 1}})
     backend = program.session(model="embedded").backend
@@ -151,10 +151,10 @@ async def test_no_child_runs_before_the_first_use_and_its_own_server_counts(worl
 
 
 async def test_a_child_that_died_is_started_again_and_the_log_tells_of_both(tmp_path: Path) -> None:
-    """It may run out of memory; the next question must not suffer for it."""
+    """If the child runs out of memory, the next question must still work."""
     before = children(os.getpid())
     log = tmp_path / "log"
-    log.write_bytes(b"old\n" * (1 << 19))  # grown too large: it is started anew
+    log.write_bytes(b"old\n" * (1 << 19))  # too large, so it is truncated
     process = LlamaProcess(weights(), log, window=512, threads=1)
     model = EmbeddedModel(process, patience=PATIENCE)
     try:
@@ -165,7 +165,7 @@ async def test_a_child_that_died_is_started_again_and_the_log_tells_of_both(tmp_
         old = await process.address()
         os.kill(pid, signal.SIGKILL)
         async with asyncio.timeout(60):
-            while await process.address() == old:  # until the loop has heard of it
+            while await process.address() == old:  # until the event loop notices the exit
                 assert await asyncio.to_thread(vanishes, pid)
 
         assert await answer(model)
@@ -180,7 +180,7 @@ async def test_a_child_that_died_is_started_again_and_the_log_tells_of_both(tmp_
 async def test_it_is_its_own_code_that_runs_whatever_lies_in_the_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A folder from the internet may hold a file by any name; and two questions at once start one child."""
+    """The current directory may contain a malicious module. Two questions at once start only one child."""
     for name in ("xllamacpp.py", "json.py", "threading.py"):
         (tmp_path / name).write_text("open('ran', 'w').close()\nraise SystemExit\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -196,7 +196,7 @@ async def test_it_is_its_own_code_that_runs_whatever_lies_in_the_directory(
 
 
 async def test_giving_up_while_it_starts_leaves_no_child(tmp_path: Path) -> None:
-    """Ctrl-C during the first seconds is as good as later."""
+    """Ctrl-C also works while the model starts."""
     before = children(os.getpid())
     process = LlamaProcess(weights(), tmp_path / "log", window=512, threads=1)
     task = asyncio.create_task(process.address())
@@ -212,11 +212,11 @@ async def test_giving_up_while_it_starts_leaves_no_child(tmp_path: Path) -> None
 
 
 async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_them(tmp_path: Path) -> None:
-    """That is the first thing a new user may see; no process is started for it."""
+    """New users may see this message first. No process is started for it."""
     before = children(os.getpid())
     reasons = {
         tmp_path / SMOLLM2.file: "the embedded model is not installed; run: aish models pull",
-        tmp_path / "my.gguf": f"there is no model file {tmp_path}/my.gguf; correct or remove the setting embedded.path",
+        tmp_path / "my.gguf": f"model file not found: {tmp_path}/my.gguf; correct or remove the setting embedded.path",
     }
     for path, reason in reasons.items():
         model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)
@@ -226,14 +226,14 @@ async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_the
 
 
 async def test_weights_that_are_none_are_a_failure_that_points_to_the_log(tmp_path: Path) -> None:
-    """What llama.cpp has to say about them is in there."""
+    """The log has the error message of llama.cpp."""
     (tmp_path / "bad.gguf").write_bytes(b"GGUF" + b"\x00" * 1000)
     model = EmbeddedModel(LlamaProcess(tmp_path / "bad.gguf", tmp_path / "log"), patience=PATIENCE)
     try:
         events = [event async for event in model.stream(ASK)]
     finally:
         await model.close()
-    reason = f"the embedded model does not start; see {tmp_path / 'log'}"
+    reason = f"the embedded model failed to start; see {tmp_path / 'log'}"
     assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
     assert (tmp_path / "log").stat().st_size > 0
 
@@ -253,7 +253,7 @@ asyncio.run(main())
 
 
 async def test_the_child_dies_with_its_parent_even_when_that_is_killed(tmp_path: Path) -> None:
-    """A crash or `kill -9` must not leave a server behind that holds memory for good."""
+    """A crash or `kill -9` must not leave a server running."""
     command = [sys.executable, "-c", PARENT, str(weights()), str(tmp_path / "log")]
     parent = await asyncio.create_subprocess_exec(*command, stdout=subprocess.PIPE)
     try:

@@ -1,4 +1,4 @@
-"""Counting without a tokenizer: characters by a ratio that is learned, and kept where losing it costs nothing."""
+"""Estimated token counts: characters divided by a learned ratio, which is kept in the cache."""
 
 import json
 import math
@@ -18,13 +18,13 @@ HUNDRED = "x" * 100
     ("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("日本語です", 2), (HUNDRED, 25)]
 )
 def test_without_any_report_four_characters_are_a_token(tmp_path: Path, text: str, tokens: int) -> None:
-    """Rounded up: what is there is not nothing."""
+    """Rounded up, so that text never counts as zero."""
     assert Estimates(tmp_path / "ratios.json").count("m", text) == tokens
 
 
 @pytest.mark.proves("T10")
 def test_reports_of_the_server_refine_the_ratio_of_that_model_only(tmp_path: Path) -> None:
-    """Each model cuts text its own way; the newest reports weigh most, one alone does not turn everything over."""
+    """Each model has its own ratio. The newest report weighs most, but does not replace the earlier ones."""
     estimates = Estimates(tmp_path / "ratios.json")
 
     estimates.refine("chinese", 1000, 500)
@@ -40,7 +40,7 @@ def test_reports_of_the_server_refine_the_ratio_of_that_model_only(tmp_path: Pat
 
 @pytest.mark.proves("T10")
 def test_what_was_learned_is_there_in_the_next_run(tmp_path: Path) -> None:
-    """Also what several runs learned of several models."""
+    """Several runs learn about several models."""
     path = tmp_path / "cache" / "tokens" / "ratios.json"
     Estimates(path).refine("a", 1000, 500)
     Estimates(path).refine("b", 1000, 200)
@@ -52,7 +52,7 @@ def test_what_was_learned_is_there_in_the_next_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("characters", "tokens"), [(1000, 0), (1000, -5), (1000, 49), (49, 1000), (0, 0)])
 def test_a_report_on_next_to_nothing_teaches_nothing(tmp_path: Path, characters: int, tokens: int) -> None:
-    """Of a short prompt the chat template is the larger part."""
+    """In a short prompt the chat template dominates."""
     estimates = Estimates(tmp_path / "ratios.json")
     estimates.refine("m", characters, tokens)
 
@@ -65,7 +65,7 @@ def test_a_report_on_next_to_nothing_teaches_nothing(tmp_path: Path, characters:
 def test_no_report_leads_to_a_senseless_count(
     tmp_path_factory: pytest.TempPathFactory, reports: list[tuple[int, int]], length: int
 ) -> None:
-    """A server that counts wrongly must neither let every prompt through nor none."""
+    """A server with wrong counts must not make every prompt look tiny or huge."""
     estimates = Estimates(tmp_path_factory.mktemp("e") / "ratios.json")
     for characters, tokens in reports:
         estimates.refine("m", characters, tokens)
@@ -92,7 +92,7 @@ def test_no_report_leads_to_a_senseless_count(
 def test_a_damaged_file_is_no_trouble_and_is_written_anew(
     tmp_path_factory: pytest.TempPathFactory, content: bytes
 ) -> None:
-    """It is a cache: what is in it is learned again."""
+    """The file is a cache: its content is learned again."""
     path = tmp_path_factory.mktemp("e") / "ratios.json"
     path.write_bytes(content)
 
@@ -102,7 +102,7 @@ def test_a_damaged_file_is_no_trouble_and_is_written_anew(
 
 
 def test_a_cache_that_cannot_be_written_does_not_stop_the_learning(tmp_path: Path) -> None:
-    """It serves this run at least."""
+    """The ratio still applies in this run."""
     (tmp_path / "tokens").write_text("a file where the directory should be", encoding="utf-8")
     estimates = Estimates(tmp_path / "tokens" / "ratios.json")
     estimates.refine("m", 1000, 500)

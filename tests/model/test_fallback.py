@@ -1,4 +1,4 @@
-"""A chain of models: another one steps in only for one that is down, and every step is said."""
+"""The fallback chain: the next model is used only if one is unreachable, and every switch is reported."""
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -28,7 +28,7 @@ DOWN = Failed("nobody is there", "unreachable")
 
 
 class Told:
-    """A model that says these events, and remembers what it was asked and how its stream ended."""
+    """A model that yields these events, and records its requests and the end of its stream."""
 
     def __init__(self, name: str, events: list[ModelEvent], diary: list[str]) -> None:
         self._name = name
@@ -50,7 +50,7 @@ class Told:
 
 
 class Chain:
-    """Backends by name, each made when it is opened."""
+    """Backends by name, with a log of their use."""
 
     def __init__(self, directory: Path, models: dict[str, list[ModelEvent]]) -> None:
         self.names = list(models)
@@ -84,7 +84,7 @@ class Chain:
         ]
 
     def asked(self) -> dict[str, list[str]]:
-        """What each model was asked."""
+        """Return the questions that each model got."""
         return {
             name: [str(request.messages[0]["content"]) for request in backend.model.requests]
             for name, backend in self._backends.items()
@@ -93,7 +93,7 @@ class Chain:
 
 
 async def test_the_first_model_answers_and_the_others_are_not_even_opened(tmp_path: Path) -> None:
-    """Opening one may load it."""
+    """Opening a model may load it."""
     chain = Chain(tmp_path, {"one": HELLO, "two": HELLO})
 
     assert await chain.told() == ["one answers", *map(repr, HELLO)]
@@ -104,7 +104,7 @@ async def test_the_first_model_answers_and_the_others_are_not_even_opened(tmp_pa
 async def test_the_next_steps_in_for_one_that_is_down_and_the_switch_is_said_once(
     tmp_path: Path, trouble: Trouble
 ) -> None:
-    """The failure is not shown as one, and the first is let go before the second is asked, in its own words."""
+    """The failure becomes a switch. The first stream is closed before the second model gets its own request."""
     chain = Chain(tmp_path, {"one": [Failed("not today", trouble)], "two": HELLO})
 
     switched = Switched("one", "two", "not today")
@@ -114,7 +114,7 @@ async def test_the_next_steps_in_for_one_that_is_down_and_the_switch_is_said_onc
 
 
 async def test_a_chain_is_walked_to_its_end_and_the_last_failure_is_told(tmp_path: Path) -> None:
-    """Nothing is left to switch to, so the user must know."""
+    """No other model is left, so the user sees the failure."""
     chain = Chain(tmp_path, {name: [Failed(f"{name} is down", "unreachable")] for name in ("one", "two", "three")})
 
     assert await chain.told() == [
@@ -129,7 +129,7 @@ async def test_a_chain_is_walked_to_its_end_and_the_last_failure_is_told(tmp_pat
 
 @pytest.mark.parametrize("trouble", ["refused", "roles", "options", "broken"])
 async def test_a_model_that_is_up_and_says_no_is_not_replaced(tmp_path: Path, trouble: Trouble) -> None:
-    """A wrong key or a refused question is for the user to know; another model might cost money."""
+    """The user must see a wrong key or a refused question; another model might cost money."""
     failed = Failed("no", trouble)
     chain = Chain(tmp_path, {"one": [failed], "two": HELLO})
 
@@ -139,7 +139,7 @@ async def test_a_model_that_is_up_and_says_no_is_not_replaced(tmp_path: Path, tr
 
 @pytest.mark.parametrize("said", [TextPiece("Hel"), ReasoningPiece("hm")])
 async def test_a_model_that_has_begun_is_not_replaced(tmp_path: Path, said: ModelEvent) -> None:
-    """Two beginnings on one screen would be nobody's answer."""
+    """Text of two models must not be mixed in one answer."""
     chain = Chain(tmp_path, {"one": [said, DOWN], "two": HELLO})
 
     assert await chain.told() == ["one answers", repr(said), repr(DOWN)]
@@ -147,7 +147,7 @@ async def test_a_model_that_has_begun_is_not_replaced(tmp_path: Path, said: Mode
 
 
 async def test_closing_the_answer_closes_the_stream_of_the_model(tmp_path: Path) -> None:
-    """Ctrl-C must reach the server, through all layers and at once."""
+    """Ctrl-C must reach the server through all layers at once."""
     chain = Chain(tmp_path, {"one": [DOWN], "two": HELLO, "three": HELLO})
     async with aclosing(chain.stream()) as events:
         async for event in events:

@@ -1,4 +1,4 @@
-"""HTTP by hand: bodies in every framing, servers that break off or talk nonsense, proxies, and nothing left open."""
+"""The HTTP client: every body framing, broken servers, proxies, and no sockets left open."""
 
 import asyncio
 import socket
@@ -29,7 +29,7 @@ async def fetch(url: str, *, proxy: str | None = None) -> tuple[int, bytes]:
 
 
 async def receive(data: bytes) -> tuple[int, bytes]:
-    """What a reply makes of the bytes of a server that then hangs up."""
+    """Return the parsed response of a server that sends these bytes and closes the connection."""
     ours, theirs = socket.socketpair()
     with theirs:
         theirs.sendall(data)
@@ -45,7 +45,7 @@ async def seen(event: threading.Event) -> bool:
 
 @pytest.mark.parametrize("framing", WHOLE)
 async def test_a_body_is_the_same_in_every_framing_and_however_it_arrives(framing: str) -> None:
-    """Servers choose how they say where a body ends, and the network chooses the pieces."""
+    """Servers choose the framing, and the network splits the body anywhere."""
     data = WHOLE[framing]
     bytewise = [data[place : place + 1] for place in range(len(data))]
     for pieces in ([data], bytewise):
@@ -55,7 +55,7 @@ async def test_a_body_is_the_same_in_every_framing_and_however_it_arrives(framin
 
 @pytest.mark.parametrize("framing", ["chunked", "counted"])
 async def test_no_beginning_of_a_response_passes_for_the_whole(framing: str) -> None:
-    """Where the end of a body is told, a connection that closes before it has cut the answer."""
+    """If the length is declared, an early close means that the answer is incomplete."""
     data = WHOLE[framing]
     for size in range(len(data)):
         with pytest.raises(HttpTrouble):
@@ -65,7 +65,7 @@ async def test_no_beginning_of_a_response_passes_for_the_whole(framing: str) -> 
 
 @pytest.mark.parametrize("status", [100, 102, 103])
 async def test_interim_responses_are_passed_over(status: int) -> None:
-    """A gateway may say that it is still busy, or give hints, before the response proper."""
+    """A gateway may send interim 1xx responses first."""
     ours, theirs = socket.socketpair()
     reader, writer = await asyncio.open_connection(sock=ours)
     with theirs:
@@ -85,7 +85,7 @@ async def test_interim_responses_are_passed_over(status: int) -> None:
 @example(b"SSH-2.0-OpenSSH_9.2\r\n")
 @example(b"<html>not what you think</html>")
 def test_whatever_a_server_sends_is_a_response_or_trouble_and_nothing_else(data: bytes) -> None:
-    """Another program may listen on that port; that must not end in a stack trace."""
+    """Another program may listen on that port. That must not cause a traceback."""
     try:
         asyncio.run(receive(data))
     except HttpTrouble as trouble:
@@ -93,7 +93,7 @@ def test_whatever_a_server_sends_is_a_response_or_trouble_and_nothing_else(data:
 
 
 async def test_a_body_without_end_is_given_up() -> None:
-    """An error page is read whole, but a broken server must not fill the memory."""
+    """An error page is read whole, but a broken server must not exhaust memory."""
     flood = Say(raw=True, pieces=[b"HTTP/1.1 200 OK\r\n\r\n", *([b"x" * (1 << 20)] * 9)])
     with FakeServer(flood) as server, pytest.raises(HttpTrouble, match="larger than 8 MB"):
         await fetch(server.url)
@@ -115,14 +115,14 @@ async def test_a_body_without_end_is_given_up() -> None:
     ],
 )
 async def test_an_address_that_is_none_is_trouble_with_a_message(address: str) -> None:
-    """Addresses are typed by people; a mistake must be told, not raised through the whole program."""
+    """Users type addresses, so a mistake must give a message, not a traceback."""
     with pytest.raises(HttpTrouble) as caught:
         await fetch(address, proxy="")
     assert str(caught.value)
 
 
 async def test_no_value_can_add_a_header_or_a_request() -> None:
-    """A key read from a file, or an address from the settings, may hold a line end."""
+    """A key from a file or an address from the settings may contain a newline."""
     with FakeServer(reply_json({})) as server:
 
         @settings(max_examples=60, deadline=None)
@@ -147,7 +147,7 @@ async def test_no_value_can_add_a_header_or_a_request() -> None:
 
 @pytest.mark.parametrize("target", ["http://models.invalid/v1", "https://models.invalid/v1"])
 async def test_a_cancelled_wait_closes_the_socket(target: str) -> None:
-    """Ctrl-C while a server thinks must free the server at once, also when it is a proxy that thinks."""
+    """Ctrl-C must disconnect at once from a slow server or proxy."""
     came = threading.Event()
 
     def silent(asked: Asked) -> Say:
@@ -164,7 +164,7 @@ async def test_a_cancelled_wait_closes_the_socket(target: str) -> None:
 
 
 async def test_leaving_a_reply_early_closes_the_socket() -> None:
-    """The rest of an answer that nobody reads is not worth making."""
+    """The server should not generate an answer that is not read."""
     with FakeServer(Say(pieces=[b"first", b"second"], hold=threading.Event())) as server:
         async with await send("GET", server.url, {}, b"", PATIENCE) as reply:
             async for piece in reply.pieces():
@@ -200,12 +200,12 @@ PROXY = "http://proxy.example:3128"
     ],
 )
 async def test_the_environment_chooses_the_proxy(target: str, env: dict[str, str], expected: str) -> None:
-    """As in other programs: by scheme, with exceptions, and never for this machine."""
+    """As in other programs: by scheme, with exceptions, and never for loopback."""
     assert proxy_for(urlsplit(target), env) == expected
 
 
 async def test_a_plain_request_goes_through_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proxy gets the whole address and its own login; the name is looked up by the proxy alone."""
+    """The proxy gets the full URL and its own login, and resolves the host name."""
     with FakeServer(reply_json({})) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//me:se%40cret@"))
         assert await fetch("http://models.invalid/v1/models?a=b") == (200, b"{}")
@@ -216,7 +216,7 @@ async def test_a_plain_request_goes_through_the_proxy_of_the_environment(monkeyp
 
 
 async def test_a_proxy_that_refuses_the_tunnel_is_named_with_its_reason_and_left() -> None:
-    """Otherwise the user looks for the fault at the model's server."""
+    """Otherwise the user would suspect the model server."""
     no = Say(raw=True, pieces=[b"HTTP/1.1 407 Proxy Login Needed\r\n\r\n", b"-"], hold=threading.Event())
     with FakeServer(no) as proxy:
         with pytest.raises(HttpTrouble, match=r"the proxy 127\.0\.0\.1 refused: HTTP/1\.1 407 Proxy Login Needed"):
@@ -228,21 +228,24 @@ async def test_a_proxy_that_refuses_the_tunnel_is_named_with_its_reason_and_left
 
 
 async def test_a_proxy_that_hangs_up_is_named() -> None:
-    """A proxy that is broken is not a model that is down."""
+    """A broken proxy is not reported as an unreachable model."""
     message = r"the proxy 127\.0\.0\.1 does not answer"
     with FakeServer(Say(raw=True, pieces=[])) as proxy, pytest.raises(HttpTrouble, match=message):
         await fetch("https://models.invalid/v1", proxy=proxy.url)
 
 
 async def test_a_proxy_that_speaks_for_the_server_is_not_believed() -> None:
-    """What it says after opening the tunnel would otherwise pass for words that came through TLS."""
+    """Otherwise plain data from the proxy would be read as TLS data from the server."""
     forged = b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
-    with FakeServer(Say(raw=True, pieces=[forged])) as proxy, pytest.raises(HttpTrouble, match="in the server's place"):
+    with (
+        FakeServer(Say(raw=True, pieces=[forged])) as proxy,
+        pytest.raises(HttpTrouble, match="before the TLS connection was open"),
+    ):
         await fetch("https://models.example/", proxy=proxy.url)
 
 
 async def test_the_password_of_a_proxy_is_in_no_message() -> None:
-    """What goes wrong is shown, and kept in the journal."""
+    """Errors are shown and stored in the journal."""
     with pytest.raises(HttpTrouble) as raised:
         await fetch("http://models.example/", proxy="socks5://ann:s3cret@proxy.example:1080")
 

@@ -1,4 +1,4 @@
-"""Which package index is asked: what the user told pip or uv, and otherwise the public one."""
+"""Which package index is used: the one in the settings of pip or uv, otherwise the public one."""
 
 import os
 from pathlib import Path
@@ -14,7 +14,7 @@ def home(tmp_path: Path) -> Path:
 
 
 def read(home: Path, **env: str) -> IndexSettings:
-    """The settings of a user with this home and environment, on a machine without any others."""
+    """Return the settings for this home and environment, without system-wide settings."""
     return read_index_settings(env, home, home.parent / "etc")
 
 
@@ -25,7 +25,7 @@ def write(path: Path, text: str) -> Path:
 
 
 def test_the_public_index_is_asked_when_nothing_is_configured(home: Path) -> None:
-    """A fresh machine has no file and no variable of either tool."""
+    """A new machine has no settings of either tool."""
     assert read(home) == IndexSettings(indexes=(PUBLIC_INDEX,))
 
 
@@ -48,7 +48,7 @@ def test_the_public_index_is_asked_when_nothing_is_configured(home: Path) -> Non
 def test_the_environment_of_either_tool_counts(
     home: Path, env: dict[str, str], indexes: tuple[str, ...], find_links: tuple[str, ...]
 ) -> None:
-    """Additional indexes are asked before the default one, and each only once."""
+    """Extra indexes come before the default one, each only once."""
     assert read(home, **env) == IndexSettings(indexes=indexes, find_links=find_links)
 
 
@@ -56,7 +56,7 @@ def test_the_environment_of_either_tool_counts(
     "file", ["home/.config/pip/pip.conf", "home/.pip/pip.conf", "etc/pip.conf", "etc/xdg/pip/pip.conf"]
 )
 def test_files_of_pip_are_read(home: Path, file: str) -> None:
-    """With everything in them that is needed to reach the index."""
+    """The files have everything needed to reach the index."""
     text = """[global]
 index-url = https://pip/simple
 extra-index-url =
@@ -78,7 +78,7 @@ trusted-host = pip other:8443
 
 
 def test_the_nearer_setting_of_pip_wins(home: Path) -> None:
-    """Environment, then the chosen file, then the section of the command, the user's file and the machine's."""
+    """The environment, then the chosen file, the section of the command, the user's file and the system's."""
     write(home.parent / "etc" / "pip.conf", "[global]\nindex-url = https://machine\n")
     seen = [read(home).indexes]
     user = write(home / ".config" / "pip" / "pip.conf", "[global]\nindex-url = https://user\n")
@@ -102,7 +102,7 @@ def test_the_nearer_setting_of_pip_wins(home: Path) -> None:
 
 @pytest.mark.parametrize("file", ["home/.config/uv/uv.toml", "etc/uv/uv.toml", "etc/xdg/uv/uv.toml"])
 def test_files_of_uv_are_read(home: Path, file: str) -> None:
-    """An explicit index is for packages that name it; ours do not."""
+    """An explicit index is only for packages that name it. Ours do not."""
     text = """
 find-links = ["/wheels"]
 extra-index-url = ["https://extra"]
@@ -127,7 +127,7 @@ default = true
 
 
 def test_a_chosen_file_of_uv_replaces_the_others(home: Path) -> None:
-    """That is what UV_CONFIG_FILE is for. The old way to name the index still works in it."""
+    """UV_CONFIG_FILE replaces the other files. The old name of the index setting still works in it."""
     write(home / ".config" / "uv" / "uv.toml", 'index-url = "https://user"\nextra-index-url = ["https://extra"]\n')
     chosen = write(home / "chosen.toml", 'index-url = "https://chosen"\n')
 
@@ -137,14 +137,14 @@ def test_a_chosen_file_of_uv_replaces_the_others(home: Path) -> None:
 
 @pytest.mark.parametrize("text", ["index = 7", "index = [7]\nfind-links = 7", "not toml at all", "index-url = "])
 def test_a_damaged_file_counts_as_none(home: Path, text: str) -> None:
-    """The tool that owns it complains about it; we ask the public index."""
+    """The tool itself reports the damaged file. aish uses the public index."""
     write(home / ".config" / "uv" / "uv.toml", text)
     write(home / ".config" / "pip" / "pip.conf", text)
     assert read(home).indexes == (PUBLIC_INDEX,)
 
 
 def test_certificates_that_other_tools_are_told_of_are_used_last(home: Path) -> None:
-    """requests and curl read these variables, so a company's authority is often named there only."""
+    """A company CA is often set only in these variables of requests and curl."""
     bundles = {"CURL_CA_BUNDLE": "/curl.pem"}
     seen = [read(home, **bundles).cert]
     bundles["REQUESTS_CA_BUNDLE"] = "/requests.pem"

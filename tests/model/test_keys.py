@@ -1,4 +1,4 @@
-"""Keys of servers: found where the settings say, when they are needed, and missed with a helpful message."""
+"""API keys: found where the settings say, on first use, with a helpful message if missing."""
 
 import asyncio
 import os
@@ -14,12 +14,12 @@ pytestmark = pytest.mark.anyio
 
 
 async def test_no_place_means_no_key() -> None:
-    """A server on this machine wants none."""
+    """A local server needs no key."""
     assert await key_finder()() == ""
 
 
 async def test_a_key_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the line end that a shell may have left on it."""
+    """A trailing newline is removed."""
     monkeypatch.setenv("SOME_KEY", " s3cret\n")
     assert await key_finder(env="SOME_KEY")() == "s3cret"
 
@@ -27,7 +27,7 @@ async def test_a_key_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPat
 async def test_a_key_is_taken_from_a_file_in_the_home_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The settings are the same on every machine, the home directory is not."""
+    """Settings may be shared between machines with different home directories."""
     monkeypatch.setenv("HOME", str(tmp_path))
     (tmp_path / "key").write_text("s3cret\n", encoding="utf-8")
 
@@ -36,14 +36,14 @@ async def test_a_key_is_taken_from_a_file_in_the_home_directory(
 
 
 async def test_a_key_is_the_first_line_that_a_command_prints() -> None:
-    """As password managers do: the secret first, then whatever belongs to it."""
+    """Password managers print the secret first, then other fields."""
     assert await key_finder(command="printf 's3cret\\nuser: me\\n'")() == "s3cret"
 
 
 async def test_the_environment_comes_before_the_file_and_the_file_before_the_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The nearest wins: what is set for one run overrules what is written down."""
+    """The environment of one run overrides files and commands."""
     file = tmp_path / "key"
     file.write_text("from file", encoding="utf-8")
     monkeypatch.setenv("SOME_KEY", "from env")
@@ -55,7 +55,7 @@ async def test_the_environment_comes_before_the_file_and_the_file_before_the_com
 
 
 async def test_a_command_runs_when_the_key_is_needed_and_only_once(tmp_path: Path) -> None:
-    """It may ask for a fingerprint: not at every start, and not at every question."""
+    """A password manager may ask for a fingerprint, so it runs only on first use and once."""
     runs = tmp_path / "runs"
     find = key_finder(command=f"echo run >> {runs}; echo s3cret")
 
@@ -65,7 +65,7 @@ async def test_a_command_runs_when_the_key_is_needed_and_only_once(tmp_path: Pat
 
 
 async def test_a_key_that_failed_once_is_looked_for_again(tmp_path: Path) -> None:
-    """The user repairs it and asks again; nobody should have to start anew."""
+    """The user can fix the problem and ask again without a restart."""
     file = tmp_path / "key"
     find = key_finder(file=str(file))
     with pytest.raises(NoKey):
@@ -94,7 +94,7 @@ async def test_a_key_that_failed_once_is_looked_for_again(tmp_path: Path) -> Non
 async def test_a_key_that_is_not_there_is_an_error_that_says_where_it_was_looked_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, places: dict[str, str], words: list[str]
 ) -> None:
-    """An empty key would be refused by the server, and the user would doubt the key instead of the place."""
+    """The message must name the empty source; the server would only say that the key is wrong."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BLANK_KEY", " \n")
     (tmp_path / "binary").write_bytes(b"\xff\xfe\x00")
@@ -107,7 +107,7 @@ async def test_a_key_that_is_not_there_is_an_error_that_says_where_it_was_looked
 
 
 async def test_a_command_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) -> None:
-    """Ctrl-C at a hanging password manager must not leave it behind."""
+    """Ctrl-C must also end a hanging password manager."""
     fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
     task = asyncio.ensure_future(key_finder(command=f"exec 3>{fifo}; echo $$ >&3; exec sleep 60")())
@@ -119,4 +119,4 @@ async def test_a_command_ends_when_nobody_waits_for_it_any_more(tmp_path: Path) 
         ended, _, _ = await asyncio.to_thread(select.select, [held], [], [], 3)
         if not ended:
             os.kill(pid, signal.SIGKILL)
-        assert ended  # nobody holds the other end of the pipe any more
+        assert ended  # the other end of the pipe is closed

@@ -1,4 +1,4 @@
-"""One contract for every model: how an answer ends, that it is whole, and that leaving it stops the work."""
+"""One contract for every model: how an answer ends, that it is complete, and that closing it stops the work."""
 
 import asyncio
 import json
@@ -32,7 +32,7 @@ LONG = ChatRequest(messages=({"role": "user", "content": "Write a very long stor
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """An adapter at work: what it will answer to `SHORT`, how to see that it rests, and one that cannot answer."""
+    """An adapter under test: its answer to `SHORT`, a check that it stopped working, and a broken variant."""
 
     model: Model
     whole: str
@@ -45,7 +45,7 @@ Open = Callable[[Path], AbstractAsyncContextManager[Case]]
 
 @asynccontextmanager
 async def scripted(directory: Path) -> AsyncIterator[Case]:
-    """It works only while it is listened to."""
+    """The scripted model works only while its stream is read."""
     whole = "Hello, big  world.\n\nIt is\tgood. " + "And so on. " * 100
 
     async def stopped() -> bool:
@@ -59,7 +59,7 @@ async def scripted(directory: Path) -> AsyncIterator[Case]:
 
 @asynccontextmanager
 async def openai(directory: Path) -> AsyncIterator[Case]:
-    """Work stops when the server sees its client go."""
+    """The server stops when the client disconnects."""
     whole = "Hello, wörld 🌍!\n"
 
     def answer(asked: Asked) -> Say:
@@ -73,7 +73,7 @@ async def openai(directory: Path) -> AsyncIterator[Case]:
         return gone
 
     with FakeServer(answer) as server, socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and never listens
+        taken.bind(("127.0.0.1", 0))  # bound, but never listens
         nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
         yield Case(
             model=OpenAIChat(endpoint=server.url, model="m", patience=PATIENCE),
@@ -85,7 +85,7 @@ async def openai(directory: Path) -> AsyncIterator[Case]:
 
 @asynccontextmanager
 async def embedded(directory: Path) -> AsyncIterator[Case]:
-    """Its server says whether it is still working, and gives the same answer in one piece."""
+    """The embedded server reports whether it is busy, and can send the same answer in one piece."""
     weights = find_embedded("", model_directories(find_places(os.environ), os.environ))
     process = LlamaProcess(weights, directory / "log", window=4096, threads=1)
     missing = LlamaProcess(directory / "no.gguf", directory / "log")
@@ -136,7 +136,7 @@ def ends(events: list[ModelEvent]) -> list[ModelEvent]:
 
 
 async def test_exactly_one_end_comes_and_it_comes_last(case: Case) -> None:
-    """Whoever shows or records an answer relies on it."""
+    """The screen and the journal rely on it."""
     events = [event async for event in case.model.stream(SHORT)]
 
     assert len(ends(events)) == 1
@@ -144,7 +144,7 @@ async def test_exactly_one_end_comes_and_it_comes_last(case: Case) -> None:
 
 
 async def test_the_pieces_join_to_the_answer(case: Case) -> None:
-    """Nothing is lost, doubled or trimmed between them, blanks and line ends included."""
+    """No text is lost, repeated or trimmed, including blanks and newlines."""
     events = [event async for event in case.model.stream(SHORT)]
     pieces = [event.text for event in events if isinstance(event, TextPiece)]
 
@@ -154,7 +154,7 @@ async def test_the_pieces_join_to_the_answer(case: Case) -> None:
 
 
 async def test_trouble_is_an_event_and_not_an_exception(case: Case) -> None:
-    """Half an answer can still be shown then, and a reason with it."""
+    """A partial answer can then be shown with the reason."""
     events = [event async for event in case.broken.stream(SHORT)]
 
     assert ends(events) == events[-1:]
@@ -164,7 +164,7 @@ async def test_trouble_is_an_event_and_not_an_exception(case: Case) -> None:
 
 
 async def test_closing_the_stream_early_stops_the_work(case: Case) -> None:
-    """Ctrl-C after the first words must not leave a server busy, and the model can be asked again."""
+    """Ctrl-C must stop the server, and the model can be used again."""
     async with aclosing(case.model.stream(LONG)) as events:
         async for event in events:
             if isinstance(event, TextPiece):
@@ -177,7 +177,7 @@ async def test_closing_the_stream_early_stops_the_work(case: Case) -> None:
 
 
 async def test_cancelling_the_listener_stops_the_work(case: Case) -> None:
-    """That is how a task group ends an answer."""
+    """A task group ends an answer by cancellation."""
     begun = asyncio.Event()
 
     async def listen() -> None:
@@ -194,7 +194,7 @@ async def test_cancelling_the_listener_stops_the_work(case: Case) -> None:
 
 
 async def test_two_answers_at_once_do_not_mix(case: Case) -> None:
-    """A summary may be made while the user asks on."""
+    """A summary may run while the user asks the next question."""
 
     async def answer() -> str:
         return "".join([event.text async for event in case.model.stream(SHORT) if isinstance(event, TextPiece)])

@@ -1,4 +1,4 @@
-"""A model behind a chat server: what is sent, and what becomes of every way in which servers answer."""
+"""The chat client: what it sends, and how it handles every kind of response."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def chat(url: str, patience: Patience = PATIENCE, **options: Any) -> OpenAIChat:
 
 
 async def answer(model: OpenAIChat, request: ChatRequest = ASK) -> list[str]:
-    """What was said, neighbouring pieces joined (how many reads they took is chance) and the last usage only."""
+    """Return the events with adjacent text merged (the number of reads varies) and only the last usage."""
     heard = [event async for event in model.stream(request)]
     usage = [event for event in heard if isinstance(event, Usage)][-1:]
     events: list[ModelEvent] = []
@@ -51,7 +51,7 @@ async def answer(model: OpenAIChat, request: ChatRequest = ASK) -> list[str]:
 
 
 def told(*events: ModelEvent) -> list[str]:
-    """Events with the names of their kinds: as bare tuples, pieces of two kinds with one text would be equal."""
+    """Return events with their type names: as plain tuples, pieces of two types with the same text would be equal."""
     return [repr(event) for event in events]
 
 
@@ -63,7 +63,7 @@ def chunk(finish: str | None = None, usage: object = None, **delta: Any) -> byte
 
 
 async def test_a_request_is_sent_as_the_api_wants_it() -> None:
-    """Every field is there because some server needs it, and nothing else is."""
+    """The body has only fields that some server needs."""
     tools = ({"type": "function", "function": {"name": "ls", "parameters": {}}},)
     messages = ({"role": "system", "content": "be brief"}, {"role": "user", "content": "¿qué?\n\ud800"})
 
@@ -95,7 +95,7 @@ async def test_a_request_is_sent_as_the_api_wants_it() -> None:
 
 
 async def test_what_was_not_asked_for_is_not_sent() -> None:
-    """Strict servers refuse a null where they expect a number, and an empty key as a wrong one."""
+    """Strict servers refuse null instead of a number, and treat an empty key as a wrong one."""
     with FakeServer(sse("yes")) as server:
         await answer(chat(server.url))
     [asked] = server.asked
@@ -185,24 +185,24 @@ async def test_what_was_not_asked_for_is_not_sent() -> None:
         ),
         pytest.param(
             Say(pieces=[chunk(content="Hi"), b"data: {oops\n\n"]),
-            [TextPiece("Hi"), Failed("the server sent something that is not JSON")],
+            [TextPiece("Hi"), Failed("the server sent invalid JSON")],
             id="garbage inside the stream",
         ),
         pytest.param(
             Say(pieces=[chunk(content="Hi")]),
-            [TextPiece("Hi"), Failed("the server ended its answer without saying that it was whole")],
+            [TextPiece("Hi"), Failed("the server ended the answer without a finish reason")],
             id="an end without a reason",
         ),
     ],
 )
 async def test_every_way_to_answer_is_understood(say: Say, expected: list[ModelEvent]) -> None:
-    """Servers differ in what they send; the conversation must not."""
+    """Servers send different formats, but the events are the same."""
     with FakeServer(say) as server:
         assert await answer(chat(server.url)) == told(*expected)
 
 
 async def test_an_answer_ends_with_done_though_the_connection_stays_open() -> None:
-    """Some servers leave it open, and the prompt would not come back."""
+    """Some servers keep the connection open, and the prompt would not return."""
     pieces = [chunk(content="Hi"), chunk("stop") + DONE, b": never sent\n\n"]
     patience = Patience(connect=5, first=5, silence=60)
     with FakeServer(Say(pieces=pieces, hold=threading.Event())) as server:
@@ -212,7 +212,7 @@ async def test_an_answer_ends_with_done_though_the_connection_stays_open() -> No
 
 
 async def test_pieces_come_when_they_are_sent() -> None:
-    """An answer that is shown only at its end is not streamed."""
+    """Each piece must be shown when it arrives."""
     go_on = threading.Event()
     with FakeServer(Say(pieces=[chunk(content="Hi"), chunk("stop")], hold=go_on)) as server:
         events = chat(server.url).stream(ASK)
@@ -231,16 +231,16 @@ def framed(piece: bytes) -> bytes:
 @pytest.mark.parametrize(
     ("pieces", "expected"),
     [
-        ([HEAD + framed(chunk(content="Hi"))], [TextPiece("Hi"), "the answer broke off: the server closed"]),
+        ([HEAD + framed(chunk(content="Hi"))], [TextPiece("Hi"), "the answer is incomplete: the server closed"]),
         (
             [HEAD + framed(chunk(content="Hi")) + b"1000\r\ndata: {"],
-            [TextPiece("Hi"), "the answer broke off: the server closed"],
+            [TextPiece("Hi"), "the answer is incomplete: the server closed"],
         ),
-        ([HEAD], ["the answer broke off: the server closed"]),
+        ([HEAD], ["the answer is incomplete: the server closed"]),
     ],
 )
 async def test_an_answer_that_breaks_off_keeps_what_came_and_fails(pieces: list[bytes], expected: list[Any]) -> None:
-    """It is asked for once only: the first tokens may have been paid for, and half an answer is worth showing."""
+    """No retry: the first tokens may be billed already, and a partial answer is worth showing."""
     with FakeServer(Say(raw=True, pieces=pieces)) as server:
         events = [event async for event in chat(server.url).stream(ASK)]
     assert told(*events[:-1]) == told(*expected[:-1])
@@ -253,7 +253,7 @@ async def test_an_answer_that_breaks_off_keeps_what_came_and_fails(pieces: list[
 
 @pytest.mark.parametrize("tail", [b"", b"1000\r\ndata: {"], ids=["between chunks", "inside one"])
 async def test_an_answer_whose_end_was_told_is_whole_though_the_connection_breaks_after_it(tail: bytes) -> None:
-    """The finish reason decides; what is missing after it is at most the bill."""
+    """The finish reason decides. Only the usage can be missing after it."""
     with FakeServer(
         Say(raw=True, pieces=[HEAD + framed(chunk(content="Hi")) + framed(chunk("stop")) + tail])
     ) as server:
@@ -263,13 +263,13 @@ async def test_an_answer_whose_end_was_told_is_whole_though_the_connection_break
 @pytest.mark.parametrize(
     ("pieces", "reason"),
     [
-        ([b"SSH-2.0-OpenSSH_9.2\r\n"], "the server does not speak HTTP"),
+        ([b"SSH-2.0-OpenSSH_9.2\r\n"], "the server's response is not HTTP"),
         ([], "the server closed the connection"),
         ([b"HTTP/1.1 200 OK\r\nConte"], "the server closed the connection"),
     ],
 )
 async def test_what_is_no_model_server_counts_as_unreachable(pieces: list[bytes], reason: str) -> None:
-    """Then another model may step in; it is not tried again, since somebody did take the request."""
+    """A fallback model may answer. There is no retry, because the server accepted the request."""
     with FakeServer(Say(raw=True, pieces=pieces)) as server:
         assert await answer(chat(server.url)) == told(Failed(reason, "unreachable"))
     assert len(server.asked) == 1
@@ -278,11 +278,11 @@ async def test_what_is_no_model_server_counts_as_unreachable(pieces: list[bytes]
 @pytest.mark.parametrize(
     ("pieces", "expected"),
     [
-        ([b"never"], [Failed("the server was silent for 0.05 s", "unreachable")]),
-        ([HEAD, b"never"], [Failed("the answer broke off: the server was silent for 0.05 s")]),
+        ([b"never"], [Failed("the server sent nothing for 0.05 s", "unreachable")]),
+        ([HEAD, b"never"], [Failed("the answer is incomplete: the server sent nothing for 0.05 s")]),
         (
             [HEAD + framed(chunk(content="Hi")), b"never"],
-            [TextPiece("Hi"), Failed("the answer broke off: the server was silent for 0.07 s")],
+            [TextPiece("Hi"), Failed("the answer is incomplete: the server sent nothing for 0.07 s")],
         ),
     ],
     ids=["before the head", "before the first token", "between tokens"],
@@ -290,7 +290,7 @@ async def test_what_is_no_model_server_counts_as_unreachable(pieces: list[bytes]
 async def test_silence_ends_with_a_failure_that_says_how_long_it_was(
     pieces: list[bytes], expected: list[ModelEvent]
 ) -> None:
-    """The first token may take long, the next ones may not; the server is let go either way."""
+    """The first token has a longer timeout than the next ones. Both disconnect from the server."""
     patience = Patience(connect=5, first=0.05, silence=0.07)
     with FakeServer(Say(raw=True, pieces=pieces, hold=threading.Event())) as server:
         assert await answer(chat(server.url, patience)) == told(*expected)
@@ -298,9 +298,9 @@ async def test_silence_ends_with_a_failure_that_says_how_long_it_was(
 
 
 async def test_a_refused_connection_is_tried_again_a_few_times_and_then_told() -> None:
-    """A server that is just starting gets a moment; one that is not there is named."""
+    """A starting server gets time. The message names an unreachable one."""
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and never listens
+        taken.bind(("127.0.0.1", 0))  # bound, but never listens
         port = taken.getsockname()[1]
         naps: list[float] = []
 
@@ -308,13 +308,13 @@ async def test_a_refused_connection_is_tried_again_a_few_times_and_then_told() -
             naps.append(seconds)
 
         events = await answer(chat(f"http://127.0.0.1:{port}", retries=2, sleep=sleep))
-    reason = f"no connection to 127.0.0.1:{port}: Connection refused"
+    reason = f"cannot connect to 127.0.0.1:{port}: Connection refused"
     assert events == told(Failed(reason, "unreachable"))
     assert len(naps) == 2
 
 
 async def test_a_key_that_cannot_be_had_is_a_failure_before_anything_is_sent() -> None:
-    """A request without its key would only be refused, with a less helpful message."""
+    """Without the key the server would refuse the request with a less helpful message."""
 
     async def key() -> str:
         raise AishError("the key is missing: set it")
@@ -336,5 +336,5 @@ async def test_a_key_that_cannot_be_had_is_a_failure_before_anything_is_sent() -
     ],
 )
 async def test_an_endpoint_may_be_written_with_or_without_its_version(endpoint: str, api: str, root: str) -> None:
-    """Every project's manual writes it another way."""
+    """Every project documents its endpoint differently."""
     assert (api_root(endpoint), server_root(endpoint)) == (api, root)

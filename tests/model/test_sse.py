@@ -1,4 +1,4 @@
-"""Server-sent events: however the bytes are cut on their way, the events are the same."""
+"""Server-sent events: the events are the same however the bytes are split."""
 
 import itertools
 
@@ -17,7 +17,7 @@ noise = st.sampled_from([b": keep-alive", b":", b"event: delta", b"id: 7", b"ret
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[bytes, list[bytes]]:
-    """A whole stream in one kind of line end, and the events it holds."""
+    """Generate a stream with one kind of line ending, and its events."""
     end = draw(st.sampled_from(ENDINGS))
     lines: list[bytes] = []
     expected: list[bytes] = []
@@ -38,7 +38,7 @@ def read(pieces: list[bytes]) -> list[bytes]:
 
 
 def cut(stream: bytes, places: list[int]) -> list[bytes]:
-    """The stream in pieces, some of them perhaps empty."""
+    """Split the stream into pieces, some possibly empty."""
     marks = [0, *sorted(min(place, len(stream)) for place in places), len(stream)]
     return [stream[start:end] for start, end in itertools.pairwise(marks)]
 
@@ -55,7 +55,7 @@ def test_any_cutting_of_a_stream_gives_its_events(told: tuple[bytes, list[bytes]
 
 @given(streams())
 def test_a_stream_that_comes_byte_by_byte_gives_its_events(told: tuple[bytes, list[bytes]]) -> None:
-    """The finest cutting of all."""
+    """The smallest possible pieces."""
     stream, expected = told
     assert read([stream[place : place + 1] for place in range(len(stream))]) == expected
 
@@ -63,14 +63,14 @@ def test_a_stream_that_comes_byte_by_byte_gives_its_events(told: tuple[bytes, li
 @given(st.lists(st.sampled_from([b"data: a", b"data", b"data:", b"x", b" ", b"\r", b"\n", b"\xff"])), places)
 @example([b"data: a", b"\r", b"\n", b"\r", b"\n"], [8, 9, 10])
 def test_what_mixes_line_ends_is_read_the_same_however_it_is_cut(parts: list[bytes], places: list[int]) -> None:
-    """Nobody promises that a server keeps to one kind."""
+    """A server may mix line endings."""
     stream = b"".join(parts)
     assert read(cut(stream, places)) == read([stream])
 
 
 @pytest.mark.parametrize("end", [b"\n", b"\r\n"])
 def test_an_event_is_handed_over_with_its_blank_line(end: bytes) -> None:
-    """A token that waited for the next one would always be shown one late."""
+    """Otherwise each token would be shown only with the next one."""
     reader = SseReader()
 
     assert reader.feed(b"data: one" + end) == []

@@ -1,4 +1,4 @@
-"""Counting tokens: who is asked, what for, and what is done when the answer does not come."""
+"""Token counting: which server is asked, how, and what happens without an answer."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ ESTIMATE = 3
 
 
 class Clock:
-    """Time that passes when it is told to."""
+    """A clock that the test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -47,9 +47,9 @@ def tokenizer(endpoint: str | None, directory: Path, **options: Any) -> Tokenize
 
 @contextmanager
 def nobody() -> Iterator[str]:
-    """An address where connections are refused."""
+    """Return an address that refuses connections."""
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and never listens
+        taken.bind(("127.0.0.1", 0))  # bound, but never listens
         yield f"http://127.0.0.1:{taken.getsockname()[1]}"
 
 
@@ -65,7 +65,7 @@ async def test_no_text_is_nothing_and_without_an_endpoint_the_count_is_an_estima
 @pytest.mark.proves("T3")
 @pytest.mark.parametrize("tail", ["", "/", "/v1", "/v1/"])
 async def test_the_server_is_asked_at_its_root_and_its_tokens_are_counted(tmp_path: Path, tail: str) -> None:
-    """The path is llama.cpp's own, beside the OpenAI API and not below it."""
+    """The path belongs to llama.cpp, outside the OpenAI API."""
     with FakeServer(paths={"/tokenize": reply_json({"tokens": [5, {"id": 7, "piece": "x"}, 9, 11]})}) as server:
         assert await tokenizer(server.url + tail, tmp_path).count("¡hola!\n") == 4
     [asked] = server.asked
@@ -74,7 +74,7 @@ async def test_the_server_is_asked_at_its_root_and_its_tokens_are_counted(tmp_pa
 
 
 async def test_the_key_goes_along_and_a_missing_one_only_means_an_estimate(tmp_path: Path) -> None:
-    """A server that wants a key for chats wants it for counting too."""
+    """A server that needs a key for chats also needs it for counting."""
 
     async def key() -> str:
         return "s3cret"
@@ -96,7 +96,7 @@ async def test_the_key_goes_along_and_a_missing_one_only_means_an_estimate(tmp_p
 
 @pytest.mark.proves("T4")
 async def test_a_silent_server_is_waited_for_as_long_as_the_settings_say(world: World) -> None:
-    """Counting stands between the question and the answer; 2 s unless told otherwise."""
+    """Counting delays the answer, so its timeout is 2 s by default."""
     silent = Say(raw=True, pieces=[b"never"], hold=threading.Event())
     with FakeServer(silent) as server:
         preset = {"kind": "openai", "endpoint": server.url}
@@ -121,7 +121,7 @@ async def test_a_silent_server_is_waited_for_as_long_as_the_settings_say(world: 
     ],
 )
 async def test_a_server_that_cannot_count_is_asked_once_in_a_run(tmp_path: Path, answer: Say) -> None:
-    """Asking again would delay every turn for nothing."""
+    """Asking again would only delay every turn."""
     with FakeServer(answer) as server:
         counting = tokenizer(server.url, tmp_path)
         before = counting.ability
@@ -145,7 +145,7 @@ async def test_a_server_that_cannot_count_is_asked_once_in_a_run(tmp_path: Path,
     ids=["hangs up", "breaks off", "is silent", "is loading"],
 )
 async def test_a_busy_server_is_left_alone_for_longer_each_time_and_then_asked_again(tmp_path: Path, busy: Say) -> None:
-    """30 s, 60 s, 120 s …: a busy server is not an incapable one, and an answer makes up for everything."""
+    """Pauses of 30 s, 60 s, 120 s …: a busy server may recover. One answer resets the pause."""
     able = reply_json({"tokens": [1] * 7})
     with FakeServer(busy, busy, busy, able, busy, able) as server:
         counting = tokenizer(server.url, tmp_path)
@@ -166,7 +166,7 @@ async def test_a_busy_server_is_left_alone_for_longer_each_time_and_then_asked_a
 
         assert await count(busy=False) == 7
         assert (len(server.asked), counting.ability) == (4, "yes")
-        assert await count(busy=True) == ESTIMATE  # busy once more: the pause starts small again
+        assert await count(busy=True) == ESTIMATE  # busy again: the pause restarts at 30 s
         clock.now += 30.01
         assert await count(busy=False) == 7
     assert len(server.asked) == 6
@@ -174,7 +174,7 @@ async def test_a_busy_server_is_left_alone_for_longer_each_time_and_then_asked_a
 
 @pytest.mark.proves("T5")
 async def test_a_refused_connection_pauses_and_the_pause_does_not_grow_for_ever(tmp_path: Path) -> None:
-    """A server that is started in the meantime must be found within minutes."""
+    """A server that starts later must be found within minutes."""
     with nobody() as endpoint:
         counting = tokenizer(endpoint, tmp_path)
         clock = counting.clock
@@ -190,7 +190,7 @@ async def test_a_refused_connection_pauses_and_the_pause_does_not_grow_for_ever(
 
 @pytest.mark.proves("T6")
 async def test_ability_belongs_to_the_endpoint_and_not_to_the_model(world: World) -> None:
-    """One no is a no for all models behind that address, and for no other address."""
+    """The ability is cached for all models of an endpoint, and for no other endpoint."""
     with FakeServer(reply_json({}, status=404)) as unable, FakeServer(reply_json({"tokens": [1]})) as able:
         presets = {
             "one": {"kind": "openai", "endpoint": unable.url, "model": "model-1"},
@@ -221,7 +221,7 @@ async def test_ability_belongs_to_the_endpoint_and_not_to_the_model(world: World
 async def test_text_goes_to_a_server_only_where_the_setting_lets_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: str, local: bool, near: bool, far: bool
 ) -> None:
-    """Off means that no request leaves at all; the far server would be reached through the proxy, which sees none."""
+    """Off means no request at all. The proxy would see a request to the remote server, and sees none."""
     with FakeServer(reply_json({"tokens": [1] * 9})) as server, FakeServer(reply_json({"tokens": [1] * 9})) as proxy:
         monkeypatch.setenv("http_proxy", proxy.url)
         nearby = tokenizer(server.url, tmp_path, mode=mode, local=local)
@@ -251,7 +251,7 @@ async def test_text_goes_to_a_server_only_where_the_setting_lets_it(
     ],
 )
 async def test_only_this_machine_counts_as_loopback(endpoint: str, expected: bool) -> None:
-    """A name that merely starts like one belongs to somebody else, who must not be sent the text unasked."""
+    """A name that only starts like a loopback address is a remote server, which must not get the text."""
     assert is_loopback(endpoint) is expected
 
 
@@ -276,7 +276,7 @@ answers = st.builds(
 
 @pytest.mark.proves("T1")
 async def test_a_count_never_raises_whatever_the_text_and_whatever_the_server_says(tmp_path: Path) -> None:
-    """It stands in the way of every turn."""
+    """A failure here would break every turn."""
     with FakeServer() as server:
 
         @settings(max_examples=150, deadline=None)
@@ -301,7 +301,7 @@ async def test_a_count_never_raises_whatever_the_text_and_whatever_the_server_sa
     ["", "nonsense", "ftp://x", "http://", "http://127.0.0.1:99999", "http://[::1", "http://a..b", "http://\x00"],
 )
 async def test_a_count_never_raises_whatever_the_address(tmp_path: Path, endpoint: str) -> None:
-    """An address comes from a file that people edit."""
+    """Users edit the address by hand."""
 
     async def server() -> Server:
         return Server(endpoint)

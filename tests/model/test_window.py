@@ -1,4 +1,4 @@
-"""How much a model can read: the server is asked, and the budget of the prompt follows from what it says."""
+"""The context window: aish asks the server, and derives the token budget from the answer."""
 
 import asyncio
 import socket
@@ -62,14 +62,14 @@ def models(**entry: Any) -> Say:
 async def test_the_window_is_what_the_server_says_of_this_model(
     paths: dict[str, Answer], expected: int | None, tail: str
 ) -> None:
-    """The size it was started with matters, not the one it was trained for, nor that of its neighbour."""
+    """The configured size counts, not the size from training, and not that of another model."""
     with FakeServer(paths=paths) as server:
         assert await find_window(Server(server.url + tail), "mine") == expected
     assert {(asked.method, asked.path) for asked in server.asked} <= {("GET", "/props"), ("GET", "/v1/models")}
 
 
 async def test_a_server_that_is_silent_or_away_or_locked_has_no_known_window() -> None:
-    """The question must not wait for a detail; each request has its limit."""
+    """The question must not wait long, so each request has a timeout."""
 
     async def no_key() -> str:
         raise AishError("the key is missing")
@@ -78,7 +78,7 @@ async def test_a_server_that_is_silent_or_away_or_locked_has_no_known_window() -
         assert await find_window(Server(server.url), "mine", seconds=0.05) is None
         assert await find_window(Server(server.url, no_key), "mine") is None
     with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # and never listens
+        taken.bind(("127.0.0.1", 0))  # bound, but never listens
         assert await find_window(Server(f"http://127.0.0.1:{taken.getsockname()[1]}"), "mine") is None
     assert len(server.asked) == 1
 
@@ -93,7 +93,7 @@ anything = st.recursive(
 
 
 async def test_no_answer_makes_the_search_stumble() -> None:
-    """What listens there may be no model server at all."""
+    """Another kind of server may listen there."""
     with FakeServer() as server:
 
         @settings(max_examples=100, deadline=None)
@@ -110,7 +110,7 @@ async def test_no_answer_makes_the_search_stumble() -> None:
 
 @pytest.mark.proves("T24")
 async def test_the_automatic_budget_is_the_window_less_room_for_the_answer(world: World) -> None:
-    """A quarter stays free; a server that does not tell gets the default; a number in the settings is obeyed."""
+    """A quarter stays free for the answer. Without a reported window the default applies. A set number always wins."""
     with FakeServer(paths={"/props": props(8192)}) as server, FakeServer() as silent:
         presets = {
             "told": {"kind": "openai", "endpoint": server.url},

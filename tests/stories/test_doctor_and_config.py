@@ -205,7 +205,7 @@ def test_a_healthy_installation_gets_a_clean_bill(world: World) -> None:
     [
         (
             {"endpoint": "http://127.0.0.1:9"},
-            "no connection to 127.0.0.1:9: Connection refused; is the server running?",
+            "cannot connect to 127.0.0.1:9: Connection refused; is the server running?",
         ),
         ({"model": "big"}, "the server has no 'big'; it has: qwen, phi"),
         ({"api_key_env": "NO_SUCH_KEY"}, "the key is missing: set the environment variable NO_SUCH_KEY"),

@@ -314,7 +314,7 @@ async def test_the_answer_may_be_no_longer_than_the_preset_allows(world: World) 
         ("word " * 200_000, "the model's answer has no usable line"),
         ("\x00\x1b[2J\x07\ufffd\u202e" * 20, "the model's answer has no usable line"),
         ("!the server burns", "the server burns"),
-        ("no line at all…", "the answer broke off"),
+        ("no line at all…", "the answer is incomplete"),
     ],
     ids=["empty", "blanks", "prose", "JSON", "1 MB", "binary", "fails", "breaks off"],
 )

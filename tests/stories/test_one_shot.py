@@ -221,8 +221,8 @@ def _bad_store(world: World) -> list[str]:
         (_nothing_to_continue, 1, "there is no conversation yet"),
         (_too_expensive, 1, "exceeds the cap of $0"),
         (_no_question, 2, "no question; use aish"),
-        (_no_server, 3, "no connection to 127.0.0.1:9"),
-        (_breaks_off, 3, "the answer broke off"),
+        (_no_server, 3, "cannot connect to 127.0.0.1:9"),
+        (_breaks_off, 3, "the answer is incomplete"),
         (_bad_store, 4, "cannot read"),
     ],
 )

@@ -1,4 +1,4 @@
-"""A preset made ready: a model to ask, a way to count for it, and what it costs."""
+"""A backend: a preset with its model, tokenizer and price."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -13,7 +13,7 @@ from aish.values.events import ChatRequest, Failed, ModelEvent, Switched
 
 @dataclass(slots=True, kw_only=True)
 class Backend:
-    """Everything about one preset that a turn needs. `price` is None when it is unknown."""
+    """Everything that a turn needs from one preset. `price` is None when it is unknown."""
 
     name: str
     model_name: str
@@ -29,12 +29,12 @@ class Backend:
 
     @property
     def label(self) -> str:
-        """The name of the preset, and of the model behind it where they differ."""
+        """The name of the preset, with the model name if it differs."""
         return self.name if self.model_name in ("", self.name) else f"{self.name} ({self.model_name})"
 
 
 class Answering(NamedTuple):
-    """From here on this backend answers."""
+    """The events that follow come from this backend."""
 
     backend: Backend
 
@@ -44,9 +44,9 @@ async def stream_with_fallback(
     open_backend: Callable[[str], Backend],
     request_for: Callable[[Backend], ChatRequest],
 ) -> AsyncGenerator[ModelEvent | Answering]:
-    """The answer of the first backend that can be had; each switch is an event.
+    """Stream the answer of the first backend that is available; each switch is an event.
 
-    Another one is tried only when the one before said nothing at all and could not be reached.
+    The next one is tried only when the previous one was unreachable and sent nothing.
     """
     for place, name in enumerate(backends):
         backend = open_backend(name)

@@ -1,6 +1,6 @@
-"""The JSON of the OpenAI chat API, as our events. The only place that knows its field names on the way in.
+"""Parse the JSON of the OpenAI chat API into events. Only this module knows the field names of responses.
 
-Pure: bytes in, events out. Servers differ in what they leave out, so nothing is taken for granted.
+Pure: takes bytes, returns events. Servers leave out different fields, so every field is optional.
 """
 
 import json
@@ -9,8 +9,8 @@ from typing import Any
 
 from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Trouble, Usage
 
-_decode = json.JSONDecoder().decode  # three times as fast as json.loads on bytes, and this runs for every token
-_TOOL_TROUBLE = (  # compiled when a server first refuses something
+_decode = json.JSONDecoder().decode  # three times as fast as json.loads on bytes; this runs for every token
+_TOOL_TROUBLE = (  # compiled on first use
     r"(?i)\btools?\b.{0,60}\b(?:not (?:be )?support|unsupported|not available|requires? --|not allowed|not permitted)"
     r"|(?:not |un)support\w*.{0,40}\b(?:tools?\b|function call|tool use)|no endpoints found that support tool"
     r"|(?:unrecognized|unknown|unexpected|extra)\b.{0,40}\btools\b"
@@ -25,13 +25,13 @@ _NO_SYSTEM = re.compile(r"system role (is )?not supported", re.IGNORECASE)
 
 
 def read_chunk(data: bytes) -> list[ModelEvent]:
-    """The events in one chunk of a stream, or in one whole answer that was not streamed."""
+    """Return the events of one chunk of a stream, or of a whole answer that was not streamed."""
     try:
         chunk = _decode(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        return [Failed("the server sent something that is not JSON")]
+        return [Failed("the server sent invalid JSON")]
     if not isinstance(chunk, dict):
-        return [Failed("the server sent something that is not a chat answer")]
+        return [Failed("the server sent JSON that is not a chat answer")]
     if chunk.get("error"):
         trouble: Trouble = "roles" if _about_roles(_words(data)) else "broken"
         return [Failed(f"the server reports: {error_text(data)}", trouble)]
@@ -93,7 +93,7 @@ def _usage(usage: object) -> Usage | None:
 
 
 def _text(value: object) -> str:
-    """Content is a string, or a list of parts of which some have text."""
+    """Return the text of a content field: a string, or a list of parts, some with text."""
     if isinstance(value, str):
         return value
     texts = (part.get("text") for part in _dicts(value))
@@ -105,7 +105,7 @@ def _dicts(value: object) -> list[dict[str, Any]]:
 
 
 def error_text(body: bytes) -> str:
-    """What an error answer says, in at most a few hundred characters."""
+    """Return the message of an error response, at most 300 characters."""
     return _words(body)[:300]
 
 
@@ -115,19 +115,19 @@ def _words(body: bytes) -> str:
     except (ValueError, RecursionError):
         value = body.decode("utf-8", "replace")
     while isinstance(value, dict):
-        more = value.get("metadata")  # OpenRouter keeps the words of the server behind it here
+        more = value.get("metadata")  # OpenRouter puts the message of the upstream server here
         raw = more.get("raw") if isinstance(more, dict) else None
         value = raw or value.get("error") or value.get("message") or value.get("detail") or json.dumps(value)
     return " ".join(str(value).split()) or "no reason given"
 
 
 def _about_roles(text: str) -> bool:
-    """Whether other roles would help. Without a system prompt nothing works, so that is not one of them."""
+    """Would other roles help? A refused system role is excluded: nothing works without a system prompt."""
     return bool(_ROLE_TROUBLE.search(text)) and not _NO_SYSTEM.search(text)
 
 
 def trouble_of(status: int, body: bytes) -> Trouble:
-    """What kind of refusal an HTTP error is."""
+    """Return the kind of refusal that an HTTP error means."""
     text = _words(body)
     if status in (400, 422, 500) and _about_roles(text):
         return "roles"

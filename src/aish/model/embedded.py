@@ -1,6 +1,6 @@
-"""The embedded model: llama.cpp in a child process on loopback, asked like any other server.
+"""The embedded model: llama.cpp in a child process on loopback, used like any other server.
 
-The child ends with this process, also when this process is killed: it watches a pipe that only we hold open.
+The child exits with this process, even after SIGKILL: it reads a pipe that only this process holds open.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ class NoModel(AishError):
 
 
 class Address(NamedTuple):
-    """Where the running child listens, and the key it wants."""
+    """The URL of the running child, and its API key."""
 
     url: str
     key: str
 
 
 class LlamaProcess:
-    """The child process, started on first use and shared by all who ask."""
+    """The child process, started on first use and shared by all callers."""
 
     def __init__(self, weights: Path, log: Path, *, window: int = 8192, threads: int = 0) -> None:
         self._weights = weights
@@ -48,7 +48,7 @@ class LlamaProcess:
         self._address: Address | None = None
 
     async def address(self) -> Address:
-        """Start the child if it does not run, and say where it is. Raises `NoModel`."""
+        """Start the child if it is not running, and return its address. Raises `NoModel`."""
         async with self._starting:
             if self._address and self._child and self._child.returncode is None:
                 return self._address
@@ -59,18 +59,18 @@ class LlamaProcess:
             return self._address
 
     async def _start(self, key: str) -> str:
-        wish = {"weights": str(self._weights), "key": key, "window": self._window, "threads": self._threads}
+        options = {"weights": str(self._weights), "key": key, "window": self._window, "threads": self._threads}
         with _open_log(self._log) as log:
             self._child = await asyncio.create_subprocess_exec(
                 sys.executable,
-                *("-P", "-m", "aish.model.llama_child"),  # -P: nothing is imported from the current directory
+                *("-P", "-m", "aish.model.llama_child"),  # -P: do not import from the current directory
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
                 start_new_session=True,  # Ctrl-C in the terminal is for the answer, not for the server
             )
         assert self._child.stdin and self._child.stdout
-        self._child.stdin.write(json.dumps(wish).encode() + b"\n")
+        self._child.stdin.write(json.dumps(options).encode() + b"\n")
         try:
             async with asyncio.timeout(_START_SECONDS):
                 line = await self._child.stdout.readline()
@@ -84,14 +84,14 @@ class LlamaProcess:
             return str(json.loads(line)["url"])
         except (ValueError, KeyError):
             await self.close()
-            raise NoModel(f"the embedded model does not start; see {self._log}") from None
+            raise NoModel(f"the embedded model failed to start; see {self._log}") from None
 
     async def close(self) -> None:
         child, self._child, self._address = self._child, None, None
         if child is None or child.returncode is not None:
             return
         try:
-            child.kill()  # it holds nothing that needs saving
+            child.kill()  # it has no state to save
         except ProcessLookupError:
             return
         await child.wait()
@@ -100,11 +100,11 @@ class LlamaProcess:
 def _missing(weights: Path) -> str:
     if weights.name == SMOLLM2.file:
         return "the embedded model is not installed; run: aish models pull"
-    return f"there is no model file {weights}; correct or remove the setting embedded.path"
+    return f"model file not found: {weights}; correct or remove the setting embedded.path"
 
 
 class EmbeddedModel:
-    """Answers from the child process. Trouble with starting it is a `Failed` event like any other."""
+    """Answers from the child process. A failed start is a `Failed` event like any other."""
 
     def __init__(self, process: LlamaProcess, *, patience: Patience, temperature: float | None = None) -> None:
         self._process = process
@@ -137,7 +137,7 @@ class EmbeddedModel:
 
 
 def _open_log(path: Path) -> IO[bytes]:
-    """The log of the child, started anew when it has grown; nowhere, if the disk does not want it."""
+    """Open the log of the child, truncated when it is too large; /dev/null if it cannot be written."""
     try:
         make_directory(path.parent)
         fresh = not path.exists() or path.stat().st_size > _MAX_LOG

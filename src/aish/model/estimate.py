@@ -1,4 +1,4 @@
-"""Token counts without a tokenizer: characters divided by a ratio that is learned from what servers report."""
+"""Estimate token counts: characters divided by a ratio that is learned from the usage that servers report."""
 
 import json
 import logging
@@ -10,14 +10,14 @@ from aish.values.errors import StoreTrouble
 
 CHARS_PER_TOKEN = 4.0
 _LEAST, _MOST = 0.5, 12.0
-_NEWS = 0.3  # the weight of one report against all before it
-_TOO_SMALL = 50  # reports on shorter prompts say more about the chat template than about the text
+_NEW_WEIGHT = 0.3  # of the newest report against all earlier ones
+_TOO_SMALL = 50  # in shorter prompts the chat template dominates
 
 logger = logging.getLogger(__name__)
 
 
 class Estimates:
-    """Characters per token for each model, kept in a small file of the cache that may be lost."""
+    """Characters per token for each model, kept in a small cache file that may be lost."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -33,14 +33,14 @@ class Estimates:
         ratios = self._loaded()
         seen = min(max(characters / tokens, _LEAST), _MOST)
         old = ratios.get(model)
-        new = seen if old is None else old + _NEWS * (seen - old)
+        new = seen if old is None else old + _NEW_WEIGHT * (seen - old)
         if old is not None and abs(new - old) < 0.01 * old:
             return
         ratios[model] = round(new, 3)
         try:
             replace_file(self._path, json.dumps(ratios, indent=1).encode(), sync=False)
         except StoreTrouble as error:
-            logger.info("token ratios are not kept: %s", error)
+            logger.info("cannot save token ratios: %s", error)
 
     def _loaded(self) -> dict[str, float]:
         if self._ratios is None:
@@ -51,5 +51,5 @@ class Estimates:
                     str(name): float(ratio) for name, ratio in stored.items() if _LEAST <= float(ratio) <= _MOST
                 }
             except (OSError, ValueError, TypeError, AttributeError, OverflowError, RecursionError):
-                pass  # missing or damaged: it is learned again
+                pass  # missing or damaged: the ratios are learned again
         return self._ratios

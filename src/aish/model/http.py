@@ -1,7 +1,7 @@
 """One HTTP request at a time over asyncio, parsed by llhttp (httptools).
 
-General clients cost more to import than the rest of the program together and spend more time on a streamed
-answer than the network does; what a chat needs of HTTP/1.1 fits on this page.
+General HTTP clients take longer to import than the rest of the program, and add more latency to a streamed answer
+than the network. A chat needs only a small part of HTTP/1.1.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ import httptools
 
 _LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
 _READ = 1 << 16
-_WHOLE_BUFFER = 1 << 20  # more than a StreamReader ever holds
-MAX_BODY = 8 << 20  # for answers, and pieces of one, that are read whole
+_WHOLE_BUFFER = 1 << 20  # larger than the buffer of a StreamReader
+MAX_BODY = 8 << 20  # for bodies and parts that are read whole
 
 
 class HttpTrouble(Exception):
-    """The exchange broke; `refused` means that no request was taken by anyone, so it may be tried again."""
+    """The request failed. `refused` means that no server accepted it, so it is safe to retry."""
 
     def __init__(self, reason: str, *, refused: bool = False) -> None:
         super().__init__(reason)
@@ -30,7 +30,7 @@ class HttpTrouble(Exception):
 
 
 class Patience(NamedTuple):
-    """How many seconds to wait: for a connection, for the first bytes of an answer, between later ones."""
+    """Timeouts in seconds: for the connection, for the first bytes of a response, between later bytes."""
 
     connect: float = 10.0
     first: float = 180.0
@@ -38,7 +38,7 @@ class Patience(NamedTuple):
 
 
 class HttpResponse:
-    """A response as it arrives. Use it under `async with`; leaving closes the socket."""
+    """A response that is still arriving. Use it with `async with`, which closes the socket."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, patience: Patience) -> None:
         self._reader = reader
@@ -55,7 +55,7 @@ class HttpResponse:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self._writer.transport.abort()  # at once: waiting for a polite goodbye would delay the prompt
+        self._writer.transport.abort()  # a graceful close would delay the prompt
 
     # Called by the parser
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -63,7 +63,7 @@ class HttpResponse:
 
     def on_headers_complete(self) -> None:
         self.status = self._parser.get_status_code()
-        self._head_done = self.status >= 200  # what comes before is only "wait"
+        self._head_done = self.status >= 200  # 1xx responses are only interim
 
     def on_body(self, body: bytes) -> None:
         self._body.append(body)
@@ -77,7 +77,7 @@ class HttpResponse:
             await self._feed(self._patience.first)
 
     async def pieces(self) -> AsyncGenerator[bytes]:
-        """The body as it comes, one piece for each read."""
+        """Yield the body as it arrives, one piece per read."""
         patience = self._patience.first
         while True:
             if self._body:
@@ -89,14 +89,14 @@ class HttpResponse:
             await self._feed(patience)
 
     async def whole(self) -> bytes:
-        """The whole body, as far as a sane server sends one."""
+        """Return the whole body, up to `MAX_BODY`."""
         parts: list[bytes] = []
         size = 0
         async for piece in self.pieces():
             parts.append(piece)
             size += len(piece)
             if size > MAX_BODY:
-                raise HttpTrouble("the server's answer is larger than 8 MB")
+                raise HttpTrouble("the server's response is larger than 8 MB")
         return b"".join(parts)
 
     async def _feed(self, seconds: float) -> None:
@@ -104,9 +104,9 @@ class HttpResponse:
             async with asyncio.timeout(seconds):
                 data = await self._reader.read(_READ)
         except TimeoutError:
-            raise HttpTrouble(f"the server was silent for {seconds:g} s") from None
+            raise HttpTrouble(f"the server sent nothing for {seconds:g} s") from None
         except OSError as error:
-            raise HttpTrouble(f"the connection broke: {error}") from None
+            raise HttpTrouble(f"the connection failed: {error}") from None
         if not data:
             if self._head_done and "content-length" not in self.headers and "transfer-encoding" not in self.headers:
                 self._ended = True
@@ -115,7 +115,7 @@ class HttpResponse:
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            raise HttpTrouble("the server does not speak HTTP") from None
+            raise HttpTrouble("the server's response is not HTTP") from None
 
 
 async def send(
@@ -142,7 +142,7 @@ async def send(
         head = "".join(f"{name}: {_plain(value)}\r\n" for name, value in fields.items())
         writer.write(f"{method} {_plain(path)} HTTP/1.1\r\n{head}\r\n".encode("latin-1", "replace") + body)
         await reply.head()
-    except BaseException:  # also a cancelled wait must not leave a socket behind
+    except BaseException:  # close the socket on cancellation too
         writer.transport.abort()
         raise
     return reply
@@ -159,17 +159,17 @@ async def _connect(
             if hop is not target and target.scheme == "https":
                 try:
                     await _tunnel(reader, writer, target, hop)
-                except BaseException:  # also a cancelled wait must not leave a socket behind
+                except BaseException:  # close the socket on cancellation too
                     writer.transport.abort()
                     raise
     except TimeoutError:
-        raise HttpTrouble(f"no connection to {where} within {patience.connect:g} s", refused=True) from None
+        raise HttpTrouble(f"cannot connect to {where} within {patience.connect:g} s", refused=True) from None
     except ssl.SSLError as error:
-        raise HttpTrouble(f"no secure connection to {where}: {error.reason or error}") from None
+        raise HttpTrouble(f"TLS connection to {where} failed: {error.reason or error}") from None
     except OSError as error:
-        raise HttpTrouble(f"no connection to {where}: {_reason(error)}", refused=True) from None
-    except ValueError:  # what getaddrinfo says of a name that cannot be one
-        raise HttpTrouble(f"{hop.hostname!r} cannot be the name of a machine") from None
+        raise HttpTrouble(f"cannot connect to {where}: {_reason(error)}", refused=True) from None
+    except ValueError:  # raised by getaddrinfo for an invalid name
+        raise HttpTrouble(f"{hop.hostname!r} is not a valid host name") from None
     return reader, writer
 
 
@@ -189,13 +189,13 @@ async def _tunnel(
     status = head.split(b"\r\n", 1)[0].decode("latin-1")
     if " 200" not in status:
         raise OSError(f"the proxy {hop.hostname} refused: {status}")
-    if not head.endswith(b"\r\n\r\n"):  # what stayed in the buffer would pass for the server's own words
-        raise OSError(f"the proxy {hop.hostname} answers in the server's place")
+    if not head.endswith(b"\r\n\r\n"):  # leftover bytes would be read as the server's response
+        raise OSError(f"the proxy {hop.hostname} sent data before the TLS connection was open")
     await writer.start_tls(ssl.create_default_context(), server_hostname=target.hostname)
 
 
 def proxy_for(target: SplitResult, env: Mapping[str, str]) -> str:
-    """The proxy that the environment asks for, if any. This machine is never reached through one."""
+    """Return the proxy set in the environment, if any. Loopback addresses never use one."""
     host = target.hostname or ""
     if is_this_machine(host):
         return ""
@@ -213,14 +213,14 @@ def proxy_for(target: SplitResult, env: Mapping[str, str]) -> str:
 
 
 def is_this_machine(host: str) -> bool:
-    """Whether a host is this machine. `127.0.0.1.example` is not."""
+    """Is this a loopback host? `127.0.0.1.example` is not."""
     return bool(_LOOPBACK.fullmatch(host))
 
 
 def _split(url: str) -> SplitResult:
     try:
         address = urlsplit(url)
-        address.port  # noqa: B018  # raises for a port that is none
+        address.port  # noqa: B018  # raises for an invalid port
         (address.hostname or "").encode("idna")
     except ValueError as error:
         raise HttpTrouble(f"{_public(url)!r} is not an http(s) address: {error}") from None
@@ -230,7 +230,7 @@ def _split(url: str) -> SplitResult:
 
 
 def _public(url: str) -> str:
-    """An address without the login in it: what is said of it is shown and kept."""
+    """Return an address without its login: error messages are shown and stored."""
     return re.sub(r"//.*@", "//", url, flags=re.DOTALL)
 
 
@@ -250,7 +250,7 @@ def _port(address: SplitResult) -> int:
 
 
 def _plain(value: str) -> str:
-    """A header value or path that cannot smuggle in a line of its own."""
+    """Remove newlines from a header value or path, to prevent header injection."""
     return value.replace("\r", "").replace("\n", "")
 
 

@@ -1,6 +1,6 @@
-"""HTTP for package indexes: logins, proxies and certificates as pip and uv use them, and downloads that resume.
+"""HTTP client for package indexes: logins, proxies and certificates as in pip and uv, and resumable downloads.
 
-`aish.model.http` is for streamed answers; here redirects, logins and proxies matter, and urllib knows them.
+`aish.model.http` is for streamed answers. Indexes need redirects, logins and proxies, which urllib supports.
 """
 
 import base64
@@ -21,11 +21,11 @@ from aish import __version__
 from aish.model.http import is_this_machine, proxy_for
 from aish.model.index_settings import IndexSettings
 
-Progress = Callable[[int, int], None]  # done, of how many bytes
+Progress = Callable[[int, int], None]  # bytes done, bytes in total
 _SILENCE_SECONDS = 30.0
 _CHUNK = 1 << 18
 _MAX_PAGE = 32 << 20
-_NETWORK = (OSError, http.client.HTTPException, ValueError)  # ValueError: an address or an answer that is none
+_NETWORK = (OSError, http.client.HTTPException, ValueError)  # ValueError: an invalid address or response
 
 
 class IndexTrouble(Exception):
@@ -33,7 +33,7 @@ class IndexTrouble(Exception):
 
 
 class Page(NamedTuple):
-    """A page of an index: where it really was, what it is, and its text."""
+    """A page of an index: its final URL, content type and text."""
 
     url: str
     kind: str
@@ -41,7 +41,7 @@ class Page(NamedTuple):
 
 
 class IndexClient:
-    """Asks package indexes. A login in the address of an index holds for all files on the same host."""
+    """Sends requests to package indexes. A login in the URL of an index applies to all files on the same host."""
 
     def __init__(self, settings: IndexSettings, env: Mapping[str, str]) -> None:
         self._settings = settings
@@ -49,7 +49,7 @@ class IndexClient:
         self._logins: dict[str, str] = {}
 
     def page(self, url: str, accept: str) -> Page | None:
-        """Get a page; None when the index does not have it. Raises `IndexTrouble`."""
+        """Fetch a page; None if the index does not have it. Raises `IndexTrouble`."""
         found = self._open(url, {"Accept": accept})
         if found is None:
             return None
@@ -58,7 +58,7 @@ class IndexClient:
         return Page(found.url, found.headers.get_content_type(), text)
 
     def download(self, url: str, target: IO[bytes], progress: Progress) -> None:
-        """Get a file. What `target` already holds of it is not fetched again, and stays there after trouble.
+        """Fetch a file. Resumes after the bytes already in `target`, and keeps them after a failure.
 
         Raises:
             IndexTrouble: the rest could not be fetched.
@@ -71,7 +71,7 @@ class IndexClient:
                 return
             except IndexTrouble:
                 if target.seek(0, os.SEEK_END) <= before:
-                    raise  # another try would not get further either
+                    raise  # no progress, so another try is pointless
 
     def _download_rest(self, url: str, target: IO[bytes], have: int, progress: Progress) -> None:
         found = self._open(url, {"Range": f"bytes={have}-"} if have else {})
@@ -80,9 +80,9 @@ class IndexClient:
         with found.body:
             span = found.headers.get("Content-Range", "")
             if have and found.status == 416 and span == f"bytes */{have}":
-                return  # all of it was here already
+                return  # the file is already complete
             if have and not (found.status == 206 and span.startswith(f"bytes {have}-")):
-                target.truncate(0)  # the server cannot resume, or has another file by now
+                target.truncate(0)  # the server cannot resume, or the file has changed
                 if found.status != 200:
                     self._download_rest(url, target, 0, progress)
                     return
@@ -110,8 +110,8 @@ class IndexClient:
             if error.code == 416 and "Range" in headers:
                 return _Found(url, error.code, error.headers, error)
             error.close()
-            hint = "; check the login in the address of the index or in ~/.netrc" if error.code in (401, 403) else ""
-            raise IndexTrouble(f"{_host(url)} answers {error.code}{hint}") from None
+            hint = "; check the login in the index URL or in ~/.netrc" if error.code in (401, 403) else ""
+            raise IndexTrouble(f"{_host(url)} answered {error.code}{hint}") from None
         except _NETWORK as error:
             raise _trouble(url, error) from None
 
@@ -127,14 +127,14 @@ class IndexClient:
             urlunsplit(address._replace(netloc=host)), headers={"User-Agent": f"aish/{__version__}", **headers}
         )
         if login := self._logins.get(host) or self._netrc(address.hostname):
-            # Unredirected: a login is not for the host that a redirect leads to.
+            # Unredirected: the login must not go to the host of a redirect.
             request.add_unredirected_header("Authorization", f"Basic {base64.b64encode(login.encode()).decode()}")
         return request
 
     def _netrc(self, host: str) -> str:
         try:
             found = netrc.netrc(self._env.get("NETRC") or None).authenticators(host)
-        except (OSError, RuntimeError, netrc.NetrcParseError):  # none here, or not for us to mend
+        except (OSError, RuntimeError, netrc.NetrcParseError):  # missing or invalid
             return ""
         return f"{found[0]}:{found[2]}" if found else ""
 
@@ -176,19 +176,19 @@ def _read(found: _Found, size: int) -> bytes:
 
 
 def _trouble(url: str, error: Exception) -> IndexTrouble:
-    """One line about what the network did, whatever layer noticed it."""
+    """Return a network error as one line, whichever layer raised it."""
     cause = error.reason if isinstance(error, urllib.error.URLError) and isinstance(error.reason, OSError) else error
     if isinstance(cause, TimeoutError):
-        reason = f"silent for {_SILENCE_SECONDS:g} s"
+        reason = f"sent nothing for {_SILENCE_SECONDS:g} s"
     elif isinstance(cause, ssl.SSLError):
-        reason = f"no secure connection: {getattr(cause, 'verify_message', '') or cause.reason or cause}"
+        reason = f"TLS connection failed: {getattr(cause, 'verify_message', '') or cause.reason or cause}"
     else:
         reason = getattr(cause, "strerror", "") or str(cause) or type(cause).__name__
     return IndexTrouble(f"{_host(url)}: {' '.join(reason.split())}")
 
 
 def _host(url: str) -> str:
-    """The host of an address, never its login."""
+    """Return the host of an address, without its login."""
     return re.sub(r"^\w+://", "", url).partition("/")[0].rpartition("@")[2] or url
 
 

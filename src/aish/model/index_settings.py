@@ -1,7 +1,7 @@
-"""Where packages come from on this machine: what the user told pip and uv about indexes, proxies and certificates.
+"""Read the package index settings of pip and uv: indexes, proxies and certificates.
 
-Both tools are read, since either may have installed aish: first the environment, then their files. A package index
-that is named nowhere is the public one.
+Both tools are read, since either may have installed aish: first the environment, then their files. The default is the
+public index.
 """
 
 import configparser
@@ -17,7 +17,7 @@ _PIP_SECTIONS = ("download", "install", "global")  # the more specific one wins
 
 
 class IndexSettings(NamedTuple):
-    """What is needed to ask for a package. A setting that nobody made is empty."""
+    """The settings for requests to package indexes. An unset value is empty."""
 
     indexes: tuple[str, ...] = ()  # simple APIs (PEP 503); the project name is appended
     find_links: tuple[str, ...] = ()  # directories or pages that list files
@@ -27,7 +27,7 @@ class IndexSettings(NamedTuple):
 
 
 class _Source(NamedTuple):
-    """What one place says: the environment of a tool, or one of its files."""
+    """The settings of one source: the environment of a tool, or one of its files."""
 
     default: str = ""
     extra: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ def _uv_environment(env: Mapping[str, str]) -> _Source:
 
 
 def _is_named(entry: str) -> bool:
-    """Whether an entry of UV_INDEX is `name=url`; a URL may have its own `=`."""
+    """Is an entry of UV_INDEX of the form `name=url`? A URL may contain `=` too."""
     name, separator, _ = entry.partition("=")
     return bool(separator) and "/" not in name
 
@@ -96,7 +96,7 @@ def _pip_source(options: Mapping[str, str]) -> _Source:
 
 
 def _pip_files(env: Mapping[str, str], home: Path, etc: Path) -> Iterator[_Source]:
-    """The files of pip, the one that wins first. PIP_CONFIG_FILE=/dev/null means none."""
+    """Yield the settings of pip's files, highest priority first. PIP_CONFIG_FILE=/dev/null means none."""
     chosen = env.get("PIP_CONFIG_FILE", "")
     if chosen == os.devnull:
         return
@@ -111,12 +111,12 @@ def _pip_files(env: Mapping[str, str], home: Path, etc: Path) -> Iterator[_Sourc
         try:
             parser.read_string(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, configparser.Error):
-            continue  # absent, or not for us to mend: pip complains about it itself
+            continue  # missing or invalid; pip itself reports it
         yield from (_pip_source(parser[section]) for section in _PIP_SECTIONS if parser.has_section(section))
 
 
 def _uv_files(env: Mapping[str, str], home: Path, etc: Path) -> Iterator[_Source]:
-    """The files of uv that hold outside a project, the one that wins first."""
+    """Yield the settings of uv's user and system files, highest priority first."""
     if _is_true(env.get("UV_NO_CONFIG", "")):
         return
     paths = [_config_home(env, home) / "uv" / "uv.toml"]
@@ -126,7 +126,7 @@ def _uv_files(env: Mapping[str, str], home: Path, etc: Path) -> Iterator[_Source
         try:
             options = tomllib.loads(path.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):
-            continue  # absent, or not for us to mend: uv complains about it itself
+            continue  # missing or invalid; uv itself reports it
         yield _uv_source(options)
 
 

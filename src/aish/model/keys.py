@@ -1,4 +1,4 @@
-"""Where the key of a server comes from: the environment, a file, or a command such as a password manager."""
+"""Find the API key of a server: in the environment, in a file, or from a command such as a password manager."""
 
 import asyncio
 import os
@@ -11,11 +11,11 @@ _COMMAND_SECONDS = 30.0
 
 
 class NoKey(AishError):
-    """There should be a key and there is none."""
+    """A configured key is missing."""
 
 
 def key_finder(*, env: str = "", file: str = "", command: str = "") -> FindKey:
-    """A function that finds the key when it is needed first, and remembers it. None asked for: no key."""
+    """Return a function that finds the key on first use and caches it. Without settings there is no key."""
     if not (env or file or command):
         return no_key
     found: list[str] = []
@@ -41,7 +41,7 @@ async def _find(env: str, file: str, command: str) -> str:
 def _read_file(file: str) -> str:
     try:
         key = Path(file).expanduser().read_text(encoding="utf-8").strip()
-    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: `~name` of nobody
+    except (OSError, ValueError, RuntimeError) as error:  # RuntimeError: `~name` of an unknown user
         raise NoKey(f"cannot read the key from {file}: {error}") from None
     if not key:
         raise NoKey(f"api_key_file is empty: {file}")
@@ -54,9 +54,9 @@ async def _ask_command(command: str) -> str:
         async with asyncio.timeout(_COMMAND_SECONDS):
             output, _ = await child.communicate()
     except TimeoutError:
-        raise NoKey(f"api_key_command did not end within {_COMMAND_SECONDS:g} s: {command}") from None
+        raise NoKey(f"api_key_command did not finish within {_COMMAND_SECONDS:g} s: {command}") from None
     finally:
-        if child.returncode is None:  # also when nobody waits for it any more
+        if child.returncode is None:  # also after cancellation
             child.kill()
             await child.wait()
     key = output.decode("utf-8", "replace").strip()

@@ -1,6 +1,6 @@
-"""The child process that runs llama.cpp: `python -m aish.model.llama_child`, spoken to over its pipes.
+"""The child process that runs llama.cpp: `python -m aish.model.llama_child`.
 
-It reads one JSON line with its orders, prints one with its address, and ends when its standard input does.
+It reads one JSON line with its options, prints one with its address, and exits when standard input closes.
 """
 
 import json
@@ -12,9 +12,9 @@ import xllamacpp
 
 
 def main() -> None:
-    orders = json.loads(sys.stdin.buffer.readline())
+    options = json.loads(sys.stdin.buffer.readline())
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    server = xllamacpp.Server(_parameters(orders))  # kept in a name: it stops when it is collected
+    server = xllamacpp.Server(_parameters(options))  # keep a reference: garbage collection would stop the server
     print(json.dumps({"url": server.listening_address}), flush=True)
     threading.Event().wait()
 
@@ -24,25 +24,25 @@ def _end_with_parent() -> None:
     os._exit(0)
 
 
-def _parameters(orders: dict[str, object]) -> "xllamacpp.CommonParams":
+def _parameters(options: dict[str, object]) -> "xllamacpp.CommonParams":
     params = xllamacpp.CommonParams()
-    params.model.path = orders["weights"]
+    params.model.path = options["weights"]
     params.model_alias = {"embedded"}
     params.hostnames = ["127.0.0.1"]
     params.port = 0
-    params.api_keys = [orders["key"]]
-    params.n_ctx = orders["window"]
+    params.api_keys = [options["key"]]
+    params.n_ctx = options["window"]
     params.n_parallel = 1
     params.use_jinja = True
     params.ui = False
-    params.sampling.temp = 0.2  # what suits so small a model: hotter it rambles, colder it repeats itself
+    params.sampling.temp = 0.2  # tuned for a small model: it rambles when higher, and repeats itself when lower
     params.sampling.top_p = 0.9
     params.sampling.penalty_repeat = 1.05
-    params.sampling.dry_multiplier = 0.8  # whole sentences that come again are what it falls into
+    params.sampling.dry_multiplier = 0.8  # small models tend to repeat whole sentences
     params.sampling.dry_allowed_length = 4
     params.sampling.dry_penalty_last_n = 1024
-    if orders["threads"]:
-        params.cpuparams.n_threads = orders["threads"]
+    if options["threads"]:
+        params.cpuparams.n_threads = options["threads"]
     return params
 
 

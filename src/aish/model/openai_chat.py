@@ -44,10 +44,10 @@ class OpenAIChat:
         self._retries = retries
         self._temperature = temperature
         self._sleep = sleep
-        self._asks_usage = True  # until the server says that it does not know the option
+        self._asks_usage = True  # until the server rejects the option
 
     async def close(self) -> None:
-        """Nothing stays open between answers."""
+        """Do nothing: no connection stays open between answers."""
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
         try:
@@ -64,10 +64,10 @@ class OpenAIChat:
                     async for event in events:
                         yield event
             except HttpTrouble as error:
-                yield Failed(f"the answer broke off: {error}")
+                yield Failed(f"the answer is incomplete: {error}")
 
     async def _open(self, request: ChatRequest) -> HttpResponse | Failed:
-        """A response that streams, or why there is none. Tries again as long as no token can have been made."""
+        """Return a streaming response, or the failure. Retries only while the server cannot have generated a token."""
         headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
         key = await self._key()
         if key:
@@ -118,7 +118,7 @@ class OpenAIChat:
 
 
 async def _events(reply: HttpResponse) -> AsyncGenerator[ModelEvent]:
-    """The events of one response. Whether it is whole is told by the server's finish reason, not by the connection."""
+    """Yield the events of one response. It is complete if the server sent a finish reason."""
     finished: Finished | None = None
     try:
         async with aclosing(_chunks(reply)) as batches:
@@ -133,20 +133,20 @@ async def _events(reply: HttpResponse) -> AsyncGenerator[ModelEvent]:
     except HttpTrouble:
         if finished is None:
             raise
-    yield finished or Failed("the server ended its answer without saying that it was whole")
+    yield finished or Failed("the server ended the answer without a finish reason")
 
 
 async def _chunks(reply: HttpResponse) -> AsyncGenerator[list[bytes]]:
-    """The chunks of an answer, in the batches they were read in."""
+    """Yield the chunks of an answer, one batch per read."""
     if "json" in reply.headers.get("content-type", ""):
-        yield [await reply.whole()]  # some servers answer in one piece whatever they are asked
+        yield [await reply.whole()]  # some servers ignore `stream` and answer in one piece
         return
     reader = SseReader()
     async with aclosing(reply.pieces()) as pieces:
         async for piece in pieces:
             chunks = reader.feed(piece)
             if reader.waiting > MAX_BODY:
-                raise HttpTrouble("one piece of the server's answer is larger than 8 MB")
+                raise HttpTrouble("one event of the server's answer is larger than 8 MB")
             yield chunks
             if b"[DONE]" in chunks:  # some servers keep the connection open after it
                 return
@@ -154,7 +154,7 @@ async def _chunks(reply: HttpResponse) -> AsyncGenerator[list[bytes]]:
 
 
 def merged(chunks: list[bytes]) -> list[ModelEvent]:
-    """The events of the chunks that came in one read, neighbouring text joined: what came at once is shown at once."""
+    """Return the events of the chunks of one read, with adjacent text merged so that it is shown at once."""
     events: list[ModelEvent] = []
     for chunk in chunks:
         for event in [Finished()] if chunk == b"[DONE]" else read_chunk(chunk):
@@ -164,28 +164,28 @@ def merged(chunks: list[bytes]) -> list[ModelEvent]:
             elif isinstance(event, ReasoningPiece) and isinstance(last, ReasoningPiece):
                 events[-1] = ReasoningPiece(last.text + event.text)
             elif isinstance(event, Usage) and isinstance(last, Usage):
-                events[-1] = event  # some servers count up in every chunk; the last one is the sum
+                events[-1] = event  # some servers send a running total in every chunk
             else:
                 events.append(event)
     return events
 
 
 def api_root(endpoint: str) -> str:
-    """Where `/chat/completions` hangs: the endpoint as given, or its `/v1` if it names a bare server."""
+    """Return the base URL of the API: the endpoint as given, or with `/v1` if it has no path."""
     endpoint = endpoint.rstrip("/")
     try:
         return endpoint if urlsplit(endpoint).path else f"{endpoint}/v1"
-    except ValueError:  # said when it is asked
+    except ValueError:  # reported when a request is sent
         return endpoint
 
 
 def server_root(endpoint: str) -> str:
-    """The server itself, without the `/v1` of its API."""
+    """Return the URL of the server without the `/v1` of its API."""
     return endpoint.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
 def _pause(attempt: int, retry_after: str = "") -> float:
-    """How long to wait before the next try: what the server asks for, else longer each time, never in step."""
+    """Return the delay before a retry: the server's Retry-After, else exponential back-off with jitter."""
     if retry_after.isdecimal():
         return min(float(retry_after), _LONGEST_WAIT)
     longest: float = min(0.25 * 2**attempt, _LONGEST_WAIT)
@@ -198,7 +198,7 @@ def _refusal(status: int, body: bytes) -> str:
         case 401 | 403:
             return f"the server refused the key ({status}: {said}); check api_key_env, api_key_file or api_key_command"
         case 404:
-            return f"the server knows no such model or address ({said}); check endpoint and model"
+            return f"the server does not know this model or address ({said}); check endpoint and model"
         case 429:
-            return f"the server has had enough for now (429: {said}); wait, or choose another model with :model"
+            return f"the server's rate limit is reached (429: {said}); wait, or choose another model with :model"
     return f"the server answered {status}: {said}"

@@ -1,4 +1,4 @@
-"""Finds a wheel where this user's packages come from: simple indexes (PEP 503, PEP 691), pages and directories."""
+"""Find a wheel in the user's package sources: simple indexes (PEP 503, PEP 691), pages and directories."""
 
 import json
 import re
@@ -21,7 +21,7 @@ class WheelLink(NamedTuple):
 
     name: str
     url: str
-    sha256: str = ""  # empty where the index does not say
+    sha256: str = ""  # empty if the index does not give it
 
     @property
     def path(self) -> Path | None:
@@ -31,20 +31,20 @@ class WheelLink(NamedTuple):
 
 
 class PackageIndex:
-    """All locations that the settings name, asked one by one."""
+    """Searches the locations from the settings, one by one."""
 
     def __init__(self, settings: IndexSettings, env: Mapping[str, str]) -> None:
         self._settings = settings
         self._client = IndexClient(settings, env)
 
     def locations(self, project: str) -> list[str]:
-        """The addresses that may list wheels of the project; those on this machine come first."""
+        """Return the addresses that may list wheels of the project, local ones first."""
         pages = [f"{_address(index).rstrip('/')}/{_normal(project)}/" for index in self._settings.indexes]
         both = [*map(_address, self._settings.find_links), *pages]
         return sorted(both, key=lambda location: not location.startswith("file:"))
 
     def find_wheel(self, location: str, project: str, version: str, preferred: str = "") -> WheelLink | None:
-        """The wheel of this version that a location lists; of several, one with `preferred` in its name.
+        """Return the wheel of this version that a location lists; prefers one with `preferred` in its name.
 
         Raises:
             IndexTrouble: the location cannot be read.
@@ -59,7 +59,7 @@ class PackageIndex:
 
 
 def _address(place: str) -> str:
-    """A URL; a path becomes a file URL."""
+    """Return a URL; a path becomes a file URL."""
     if re.match(r"[a-z+]{2,}://", place, re.IGNORECASE):
         return place
     path = place.removeprefix("file:")
@@ -95,7 +95,9 @@ def _remote_links(location: str, client: IndexClient) -> Iterable[WheelLink]:
     if page is None:
         return []
     found = _links_of_json(page.url, page.text) if page.kind == _JSON else _links_of_html(page.url, page.text)
-    return (link for link in found if link.url.startswith(("http://", "https://")))  # no page may name our own files
+    return (
+        link for link in found if link.url.startswith(("http://", "https://"))
+    )  # a remote page must not link to local files
 
 
 def _links_of_json(base: str, text: str) -> Iterator[WheelLink]:
@@ -103,7 +105,7 @@ def _links_of_json(base: str, text: str) -> Iterator[WheelLink]:
         for file in json.loads(text)["files"]:
             yield WheelLink(str(file["filename"]), urljoin(base, file["url"]), str(file["hashes"].get("sha256", "")))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise IndexTrouble(f"{urlsplit(base).hostname} does not answer as a package index") from None
+        raise IndexTrouble(f"{urlsplit(base).hostname} is not a package index") from None
 
 
 def _links_of_html(base: str, text: str) -> Iterator[WheelLink]:
@@ -120,7 +122,7 @@ def _links_of_html(base: str, text: str) -> Iterator[WheelLink]:
 
 
 class _Anchors(HTMLParser):
-    """Collects the links of a page, and what they are relative to."""
+    """Collects the links of a page, and the base URL for relative links."""
 
     def __init__(self, base: str) -> None:
         super().__init__()

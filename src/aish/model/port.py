@@ -1,4 +1,4 @@
-"""What the shell asks of any model. Adapters live beside this file, one file each."""
+"""The model port. Adapters are in this folder, one file each."""
 
 from collections.abc import AsyncGenerator
 from typing import Protocol
@@ -9,8 +9,8 @@ from aish.values.events import ChatRequest, ModelEvent
 class Model(Protocol):
     """Answers a request with a stream of events.
 
-    Contract: exactly one `Finished` or `Failed` comes last. Trouble on the wire is a `Failed` event, not an
-    exception, so that half an answer can still be shown and journaled. Closing the stream stops the work.
+    Contract: exactly one `Finished` or `Failed` comes last. A network error is a `Failed` event, not an exception,
+    so that a partial answer can still be shown and journaled. Closing the stream stops the work.
     """
 
     def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]: ...

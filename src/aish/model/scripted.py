@@ -1,4 +1,4 @@
-"""A model that says what it was told to say: for tests, demos and work without a network."""
+"""A model with scripted answers: for tests, demos and work without a network."""
 
 import asyncio
 import json
@@ -11,9 +11,9 @@ _CALL = re.compile(r"^TOOL: (\w+) ?(.*)\n?", re.MULTILINE)
 
 
 class ScriptedModel:
-    """Plays one answer per request, word by word, and remembers what it was asked.
+    """Streams one answer per request, word by word, and records the requests.
 
-    An answer that starts with `!` fails with the rest of it as the reason; one that ends in `…` breaks off there.
+    An answer that starts with `!` fails with the rest as the reason; one that ends in `…` is incomplete.
     Lines `TOOL: NAME {"some": "arguments"}` call tools.
     """
 
@@ -38,7 +38,7 @@ class ScriptedModel:
         for place, (name, arguments) in enumerate(_CALL.findall(answer)):
             yield ToolPiece(place, f"call-{len(self.requests)}-{place}", name, arguments)
         if answer.endswith("…"):
-            yield Failed("the answer broke off")
+            yield Failed("the answer is incomplete")
             return
         size = sum(len(str(message.get("content") or "")) for message in request.messages)
         size += len(json.dumps(request.tools)) if request.tools else 0

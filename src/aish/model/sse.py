@@ -1,11 +1,11 @@
-"""Server-sent events out of a stream of bytes.
+"""Parse server-sent events from a byte stream.
 
-Pure: feed bytes, get the data of each event.
+Pure: takes bytes, returns the data of each event.
 """
 
 
 class SseReader:
-    """Cuts a byte stream into the data of its events; lines may end in LF, CRLF or CR."""
+    """Splits a byte stream into the data of its events; lines may end in LF, CRLF or CR."""
 
     def __init__(self) -> None:
         self._rest = b""
@@ -13,11 +13,11 @@ class SseReader:
 
     @property
     def waiting(self) -> int:
-        """How many bytes wait for the end of their event."""
+        """The number of bytes of the unfinished event."""
         return len(self._rest) + sum(len(line) for line in self._data)
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The data of every event that `piece` completes."""
+        """Return the data of every event that `piece` completes."""
         text = self._rest + piece
         held = b""
         if b"\r" in text:
@@ -38,5 +38,5 @@ class SseReader:
         return events
 
     def end(self) -> list[bytes]:
-        """What is left when the stream ends without a last blank line."""
+        """Return the last event if the stream ends without a final blank line."""
         return self.feed(b"\n\n")

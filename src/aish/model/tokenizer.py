@@ -1,4 +1,4 @@
-"""How many tokens a text has: asked from the model's own server where it can tell, estimated elsewhere."""
+"""Count tokens: ask the model's own server if it can count, otherwise estimate."""
 
 import asyncio
 import json
@@ -20,14 +20,14 @@ _LONGEST_PAUSE = 600.0
 
 @dataclass(slots=True)
 class Ability:
-    """What is known of one endpoint's tokenizer. One for all models of the endpoint."""
+    """Whether an endpoint can count tokens, for all its models."""
 
     able: bool | None = None
     paused_until: float = 0.0
     pause: float = _FIRST_PAUSE
 
     def rest(self, now: float) -> None:
-        """The server is busy or away: leave it alone for a while, longer each time."""
+        """Pause requests to a busy or unreachable server, longer each time."""
         self.paused_until = now + self.pause
         self.pause = min(self.pause * 2, _LONGEST_PAUSE)
 
@@ -36,7 +36,7 @@ class Ability:
 
 
 class Server(NamedTuple):
-    """Where to ask, and the key to ask with."""
+    """The endpoint of a server and its API key."""
 
     endpoint: str
     key: FindKey = no_key
@@ -47,13 +47,13 @@ FindServer = Callable[[], Awaitable[Server]]
 
 @dataclass(slots=True, kw_only=True)
 class Tokenizer:
-    """Counts tokens for one model. Never raises; when in doubt it estimates."""
+    """Counts tokens for one model. Never raises; falls back to an estimate."""
 
     model: str
     estimates: Estimates
-    server: FindServer | None = None  # none: there is nobody to ask
+    server: FindServer | None = None  # None: always estimate
     mode: Mode = "auto"
-    local: bool = False  # the embedded model: always worth asking
+    local: bool = False  # the embedded model, which can always count
     timeout: float = 2.0
     abilities: dict[str, Ability] = field(default_factory=dict)
     clock: Callable[[], float] = time.monotonic
@@ -67,7 +67,7 @@ class Tokenizer:
         return "yes" if known.able else "no"
 
     async def count(self, text: str) -> int:
-        """The number of tokens in `text`: 0 for nothing, the server's word if it can be had, else an estimate."""
+        """Return the number of tokens in `text`: 0 if empty, the server's count if available, else an estimate."""
         if not text:
             return 0
         counted = await self._ask(text)
@@ -105,7 +105,7 @@ class Tokenizer:
 
 
 async def find_window(server: Server, model: str, seconds: float = 2.0) -> int | None:
-    """The size of the model's context window, if the server tells (llama.cpp `/props`, else `/v1/models`)."""
+    """Return the size of the context window if the server reports it (llama.cpp `/props`, else `/v1/models`)."""
     for path, pick in (("/props", _window_of_props), ("/v1/models", _window_of_models)):
         try:
             async with asyncio.timeout(seconds):
@@ -119,7 +119,7 @@ async def find_window(server: Server, model: str, seconds: float = 2.0) -> int |
 
 
 async def fetch_json(method: str, url: str, key: FindKey = no_key, body: bytes = b"") -> tuple[int, Any]:
-    """One small request; the answer's status and its JSON, or None if it is not JSON."""
+    """Send one small request. Return the status and the parsed body, None if it is not JSON."""
     headers = {"Content-Type": "application/json"}
     secret = await key()
     if secret:
