@@ -1,4 +1,4 @@
-"""A command as the user sees it before it runs: nothing hides in it, and nothing else looks the same."""
+"""How a command is shown before it runs: nothing is hidden, and two commands never look the same."""
 
 import pytest
 from hypothesis import given, settings
@@ -27,7 +27,7 @@ COMMANDS = st.one_of(st.text(max_size=20), st.text(ODD, max_size=12))
     ],
 )
 def test_a_plain_command_is_shown_as_it_is(command: str) -> None:
-    """Also in other languages: a name that is all of one alphabet deceives nobody."""
+    """Other languages too: a word in a single alphabet is not misleading."""
     assert exactly(command) == command
 
 
@@ -57,7 +57,7 @@ def test_a_plain_command_is_shown_as_it_is(command: str) -> None:
     ],
 )
 def test_what_cannot_be_seen_is_written_out(command: str, hidden: str) -> None:
-    """Nothing moves the cursor, turns the writing around or takes no room."""
+    """No character moves the cursor, changes the direction or is invisible."""
     shown = exactly(command)
 
     assert hidden not in shown
@@ -81,7 +81,7 @@ def test_what_cannot_be_seen_is_written_out(command: str, hidden: str) -> None:
     ],
 )
 def test_what_looks_like_something_else_is_written_out(command: str, double: str) -> None:
-    """A letter of another alphabet in the name of a program, or among ours."""
+    """A letter of another alphabet is named in a program name, or next to Latin letters."""
     assert double not in exactly(command)
     assert exactly(command).isprintable()
 
@@ -100,28 +100,28 @@ def test_what_looks_like_something_else_is_written_out(command: str, double: str
     ],
 )
 def test_no_disguise_is_left(command: str, double: str) -> None:
-    """A blank in front changes nothing, and some letters that are called Latin are not ours either."""
+    """A leading blank makes no difference, and some letters with LATIN in their name are misleading too."""
     assert double not in exactly(command)
 
 
 @given(COMMANDS)
 @settings(max_examples=200, deadline=None)
 def test_everything_shown_is_printable(command: str) -> None:
-    """Whatever it is, it stays in its line."""
+    """Any command is shown on one line."""
     assert exactly(command).isprintable()
 
 
 @given(st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=40))
 @settings(max_examples=50, deadline=None)
 def test_ascii_is_never_touched(command: str) -> None:
-    """Nobody has to undo escapes in his head to read an ordinary command."""
+    """Normal commands are shown without escapes."""
     assert exactly(command) == command
 
 
 @given(st.sampled_from(["\x1b", "\n", "\t", "\u200b", "\u0430x", "\0", "a\U000e0041"]) | COMMANDS)
 @settings(max_examples=200, deadline=None)
 def test_no_command_is_shown_like_another_one(command: str) -> None:
-    """What is shown for an odd command would be a command too, and that one has to look different."""
+    """The text shown for an odd command could itself be typed as a command, and must look different then."""
     shown = exactly(command)
 
     if shown != command:
@@ -131,5 +131,5 @@ def test_no_command_is_shown_like_another_one(command: str) -> None:
 @given(ALIKE, ALIKE)
 @settings(max_examples=200, deadline=None)
 def test_two_commands_are_shown_as_two(one: str, other: str) -> None:
-    """Also where they differ in nothing but what cannot be seen."""
+    """Even if they differ only in invisible characters."""
     assert (exactly(one) == exactly(other)) == (one == other)

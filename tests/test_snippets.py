@@ -1,4 +1,4 @@
-"""Snippets: whatever the text, they fit the room, are a part of it, and show what was looked for."""
+"""Snippets: they fit the width, are part of the text, and show the search terms."""
 
 import pytest
 from hypothesis import given, settings
@@ -20,7 +20,7 @@ def marks_of(text: str, *words: str) -> list[tuple[int, int]]:
 
 
 def test_what_fits_is_shown_whole() -> None:
-    """With its marks where they are."""
+    """The marks do not move."""
     assert snippet("the kiln", [(4, 8)], 8) == ("the kiln", [(4, 8)])
 
 
@@ -36,7 +36,7 @@ def test_what_fits_is_shown_whole() -> None:
     ],
 )
 def test_the_part_around_the_words_is_shown(text: str, words: tuple[str, ...], room: int, shown: str) -> None:
-    """From the beginning when that has them, else with … on either side, and no word cut at its left."""
+    """From the start of the text if the terms are there, else with … on both sides, starting at a word."""
     part, marks = snippet(text, marks_of(text, *words), room)
     assert part == shown
     assert [part[begin:end] for begin, end in marks] == list(words)
@@ -44,7 +44,7 @@ def test_the_part_around_the_words_is_shown(text: str, words: tuple[str, ...], r
 
 
 def test_of_many_places_the_one_with_the_most_different_words_is_shown() -> None:
-    """One word again and again tells less than two of them together."""
+    """Two different words matter more than one repeated word."""
     text = "kiln kiln kiln " + "x " * 100 + "the kiln and its glaze " + "y " * 100 + "glaze"
     part, marks = snippet(text, marks_of(text, "kiln", "glaze"), 40)
     assert "the kiln and its glaze" in part
@@ -52,7 +52,7 @@ def test_of_many_places_the_one_with_the_most_different_words_is_shown() -> None
 
 
 def test_room_may_be_counted_otherwise() -> None:
-    """In characters for a model, which has no columns, and lines stay lines."""
+    """For a model the width is counted in characters, and newlines stay."""
     text = "窯\n" * 400 + "kiln" + "\n窯" * 400
     part, marks = snippet(text, marks_of(text, "kiln"), 101, len)
     assert len(part) <= 101
@@ -67,7 +67,7 @@ def test_room_may_be_counted_otherwise() -> None:
     room=st.integers(3, 60),
 )
 def test_any_text_gives_a_part_of_itself_that_fits(text: str, cuts: list[int], room: int) -> None:
-    """With marks inside it, and at least a piece of one where there is one."""
+    """The marks are inside the snippet, and at least part of one is shown."""
     places = sorted({cut for cut in cuts if cut <= len(text)})
     marks = list(zip(places[::2], places[1::2], strict=False))
     part, inside = snippet(text, marks, room)

@@ -1,4 +1,4 @@
-"""Text that is shown cannot steer the terminal, text that is kept is clean, and text that is cut says so."""
+"""Shown text cannot control the terminal, stored text is clean, and truncated text has a marker."""
 
 import re
 import unicodedata
@@ -22,7 +22,7 @@ MARK = re.compile(r"\n\[… ([\d,]+) characters left out …\]\n")
 @example(text=CONTROLS + HALVES + BIDI)
 @settings(deadline=None)
 def test_nothing_that_is_shown_can_steer_the_terminal(text: str) -> None:
-    """Model, tools and files are strangers: they must not move the cursor, set the title or reorder what is read."""
+    """Models, tools and files are untrusted: they must not move the cursor, set the title or reorder text."""
     shown = for_terminal(text)
 
     controls = {char for char in shown if unicodedata.category(char) in ("Cc", "Cs")}
@@ -37,7 +37,7 @@ def test_nothing_that_is_shown_can_steer_the_terminal(text: str) -> None:
 @example(text=CONTROLS + HALVES + BIDI)
 @settings(deadline=None)
 def test_what_is_kept_has_no_control_bytes_and_no_half_characters(text: str) -> None:
-    """What is stored is shown, sent and searched later, by programs that may be less careful."""
+    """Other programs, which may be less careful, show, send and search the stored text later."""
     kept = for_keeping(text)
 
     assert {char for char in kept if unicodedata.category(char) in ("Cc", "Cs")} <= {"\n", "\t"}
@@ -59,7 +59,7 @@ def test_what_is_kept_has_no_control_bytes_and_no_half_characters(text: str) -> 
     ],
 )
 def test_a_control_byte_becomes_a_sign_that_can_be_seen(text: str, shown: str) -> None:
-    """Removing it silently would join what stood apart, and hide that somebody tried."""
+    """Silent removal would join separate words, and hide an attack."""
     assert for_terminal(text) == shown
     assert for_keeping(text) == shown
 
@@ -67,13 +67,13 @@ def test_a_control_byte_becomes_a_sign_that_can_be_seen(text: str, shown: str) -
 @given(text=st.text(st.characters(exclude_categories=("Cc", "Cs"), exclude_characters=BIDI)))
 @settings(deadline=None)
 def test_ordinary_text_comes_through_unchanged(text: str) -> None:
-    """Every script and every emoji is ordinary."""
+    """Scripts and emoji are normal text."""
     assert for_terminal(text) == text
     assert for_keeping(text) == text
 
 
 def test_marks_of_direction_are_kept_but_not_shown() -> None:
-    """They belong to Hebrew and Arabic texts, and they are how source code is made to read as what it is not."""
+    """Hebrew and Arabic need them, but attackers use them to disguise source code."""
     assert for_keeping("a\u202eb\u2066c") == "a\u202eb\u2066c"
     assert for_terminal("a\u202eb\u2066c") == "a\ufffdb\ufffdc"
 
@@ -83,7 +83,7 @@ def test_marks_of_direction_are_kept_but_not_shown() -> None:
 @example(text="ab", limit=1)
 @settings(deadline=None)
 def test_a_cut_text_keeps_its_head_and_tail_and_says_how_much_is_gone(text: str, limit: int) -> None:
-    """A question is at the start or at the end of a long paste, and the model must know that the middle is missing."""
+    """A question is at the start or end of a long paste, and the model must know that the middle is missing."""
     clipped = clip(text, limit)
 
     if len(text) <= limit:
@@ -97,18 +97,18 @@ def test_a_cut_text_keeps_its_head_and_tail_and_says_how_much_is_gone(text: str,
     assert gone > 0
     assert len(head) + len(tail) <= limit
     assert limit < 2 or (head and tail)
-    assert len(head) >= len(tail) - 1  # the beginning says more
+    assert len(head) >= len(tail) - 1  # the start is more informative
 
 
 def test_a_big_cut_is_written_with_separators() -> None:
-    """Numbers of seven digits are for people too."""
+    """Large numbers get thousands separators."""
     assert clip("x" * 1_234_570, 3) == "xx\n[… 1,234,567 characters left out …]\nx"
 
 
 @given(text=nasty, width=st.integers(min_value=1, max_value=50))
 @settings(deadline=None)
 def test_one_line_is_one_line_and_not_too_wide(text: str, width: int) -> None:
-    """Lists of conversations stand in a table, whatever their titles hold."""
+    """A title must fit in a table row, whatever it contains."""
     line = one_line(text, width)
 
     assert len(line) <= width

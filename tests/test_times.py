@@ -1,4 +1,4 @@
-"""Moments in words: how old something is, what the clock says, and what moment a person means."""
+"""Times as text: ages, local times, and parsing of moments."""
 
 import time
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ NOW = at("2026-11-15T12:00:00")
 
 @pytest.fixture
 def zone(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[str]:
-    """The user's clock is in this zone, in this process, for one test."""
+    """Set the time zone of this process for one test."""
     name: str = request.param
     monkeypatch.setenv("TZ", name)
     time.tzset()
@@ -29,7 +29,7 @@ def zone(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Ite
 @pytest.mark.parametrize(
     ("ago", "said"),
     [
-        (timedelta(seconds=-61), "in future"),
+        (timedelta(seconds=-61), "in the future"),
         (timedelta(seconds=-60), "now"),
         (timedelta(0), "now"),
         (timedelta(seconds=59), "now"),
@@ -47,14 +47,14 @@ def zone(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Ite
     ],
 )
 def test_an_age_is_a_word_or_two(ago: timedelta, said: str) -> None:
-    """Nobody counts in days what is two years old. A clock that is a little off is no future."""
+    """Old times use large units. A slightly wrong clock does not give a future time."""
     assert age(NOW - ago, NOW) == said
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.datetimes(min_value=datetime(1, 1, 3), max_value=datetime(9999, 12, 29)))
 def test_every_moment_there_is_has_an_age_and_a_place_on_the_clock(moment: datetime) -> None:
-    """A ledger may have been written by hand, or on a machine whose clock was wrong."""
+    """A ledger may have been edited by hand, or written with a wrong clock."""
     moment = moment.replace(tzinfo=UTC)
 
     assert 0 < len(age(moment, NOW)) < 20
@@ -65,13 +65,13 @@ def test_every_moment_there_is_has_an_age_and_a_place_on_the_clock(moment: datet
     ("zone", "moment"), [("America/New_York", datetime.min), ("Pacific/Kiritimati", datetime.max)], indirect=["zone"]
 )
 def test_the_ends_of_the_calendar_can_be_shown_everywhere_on_earth(zone: str, moment: datetime) -> None:
-    """West of Greenwich the first of January of the year 1 was still the year 0, which no calendar here has."""
+    """West of Greenwich, the first day of year 1 in UTC is in year 0, which Python does not support."""
     assert local(moment.replace(tzinfo=UTC))[:4] in ("0001", "9999")
 
 
 @pytest.mark.parametrize("zone", ["Asia/Kolkata"], indirect=True)
 def test_the_clock_is_the_users(zone: str) -> None:
-    """Files have UTC; people have a clock on the wall."""
+    """Files use UTC; users see local time."""
     assert local(at("2031-07-15T20:00:00")) == "2031-07-16 01:30"
     assert read_moment("2031-07-16 01:30", NOW) == at("2031-07-15T20:00:00")
     assert read_moment("2031-07-16", NOW) == at("2031-07-16T18:29:59.999999")
@@ -118,19 +118,19 @@ def test_the_clock_is_the_users(zone: str) -> None:
     ],
 )
 def test_words_mean_a_moment(zone: str, words: str, moment: str) -> None:
-    """A day without a time means its end: what was remembered on that day is what one wants to see."""
+    """A day without a time means its end, so that items of that day are included."""
     assert read_moment(words, NOW) == at(moment)
 
 
 @pytest.mark.parametrize("zone", ["UTC"], indirect=True)
 def test_a_day_of_a_week_is_a_day_too(zone: str) -> None:
-    """Calendars that count weeks write days like this, and they end like others."""
+    """ISO week dates are days too, and end like others."""
     assert read_moment("2026-W46-7", NOW) == read_moment("2026-11-15", NOW)
 
 
 @pytest.mark.parametrize("zone", ["Europe/Berlin"], indirect=True)
 def test_a_day_on_which_the_clock_is_changed_ends_at_midnight(zone: str) -> None:
-    """The end of a day has the offset of its evening, not that of its morning, nor that of today."""
+    """The end of a day uses the UTC offset of that evening, not of the morning or of today."""
     forward, back = at("2026-03-29T21:59:59.999999"), at("2026-10-25T22:59:59.999999")
 
     assert read_moment("2026-03-29", NOW) == forward
@@ -157,15 +157,15 @@ def test_a_day_on_which_the_clock_is_changed_ends_at_midnight(zone: str) -> None
     ],
 )
 def test_words_that_mean_no_moment_are_said_to_be_none(words: str) -> None:
-    """With examples of what would."""
-    with pytest.raises(BadUsage, match=r"is no date; try 2026-11-15, 2026-11-15 18:30, yesterday or 3 days ago"):
+    """The message gives examples of valid dates."""
+    with pytest.raises(BadUsage, match=r"is not a date; try 2026-11-15, 2026-11-15 18:30, yesterday or 3 days ago"):
         read_moment(words, NOW)
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=20) | st.from_regex(r"[0-9]{1,6} ?(day|week|month|year)s? ago", fullmatch=True))
 def test_any_text_is_a_moment_or_a_mistake_and_never_a_crash(words: str) -> None:
-    """It is typed by people."""
+    """Users type these texts, so any input is possible."""
     try:
         moment = read_moment(words, NOW)
     except BadUsage:
@@ -186,5 +186,5 @@ def test_any_text_is_a_moment_or_a_mistake_and_never_a_crash(words: str) -> None
     ],
 )
 def test_a_month_ago_is_in_the_month_before(zone: str, now: str, short: str, moment: str) -> None:
-    """Its last day, where it is shorter."""
+    """A shorter month gives its last day."""
     assert read_moment(short, at(now)) == at(moment)

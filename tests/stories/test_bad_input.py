@@ -1,4 +1,4 @@
-"""Whatever is wrong around it, aish says so in a line and goes on as far as it can."""
+"""aish reports a broken environment in one line, and continues as far as possible."""
 
 import subprocess
 import sys
@@ -14,11 +14,11 @@ SCRIPT: dict[str, Any] = {
     "AISH_SET_MODEL": "s",
     "AISH_SET_MODELS__S__KIND": "scripted",
     "AISH_SET_MODELS__S__ANSWERS": '["still here"]',
-}  # a model that needs no file
+}  # a model without files
 
 
 def run_in_shell(world: World, line: str, **env: str) -> subprocess.CompletedProcess[bytes]:
-    """Run a line of sh in which `aish` is the program."""
+    """Run a line of sh in which `aish` is this program."""
     script = f'aish() {{ {sys.executable} -m aish "$@"; }}; {line}'
     return subprocess.run(
         ["sh", "-c", script],
@@ -58,7 +58,7 @@ def _bytes(content: bytes) -> Callable[[Path], None]:
 def test_settings_that_cannot_be_read_are_said_and_the_program_starts(
     world: World, spoil: Callable[[Path], None], said: str
 ) -> None:
-    """A file that an editor or a sync program spoiled must not lock anybody out."""
+    """A damaged configuration file must not prevent the start."""
     spoil(world.places.config_file)
 
     ran = world.aish("hello?", **SCRIPT)
@@ -69,7 +69,7 @@ def test_settings_that_cannot_be_read_are_said_and_the_program_starts(
 
 
 def test_without_a_place_for_its_data_it_answers_and_says_once_that_nothing_is_kept(world: World) -> None:
-    """A file where the directory should be: the answer is worth more than its record."""
+    """A file in place of the data directory: the answer is still shown, without a journal."""
     world.script("Here you are.", "And again.")
     world.places.data.write_text("in the way", encoding="utf-8")
 
@@ -81,7 +81,7 @@ def test_without_a_place_for_its_data_it_answers_and_says_once_that_nothing_is_k
 
 
 def test_a_disk_that_takes_no_byte_more_does_not_stop_the_answer(world: World) -> None:
-    """With a file size limit of nothing every write fails, as on a full disk."""
+    """With a file size limit of zero every write fails, as on a full disk."""
     world.script("Here you are.")
 
     ran = run_in_shell(world, "ulimit -f 0; aish q1")
@@ -92,7 +92,7 @@ def test_a_disk_that_takes_no_byte_more_does_not_stop_the_answer(world: World) -
 
 @pytest.mark.proves("P5")
 def test_a_journal_cut_anywhere_can_be_continued(world: World) -> None:
-    """What is whole comes back in order, what is torn is left out, and nothing raises."""
+    """Complete turns are read in order, torn ones are skipped, and nothing raises."""
     world.script("first answer", "second answer")
     world.aish(given="q1\nq2\n")
     (journal,) = world.journals()
@@ -124,7 +124,7 @@ def test_a_journal_cut_anywhere_can_be_continued(world: World) -> None:
     ],
 )
 def test_a_key_that_cannot_be_found_is_said_and_nothing_is_sent(world: World, preset: str, said: str) -> None:
-    """A request without the key would only be refused, and tell the server what was asked."""
+    """Without the key the server would refuse the request, but still see the question."""
     with FakeServer(Say()) as server:
         world.configure(f'model = "srv"\n[models.srv]\nendpoint = "{server.url}"\n{preset}\n')
         ran = world.aish("a private question")
@@ -157,7 +157,7 @@ HEAD = b"HTTP/1.1 200 OK\r\n"
     ids=range(13),
 )
 def test_a_server_that_talks_nonsense_is_one_line_and_exit_code_3(world: World, garbage: bytes) -> None:
-    """A wrong port, a login page, a proxy: the user learns that it is the server, and no more than that."""
+    """A wrong port, a login page, a proxy: the message blames the server, in one line."""
     with FakeServer(Say(pieces=[garbage], raw=True)) as server:
         world.configure(f'model = "srv"\n[network]\nretries = 0\n[models.srv]\nendpoint = "{server.url}"\n')
         ran = world.aish("hello?")
@@ -172,7 +172,7 @@ def test_a_server_that_talks_nonsense_is_one_line_and_exit_code_3(world: World, 
     ["", "nonsense", "http://[::1", "http://127.0.0.1:99999", "http://127.0.0.1:port", f"http://{'a' * 300}/"],
 )
 def test_an_endpoint_that_is_no_address_is_one_line_and_exit_code_3(world: World, endpoint: str) -> None:
-    """A slip in the settings is the user's, so the user is told; it is not a bug of aish."""
+    """A wrong setting gets a message for the user, not a bug report."""
     world.configure(f'model = "srv"\n[network]\nretries = 0\n[models.srv]\nendpoint = "{endpoint}"\n')
 
     ran = world.aish("hello?")
@@ -198,7 +198,7 @@ def test_an_endpoint_that_is_no_address_is_one_line_and_exit_code_3(world: World
 def test_closed_streams_missing_directories_and_narrow_encodings_are_survived(
     world: World, line: str, out: str
 ) -> None:
-    """Scripts, cron and services start programs in odd surroundings."""
+    """Scripts, cron and services start programs in unusual environments."""
     ran = run_in_shell(world, line, **SCRIPT)
 
     assert ran.stdout.decode("latin-1") == out
@@ -221,7 +221,7 @@ def test_closed_streams_missing_directories_and_narrow_encodings_are_survived(
     ],
 )
 def test_arguments_that_make_no_sense_are_answered_in_words(world: World, arguments: list[str], code: int) -> None:
-    """Nobody who mistyped an option should read that aish has a bug."""
+    """A mistyped option must not look like a bug of aish."""
     ran = world.aish(*arguments, **SCRIPT)
 
     assert ran.code == code, ran.err
@@ -230,7 +230,7 @@ def test_arguments_that_make_no_sense_are_answered_in_words(world: World, argume
 
 @pytest.mark.parametrize("budget", [0, 1, 50])
 def test_a_budget_that_holds_nothing_is_said_and_the_question_is_asked_all_the_same(world: World, budget: int) -> None:
-    """Cutting a short question must not make it longer, nor count backwards."""
+    """Truncating a short question must not make it longer or give a negative count."""
     ran = world.aish("--set", f"context.token_budget={budget}", "how are you?", **SCRIPT)
 
     assert (ran.code, ran.out) == (0, "still here\n")

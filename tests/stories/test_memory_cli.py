@@ -148,7 +148,7 @@ def test_every_verb_speaks_json(memory: Inside, words: list[str], code: int, sha
         (["edit", "x", "y"], "expected a number, got 'x'"),
         (["why"], "an id is missing"),
         (["at"], "a date is missing"),
-        (["at", "noon"], "'noon' is no date"),
+        (["at", "noon"], "'noon' is not a date"),
         (["log", "many"], "expected a number, got 'many'"),
         (["import"], "a file is missing"),
         (["purge", "tea"], "words of less than four letters"),

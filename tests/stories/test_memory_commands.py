@@ -562,7 +562,7 @@ async def test_memory_can_be_seen_as_it_was(world: World) -> None:
     assert await at_time("2026-05-07") == ["editor = helix", "I ride a tricycle"]
     assert await at_time("3 days ago") == ["editor = helix", "I ride a tricycle"]
     assert await at_time("yesterday") == ["editor = kakoune"] == await at_time("now")
-    assert "is no date; try" in await typist.type(":memory at some day")
+    assert "is not a date; try" in await typist.type(":memory at some day")
     assert await typist.type(":memory at") == "a date is missing: :memory at 2026-11-15"
     assert (await typist.type(":memory at 2020-01-01")).startswith("nothing was remembered at 2020-01-01 23:59")
 

@@ -1,4 +1,4 @@
-"""One question from the command line, as scripts and pipes use it."""
+"""One-shot questions from the command line, scripts and pipes."""
 
 import json
 import os
@@ -14,20 +14,20 @@ from world import AISH, World
 
 
 def serve(world: World, server: FakeServer, extra: str = "") -> None:
-    """Let a server of ours answer; it is not asked to count."""
+    """Configure the fake server as the model, without its tokenizer."""
     world.configure(
         f'model = "srv"\n{extra}\n[tokenize]\nuse_endpoint = "false"\n[models.srv]\nendpoint = "{server.url}"\n'
     )
 
 
 def turns(journal: Path) -> list[tuple[str, str, str]]:
-    """Role, text and state of every turn, as anybody can read them from the file."""
+    """Return the role, text and state of every turn, read from the journal file."""
     records = [json.loads(line) for line in journal.read_bytes().splitlines()]
     return [(r["role"], r["content"], r.get("state", "complete")) for r in records if "role" in r]
 
 
 def sent(server: FakeServer) -> list[list[tuple[str, str]]]:
-    """What the model got, request by request, without the system prompt."""
+    """Return the messages of each request, without the system prompt."""
     requests = [asked.json["messages"] for asked in server.chats()]
     return [[(m["role"], m["content"]) for m in messages if m["role"] != "system"] for messages in requests]
 
@@ -38,7 +38,7 @@ def files(directory: Path) -> list[str]:
 
 @pytest.mark.proves("P11", "P5")
 def test_a_question_is_answered_on_stdout_and_kept(world: World) -> None:
-    """The least a script may expect: the answer and a newline, nothing else, and a journal of it."""
+    """Stdout has only the answer and a newline, and the turn is in a journal."""
     world.script("It is four.")
 
     ran = world.aish("two", "and", "two?")
@@ -67,7 +67,7 @@ def test_a_question_is_answered_on_stdout_and_kept(world: World) -> None:
 def test_what_is_piped_in_reaches_the_model(
     world: World, arguments: list[str], piped: str | bytes | None, question: str
 ) -> None:
-    """`cmd | aish "question"` shows the model the output of cmd, and no byte in it can break anything."""
+    """`cmd | aish "question"` sends the output of cmd to the model, whatever bytes it contains."""
     with FakeServer(sse("So.")) as server:
         serve(world, server)
         ran = world.aish(*arguments, given=piped)
@@ -78,7 +78,7 @@ def test_what_is_piped_in_reaches_the_model(
 
 @pytest.mark.proves("P11")
 def test_a_file_as_standard_input_is_read_up_to_a_limit_and_the_cut_is_said(world: World) -> None:
-    """A huge log redirected by mistake must neither fill the memory nor be cut in silence."""
+    """A huge input must not exhaust memory, and its truncation is reported."""
     world.script("Long.")
     log = world.directory / "log"
     log.write_bytes(b"x" * ((16 << 20) + 1))
@@ -95,7 +95,7 @@ def test_a_file_as_standard_input_is_read_up_to_a_limit_and_the_cut_is_said(worl
 
 @pytest.mark.proves("P11")
 def test_json_tells_the_answer_and_its_circumstances(world: World) -> None:
-    """A program that uses the answer also wants to know whether it is whole and what it cost."""
+    """A program also needs to know whether the answer is complete and what it cost."""
     with FakeServer(sse("Four", ".", usage=(250, 7))) as server:
         serve(world, server, '[prices."qwen"]\ninput = 1.0\noutput = 2.0')
         ran = world.aish("--json", "--set", "models.srv.model=qwen", "two and two?")
@@ -115,7 +115,7 @@ def test_json_tells_the_answer_and_its_circumstances(world: World) -> None:
 
 @pytest.mark.proves("P11")
 def test_json_also_tells_a_failure(world: World) -> None:
-    """A script that asked for JSON gets JSON, whatever happened, with the reason in it."""
+    """With --json the output is JSON even after a failure, with the reason."""
     world.script("!the server is away")
 
     ran = world.aish("--json", "hello?")
@@ -126,7 +126,7 @@ def test_json_also_tells_a_failure(world: World) -> None:
 
 @pytest.mark.proves("P11", "N23")
 def test_json_survives_half_a_character_from_the_server(world: World) -> None:
-    """Servers that cut UTF-16 pairs in two send lone surrogates, which no terminal or file can take."""
+    """Some servers split UTF-16 pairs and send lone surrogates, which cannot be encoded."""
     broken = Say(
         pieces=[
             b'data: {"choices":[{"delta":{"content":"a\\ud83db"}}]}\n\n',
@@ -152,7 +152,7 @@ def test_model_chooses_another_preset_for_this_run(world: World) -> None:
 
 @pytest.mark.proves("P11")
 def test_no_memory_leaves_nothing_behind(world: World) -> None:
-    """What was asked in confidence must not be found in any file, not even as a number learned from it."""
+    """A private question must not leave data in any file, not even a learned token ratio."""
     world.script("A secret.")
     before = files(world.home)
 
@@ -164,7 +164,7 @@ def test_no_memory_leaves_nothing_behind(world: World) -> None:
 
 @pytest.mark.proves("P11", "P5")
 def test_continue_and_resume_carry_the_earlier_turns_to_the_model(world: World) -> None:
-    """A script can hold a conversation: the newest one by --continue, any one by its id or number."""
+    """A script can continue a conversation: the newest one with --continue, any other by id or number."""
     with FakeServer(sse("A1"), sse("B1"), sse("B2"), sse("A2"), sse("A3")) as server:
         serve(world, server)
         world.aish("a1?")
@@ -229,7 +229,7 @@ def _bad_store(world: World) -> list[str]:
 def test_the_exit_code_tells_a_script_what_happened(
     world: World, arrange: Callable[[World], list[str]], code: int, said: str
 ) -> None:
-    """A script decides by the number; a person reads the one line on stderr."""
+    """A script checks the exit code; a user reads the line on stderr."""
     ran = world.aish(*arrange(world))
 
     assert ran.code == code
@@ -240,7 +240,7 @@ def test_the_exit_code_tells_a_script_what_happened(
 
 @pytest.mark.proves("P11", "N24")
 def test_ctrl_c_in_mid_answer_exits_130_and_keeps_the_part_as_interrupted(world: World) -> None:
-    """What was shown was paid for and read: it stays, but never as if it had been the whole answer."""
+    """The part that was shown is kept, but never marked as complete."""
     half = Say(
         pieces=[b'data: {"choices":[{"delta":{"content":"Half"}}]}\n\n', b": never sent\n\n"], hold=threading.Event()
     )
@@ -268,7 +268,7 @@ def test_ctrl_c_in_mid_answer_exits_130_and_keeps_the_part_as_interrupted(world:
 
 @pytest.mark.proves("P11", "P6")
 def test_notices_go_to_stderr_and_only_the_answer_to_stdout(world: World) -> None:
-    """`x=$(aish …)` must hold the answer even when aish had to say something on the way."""
+    """`x=$(aish …)` gets only the answer, even if aish prints notices."""
     world.configure(
         'model = "near"\nfallback = ["far"]\nno_such_key = 1\n'
         '[models.near]\nkind = "scripted"\nanswers = ["!out of order"]\n'
@@ -286,11 +286,11 @@ def test_notices_go_to_stderr_and_only_the_answer_to_stdout(world: World) -> Non
 @pytest.mark.proves("P11")
 @pytest.mark.parametrize("arguments", [["q"], ["--json", "q"], ["config"], ["cost"], ["--version"], ["--help"]])
 def test_a_reader_that_goes_away_is_no_reason_to_complain(world: World, arguments: list[str]) -> None:
-    """`aish … | head -1` is as quiet as any other filter."""
+    """`aish … | head -1` prints no error, like other filters."""
     world.script("many words")
     reader, writer = os.pipe()
     os.close(reader)
-    env = world.environment(PYTHONUNBUFFERED="")  # as a user's Python is: what is printed last is written at exit
+    env = world.environment(PYTHONUNBUFFERED="")  # the default: the last output is written at exit
 
     ran = subprocess.run(
         [*AISH, *arguments], stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE, env=env, check=False

@@ -146,7 +146,7 @@ def test_nobody_to_ask_means_no(world: World) -> None:
 
         assert server.chats() == []
     assert (ran.code, ran.out) == (1, "")
-    assert ran.err.count("Nobody is there to ask, so: no.") == 2
+    assert ran.err.count("No user to ask, assuming no.") == 2
 
 
 @pytest.mark.proves("P5")

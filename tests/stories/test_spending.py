@@ -1,4 +1,4 @@
-"""Money: what was spent, what a call could cost, and who decides."""
+"""Costs: past spending, the possible cost of a call, and the user's decision."""
 
 import json
 from datetime import datetime
@@ -16,7 +16,7 @@ from aish.program import Program
 
 pytestmark = pytest.mark.anyio
 
-PRICEY = {"script": {"input": 1000.0, "output": 1000.0}}  # a tenth of a cent a token
+PRICEY = {"script": {"input": 1000.0, "output": 1000.0}}  # a tenth of a cent per token
 
 
 async def cost(world: World, program: Program, session: Session, words: str = "") -> list[str]:
@@ -28,7 +28,7 @@ async def cost(world: World, program: Program, session: Session, words: str = ""
 async def test_a_call_that_could_cross_the_cap_is_asked_about_before_it_is_made(
     world: World, caps: dict[str, float]
 ) -> None:
-    """No is no request at all; yes is one, and is asked for again with the next call."""
+    """Declining sends no request. Agreeing sends one, and the next call asks again."""
     session = world.session(["A1", "A2"], {"prices": PRICEY, "cost": caps})
 
     refused = await world.ask(session, "q1")
@@ -51,7 +51,7 @@ async def test_a_call_that_could_cross_the_cap_is_asked_about_before_it_is_made(
 async def test_a_call_that_could_just_reach_the_cap_is_not_asked_about(
     world: World, cap: str, dollars: float, questions: int
 ) -> None:
-    """The cap itself may be spent. 250 tokens are sent, and an answer is taken to have at most 1000."""
+    """The exact cap may be spent. 250 tokens are sent, and the answer is assumed to have at most 1000."""
     session = world.session(["A1"], {"prices": PRICEY, "cost": {cap: dollars}})
     size = PromptSize(blocks=(), exchanges=(Size(turns=1, tokens=245),))
     assert size.total == 250
@@ -63,7 +63,7 @@ async def test_a_call_that_could_just_reach_the_cap_is_not_asked_about(
 
 @pytest.mark.proves("P7")
 async def test_nothing_is_asked_below_the_cap_or_without_one(world: World) -> None:
-    """A cap that nags is soon taken away."""
+    """Needless questions would make users remove the cap."""
     session = world.session(["A1", "A2"], {"prices": PRICEY, "cost": {"cap_at_dollars": 5.0}})
 
     await world.ask(session, "q1")
@@ -74,7 +74,7 @@ async def test_nothing_is_asked_below_the_cap_or_without_one(world: World) -> No
 
 @pytest.mark.proves("P7")
 async def test_what_was_spent_before_counts_also_after_a_restart(world: World) -> None:
-    """The cap is one of the conversation, not of the process."""
+    """The cap belongs to the conversation, not to the process."""
     settings: dict[str, Any] = {
         "models": {"script": {"kind": "scripted", "answers": ["A1"], "max_tokens": 10}},
         "prices": PRICEY,
@@ -95,7 +95,7 @@ async def test_what_was_spent_before_counts_also_after_a_restart(world: World) -
 
 @pytest.mark.proves("P7")
 async def test_a_day_ends_at_midnight_of_the_user(world: World) -> None:
-    """What was spent yesterday does not count today, in whichever conversation it was."""
+    """Yesterday's costs do not count today, in any conversation."""
     program = world.program(
         {
             "model": "script",
@@ -125,7 +125,7 @@ async def test_a_model_of_unknown_price_is_asked_about_when_there_is_a_cap(world
 
 @pytest.mark.proves("P7", "P6")
 async def test_a_fallback_is_held_to_the_cap_as_well(world: World) -> None:
-    """When the free model is down, the expensive one must not spend what the user never agreed to."""
+    """When the free model is unreachable, the paid fallback must not exceed the cap without asking."""
     with FakeServer(sse("dear")) as server:
         session = world.session(
             ["!down"],
@@ -146,7 +146,7 @@ async def test_a_fallback_is_held_to_the_cap_as_well(world: World) -> None:
 
 @pytest.mark.proves("P7")
 async def test_cost_shows_calls_tokens_and_money_by_model_and_over_all_conversations(world: World) -> None:
-    """An answer whose price nobody knows is shown as unknown, never as free."""
+    """An unknown price is shown as unknown, never as free."""
     settings: dict[str, Any] = {
         "model": "paid",
         "models": {
@@ -178,7 +178,7 @@ async def test_cost_shows_calls_tokens_and_money_by_model_and_over_all_conversat
 
 @pytest.mark.proves("T17")
 async def test_cost_detail_ends_with_the_size_of_the_prompt(world: World) -> None:
-    """The exact line is a promise: scripts and status bars read it."""
+    """Scripts and status bars parse this exact line."""
 
     def tokenize(asked: Asked) -> Say:
         return reply_json({"tokens": [0] * len(asked.json["content"])})
@@ -199,7 +199,7 @@ async def test_cost_detail_ends_with_the_size_of_the_prompt(world: World) -> Non
 
 @pytest.mark.proves("P7")
 def test_the_command_line_shows_the_same_books(world: World) -> None:
-    """`aish cost` adds up what every conversation spent, for people and for programs."""
+    """`aish cost` shows the total of all conversations, as text and as JSON."""
     world.script("four", extra="[prices.script]\ninput = 10.0\noutput = 100.0")
     used = json.loads(world.aish("--json", "q1").out)
     world.aish("q2")
@@ -219,7 +219,7 @@ def test_the_command_line_shows_the_same_books(world: World) -> None:
 
 @pytest.mark.proves("P7")
 async def test_a_call_that_costs_nothing_is_made_also_beyond_the_cap(world: World) -> None:
-    """When the money is gone, the model on this machine still answers."""
+    """The embedded model still answers when the cap is reached."""
     models = {"free": {"kind": "scripted", "answers": ["F1"]}}
     prices = {**PRICEY, "free": {"input": 0.0, "output": 0.0}}
     session = world.session(["A1"], {"prices": prices, "cost": {"cap_at_dollars": 0.01}, "models": models})
@@ -235,7 +235,7 @@ async def test_a_call_that_costs_nothing_is_made_also_beyond_the_cap(world: Worl
 
 @pytest.mark.proves("P7")
 async def test_cost_is_of_this_conversation_whatever_else_this_run_of_the_program_did(world: World) -> None:
-    """A new conversation begins at nothing, and a resumed one at what it had cost before."""
+    """A new conversation starts at zero, and a resumed one at its previous cost."""
     settings = {"model": "script", "models": {"script": {"kind": "scripted", "answers": ["A"] * 3}}, "prices": PRICEY}
     program = world.program(settings)
     session = program.session()

@@ -1,4 +1,4 @@
-"""Which model answers, what happens when it is down, and how its tokens are counted."""
+"""Which model answers, what happens when it is unreachable, and how its tokens are counted."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def scripts(**answers: list[str]) -> dict[str, Any]:
 
 
 def asked_of(program: Program, name: str) -> list[str]:
-    """The questions that a scripted preset was put."""
+    """Return the questions that a scripted preset got."""
     model = program.backend(name).model
     assert isinstance(model, ScriptedModel)
     return [str(request.messages[-1]["content"]) for request in model.requests]
@@ -31,7 +31,7 @@ def asked_of(program: Program, name: str) -> list[str]:
 
 @pytest.mark.proves("P6")
 async def test_model_changes_at_any_time_and_the_conversation_stays(world: World) -> None:
-    """The new model gets what was said to the old one; a name that does not exist changes nothing."""
+    """The new model gets the earlier turns. An unknown name changes nothing."""
     program = world.program({"model": "fast", "models": scripts(fast=["A1"], deep=["A2", "A3"])})
     session = program.session()
     shell = world.shell(program, session)
@@ -55,7 +55,7 @@ async def test_model_changes_at_any_time_and_the_conversation_stays(world: World
 
 @pytest.mark.proves("P6")
 async def test_the_first_rule_that_matches_chooses_the_model_and_it_is_said_in_one_line(world: World) -> None:
-    """A rule decides for one question; who answers instead is never left to guessing."""
+    """A rule applies to one question, and the switch is always reported."""
     rules = [{"match": "(?i)prove|why", "model": "deep"}, {"match": "why", "model": "never"}]
     models = scripts(fast=["quick", "quick"], deep=["slow"], never=["wrong"])
     program = world.program({"model": "fast", "rules": rules, "models": models})
@@ -85,7 +85,7 @@ async def test_fallbacks_step_in_one_after_the_other_and_each_switch_is_one_line
 
 @pytest.mark.proves("P6")
 async def test_a_model_that_broke_off_is_not_replaced(world: World) -> None:
-    """Half an answer of one model and a whole one of another would be read as one answer."""
+    """A partial answer of one model followed by another model's answer would look like one answer."""
     models = scripts(cloud=["half…"], tiny=["other"])
     program = world.program({"model": "cloud", "fallback": ["tiny"], "models": models})
 
@@ -96,7 +96,7 @@ async def test_a_model_that_broke_off_is_not_replaced(world: World) -> None:
 
 
 def with_a_tool_call(session: Session) -> None:
-    """Let there be a tool call in the conversation."""
+    """Add a tool call to the conversation."""
     call = ToolCall(id="c1", name="weather", arguments='{"city":"Oslo"}')
     session.history.add(Turn(role="user", content="weather?"))
     session.history.add(Turn(role="assistant", tool_calls=(call,)))
@@ -122,7 +122,7 @@ FOLDED: list[Message] = [
     ],
 )
 async def test_a_server_that_refuses_the_tool_role_is_asked_again_in_plain_text(world: World, refusal: Say) -> None:
-    """It is found out once for the endpoint, said once, and other endpoints go on with the tool role."""
+    """The refusal is detected once per endpoint and reported once. Other endpoints keep the tool role."""
     answers = [sse(text, usage=None) for text in ("A1", "A2", "A3")]
     with FakeServer(refusal, *answers[:2]) as strict, FakeServer(answers[2]) as modern:
         models = {"strict": {"endpoint": strict.url}, "modern": {"endpoint": modern.url}}
@@ -163,7 +163,7 @@ async def test_a_server_that_refuses_the_plain_text_too_is_not_asked_for_ever(wo
 async def test_a_server_without_a_tokenizer_is_asked_once_and_never_when_it_is_off(
     world: World, mode: str, requests: int
 ) -> None:
-    """Off means that nothing is sent; a 404 is remembered for this run of the program, also for a new conversation."""
+    """Off means no request. A 404 is cached for this process, also for new conversations."""
     with FakeServer(sse("A"), paths={"/tokenize": reply_json({}, status=404)}) as server:
         models = {"one": {"endpoint": server.url}, "two": {"endpoint": f"{server.url}/v1/"}}
         program = world.program({"model": "one", "models": models, "tokenize": {"use_endpoint": mode}})
@@ -180,7 +180,7 @@ async def test_a_server_without_a_tokenizer_is_asked_once_and_never_when_it_is_o
 
 @pytest.mark.proves("T13")
 async def test_counts_follow_the_model_at_once(world: World) -> None:
-    """What fits is decided with the tokenizer of the model that is about to be asked."""
+    """Eviction uses the tokenizer of the model that gets the request."""
 
     def counts(size: int) -> FakeServer:
         def tokenize(asked: Asked) -> Say:
@@ -209,7 +209,7 @@ async def test_counts_follow_the_model_at_once(world: World) -> None:
 
 @pytest.mark.proves("T24")
 async def test_an_automatic_budget_is_three_quarters_of_the_window_that_the_server_tells(world: World) -> None:
-    """The rest is for the answer; a server that does not tell gets the usual budget."""
+    """The rest is for the answer. Without a reported window the default budget applies."""
     props: dict[str, Answer] = {"/props": reply_json({"default_generation_settings": {"n_ctx": 1000}})}
     with FakeServer(sse("A", usage=None), paths=props) as telling, FakeServer(sse("A", usage=None)) as silent:
         models = {"telling": {"endpoint": telling.url}, "silent": {"endpoint": silent.url}}
@@ -224,7 +224,7 @@ async def test_an_automatic_budget_is_three_quarters_of_the_window_that_the_serv
 
 @pytest.mark.proves("P6", "T13")
 async def test_the_prompt_is_cut_to_the_window_of_the_model_that_steps_in(world: World) -> None:
-    """What fits the model that is down may be too long for the small one that helps out."""
+    """A prompt that fits the unreachable model may be too long for a smaller fallback."""
     props = reply_json({"default_generation_settings": {"n_ctx": 400}})
     with FakeServer(sse("A", usage=None), paths={"/props": props}) as server:
         settings = {

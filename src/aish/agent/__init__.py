@@ -1,1 +1,1 @@
-"""The loop that lets a model answer with tools. Knows messages, tools and events, and nothing of conversations."""
+"""The agent loop: a model that answers with tools. Knows messages, tools and events, but no conversations."""

@@ -1,7 +1,7 @@
 """The loop: ask the model, run the tools it calls, give it the results, and ask again until it answers.
 
-It knows messages, tools and events only. Whoever runs it decides how the model is asked (`ask`), which tools there are,
-who gives permission, and what is recorded: each event is handed over before the next step is taken.
+It knows only messages, tools and events. The caller provides the model (`ask`), the tools and the permission, and
+records the events: each one is yielded before the next step starts.
 """
 
 import asyncio
@@ -28,14 +28,14 @@ from aish.values.events import (
 from aish.values.turns import ToolCall
 
 C = TypeVar("C")
-MAX_STEPS = 8  # times that a model may use tools before it must answer
+MAX_STEPS = 8  # rounds of tool calls before the model must answer
 AskEvent = ModelEvent | Notice
 Ask = Callable[[bool], AsyncGenerator[AskEvent]]
-"""Asks the model with all that was said so far; the argument says whether tools are offered."""
+"""Sends all turns so far to the model; the argument says whether tools are offered."""
 
 _TOO_LONG = "the answer was cut off at its maximum length; raise max_tokens for more"
 _STOPPED = "the server ended the answer early ({})"
-CUT = {  # why an answer that ended is not whole, by the server's word for it
+CUT = {  # finish reasons of an incomplete answer, with the message for the user
     "length": _TOO_LONG,
     "max_tokens": _TOO_LONG,
     **{reason: _STOPPED.format(reason) for reason in ("content_filter", "error", "abort")},
@@ -43,7 +43,7 @@ CUT = {  # why an answer that ended is not whole, by the server's word for it
 
 
 class StepDone(NamedTuple):
-    """The model has spoken once. If it called tools they run next, unless this step is the last."""
+    """One answer of the model. If it called tools they run next, unless this step is the last."""
 
     text: str
     calls: tuple[ToolCall, ...] = ()
@@ -73,9 +73,9 @@ async def run_loop(
     max_steps: int = MAX_STEPS,
     new_id: Callable[[], str] = lambda: "call",
 ) -> AsyncGenerator[LoopEvent]:
-    """Let the model answer. The last event is a `StepDone` that is marked as the last.
+    """Let the model answer. The last event is a `StepDone` with `last` set.
 
-    Calls that a server left without an id get one that starts with `new_id()`.
+    Calls without an id get one that starts with `new_id()`.
     """
     for step in range(max_steps + 1):
         reply = _Reply()
@@ -93,7 +93,7 @@ async def run_loop(
 
 
 class _Reply:
-    """What the model says in one step, while it comes."""
+    """Collects the answer of one step while it arrives."""
 
     def __init__(self) -> None:
         self.text: list[str] = []
@@ -103,7 +103,7 @@ class _Reply:
         self.cut = False
 
     def take(self, event: AskEvent) -> list[TextPiece | ReasoningPiece | Notice]:
-        """Collect one event, and return what is to be shown of it."""
+        """Collect one event, and return the events to show."""
         match event:
             case TextPiece(text):
                 self.text.append(text)
@@ -122,7 +122,7 @@ class _Reply:
         return []
 
     def _add_piece(self, piece: ToolPiece) -> None:
-        """Add a fragment to its call. Some servers give every call the same place, but an id of its own."""
+        """Add a fragment to its call. Some servers give every call the same place, but a different id."""
         nth = max((n for place, n in self.calls if place == piece.place), default=0)
         call = self.calls.get((piece.place, nth), ToolCall("", ""))
         if piece.id and call.id and piece.id != call.id:
@@ -134,7 +134,7 @@ class _Reply:
         text, calls, failure = "".join(self.text), tuple(call for _, call in sorted(self.calls.items())), self.failure
         if not failure and not text and not (calls and may_call):
             only_calls = "the model only called tools and gave no answer"
-            failure = Failed(only_calls if calls else "the model ended its answer without a word")
+            failure = Failed(only_calls if calls else "the model gave an empty answer")
         last = not calls or failure is not None or not may_call
         named = tuple(call._replace(id=call.id or f"{new_id()}-{step}-{place}") for place, call in enumerate(calls))
         return StepDone(text, () if last else named, self.usage, failure, self.cut, last)
@@ -143,9 +143,9 @@ class _Reply:
 async def _run_calls(
     calls: tuple[ToolCall, ...], tools: Mapping[str, Tool[C]], permission: Permission[C], context: C
 ) -> AsyncGenerator[Notice | ToolProgress | ToolDone]:
-    """Run the calls side by side; what they tell is passed on as it comes, and the results in the order of the calls.
+    """Run the calls concurrently. Yields their events as they arrive, and the results in the order of the calls.
 
-    Permission is asked for one call after the other, so that no two questions stand on the screen at once.
+    Permission is asked for one call at a time, so that two questions never appear at once.
     """
     queue: asyncio.Queue[tuple[int, ToolEvent] | BaseException] = asyncio.Queue()
     turn = asyncio.Lock()
@@ -155,7 +155,7 @@ async def _run_calls(
             async with aclosing(_run_call(call, tools, permission, context, turn)) as events:
                 async for event in events:
                     queue.put_nowait((place, event))
-        except Exception as error:  # a bug in a tool: raised again by whoever reads the queue, and never swallowed
+        except Exception as error:  # a bug in a tool: raised again by the reader of the queue
             queue.put_nowait(error)
 
     tasks = [asyncio.create_task(run(place, call)) for place, call in enumerate(calls)]
@@ -184,7 +184,7 @@ async def _run_calls(
 async def _run_call(
     call: ToolCall, tools: Mapping[str, Tool[C]], permission: Permission[C], context: C, turn: asyncio.Lock
 ) -> AsyncGenerator[ToolEvent]:
-    """Run one call. Whatever is wrong with it is told to the model, and trouble to the user too."""
+    """Run one call. The model gets every error as a result; the user also sees failures of the tool."""
     tool = tools.get(call.name)
     if tool is None:
         yield refused(f"there is no tool {call.name[:60]!r}")
@@ -205,7 +205,7 @@ async def _run_call(
                 yield event
                 if isinstance(event, ToolResult):
                     return
-        yield refused(f"{tool.name} gave no result")
+        yield refused(f"{tool.name} returned no result")
     except AishError as error:
         yield notice("tool.failed", str(error), warning=True, tool=tool.name)
         yield refused(str(error))

@@ -1,4 +1,4 @@
-"""The permission port: asked before each call of a tool, whatever door or loop the call comes from."""
+"""The permission port: asked before each tool call, from every view and loop."""
 
 from typing import NamedTuple, Protocol, TypeVar
 
@@ -8,7 +8,7 @@ C = TypeVar("C")
 
 
 class Decision(NamedTuple):
-    """May the call be made? `reason` tells the model why not."""
+    """Whether a call may run; `reason` tells the model why not."""
 
     allowed: bool
     reason: str = ""
@@ -21,13 +21,13 @@ class Permission(Protocol[C]):
     """Decides about calls."""
 
     async def ask(self, tool: Tool[C], call: ParsedCall, context: C) -> Decision:
-        """Decide about one call. May put a question to the person."""
+        """Decide about one call. May ask the user."""
 
 
 class AllowReading(Permission[C]):
-    """Allows what only reads, and tools that ask for themselves. For loops that nobody watches."""
+    """Allows tools that only read, and tools that ask the user themselves. For loops without a user."""
 
     async def ask(self, tool: Tool[C], call: ParsedCall, context: C) -> Decision:
         if tool.effect == "read" or tool.asks_itself:
             return ALLOWED
-        return Decision(False, f"{tool.name} changes something, and nobody is there to allow it")
+        return Decision(False, f"{tool.name} changes something, and there is no user to allow it")

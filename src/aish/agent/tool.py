@@ -1,6 +1,6 @@
-"""A tool: how the model sees it, what it does to the world, and how far its words can be trusted.
+"""A tool: its schema for the model, its effect, and the trust in its results.
 
-Pure: plain values. `C` is the context of a turn; the loop hands it on and never looks inside.
+Pure: plain values. `C` is the context of a turn; the loop only passes it on.
 """
 
 import json
@@ -14,11 +14,11 @@ from aish.values.verdicts import Effect
 C = TypeVar("C")
 
 Trust = Literal["own", "outside"]
-"""Whose words a result is: our own, or those of files, programs, servers and other people."""
+"""Where the text of a result comes from: aish itself, or files, programs, servers and other people."""
 
 
 class ParsedCall(NamedTuple):
-    """A call of the model with its arguments read."""
+    """A call of the model with parsed arguments."""
 
     id: str
     name: str
@@ -26,10 +26,10 @@ class ParsedCall(NamedTuple):
 
 
 class ToolResult(NamedTuple):
-    """What the model reads.
+    """The result that the model reads.
 
-    `wrote`: memory changed, or something waits to be remembered. `recalled`: the text stands in another journal
-    already, so it must not be found a second time. `failed`: nothing was done.
+    `wrote`: memory or its pending candidates changed. `recalled`: the text is already in another journal, so it must
+    not be indexed again. `failed`: nothing was done.
     """
 
     text: str
@@ -45,9 +45,9 @@ class Tool(NamedTuple, Generic[C]):
     """A tool.
 
     Contract: `run` yields any number of `Notice` and `ToolProgress` and exactly one `ToolResult`, which comes last.
-    Bad arguments are a result too: the model reads what was wrong and can try again. Closing it stops the work.
-    `setting` names the setting that must be on for the tool to be offered; without one it always is.
-    A tool that `asks_itself` puts its own question to the person, so the permission port does not.
+    Bad arguments also give a result: the model reads the error and can try again. Closing `run` stops the work.
+    `setting` names the setting that must be on for the tool to be offered; an empty one means always.
+    A tool that `asks_itself` asks the user, so the permission port does not.
     """
 
     schema: Message
@@ -63,16 +63,16 @@ class Tool(NamedTuple, Generic[C]):
 
 
 def schema(name: str, about: str, properties: dict[str, Message], required: list[str]) -> Message:
-    """A tool as the chat API describes it."""
+    """Return a tool description for the chat API."""
     parameters = {"type": "object", "properties": properties, "required": required}
     return {"type": "function", "function": {"name": name, "description": about, "parameters": parameters}}
 
 
 def as_json(**fields: object) -> str:
-    """What the model reads, as JSON."""
+    """Return the fields as JSON for the model."""
     return json.dumps(fields, ensure_ascii=False)
 
 
 def refused(reason: str) -> ToolResult:
-    """The result of a call that was not carried out."""
+    """Return the result of a call that was not carried out."""
     return ToolResult(as_json(status="refused", reason=reason), failed=True)

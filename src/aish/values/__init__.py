@@ -1,1 +1,1 @@
-"""The words all parts share. Standard library only."""
+"""Values shared by all packages. Uses only the standard library."""

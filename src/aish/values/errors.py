@@ -1,11 +1,11 @@
-"""Everything aish raises on purpose. What happens in normal life (a model that is down) is a value instead.
+"""All exceptions that aish raises on purpose. Expected failures (an unreachable model) are values instead.
 
 AishError
 ├── BadTurn        a turn breaks a rule of the context
-├── BadUsage       the caller asked for something that makes no sense
-├── Declined       it makes sense, but it was ruled out before
-├── NotFound       there is nothing by that name
-└── StoreTrouble   something could not be read from or written to the disk
+├── BadUsage       the request is invalid
+├── Declined       the request is valid, but the user declined it
+├── NotFound       nothing has that name
+└── StoreTrouble   a store could not be read or written
 """
 
 
@@ -18,16 +18,16 @@ class BadTurn(AishError):
 
 
 class BadUsage(AishError):
-    """Words or options that make no sense together."""
+    """Invalid words or options."""
 
 
 class Declined(AishError):
-    """Asked for and understood, but not done: the user ruled it out, now or earlier."""
+    """A valid request that was not carried out, because the user declined it now or earlier."""
 
 
 class NotFound(AishError):
-    """Nothing has that name, number or place."""
+    """Nothing has that name, number or path."""
 
 
 class StoreTrouble(AishError):
-    """The disk said no. Nothing that was acknowledged before is affected."""
+    """A read or write failed. Everything acknowledged before is unaffected."""

@@ -1,6 +1,6 @@
-"""What a model says while it answers, and what a turn tells the person who waits for it.
+"""Events of a model while it answers, and events of a turn for the view.
 
-Named tuples, because they are made at every start: a frozen dataclass takes six times as long to define.
+Named tuples, because they are defined at every start: a frozen dataclass takes six times as long.
 """
 
 from collections.abc import Mapping
@@ -11,8 +11,8 @@ from aish.values.turns import Message, State
 from aish.values.verdicts import Verdict
 
 Trouble = Literal["unreachable", "refused", "roles", "tools", "options", "broken", "missing", "declined"]
-"""Why an answer failed: no server, the server said no, it cannot take our roles or our tools, it does not
-know an option we sent, it broke off or spoke garbage, the model is not installed, or the user said no."""
+"""Why an answer failed: the server is unreachable, refused the request, does not support our roles, our tools or an
+option, sent an incomplete or invalid answer, the model is not installed, or the user declined."""
 
 
 class TextPiece(NamedTuple):
@@ -22,13 +22,13 @@ class TextPiece(NamedTuple):
 
 
 class ReasoningPiece(NamedTuple):
-    """A piece of what the model thinks before it answers; shown, never sent back."""
+    """A piece of the model's reasoning before the answer; shown, never sent back."""
 
     text: str
 
 
 class ToolPiece(NamedTuple):
-    """A fragment of a tool call; fragments with one `place` belong together."""
+    """A fragment of a tool call; fragments with the same `place` belong together."""
 
     place: int
     id: str = ""
@@ -37,7 +37,7 @@ class ToolPiece(NamedTuple):
 
 
 class Usage(NamedTuple):
-    """What the server says it has read and written. `cached` is the part of the prompt it knew already."""
+    """The tokens that the server reports. `cached_tokens` is the part of the prompt from its cache."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -45,7 +45,7 @@ class Usage(NamedTuple):
 
 
 class Switched(NamedTuple):
-    """Another model goes on, because the first could not be had."""
+    """Another model takes over, because the first one is not available."""
 
     old: str
     new: str
@@ -53,13 +53,13 @@ class Switched(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The answer is whole; `reason` is the server's word for why it ended."""
+    """The answer is complete; `reason` is the server's finish reason."""
 
     reason: str = "stop"
 
 
 class Failed(NamedTuple):
-    """The answer stopped short; `reason` is fit to show to the user."""
+    """The answer failed or is incomplete; `reason` can be shown to the user."""
 
     reason: str
     trouble: Trouble = "broken"
@@ -69,9 +69,9 @@ ModelEvent = TextPiece | ReasoningPiece | ToolPiece | Usage | Switched | Finishe
 
 
 class ChatRequest(NamedTuple):
-    """What a model is asked: messages, tools it may call, and how to answer.
+    """A request to a model: the messages, the tools it may call, and the form of the answer.
 
-    `grammar` binds the answer to a form, in the language of llama.cpp; only for servers that are known to take it.
+    `grammar` restricts the answer, in the grammar format of llama.cpp; only for servers that support it.
     """
 
     messages: tuple[Message, ...]
@@ -81,9 +81,9 @@ class ChatRequest(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """One line the user should see, beside the answer.
+    """One line for the user, apart from the answer.
 
-    `code` and `fields` say the same to doors that have their own words, or another language.
+    `code` and `fields` say the same to views with their own texts, or in another language.
     """
 
     text: str
@@ -93,26 +93,26 @@ class Notice(NamedTuple):
 
 
 def notice(code: str, text: str, *, warning: bool = False, **fields: object) -> Notice:
-    """A notice. Every one is made here, so that none goes without a code."""
+    """Create a notice. All notices are created here, so that each has a code."""
     return Notice(text, warning, code, fields)
 
 
 class ToolProgress(NamedTuple):
-    """How far a tool is, in a line that may be shown while it works."""
+    """The progress of a running tool, in one line."""
 
     call_id: str
     text: str
 
 
 class CommandProposed(NamedTuple):
-    """A command of the model was judged, and is about to be run, asked for, or refused."""
+    """A command of the model has a verdict, and will now run, ask or be refused."""
 
     command: str
     verdict: Verdict
 
 
 class Remark(NamedTuple):
-    """Words of a model beside its answer, such as the explanation of a command."""
+    """Text of a model apart from its answer, such as the explanation of a command."""
 
     text: str
 

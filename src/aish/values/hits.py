@@ -1,4 +1,4 @@
-"""Hits: turns that were found, where they stand, and why.
+"""Hits: turns that a search found, where they are, and why they match.
 
 Pure: plain values.
 """
@@ -25,44 +25,44 @@ class Hit(NamedTuple):
     name: str = ""
     channel: str = ""
     source: str = ""
-    title: str = ""  # of the conversation, where its source has given one
+    title: str = ""  # of the conversation, if its source has one
     ref: str = ""
     score: float = 0.0
     why: str = ""
-    state: str = ""  # "interrupted" or "failed", where it did not come to its end
+    state: str = ""  # "interrupted" or "failed" if the turn is incomplete
 
     @property
     def speaker(self) -> str:
-        """Who said it, in a word, and whether it broke off."""
-        model = "assistant" if self.source else "aish"  # what another program answered, we did not
+        """The speaker, in one word, and the state of an incomplete turn."""
+        model = "assistant" if self.source else "aish"  # another program gave this answer
         who = self.name or {"user": "you", "assistant": model, "tool": "tool"}[self.role]
         return f"{who} [{self.state}]" if self.state else who
 
     @property
     def when(self) -> str:
-        """When it was said, on the user's clock; what was imported without a time lies where all clocks began."""
+        """The local time of the turn; undated imports have the epoch, shown as no date."""
         return local(self.time) if self.time.year > 1970 else NO_DATE
 
     def record(self) -> dict[str, Any]:
-        """The hit as programs get it."""
+        """Return the hit as a record for JSON output."""
         fields = self._asdict() | {"time": stamp(self.time), "ref": self.ref or f"{self.conversation}/{self.turn}"}
-        if_any = ("channel", "source", "title", "state")
-        return {name: value for name, value in fields.items() if name not in if_any or value}
+        optional = ("channel", "source", "title", "state")
+        return {name: value for name, value in fields.items() if name not in optional or value}
 
 
 class SearchResult(NamedTuple):
-    """What a search came to."""
+    """The result of a search."""
 
     hits: tuple[Hit, ...] = ()
-    notes: tuple[str, ...] = ()  # what was not understood, or not looked at, in words
-    asked: tuple[tuple[str, str], ...] = ()  # how the question was understood: names and values in words
-    considered: int = 0  # turns that were weighed
+    notes: tuple[str, ...] = ()  # messages about what was not understood or not searched
+    asked: tuple[tuple[str, str], ...] = ()  # how the query was understood: names and values as text
+    considered: int = 0  # turns that were scored
     milliseconds: float = 0.0
-    sought: tuple[str, ...] = ()  # the words that were looked for, as an index has them
+    sought: tuple[str, ...] = ()  # the search terms, as in the index
 
 
 class Scope(NamedTuple):
-    """What may be found; empty and None mean anything."""
+    """Filters of a search; empty and None mean anything."""
 
     channel: str = ""
     role: str = ""
@@ -73,44 +73,44 @@ class Scope(NamedTuple):
 EVERYWHERE = Scope()
 Unit = Literal["turn", "exchange", "thread", "day"]
 UNITS: tuple[Unit, ...] = ("turn", "exchange", "thread", "day")
-THREAD_TURNS = 10  # that are shown of each conversation, where conversations are counted
+THREAD_TURNS = 10  # shown per conversation when the unit is `thread`
 
 
 class Finder(Protocol):
-    """Finds what was said in all conversations."""
+    """Searches all conversations."""
 
     def search(self, query: str, limit: int = 20, scope: Scope = EVERYWHERE) -> SearchResult:
-        """The turns that fit a question best. Never an error, whatever is asked."""
+        """Return the turns that match a query best. Never raises."""
 
     def recent(self, limit: int = 20, scope: Scope = EVERYWHERE, by: Unit = "turn") -> list[Hit]:
-        """The newest turns, newest first: so many turns, or those of so many exchanges, conversations or days.
+        """Return the newest turns, newest first: `limit` turns, or those of `limit` exchanges, conversations or days.
 
-        Of a conversation these are its newest `THREAD_TURNS`.
+        Each conversation gives at most its newest `THREAD_TURNS`.
         """
 
     def thread(self, conversation: str, around: int | None = None, count: int = 5) -> list[Hit]:
-        """The turns of a conversation, or those around one of them. Raises `StoreTrouble` if it cannot be read."""
+        """Return the turns of a conversation, or those around one turn. Raises `StoreTrouble`."""
 
     def days(self, since: datetime) -> list[tuple[str, int, str]]:
-        """Each day that has turns since then: how many, and the words that it was about."""
+        """Return each day with turns since then: the day, the number of turns, and its main words."""
 
     def marks(self, text: str, sought: Collection[str]) -> list[tuple[int, int]]:
-        """Which characters of a text are words that a search sought."""
+        """Return the ranges of characters in a text that match the search terms."""
 
     def missing(self) -> tuple[str, ...]:
-        """What was not looked at, or could not be read, when something was looked for last; in words."""
+        """Return messages about what the last search skipped or could not read."""
 
     def drop(self) -> None:
-        """Delete what was derived to find things; it is made again. Raises `StoreTrouble`."""
+        """Delete the index; it is rebuilt on demand. Raises `StoreTrouble`."""
 
     def moment(self, text: str, *, end: bool = False) -> datetime | None:
-        """The moment that words mean, or with `end` the one after what they mean."""
+        """Return the moment that a text means; with `end`, the end of that period."""
 
     def times(self, text: str) -> list[tuple[datetime | None, datetime | None]]:
-        """The parts of the past that a text speaks of."""
+        """Return the time ranges that a text mentions."""
 
     def catch_up(self, *, wait: bool = False, stop: Callable[[], bool] = lambda: False) -> str:
-        """Bring the index up to date unless told to `stop`, and say what stands in the way.
+        """Update the index until `stop` returns true, and return a message if something prevents it.
 
-        `wait` shows how far it is, and waits for another process that is at it.
+        `wait` shows progress, and waits for another process that is updating.
         """

@@ -1,4 +1,4 @@
-"""What somebody said elsewhere, as another tool has kept it.
+"""Turns from the files of other tools.
 
 Pure: plain values.
 """
@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 from aish.values.turns import Role
 
-MADE_REF = "said:"  # in front of a `ref` that was made of the words, where the source has no ids
+MADE_REF = "said:"  # prefix of a `ref` that was made from the text, if the source has no ids
 
 
 class ImportedTurn(NamedTuple):
     """One turn in the files of another tool.
 
     `conversation` and `ref` are the source's own ids: a later export of the same turn has the same ones. `ref` is
-    unique in its conversation, or empty. `time` is in UTC, or None when the source does not tell.
+    unique in its conversation, or empty. `time` is in UTC, or None when the source does not give it.
     """
 
     conversation: str
@@ -29,7 +29,7 @@ class ImportedTurn(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """Something that could not be read, or was left out because nobody here knows what it means."""
+    """Something that could not be read, or was skipped because its meaning is unknown."""
 
     where: str
     why: str

@@ -1,4 +1,4 @@
-"""Items of memory: one thing worth keeping, what kind it is and where it came from."""
+"""Memory items: their content, kind and origin."""
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
@@ -10,7 +10,7 @@ _EPOCH, _SECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(seconds=1)
 
 
 class Item(NamedTuple):
-    """One item as it stands in a ledger; `record` has every field of its line, also those we do not know."""
+    """One item of the ledger; `record` has all fields of its line, including unknown ones."""
 
     id: int
     ts: str
@@ -29,7 +29,7 @@ class Item(NamedTuple):
 
     @property
     def origin(self) -> str:
-        """Whose words these are, whatever `source` says of the place: what trust depends on."""
+        """The author of the content, which decides trust; `source` may only name a place."""
         return str(self.record.get("origin") or self.source)
 
     @property
@@ -44,23 +44,23 @@ class Item(NamedTuple):
 
 
 def read_time(text: str) -> datetime:
-    """The moment a time stamp means; the beginning of time for one that means none."""
+    """Parse a timestamp; an invalid one gives the epoch."""
     try:
         time = datetime.fromisoformat(text)
         if time.tzinfo is not UTC:
             time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
         if time.year in (1, 9999):
-            time.astimezone()  # the ends of the calendar do not exist everywhere on earth
+            time.astimezone()  # the first and last days do not exist in every time zone
     except (ValueError, OverflowError):
         return datetime.fromtimestamp(0, UTC)
     return time
 
 
 def stamp(time: datetime) -> str:
-    """A moment as all files write it: UTC, to the millisecond, ending in Z."""
+    """Format a moment as in all files: UTC, with milliseconds, ending in Z."""
     return f"{_second((time - _EPOCH) // _SECOND)}.{time.microsecond // 1000:03}Z"
 
 
-@lru_cache(maxsize=2)  # most moments that are written lie close together
+@lru_cache(maxsize=2)  # consecutive timestamps are usually close together
 def _second(seconds: int) -> str:
     return (_EPOCH + seconds * _SECOND).isoformat()[:-6]

@@ -1,14 +1,14 @@
-"""What became of a command that was run."""
+"""The outcome of a command."""
 
 from typing import NamedTuple
 
 
 class Outcome(NamedTuple):
-    """How a command ended and what it printed, as far as that is kept."""
+    """The exit status of a command, and the part of its output that is kept."""
 
     status: int
     output: str
-    directory: str = ""  # where the shell is afterwards
+    directory: str = ""  # the current directory of the shell afterwards
     moved: bool = False
-    died: bool = False  # the shell ended with it
-    unread: bytes = b""  # typed meanwhile, and read by nobody
+    died: bool = False  # the shell exited with the command
+    unread: bytes = b""  # typed during the command, but not read by it

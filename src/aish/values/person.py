@@ -1,4 +1,4 @@
-"""The person whom questions are put to, wherever they sit: at a terminal, at the other end of a pipe, or nowhere.
+"""The user who answers questions: at a terminal, at the other end of a pipe, or absent.
 
 Pure: plain values.
 """
@@ -7,40 +7,40 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 
 YES = ("y", "yes")
-NOBODY = "\0"  # the line of a person who is not there; no typed line is like it
+NOBODY = "\0"  # the line of an absent user; it cannot be typed
 
 
 class Person(Protocol):
     """Answers questions.
 
-    Contract: nobody there is an answer too, and it is the one that changes nothing: `confirm` is false, `key` is the
-    last of the keys, `line` is `NOBODY`, `word` and `edit` are empty.
+    Contract: without a user the answer is the one that changes nothing: `confirm` is false, `key` is the last of the
+    keys, `line` is `NOBODY`, `word` and `edit` are empty.
     """
 
     async def confirm(self, question: str) -> bool:
-        """Yes or no. Anything but yes means no."""
+        """Ask yes or no. Anything but yes means no."""
 
     async def key(self, question: str, keys: str) -> str:
-        """One of these keys. The last of them must be the one that does nothing."""
+        """Ask for one of these keys. The last key must do nothing."""
 
     async def line(self, question: str) -> str:
-        """A line of text."""
+        """Ask for a line of text."""
 
     async def word(self, question: str, words: Collection[str]) -> str:
-        """One of these words, typed in full, so that no key can slip; anything else is no word."""
+        """Ask for one of these words, typed in full to prevent accidents. Empty for anything else."""
 
     async def edit(self, text: str) -> str:
-        """The text as the person changed it; nothing if it is to stay as it is."""
+        """Let the user edit a text, and return it; empty if unchanged."""
 
 
 class Nobody:
-    """The person who is not there. `note` shows what was asked, so that a script's log says why nothing was done."""
+    """An absent user. `note` shows each question, so that the log of a script says why nothing was done."""
 
     def __init__(self, note: Callable[[str], object] = lambda text: None) -> None:
         self._note = note
 
     async def confirm(self, question: str) -> bool:
-        self._note(f"{question} Nobody is there to ask, so: no.")
+        self._note(f"{question} No user to ask, assuming no.")
         return False
 
     async def key(self, question: str, keys: str) -> str:
@@ -62,6 +62,6 @@ def agrees(answer: str) -> bool:
 
 
 def chosen_word(typed: str, words: Collection[str]) -> str:
-    """The word that was typed, if it is one of these."""
+    """Return the typed word if it is one of these, else an empty string."""
     word = typed.strip().lower()
     return word if word in words else ""

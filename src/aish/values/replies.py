@@ -1,11 +1,11 @@
-"""What a command gives back: a text or a table for people, and data for programs."""
+"""The reply of a command: a text or a table for users, and data for programs."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 
 class Table(NamedTuple):
-    """Rows under headings. `wide` is the column that gets the room that is left; a row has a style of the screen."""
+    """Rows with headings. `wide` is the column that gets the remaining width; `styles` has one screen style per row."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[str, ...]]
@@ -14,9 +14,9 @@ class Table(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """The result of a command. `found` is false when there was nothing, or nothing was done.
+    """The result of a command. `found` is false when nothing was found or done.
 
-    `marks` are characters of the text that matter most, from one place to another, in their order.
+    `marks` are the ranges of characters to highlight, in order.
     """
 
     text: str = ""
@@ -26,6 +26,6 @@ class Reply(NamedTuple):
     marks: tuple[tuple[int, int], ...] = ()
 
     def after(self, text: str) -> "Reply":
-        """The same with a text before it."""
+        """Return the reply with a text in front."""
         marks = tuple((begin + len(text), end + len(text)) for begin, end in self.marks)
         return self._replace(text=f"{text}{self.text}", marks=marks)

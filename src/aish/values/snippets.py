@@ -1,6 +1,6 @@
-"""Snippets: the part of a text that matters, in as much room as there is.
+"""Snippets: the most relevant part of a text in the available width.
 
-Pure: text and places in, text and places out. Room is counted in columns of a terminal unless it is told otherwise.
+Pure: takes text and ranges, returns text and ranges. Width is counted in terminal columns by default.
 """
 
 import unicodedata
@@ -8,14 +8,14 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 
-Places = list[tuple[int, int]]  # from which character to which other
+Places = list[tuple[int, int]]  # ranges of characters
 
-_MOST = 20  # marks that are looked at together
-_NEAR = 12  # characters to the left within which a word is not cut
+_MOST = 20  # marks to consider together
+_NEAR = 12  # characters to search for the start of a word
 
 
 def width(letter: str) -> int:
-    """How many columns a character takes."""
+    """Return the number of columns of a character."""
     if letter.isascii():
         return 1
     if unicodedata.combining(letter) or unicodedata.category(letter) in ("Mn", "Me", "Cf"):
@@ -24,15 +24,15 @@ def width(letter: str) -> int:
 
 
 def cells(text: str) -> int:
-    """How many columns a text takes."""
+    """Return the number of columns of a text."""
     return len(text) if text.isascii() else sum(map(width, text))
 
 
 def snippet(
     text: str, marks: Sequence[tuple[int, int]], room: int, size: Callable[[str], int] = width
 ) -> tuple[str, Places]:
-    """The part with the most of the marked words, … where something was left out, and the marks in it."""
-    ends = [0, *accumulate(map(size, text))]  # the room of all up to each character
+    """Return the part with the most marked words, … where text is left out, and the marks in it."""
+    ends = [0, *accumulate(map(size, text))]  # total width up to each character
     if ends[-1] <= room:
         return text, list(marks)
     begin, end = _part(text, marks, ends, max(room, 3))
@@ -43,17 +43,17 @@ def snippet(
 
 
 def _part(text: str, marks: Sequence[tuple[int, int]], ends: list[int], room: int) -> tuple[int, int]:
-    """From where to where: the beginning if nothing else matters more."""
+    """Return the range to show; the start of the text by default."""
 
     def fitting(begin: int, most: int) -> int:
-        """Where a part ends that has so much room."""
+        """Return the end of the part from `begin` that fits in `most` columns."""
         return bisect_right(ends, ends[begin] + most) - 1
 
     first, last = _best(text, marks, lambda begin, end: ends[end] - ends[begin] <= room - 2)
     if ends[last] <= room - 1:
         return 0, fitting(0, room - 1)
     spare = max(room - 2 - (ends[last] - ends[first]), 0)
-    if ends[-1] - ends[first] <= room - 1:  # all the rest fits, so that more of what is before it does
+    if ends[-1] - ends[first] <= room - 1:  # the rest of the text fits, so show more before it
         begin = bisect_left(ends, ends[-1] - (room - 1))
     else:
         begin = bisect_left(ends, max(ends[first] - spare // 2, 0))
@@ -63,7 +63,7 @@ def _part(text: str, marks: Sequence[tuple[int, int]], ends: list[int], room: in
 
 
 def _best(text: str, marks: Sequence[tuple[int, int]], fits: Callable[[int, int], bool]) -> tuple[int, int]:
-    """The run of marks that fits and has the most different words; the first of those."""
+    """Return the first run of marks that fits and has the most different words."""
     best, most = (0, 0), (0, 0)
     for place, (begin, _) in enumerate(marks):
         run = [mark for mark in marks[place : place + _MOST] if fits(begin, mark[1])] or [marks[place]]
@@ -74,9 +74,9 @@ def _best(text: str, marks: Sequence[tuple[int, int]], fits: Callable[[int, int]
 
 
 def _word_start(text: str, begin: int) -> int:
-    """The start of the next word, if it is near; never the middle of a letter with its accents."""
+    """Return the start of the next word if it is near; never splits a letter from its accents."""
     while 0 < begin < len(text) and width(text[begin]) == 0:
-        begin += 1  # and not back, or there would be less room for what follows
+        begin += 1  # forward, because going back would take width from the text after it
     if begin == 0 or text[begin - 1] == " ":
         return begin
     blank = text.find(" ", begin, begin + _NEAR)

@@ -1,4 +1,4 @@
-"""Ports of the stores: what the program asks of whatever keeps its records.
+"""Ports of the stores that keep the records of the program.
 
 Files are the first adapter of each port; an in-memory adapter ships for tests and for runs that keep nothing.
 The tests in `tests/contracts` hold every adapter to the contracts below.
@@ -28,15 +28,15 @@ class StaleCursor(Exception):
 class Health(NamedTuple):
     """What a check of one store found. Only files can be damaged."""
 
-    place: str  # for messages: where the records are
+    place: str  # location of the records, for messages
     damaged: int = 0  # records that cannot be read and are skipped
     problems: tuple[str, ...] = ()  # records that can be read but make no sense, and why
-    torn: bool = False  # the last record is not whole; the next write sets it aside
-    set_aside: str = ""  # where an earlier one was put
+    torn: bool = False  # the last record is incomplete; the next write sets it aside
+    set_aside: str = ""  # location of an earlier torn record
 
 
 class Cleaner(Protocol):
-    """What a purge gives to each store: it takes phrases out of texts and records."""
+    """Removes the phrases of a purge from texts and records."""
 
     def found_in(self, text: str) -> bool: ...
     def clean(self, text: str) -> str: ...
@@ -59,87 +59,87 @@ class RecordLog(Protocol):
         """Add one record. Without `sync` it may be lost in a power cut, but not in a crash of the program."""
 
     def extend(self, make: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
-        """Add records, all or none. They are made while nobody else can write."""
+        """Add records, all or none. `make` runs while other writers are locked out."""
 
     def read(self, damage: Damage | None = None) -> Iterator[Record]:
-        """Every record, oldest first; what cannot be read is counted in `damage`."""
+        """Yield every record, oldest first; unreadable ones are counted in `damage`."""
 
     def read_back(self, damage: Damage | None = None) -> Iterator[Record]:
-        """The same, newest first, reading only as far as it is asked for."""
+        """Yield every record, newest first, reading only as far as needed."""
 
     def having(self, field: str) -> Iterator[Record]:
-        """The records that have a field, oldest first: cheaper than reading all of them."""
+        """Yield the records that have a field, oldest first; cheaper than reading all."""
 
     def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
-        """Every record after `cursor`, oldest first, each with its own cursor. Raises `StaleCursor`."""
+        """Yield every record after `cursor`, oldest first, each with its own cursor. Raises `StaleCursor`."""
 
     def erase(self, cleaner: Cleaner) -> int:
-        """Take phrases out of all records, and return how many had them."""
+        """Remove phrases from all records, and return how many records had them."""
 
     def health(self) -> Health:
-        """Read everything, and tell what is wrong with it."""
+        """Read everything, and report problems."""
 
 
 class LiveAnswer(Protocol):
-    """The part of an answer that was shown so far, kept so that a killed program loses nothing.
+    """The part of an answer shown so far, kept so that a killed program loses nothing.
 
     1. One writer at a time; a second one gets `StoreTrouble`.
-    2. What was put survives the end of the program, and `recover` hands it out until it was taken in.
+    2. Written data survives the end of the program, and `recover` offers it until it is accepted.
     """
 
     def begin(self, header: Callable[[], str]) -> None:
-        """Start anew with one line that describes the answer. Does nothing while one is being given."""
+        """Start a new answer with a header line. Does nothing if one is in progress."""
 
     def put(self, keep: int, data: bytes) -> None:
-        """Cut what was shown to `keep` bytes, and write `data` after them."""
+        """Truncate to `keep` bytes, and append `data`."""
 
     @property
     def size(self) -> int:
-        """How many bytes were shown."""
+        """The number of bytes written."""
 
     def end(self) -> None:
-        """Drop it: the answer is in the journal. Another program's is left alone."""
+        """Delete it: the answer is in the journal. Does not touch one of another process."""
 
     def close(self) -> None:
-        """Stop writing, and leave what was shown for `recover`."""
+        """Stop writing, and keep the data for `recover`."""
 
     def recover(self, take: Callable[[str, str], int]) -> int:
-        """Give a leftover (header and text) to `take`, drop it and return what that returned; 0 if there is none."""
+        """Pass a leftover (header and text) to `take`, delete it and return that result; 0 if there is none."""
 
 
 class JournalStore(Protocol):
-    """Where conversations are kept: a log of turns and a live answer for each, and the names users gave them."""
+    """The store of conversations: for each a log of turns and a live answer, and the names given by the user."""
 
     def ids(self) -> list[str]:
-        """Every conversation, in no order. A store that cannot be read has none."""
+        """Return the id of every conversation, unordered; none if the store cannot be read."""
 
     def log(self, id: str, first: Callable[[], Mapping[str, Any]]) -> RecordLog:
-        """The turns of a conversation; a new one starts with the record `first()`."""
+        """Return the log of a conversation; a new one starts with the record `first()`."""
 
     def live(self, id: str) -> LiveAnswer: ...
     def names(self) -> RecordLog: ...
 
 
 class NoteName(NamedTuple):
-    """A note of a channel, or of the whole workspace where `channel` is empty."""
+    """A note of a channel, or of the whole workspace if `channel` is empty."""
 
     file: str
     channel: str = ""
 
 
 class Note(NamedTuple):
-    """A note as it is now. The revision of one that does not exist is empty."""
+    """The current text of a note. A missing note has an empty revision."""
 
     text: str
     revision: str
 
 
 class NoteStore(Protocol):
-    """Markdown notes that programs and people edit.
+    """Markdown notes, edited by programs and by the user.
 
-    1. `replace` writes only if the note still has the expected revision; of two writers one gets the other's note.
+    1. `replace` writes only if the note still has the expected revision; otherwise it returns the current note.
     2. Readers see the old text or the new one, never a part.
-    3. The last five texts before the present one are kept.
+    3. The five previous texts are kept.
     4. `erase` leaves no phrase behind, in notes or in earlier texts.
 
     All verbs raise `BadUsage` for a name that is not allowed, and `StoreTrouble`.
@@ -148,13 +148,13 @@ class NoteStore(Protocol):
     def read(self, name: NoteName) -> Note: ...
 
     def replace(self, name: NoteName, text: str, expected: str) -> str | Note:
-        """The new revision, or the present note if its revision is not `expected`. Nothing is written then."""
+        """Write the note and return its new revision, or return the current note if its revision is not `expected`."""
 
     def earlier(self, name: NoteName) -> list[str]:
-        """The texts before the present one, newest first."""
+        """Return the previous texts, newest first."""
 
     def names(self) -> list[NoteName]:
-        """Every note, sorted."""
+        """Return the name of every note, sorted."""
 
     def erase(self, cleaner: Cleaner) -> int:
-        """Take phrases out of all notes and earlier texts, and return how many had them."""
+        """Remove phrases from all notes and previous texts, and return how many had them."""

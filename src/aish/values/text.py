@@ -1,6 +1,6 @@
-"""Text as it may be shown, kept and cut.
+"""Clean text for display and storage, and shorten it.
 
-Pure: strings in, strings out.
+Pure: takes strings, returns strings.
 """
 
 import json
@@ -14,27 +14,27 @@ _VISIBLE |= dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 _SHOWN = _VISIBLE | _BIDI
 _NAMES = {"\t": "tab", "\n": "newline", "\r": "return", "\x1b": "escape"}
-_LATIN = "ßæøœłđþðÆØŒŁĐÞÐẞ"  # letters that nobody takes for others; those with accents are known by their parts
+_LATIN = "ßæøœłđþðÆØŒŁĐÞÐẞ"  # unambiguous letters; accented ones are recognized by decomposition
 
 
 def for_terminal(text: str) -> str:
-    """Text of a model, tool or file with every control byte made visible, so that it cannot steer the terminal."""
+    """Make the control bytes of untrusted text visible, so that it cannot control the terminal."""
     return text if text.isprintable() else text.replace("\r\n", "\n").translate(_SHOWN)
 
 
 def for_keeping(text: str) -> str:
-    """Text without stray control bytes and half-decoded characters; right-to-left marks are part of a text and stay."""
+    """Replace control bytes and half-decoded characters; right-to-left marks are part of the text and stay."""
     return text if text.isprintable() else text.replace("\r\n", "\n").translate(_VISIBLE)
 
 
 def json_text(value: object) -> str:
-    """JSON that comes out whole everywhere: escaped where a terminal or an encoding would change it."""
+    """Return JSON, escaped if a terminal or an encoding would change it."""
     text = json.dumps(value, ensure_ascii=False)
     return text if for_terminal(text) == text else json.dumps(value)
 
 
 def clip(text: str, limit: int) -> str:
-    """The head and the tail of `text` in at most about `limit` characters, saying what was left out."""
+    """Return the head and tail of `text` in about `limit` characters, with a truncation marker."""
     if len(text) <= limit:
         return text
     tail = (limit + 1) // 3
@@ -43,20 +43,20 @@ def clip(text: str, limit: int) -> str:
 
 
 def one_line(text: str, width: int = 72) -> str:
-    """The text in one line of at most `width` characters."""
+    """Return the text in one line of at most `width` characters."""
     flat = " ".join(text.split())
     return flat if len(flat) <= width else flat[: max(width - 1, 0)] + "…"
 
 
 def counted(number: int, noun: str) -> str:
-    """A number with its noun: 1 item, 2 items."""
+    """Return a number with its noun: 1 item, 2 items."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def exactly(text: str) -> str:
-    """A command as it is: what cannot be seen, or looks like something else, is named in ⟨brackets⟩.
+    """Return a command with invisible and misleading characters named in ⟨brackets⟩.
 
-    These brackets are named themselves, so that no other command is ever shown the same.
+    The brackets themselves are named too, so that two different commands never look the same.
     """
     words = re.split(r"([ \t]+)", text)
     name = next((place for place, word in enumerate(words) if word.strip(" \t")), 0)
@@ -64,7 +64,7 @@ def exactly(text: str) -> str:
 
 
 def _named(word: str, *, first: bool) -> str:
-    """A word with odd characters named; letters of other alphabets are odd among ASCII ones and in a name."""
+    """Name the odd characters of a word; non-Latin letters are odd next to ASCII letters and in a command name."""
     if word.isascii() and word.isprintable():
         return word
     mixed = first or re.search(r"[A-Za-z]", word) is not None
@@ -79,7 +79,7 @@ def _odd(letter: str, mixed: bool) -> bool:
     if letter.isascii():
         return not letter.isprintable()
     if unicodedata.category(letter) not in ("Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "So"):
-        return True  # marks, blanks, and signs that could be taken for those of the shell
+        return True  # accents, blanks, and symbols that look like shell operators
     parts = unicodedata.normalize("NFD", letter)
     if unicodedata.normalize("NFC", letter) != letter or re.search(r"FILLER|BLANK", unicodedata.name(letter, "")):
         return True

@@ -1,6 +1,6 @@
-"""Moments in words, and words that mean a moment.
+"""Format moments as text, and parse text that means a moment.
 
-Pure: `now` comes in as an argument.
+Pure: `now` is an argument.
 """
 
 import re
@@ -26,10 +26,10 @@ _DAY = r"\d{4}-?\d{2}-?\d{2}|\d{4}-?w\d{2}(?:-?[1-7])?"
 
 
 def age(time: datetime, now: datetime) -> str:
-    """How long ago, in a word or two."""
+    """Return how long ago a moment was, in a word or two."""
     seconds = (now - time).total_seconds()
     if seconds < -60:
-        return "in future"
+        return "in the future"
     if seconds < 60:
         return "now"
     for size, most, name in _UNITS:
@@ -40,34 +40,34 @@ def age(time: datetime, now: datetime) -> str:
 
 
 def local(time: datetime) -> str:
-    """A moment on the user's clock, to the minute."""
+    """Return a moment in local time, to the minute."""
     try:
         time = time.astimezone()
     except (ValueError, OverflowError):
-        pass  # the ends of the calendar do not exist everywhere on earth
+        pass  # the first and last days do not exist in every time zone
     return time.isoformat(" ", "minutes")[:16]
 
 
 def read_moment(words: str, now: datetime) -> datetime:
-    """The moment that words mean; a day without a time means its end, on the user's clock. Raises `BadUsage`."""
+    """Parse a moment in local time; a day without a time means its end. Raises `BadUsage`."""
     text = " ".join(words.lower().split())
     if text in ("now", ""):
         return now
     try:
         if ago := re.fullmatch(_AGO, text):
             return now - timedelta(seconds=int(ago[1]) * _SECONDS[ago[2]])
-        here = now.astimezone().replace(tzinfo=None)  # the zone of today need not be that of another day
+        here = now.astimezone().replace(tzinfo=None)  # the UTC offset may differ on another day
         if days := plain_days(text, here.date()):
             return _end_of(days[1])
         if moment := exact_moment(text, here):
             return moment.astimezone(UTC)
     except (ValueError, OverflowError):
-        pass  # a day that does not exist
-    raise BadUsage(f"{words!r} is no date; try 2026-11-15, 2026-11-15 18:30, yesterday or 3 days ago")
+        pass  # an invalid day
+    raise BadUsage(f"{words!r} is not a date; try 2026-11-15, 2026-11-15 18:30, yesterday or 3 days ago")
 
 
 def exact_moment(text: str, now: datetime) -> datetime | None:
-    """What is exact to the minute: `now`, `3d` for three days ago, and a date with a clock, whose own zone counts."""
+    """Parse an exact moment: `now`, `3d` for three days ago, or a date with a time and an optional zone."""
     if text.lower() == "now":
         return now
     if short := re.fullmatch(_SHORT, text.lower(), re.ASCII):
@@ -82,7 +82,7 @@ def exact_moment(text: str, now: datetime) -> datetime | None:
 
 
 def plain_days(text: str, today: date) -> tuple[date, date] | None:
-    """The first and the last day of what needs no grammar: a date or month in figures, yesterday, last week."""
+    """Return the first and last day of a simple period: a numeric date or month, yesterday, last week."""
     text = " ".join(text.lower().split()).removeprefix("the ").removeprefix("on ")
     near = {"today": 0, "yesterday": 1, "day before yesterday": 2}
     if text in near:
@@ -106,7 +106,7 @@ def plain_days(text: str, today: date) -> tuple[date, date] | None:
 
 
 def _running(unit: str, today: date, *, before: bool) -> tuple[date, date]:
-    """The week, month or year that a day is in, or the one before it."""
+    """Return the week, month or year of a day, or the one before it."""
     if unit == "week":
         monday = today - timedelta(days=today.weekday() + 7 * before)
         return monday, monday + timedelta(days=6)
@@ -118,7 +118,7 @@ def _running(unit: str, today: date, *, before: bool) -> tuple[date, date]:
 
 
 def _back(count: int, unit: str, now: datetime) -> datetime:
-    """So long ago: by a stop watch for hours, on the calendar for days, and the last day of a shorter month."""
+    """Go back in time: hours by elapsed time, days by the calendar, months to the last day if one is shorter."""
     if unit in _SHORT_SECONDS:
         gone = timedelta(seconds=count * _SHORT_SECONDS[unit])
         return (now.astimezone(UTC) - gone).astimezone(now.tzinfo).replace(tzinfo=now.tzinfo)
@@ -130,5 +130,5 @@ def _back(count: int, unit: str, now: datetime) -> datetime:
 
 
 def _end_of(day: date) -> datetime:
-    """The end of a day on the user's clock, which may be set forward or back on that day."""
+    """Return the end of a local day, even if daylight saving time changes on that day."""
     return datetime(day.year, day.month, day.day, 23, 59, 59, 999999).astimezone(UTC)

@@ -1,14 +1,14 @@
-"""Turns: who said what, and which tools were called for it."""
+"""Turns: the messages of a conversation and their tool calls."""
 
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 Role = Literal["user", "assistant", "tool"]
 State = Literal["complete", "interrupted", "failed"]
-EXEC_MARK = "[exec output]"  # in front of what the user's own commands printed
-INPUT_MARK = "[standard input]"  # in front of what was piped in
+EXEC_MARK = "[exec output]"  # before the output of the user's own commands
+INPUT_MARK = "[standard input]"  # before piped input
 SUMMARIZER_META = "summarize"  # the `meta` of turns between the summarizer and its model; not part of the conversation
-Message = dict[str, Any]  # one message in the shape of the OpenAI chat API; made in context/messages.py only
+Message = dict[str, Any]  # one message of the OpenAI chat API; created only in context/messages.py
 
 
 class ToolCall(NamedTuple):
@@ -22,7 +22,7 @@ class ToolCall(NamedTuple):
 class Turn(NamedTuple):
     """One message of a conversation.
 
-    A tool turn answers the call `call_id`. `state` says whether an answer came to its end.
+    A tool turn answers the call `call_id`. `state` says whether an answer is complete.
     """
 
     role: Role
@@ -36,7 +36,7 @@ class Turn(NamedTuple):
 
 
 class JournalEntry(NamedTuple):
-    """A turn as it is stored: with its number in the conversation, its time and its metadata."""
+    """A stored turn with its number in the conversation, its time and its metadata."""
 
     number: int
     time: datetime

@@ -1,4 +1,4 @@
-"""What the policy says of a command before anybody runs it.
+"""The verdict of the policy on a command, before it runs.
 
 Pure: plain values.
 """
@@ -7,17 +7,17 @@ from typing import Literal, NamedTuple
 
 Effect = Literal["read", "change", "destroy", "send", "unknown"]
 
-# From harmless to what cannot be undone; a command line is as bad as its worst part. What nobody can read comes
-# before what is known to destroy, so that the reason names the deletion and not the riddle beside it.
+# From harmless to irreversible; the worst part of a command line decides. `destroy` ranks above `unknown`, so that the
+# reason names the deletion and not the unclear part next to it.
 SEVERITY: tuple[Effect, ...] = ("read", "change", "send", "unknown", "destroy")
 
 
 class Verdict(NamedTuple):
-    """May a command run, and why: `reason` is one sentence that names the part of the command that decides.
+    """May a command run? `reason` is one sentence that names the part of the command that decides.
 
-    `targets` are the operands of the parts that destroy, as typed, after `$PWD/` where the line goes elsewhere.
-    `prefixes` are, for each part that asks, the words that "always allow" would remember; there are none where allowing
-    must not be offered.
+    `targets` are the operands of the destructive parts, as typed, with `$PWD/` in front if the line changes directory.
+    `prefixes` are, for each part that asks, the words that "always allow" would remember; empty if it must not be
+    offered.
     """
 
     verdict: Literal["run", "ask", "refuse"]

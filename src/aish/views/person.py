@@ -19,7 +19,7 @@ class TerminalPerson:
 
     async def confirm(self, question: str) -> bool:
         if not self._interactive:
-            self._screen.note(f"{question} Nobody is there to ask, so: no.", warning=True)
+            self._screen.note(f"{question} No user to ask, assuming no.", warning=True)
             return False
         self._pause()
         sys.stderr.write(f"[aish] {for_terminal(question)} [y/N] ")
