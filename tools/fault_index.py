@@ -1,7 +1,8 @@
-"""The index as something to break: two shells that talk, an importer, an indexer and readers, and what must hold after.
+"""Fault test of the index: shells, an importer, indexers and readers run at once and are killed; then the index is
+checked.
 
-Run as `fault_index.py ROLE HOME ACKS` it is one of them, until it is killed. Turns have names that are words of their
-own, so that a search tells which are found; a name is in ACKS once the turn was acknowledged.
+Run as `fault_index.py ROLE HOME ACKS`, this is one of those processes. Every turn contains a unique name, so that a
+search shows which turns are found. A name is written to ACKS once its turn was acknowledged.
 """
 
 import os
@@ -29,11 +30,11 @@ from aish.values.imported import ImportedTurn
 from aish.values.turns import Turn
 
 ROLES = ("shell", "shell", "import", "index", "index", "read", "read")
-ROUNDS_A_HOME = 25  # as it grows, judging it takes longer
-ALL = 1 << 20  # more than any home has
-PAUSE = 0.01  # seconds between two turns of a shell, or there would be more than anybody judges
+ROUNDS_A_HOME = 25  # a larger home takes longer to check
+ALL = 1 << 20  # more turns than any home has
+PAUSE = 0.01  # seconds between two turns of a shell; keeps the number of turns small enough to check
 SOME = 50
-NO_MASKS = Redaction(Path(os.devnull), lambda: SimpleNamespace())  # no turn of ours looks like a secret
+NO_MASKS = Redaction(Path(os.devnull), lambda: SimpleNamespace())  # these turns contain no secrets
 
 
 def finder(home: Path) -> ConversationFinder:
@@ -41,13 +42,13 @@ def finder(home: Path) -> ConversationFinder:
 
 
 def steps() -> Iterator[int]:
-    """Numbers without end, but for whoever has lost the program that would kill it."""
+    """Count up until the parent process is gone."""
     parent = os.getppid()
     yield from takewhile(lambda _: os.getppid() == parent, count())
 
 
 def shell(home: Path, acks: Path) -> None:
-    """Talk in a new conversation now and then, and in an old one otherwise."""
+    """Write turns, and start a new conversation every seventh turn."""
     journal = Journal(home / "sessions", new_id(datetime.now(UTC)))
     for number in steps():
         if number % 7 == 6:
@@ -58,8 +59,8 @@ def shell(home: Path, acks: Path) -> None:
         time.sleep(random.uniform(0, PAUSE))
 
 
-def bring(home: Path, acks: Path) -> None:
-    """Import the same growing file again and again; each of its turns is to be there once."""
+def import_turns(home: Path, acks: Path) -> None:
+    """Import the same growing file again and again; each of its turns must exist exactly once."""
     importer = Importer(home / "sessions", "llm", NO_MASKS)
     for step in steps():
         names = [f"i{number}" for number in range(20 * step + 20)]
@@ -79,7 +80,7 @@ def index(home: Path, acks: Path) -> None:
 
 
 def read(home: Path, acks: Path) -> None:
-    """Search while all changes. What was acknowledged before is found now, and nothing is found twice."""
+    """Search during the changes: every acknowledged turn is found, and none is found twice."""
     found = finder(home)
     for _ in steps():
         known = acknowledged(acks)
@@ -87,13 +88,13 @@ def read(home: Path, acks: Path) -> None:
         result = found.search(name, 50)
         hits = [hit for hit in result.hits if name in hit.text.split()]
         recent = found.recent(40)
-        if known and len(hits) != 1 and not result.notes:  # which tell that there is too much that is new
+        if known and len(hits) != 1 and not result.notes:  # a note says that too many turns are not indexed yet
             complain(acks, f"{name} was found {len(hits)} times by a reader")
         if twice := [name for name, times in Counter(map(place, recent)).items() if times > 1]:
-            complain(acks, f"{twice[0]} was twice among the newest")
+            complain(acks, f"{twice[0]} was twice among the recent turns")
 
 
-ROLE = {"shell": shell, "import": bring, "index": index, "read": read}
+ROLE = {"shell": shell, "import": import_turns, "index": index, "read": read}
 
 
 def place(hit: Hit) -> tuple[str, int]:
@@ -117,13 +118,13 @@ def _append(path: Path, text: str) -> None:
 
 
 def acknowledged(acks: Path) -> list[str]:
-    """What was acknowledged; a last line without an end was not."""
+    """Return the acknowledged names; an incomplete last line does not count."""
     written = acks.read_text(encoding="utf-8") if acks.exists() else ""
     return list(dict.fromkeys(written.split("\n")[:-1]))
 
 
 def kill(rounds: int, seconds: float) -> tuple[str, int, list[str]]:
-    """All of them at once, and all are killed at some moment; the home lives on."""
+    """Run all roles at once and kill them at random moments; keep the home for the next rounds."""
     total, problems = 0, []
     for first in range(0, rounds, ROUNDS_A_HOME):
         with TemporaryDirectory() as work:
@@ -136,7 +137,7 @@ def kill(rounds: int, seconds: float) -> tuple[str, int, list[str]]:
 
 
 def crowd(home: Path, acks: Path, seconds: float) -> None:
-    """Start one of each, and kill them one by one in any order."""
+    """Start one process per role, and kill them one by one in random order."""
     program = [sys.executable, str(Path(__file__))]
     crowd = [subprocess.Popen([*program, role, str(home), str(acks)], stdout=subprocess.PIPE) for role in ROLES]
     for member in crowd:
@@ -151,13 +152,13 @@ def crowd(home: Path, acks: Path, seconds: float) -> None:
 
 
 def judge(home: Path, acks: Path) -> Iterator[str]:
-    """Look as the next program would, before and after the index is brought up to date; and at a new one."""
+    """Check as the next program would: before the index is brought up to date, and after."""
     complaints = acks.with_name("complaints")
     if complaints.exists():
         yield from complaints.read_text(encoding="utf-8").splitlines()
         complaints.unlink()
     known = acknowledged(acks)
-    if not finder(home).search("anything").notes:  # they tell when there is too much that is new
+    if not finder(home).search("anything").notes:  # a note says that too many turns are not indexed yet
         yield from (f"at once: {problem}" for problem in missing(home, known))
     try:
         Indexer(JournalFeed(home / "sessions"), home / "index").catch_up()
@@ -167,14 +168,14 @@ def judge(home: Path, acks: Path) -> Iterator[str]:
 
 
 def missing(home: Path, known: list[str]) -> Iterator[str]:
-    """What is not found exactly once: of all by `recent`, of some by a search."""
+    """Report turns that are not found exactly once: all of them by `recent`, a sample by a search."""
     found = finder(home)
     recent = found.recent(ALL)
     counts = Counter(hit.text.split()[0] for hit in recent)
-    yield from (f"{name} is {counts[name]} times among the newest" for name in known if counts[name] != 1)
+    yield from (f"{name} is {counts[name]} times among the recent turns" for name in known if counts[name] != 1)
     yield from (f"{name} is there twice" for name, times in Counter(map(place, recent)).items() if times > 1)
     if [hit.time for hit in recent] != sorted((hit.time for hit in recent), reverse=True):
-        yield "the newest are not in their order"
+        yield "the recent turns are not in order"
     for name in random.sample(known, min(len(known), SOME)):
         hits = [place(hit) for hit in found.search(name, 50).hits if name in hit.text.split()]
         if len(hits) != 1:

@@ -1,7 +1,7 @@
-"""The ledger as something to break: who writes to it, what that writer was told, and what must hold after.
+"""Fault test of the ledger: a writer that logs what it tries and what was acknowledged, and checks of what is left.
 
-Run as `fault_ledger.py write HOME ACKS WORK` it is the writer. WORK is one operation after the other, or `any` for
-more of them than a writer will live for.
+Run as `fault_ledger.py write HOME ACKS WORK`, this is the writer. WORK is a list of operations, or `any` for random
+operations until the writer is killed.
 """
 
 import json
@@ -35,17 +35,18 @@ from aish.values.turns import Turn
 
 OPERATIONS = {"add": 9, "set": 3, "edit": 3, "forget": 3, "undo": 3, "reopen": 1, "clear": 1, "purge": 1}
 KEYS = ("editor", "shell", "pager")
-# The first begins with nothing, the second with a ledger that is worth an index.
+# The first work starts with an empty home, the second with a ledger that is long enough for an index.
 WORKS = ("add set add edit undo forget purge add clear undo reopen purge add", "tidy add purge forget reopen add")
 SMALL = "add set add edit forget undo set purge add"
 LONG_AGO = (10**18, 10**18)
-# What masks secrets and seals what is purged. Loaded at once, so that no import meets a broken disk.
+# The functions that mask secrets and fingerprint purged items. Loaded early, so that no import reads from a faulty
+# disk.
 PATTERNS = SimpleNamespace(redact=secret_patterns.redact, fingerprint=fingerprint.fingerprint)
 NAME = re.compile(r"w[0-9a-f]+\.\d+:")
 
 
 class Plan(NamedTuple):
-    """An operation that can be done now: what is active after it, what is purged by it, and how to do it."""
+    """An operation that is possible now: the active names after it, the names it purges, and the call that does it."""
 
     after: list[str]
     gone: list[str]
@@ -53,27 +54,27 @@ class Plan(NamedTuple):
 
 
 def open_home(home: Path) -> tuple[Memory, Places]:
-    """Memory as a program would open it whose files are all below `home`."""
+    """Open the memory whose files are all below `home`."""
     places = find_places({"AISH_HOME": str(home)})
     redaction = Redaction(places.salt, lambda: PATTERNS)
     return open_memory(places.memory, places.indexes / "ledger", redaction, lambda: datetime.now(UTC))[0], places
 
 
 def ledger_of(memory: Memory) -> Ledger:
-    """The file behind a memory."""
+    """Return the ledger of a memory."""
     assert isinstance(memory._ledger, Ledger)
     return memory._ledger
 
 
 def prepare(home: Path) -> None:
-    """A ledger that is long enough to be worth an index."""
+    """Write a ledger that is long enough for an index."""
     memory, _ = open_home(home)
     ledger_of(memory).apply(lambda: [{"kind": "fact", "content": text(f"w0.{number}:")} for number in range(140)])
     memory.close()
 
 
 def text(name: str) -> str:
-    """What an item says: mostly short, sometimes longer than a page of memory; its name tells it all."""
+    """Return the content for a name, always the same: mostly short, sometimes longer than a memory page."""
     number = zlib.crc32(name.encode())
     return f"{name} is the best " + "ü" * (number // 16 % (50 if number % 16 else 3000)) + "."
 
@@ -83,42 +84,42 @@ def name_in(content: str) -> str:
     return found[0] if found else content
 
 
-class Teller:
-    """A writer that says what it is about to do, does it, and says what it was told: all of it, each on one line."""
+class LoggingWriter:
+    """A writer that logs what it will do, does it, and logs the result, one line each."""
 
     def __init__(self, home: Path, acks: Path, work: str = "any") -> None:
         self._home = home
         self._log = os.open(acks, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self._memory, self._places = open_home(home)
-        again = work != "any"  # the same work makes the same calls, whenever it is done
+        again = work != "any"  # the same work must make the same system calls in every run
         self._names = f"w{zlib.crc32(work.encode()) if again else time.monotonic_ns():x}"
         self._chance = random.Random(work if again else None)
         self._count = 0
-        self._before: list[list[str]] = []  # what was active before each change that can be undone
+        self._before: list[list[str]] = []  # the active names before each change that can be undone
 
     def close(self) -> None:
         self._memory.close()
         os.close(self._log)
 
     def do(self, operation: str) -> None:
-        """Try one operation. Nothing is said where there is nothing to do it to."""
+        """Try one operation; log nothing if it is not possible now."""
         try:
             before = self._active()
             plan = self._plan(operation, before)
             if not plan:
                 return
-            self._tell(tries=operation, before=names(before), after=plan.after, gone=plan.gone)
+            self._log_line(tries=operation, before=names(before), after=plan.after, gone=plan.gone)
             plan.act()
             after = self._active()
         except StoreTrouble as error:
-            self._tell(trouble=operation, reason=str(error))
+            self._log_line(trouble=operation, reason=str(error))
             self._before.clear()
             return
-        except NotFound as error:  # somebody else was faster
-            self._tell(refused=operation, reason=str(error))
+        except NotFound as error:  # another writer was faster
+            self._log_line(refused=operation, reason=str(error))
             return
         new = {id: name for id, name in after.items() if id not in before}
-        self._tell(
+        self._log_line(
             done=operation, after=names(after), new=new, hidden=[id for id in before if id not in after], gone=plan.gone
         )
         if operation == "purge":
@@ -156,7 +157,7 @@ class Teller:
         return None
 
     def _purge(self, id: int) -> None:
-        """Say it in a conversation too, and purge it everywhere."""
+        """Add the item to a conversation too, then purge it everywhere."""
         phrases, _ = self._memory.phrases(str(id))
         journal = Journal(self._places.sessions, f"talk-{self._names}")
         journal.add(Turn("user", f"Is it so that {phrases[0]}?"), datetime.now(UTC))
@@ -170,9 +171,9 @@ class Teller:
     def _active(self) -> dict[int, str]:
         return {item.id: name_in(item.content) for item in self._memory.items()}
 
-    def _tell(self, **said: Any) -> None:
-        # Not by `write`: what is said must not be among the calls that fail from one on. On a line of its own, also
-        # where somebody was killed before the end of another.
+    def _log_line(self, **said: Any) -> None:
+        # Use `writev`, so that the log is not hit by injected `write` errors. Start with a newline, because another
+        # writer may have been killed in the middle of a line.
         os.writev(self._log, [b"\n", json.dumps(said).encode(), b"\n"])
 
 
@@ -181,18 +182,18 @@ def names(active: dict[int, str]) -> list[str]:
 
 
 def write(home: Path, acks: Path, work: str) -> None:
-    """Be the writer."""
-    teller = Teller(home, acks, work)
+    """Run as the writer."""
+    writer = LoggingWriter(home, acks, work)
     print("ready", flush=True)
     while work == "any":
-        teller.do(random.choices(list(OPERATIONS), list(OPERATIONS.values()))[0])
+        writer.do(random.choices(list(OPERATIONS), list(OPERATIONS.values()))[0])
     for operation in work.split():
-        teller.do(operation)
-    teller.close()
+        writer.do(operation)
+    writer.close()
 
 
 def read_acks(acks: Path) -> list[dict[str, Any]]:
-    """Every line a writer said; one that is not whole was not said."""
+    """Return every complete line of the log."""
     written = acks.read_bytes() if acks.exists() else b""
     return [
         json.loads(line)
@@ -210,25 +211,25 @@ def troubles(acks: Path) -> int:
 
 
 def judge(home: Path, acks: Path, fault: str) -> list[str]:
-    """Add one more item as the next program would, and say what is wrong with what is there."""
-    told = read_acks(acks)
-    teller = Teller(home, acks)
-    teller.do("add")
-    teller.close()
-    last = read_acks(acks)[len(told) :]
+    """Add one more item as the next program would, and report what is wrong."""
+    log = read_acks(acks)
+    writer = LoggingWriter(home, acks)
+    writer.do("add")
+    writer.close()
+    last = read_acks(acks)[len(log) :]
     if "done" not in last[-1]:
-        return [f"nothing can be added any more: {last[-1]}"]
-    told += last
+        return [f"adding fails: {last[-1]}"]
+    log += last
     memory, _ = open_home(home)
-    found = [*never_right(memory), *lost(memory, told), *left_of_purges(home, memory, told)]
+    found = [*corruption(memory), *lost(memory, log), *purge_leftovers(home, memory, log)]
     if fault != "crowd":
-        found += [*surprises(told), *without_a_way_back(home, memory, told)]
+        found += [*unexpected_states(log), *unfinished_purges(home, memory, log)]
     memory.close()
     return found
 
 
-def never_right(memory: Memory) -> Iterator[str]:
-    """What no crash may cause: damage, ids that are given twice, an item that is not whole, an index that lies."""
+def corruption(memory: Memory) -> Iterator[str]:
+    """Report what no crash may cause: damage, duplicate ids, incomplete items, a wrong index."""
     lines = [line for line in ledger_of(memory).path.read_bytes().split(b"\n") if line.strip()]
     records = [decode(line) for line in lines]
     broken_lines = (place for place, record in enumerate(records) if record is None)
@@ -236,39 +237,39 @@ def never_right(memory: Memory) -> Iterator[str]:
     ids = [record["id"] for record in records if record and "meta" not in record]
     yield from (f"the id {id} comes after {before}" for before, id in pairwise(ids) if id <= before)
     if not records or not records[0] or "meta" not in records[0]:
-        yield "the first line does not say what the file is"
-    yield from (f"there is a problem: {problem}" for problem in ledger_of(memory).state().problems)
+        yield "the first line has no format header"
+    yield from (f"reported problem: {problem}" for problem in ledger_of(memory).state().problems)
     yield from broken(ledger_of(memory))
     yield from disagreements(ledger_of(memory))
 
 
 def broken(ledger: Ledger) -> Iterator[str]:
-    """Items that say something else than what was written."""
+    """Report items whose content differs from what was written."""
     for item in ledger.items():
         if item.content.removeprefix(f"{item.key} = ") != text(name_in(item.content)):
-            yield f"item {item.id} is not whole"
+            yield f"item {item.id} is incomplete"
 
 
 def disagreements(ledger: Ledger) -> Iterator[str]:
-    """What an index answers otherwise than the file itself."""
+    """Report answers of the index that differ from the file."""
     plain = Ledger(ledger.path, now=lambda: datetime.now(UTC))
     for what, with_index, without in zip(("items", "state"), answers(ledger), answers(plain), strict=True):
         if with_index != without:
-            yield f"with an index the {what} are not what they are without"
+            yield f"the {what} differ with an index"
 
 
 def answers(ledger: Ledger) -> tuple[object, object]:
-    """All that can be asked of a ledger."""
+    """Return everything that a ledger can be asked for."""
     state = ledger.state()
     counters = state.size, state.crc, state.lines, state.damaged, state.last_id, state.problems
     hidden = [id for id in range(state.last_id + 1) if not state.shows(id)]
     return list(ledger.items()), (counters, sorted(state.purged), sorted(state.keys.items()), hidden)
 
 
-def lost(memory: Memory, told: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What was acknowledged and does not hold."""
-    ledger, gone = ledger_of(memory), {name for line in told for name in line.get("gone", ())}
-    for line in told:
+def lost(memory: Memory, log: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Report acknowledged changes that are not there."""
+    ledger, gone = ledger_of(memory), {name for line in log for name in line.get("gone", ())}
+    for line in log:
         if "done" in line:
             for id, name in line["new"].items():
                 item = ledger.get(int(id))
@@ -277,10 +278,10 @@ def lost(memory: Memory, told: Sequence[dict[str, Any]]) -> Iterator[str]:
             yield from (f"item {id} is back" for id in line["hidden"] if ledger.state().shows(id))
 
 
-def left_of_purges(home: Path, memory: Memory, told: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What of a purge that was acknowledged can still be found, or learned again."""
-    tried, done = purges(told)
-    gone = [name for name, count in done.items() if count == tried[name]]  # else somebody said it again, and died
+def purge_leftovers(home: Path, memory: Memory, log: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Report acknowledged purges whose words can still be found or learned again."""
+    tried, done = purges(log)
+    gone = [name for name, count in done.items() if count == tried[name]]  # else a writer added it again and died
     yield from still_there(home, gone)
     known = ledger_of(memory).state().purged
     for name in gone:
@@ -288,17 +289,17 @@ def left_of_purges(home: Path, memory: Memory, told: Sequence[dict[str, Any]]) -
             yield f"{name} can be learned again"
 
 
-def without_a_way_back(home: Path, memory: Memory, told: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """What an interrupted purge left somewhere after the item was gone that the user would purge again."""
-    tried, done = purges(told)
+def unfinished_purges(home: Path, memory: Memory, log: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Report what an interrupted purge left behind without an item that the user could purge again."""
+    tried, done = purges(log)
     items = ledger_of(memory).path.read_bytes()
     yield from still_there(home, [name for name in tried if not done[name] and name.encode() not in items])
 
 
-def purges(told: Sequence[dict[str, Any]]) -> tuple[Counter[str], Counter[str]]:
-    """How often the purge of each name was tried and done."""
-    tried = Counter(name for line in told if "tries" in line for name in line["gone"])
-    return tried, Counter(name for line in told if "done" in line for name in line["gone"])
+def purges(log: Sequence[dict[str, Any]]) -> tuple[Counter[str], Counter[str]]:
+    """Count how often the purge of each name was tried and done."""
+    tried = Counter(name for line in log if "tries" in line for name in line["gone"])
+    return tried, Counter(name for line in log if "done" in line for name in line["gone"])
 
 
 def still_there(home: Path, gone: Sequence[str]) -> Iterator[str]:
@@ -311,40 +312,40 @@ def versions(name: str) -> list[str]:
     return [text(name), *(f"{key} = {text(name)}" for key in KEYS)]
 
 
-def surprises(told: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Where one writer alone did not find what it left: each operation is done, or it is not."""
-    allowed: list[set[str]] = []  # what there may be; nothing is known at first
+def unexpected_states(log: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Report where a single writer found something else than it left: each operation is done or not done."""
+    allowed: list[set[str]] = []  # the states that are possible; empty at first: any state
     half = False
-    for line in told:
+    for line in log:
         if "tries" in line:
             there = set(line["before"])
             part = half and allowed[0] & allowed[1] <= there <= allowed[0] | allowed[1]
             if allowed and there not in allowed and not part:
                 yield f"before {line['tries']} {difference(there, allowed[-1])}"
             allowed = [there, set(line["after"])]
-            half = line["tries"] in ("clear", "undo")  # many lines; when they are not acknowledged, some may be there
+            half = line["tries"] in ("clear", "undo")  # several lines; some may be there without an acknowledgement
         elif "done" in line:
             there = set(line["after"])
             if there != allowed[-1]:
                 yield f"after {line['done']} {difference(there, allowed[-1])}"
             allowed, half = [there], False
         elif "trouble" in line:
-            half = False  # who was told that it failed finds all of it undone
+            half = False  # after a reported failure the whole operation must be undone
 
 
 def difference(there: set[str], expected: set[str]) -> str:
-    return f"there is {sorted(there - expected)} too much and {sorted(expected - there)} is missing"
+    return f"found unexpected {sorted(there - expected)}, missing {sorted(expected - there)}"
 
 
 def damage(rounds: int, seconds: float) -> tuple[str, int, list[str]]:
-    """Cut a small ledger at each byte, and change each byte: what is around the damage is there, and it is reported."""
+    """Cut a small ledger at each byte, and change each byte: all other lines survive, and the damage is reported."""
     problems: list[str] = []
     with TemporaryDirectory() as work:
         home, tried = Path(work) / "home", 0
-        teller = Teller(home, Path(work) / "acks", SMALL)
+        writer = LoggingWriter(home, Path(work) / "acks", SMALL)
         for operation in SMALL.split():
-            teller.do(operation)
-        teller.close()
+            writer.do(operation)
+        writer.close()
         memory, places = open_home(home)
         index, torn = places.indexes / "ledger", places.memory.with_name("memory.jsonl.torn")
         os.utime(places.memory, ns=LONG_AGO)
@@ -356,15 +357,15 @@ def damage(rounds: int, seconds: float) -> tuple[str, int, list[str]]:
             index.write_bytes(before)
             torn.unlink(missing_ok=True)
             if len(data) == len(whole):
-                os.utime(places.memory, ns=LONG_AGO)  # no time stamp tells of it, so what is known is not read again
-                problems += [f"{name} in silence: {problem}" for problem in broken(ledger_of(memory))]
+                os.utime(places.memory, ns=LONG_AGO)  # an unchanged time stamp: the known part is not read again
+                problems += [f"{name}, undetected: {problem}" for problem in broken(ledger_of(memory))]
                 os.utime(places.memory)
             problems += [f"{name}: {problem}" for problem in judge_damage(home, kept, adds=tried % 8 == 0)]
     return f"{tried} places", tried, problems
 
 
 def damaged(whole: bytes, step: int) -> Iterator[tuple[str, bytes, list[bytes]]]:
-    """A name for each damage, the damaged file, and the lines that must have survived it."""
+    """Yield a label for each kind of damage, the damaged file, and the lines that must survive."""
     lines = whole.splitlines(keepends=True)
     owners = [number for number, line in enumerate(lines) for _ in line]
     for place in range(0, len(whole) + 1, step):
@@ -380,7 +381,7 @@ def damaged(whole: bytes, step: int) -> Iterator[tuple[str, bytes, list[bytes]]]
 
 
 def judge_damage(home: Path, kept: list[bytes], *, adds: bool) -> Iterator[str]:
-    """Compare a damaged ledger with one that has only the lines that must be there."""
+    """Compare a damaged ledger with one that has only the surviving lines."""
     memory, places = open_home(home)
     ledger, other = ledger_of(memory), Ledger(places.data / "kept", now=lambda: datetime.now(UTC))
     other.path.write_bytes(b"".join(kept))
@@ -390,19 +391,19 @@ def judge_damage(home: Path, kept: list[bytes], *, adds: bool) -> Iterator[str]:
         there, expected = list(ledger.records_back()), list(other.records_back())
         if missing := [record for record in expected if record not in there]:
             yield f"lost: {missing}"
-        hurt = len(there) == len(expected)  # else the line can still be read, without its checksum
+        hurt = len(there) == len(expected)  # otherwise the line is still readable, without its checksum
         if hurt and list(ledger.items()) != list(other.items()):
-            yield "the items are not those of the lines that are whole"
+            yield "the items differ from those of the undamaged lines"
         state, size = ledger.state(), places.memory.stat().st_size
-        torn, told = size - state.size, state.damaged > 0
-        if hurt and not torn and not told and size != other.path.stat().st_size:
-            yield "nobody is told"
+        torn, reported = size - state.size, state.damaged > 0
+        if hurt and not torn and not reported and size != other.path.stat().st_size:
+            yield "the damage is not reported"
         if adds:
             added = memory.remember(text("w1.1:")).item
             if added.id <= other.state().last_id or ledger.get(added.id) != added:
-                yield "what is added is not found"
+                yield "the added item is not found"
             if torn and not places.memory.with_name("memory.jsonl.torn").exists():
-                yield "a torn line is gone"
+                yield "a torn line was not kept"
     except (StoreTrouble, Declined, OSError, ValueError) as error:
         yield f"{type(error).__name__}: {error}"
     finally:

@@ -1,22 +1,22 @@
-"""Break the journal and the ledger on purpose, and see whether anything is lost that was acknowledged.
+"""Break the journal and the ledger on purpose, and check that nothing acknowledged is lost.
 
 kill     a writer is killed at a random moment, again and again
 points   a writer is killed before each of its system calls in turn         (needs strace)
-errors   its system calls fail or do half their work: a full or broken disk (needs strace)
-power    the power is cut under a writer on a disk of its own               (needs root and a loop device)
-control  the same without any sync, which must lose something               (needs eatmydata too)
+errors   its system calls fail or write only a part: full or broken disk    (needs strace)
+power    the power is cut while a writer uses its own disk                  (needs root and a loop device)
+control  the same without any sync; must lose something                     (needs eatmydata too)
 
-Those are of the journal. Each is there for the ledger too, as ledger-kill and so on, and for the ledger alone:
+These test the journal. The same exist for the ledger (ledger-kill, …). For the ledger only:
 
 ledger-full     the disk is full after each page of it in turn              (needs root)
-ledger-crowd    eight writers at once, which are killed one by one
+ledger-crowd    eight writers at once, killed one by one
 ledger-damage   the file is cut at each byte, and each byte is changed
 
-And for the index of all conversations:
+For the index of all conversations:
 
-index-kill      shells, importers, indexers and readers at once, which are all killed
+index-kill      shells, importers, indexers and readers at once, all killed
 
-One line is printed for each; the exit code is 1 when something was lost.
+Prints one line for each; the exit code is 1 when something was lost.
 """
 
 import argparse
@@ -48,14 +48,14 @@ from aish.values.stores import Damage
 from aish.values.turns import JournalEntry, Turn
 
 NAME, NOW = "talk", datetime(2026, 11, 15, tzinfo=UTC)
-WHOLE = 500  # rounds
+WHOLE = 500  # rounds of a full run
 ROUNDS_A_HOME = 100
 CROWD = 8
-# What changes files. Not every machine has all of them (?).
+# System calls that change files. A `?` marks calls that not every machine has.
 CALLS = (
     "openat flock write pwrite64 fdatasync fsync ftruncate ?mkdir ?mkdirat ?rename ?renameat ?unlink ?unlinkat".split()
 )
-# At one call, and from one call on (+).
+# Errors at one call, or at one call and all after it (+).
 ERRORS = (
     *("write:error=ENOSPC", "write:error=ENOSPC+", "write:retval=7", "pwrite64:error=ENOSPC"),
     *("fdatasync:error=EIO", "fdatasync:error=EIO+", "fsync:error=EIO", "fsync:error=EIO+"),
@@ -64,11 +64,11 @@ ERRORS = (
 
 
 class Skipped(Exception):
-    """This fault cannot be tried here, for the reason given."""
+    """This fault cannot be tried here, for the given reason."""
 
 
 class Outcome(NamedTuple):
-    """What came of one kind of fault."""
+    """The result of one kind of fault."""
 
     tried: str
     acknowledged: int
@@ -76,19 +76,19 @@ class Outcome(NamedTuple):
 
 
 class Subject(NamedTuple):
-    """What is broken: a program that writes and says elsewhere what was acknowledged, and a judge of what is left."""
+    """The store under test: a program that writes and logs what was acknowledged, and a check of what is left."""
 
     program: Path  # run as PROGRAM write HOME ACKS WORK
-    works: tuple[str, ...]  # what to do when every call is tried
-    prepare: Callable[[Path], None]  # makes the home for all works but the first
-    long: str  # work that takes longer than a writer lives
+    works: tuple[str, ...]  # what the writer does in runs that try every system call
+    prepare: Callable[[Path], None]  # prepares the home for all works but the first
+    long: str  # work that never ends before the writer is killed
     acknowledged: Callable[[Path], int]
     troubles: Callable[[Path], int]
     judge: Callable[[Path, Path, str], list[str]]  # home, acks, fault
 
 
 class Acks(NamedTuple):
-    """What a writer was told is safe: turns by number, and pieces of answers; and how often it was told of trouble."""
+    """What a writer logged: acknowledged turns by number, acknowledged pieces of answers, and the number of errors."""
 
     turns: dict[int, str]
     pieces: list[str]
@@ -96,18 +96,18 @@ class Acks(NamedTuple):
 
 
 def write(directory: Path, acks: Path, exchanges: int) -> None:
-    """Be the writer that is killed: talk, and say elsewhere what was acknowledged, after it was."""
+    """Run as the writer that is killed: write turns, and log each one after it was acknowledged."""
     journal = Journal(directory, NAME)
     log = os.open(acks, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
     said = os.pread(log, os.fstat(log).st_size, 0)
-    os.ftruncate(log, said.rfind(b"\n") + 1)  # a writer before us may have been killed in the middle of a line
+    os.ftruncate(log, said.rfind(b"\n") + 1)  # an earlier writer may have been killed in the middle of a line
 
     def attempt(kind: str, name: str, act: Callable[[], int | None]) -> None:
         try:
             done = f"{kind} {name} {act() or 0}\n"
         except StoreTrouble:
             done = f"trouble {name} 0\n"
-        os.writev(log, [done.encode()])  # not by `write`, which may have to fail from one call on
+        os.writev(log, [done.encode()])  # not `write`, which may be set to fail
 
     print("ready", flush=True)
     for number in range(exchanges):
@@ -119,7 +119,7 @@ def write(directory: Path, acks: Path, exchanges: int) -> None:
 
 
 def pieces(name: str) -> list[str]:
-    """The text of a turn in pieces of many sizes, some longer than a page of memory; its name tells it all."""
+    """Return the text of a turn in pieces of many sizes, always the same for one name; some exceed a memory page."""
     return [f"{name}:{place} " + "ü" * (zlib.crc32(f"{name}{place}".encode()) % 3000) + " " for place in range(3)]
 
 
@@ -128,7 +128,7 @@ def text(name: str) -> str:
 
 
 def read_acks(path: Path) -> Acks:
-    """Read what was acknowledged; a last line without an end was not."""
+    """Read the acknowledgements; an incomplete last line does not count."""
     written = path.read_text(encoding="utf-8") if path.exists() else ""
     lines = [line.split(" ") for line in written.split("\n")[:-1]]
     return Acks(
@@ -139,7 +139,7 @@ def read_acks(path: Path) -> Acks:
 
 
 def judge(directory: Path, acks: Acks, *, shown: bool = True) -> list[str]:
-    """Open the journal as the next program would, and say what is wrong; `shown`: pieces count as acknowledged too."""
+    """Open the journal as the next program would, and report problems; `shown`: pieces count as acknowledged."""
     journal, damage = Journal(directory, NAME), Damage()
     journal.recover(NOW)
     journal.add(Turn("user", text(f"after{time.monotonic_ns()}")), NOW)
@@ -149,14 +149,14 @@ def judge(directory: Path, acks: Acks, *, shown: bool = True) -> list[str]:
     return [
         *(f"turn {number} is lost" for number, name in acks.turns.items() if (number, text(name)) not in turns),
         *(f"piece {name} is lost" for name in acks.pieces if shown and name not in words),
-        *never_right(entries),
+        *corruption(entries),
         *(["the live file is still there"] if journal.live_path.exists() else []),
         *([f"{damage.lines} lines are damaged"] if damage.lines else []),
     ]
 
 
-def never_right(entries: Sequence[JournalEntry]) -> Iterator[str]:
-    """Find what no crash may cause: numbers given twice, turns told twice, half an answer that is called whole."""
+def corruption(entries: Sequence[JournalEntry]) -> Iterator[str]:
+    """Report what no crash may cause: duplicate numbers, duplicate turns, a partial answer marked as complete."""
     numbers = [entry.number for entry in entries]
     if numbers != list(range(1, len(numbers) + 1)):
         yield f"the numbers are {numbers}"
@@ -164,29 +164,29 @@ def never_right(entries: Sequence[JournalEntry]) -> Iterator[str]:
     yield from (f"{name} is there {count} times" for name, count in names.items() if count > 1)
     for entry in entries:
         if entry.turn.state == "complete" and entry.turn.content != text(entry.turn.content.split(":")[0]):
-            yield f"turn {entry.number} is not whole and called complete"
+            yield f"turn {entry.number} is incomplete but marked as complete"
 
 
 def judge_files(home: Path, acks: Path, fault: str) -> list[str]:
-    # Where a call fails, the answer may be refused after it was shown; the user was told then.
+    # When a call fails, the answer may be refused after it was shown; the user was told about that.
     return judge(home, read_acks(acks), shown=fault == "kill")
 
 
 def start(subject: Subject, home: Path, acks: Path, work: str, *around: str) -> subprocess.Popen[bytes]:
-    """Start a writer inside the program `around`."""
+    """Start a writer, wrapped in the command `around`."""
     command = [*around, sys.executable, str(subject.program), "write", str(home), str(acks), work]
     return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, start_new_session=True)
 
 
 def end(writer: subprocess.Popen[bytes]) -> None:
-    """Kill a writer and what is around it."""
+    """Kill a writer and the command around it."""
     if writer.poll() is None:
         os.killpg(writer.pid, signal.SIGKILL)
     writer.communicate()
 
 
 def kill(subject: Subject, rounds: int, seconds: float) -> Outcome:
-    """One home for many rounds, so that each has to live with what the one before left behind."""
+    """Kill a writer many times. Rounds share a home, so that each one starts with what the last one left behind."""
     acknowledged, problems = 0, []
     for first in range(0, rounds, ROUNDS_A_HOME):
         with TemporaryDirectory() as work:
@@ -203,7 +203,7 @@ def kill(subject: Subject, rounds: int, seconds: float) -> Outcome:
 
 
 def crowd(subject: Subject, rounds: int, seconds: float) -> Outcome:
-    """Writers die one by one, and those who live on are kept from nothing."""
+    """Kill several writers one by one; the others must be able to go on."""
     acknowledged, problems = 0, []
     for number in range(rounds):
         with TemporaryDirectory() as work:
@@ -221,13 +221,13 @@ def crowd(subject: Subject, rounds: int, seconds: float) -> Outcome:
 
 
 def points(subject: Subject, rounds: int, seconds: float) -> Outcome:
-    """Each call that touches a file of ours, where files are made and where they are found."""
+    """Kill the writer before each system call that touches its home, with an empty and with a prepared home."""
     runs = [(work, call, place, "signal=SIGKILL") for work in subject.works for call, place, _ in calls(subject, work)]
     return sweep(subject, runs, rounds)
 
 
 def errors(subject: Subject, rounds: int, seconds: float) -> Outcome:
-    """The writer is told, goes on, and nothing is lost but what it was told of; one failed call costs one change."""
+    """Let each call fail. The writer reports it and goes on; one failed call costs at most one change."""
     found = {work: calls(subject, work) for work in subject.works}
     runs = [
         (work, call, place, error)
@@ -235,14 +235,14 @@ def errors(subject: Subject, rounds: int, seconds: float) -> Outcome:
         for name, _, error in [fault.partition(":")]
         for work in subject.works
         for call, place, line in found[work]
-        # The kernel never says that it wrote half of what it did not write; where there is a retry, that is a lie.
+        # The kernel never reports a partial write that it did not do. With a retry, such a result would be wrong.
         if call == name and ("retval" not in error or ".tmp" not in line)
     ]
     return sweep(subject, runs, rounds)
 
 
 def calls(subject: Subject, work: str) -> list[tuple[str, int, str]]:
-    """The calls of a whole run that touch its home: the name, the how manieth of that name it is, and all of it."""
+    """List the system calls of a whole run that touch its home: name, count of that name so far, and trace line."""
     with TemporaryDirectory() as top:
         home, log = make_home(subject, work, Path(top)), Path(top) / "calls"
         trace = strace("-y", "-o", str(log), "-e", f"trace={','.join(CALLS)}")
@@ -265,7 +265,7 @@ def strace(*options: str) -> list[str]:
 
 
 def make_home(subject: Subject, work: str, top: Path) -> Path:
-    """The first work begins with nothing."""
+    """Return the home for a work; the first work starts with nothing."""
     home = top.resolve() / "home"
     if work != subject.works[0]:
         subject.prepare(home)
@@ -273,7 +273,7 @@ def make_home(subject: Subject, work: str, top: Path) -> Path:
 
 
 def sweep(subject: Subject, runs: Sequence[tuple[str, str, int, str]], rounds: int) -> Outcome:
-    """Put each fault at its place; with fewer rounds than the whole, only at some of them."""
+    """Inject each fault at its place; with fewer rounds than a full run, only a sample of them."""
     some = [
         runs[place * len(runs) // count]
         for count in [min(len(runs), len(runs) * rounds // WHOLE)]
@@ -286,12 +286,12 @@ def sweep(subject: Subject, runs: Sequence[tuple[str, str, int, str]], rounds: i
 
 
 def inject(subject: Subject, work: str, call: str, place: int, error: str) -> Outcome:
-    """Run a writer with a fault at one call, or from one on."""
+    """Run a writer with a fault at one call, or at that call and all after it."""
     with TemporaryDirectory() as top:
         home, log = make_home(subject, work, Path(top)), Path(top) / "acks"
         sticky, dies = error.endswith("+"), "SIGKILL" in error
         fault = f"{call}:{error.rstrip('+')}:when={place}{'+' * sticky}"
-        fast = [] if dies else ["--seccomp-bpf"]  # with it, strace does not send the signal
+        fast = [] if dies else ["--seccomp-bpf"]  # with this option, strace does not send the signal
         around = strace("-o", "/dev/null", *fast, "-e", f"trace={call}", "-e", f"inject={fault}")
         writer = start(subject, home, log, work, *around)
         writer.communicate(timeout=60)
@@ -299,14 +299,14 @@ def inject(subject: Subject, work: str, call: str, place: int, error: str) -> Ou
         if writer.returncode != (-signal.SIGKILL if dies else 0):
             problems.append(f"the writer ended with {writer.returncode}")
         if troubles > 1 and not sticky:
-            problems.append(f"{troubles} were refused for one error")
+            problems.append(f"{troubles} changes failed after one error")
         acknowledged = subject.acknowledged(log)
         problems += subject.judge(home, log, "kill" if dies else "error")
         return Outcome("", acknowledged, [f"{fault} in {work!r}: {problem}" for problem in problems])
 
 
 def full(subject: Subject, rounds: int, seconds: float) -> Outcome:
-    """A disk with room for so many pages and no more. It has room again when it is judged."""
+    """Fill the disk up to a given number of free pages. There is room again when the result is checked."""
     acknowledged, problems = 0, []
     for pages in range(rounds):
         with TemporaryDirectory() as work, mounted(Path(work) / "disk", "-t", "tmpfs", "-o", "size=1m", "tmpfs") as top:
@@ -324,12 +324,12 @@ def full(subject: Subject, rounds: int, seconds: float) -> Outcome:
 
 
 def power(subject: Subject, rounds: int, seconds: float) -> Outcome:
-    """A disk is found as it was at some moment: what was never synced is not on it."""
+    """Check a copy of the disk as it was at one moment: without what was never synced."""
     return cut(subject, rounds, seconds)
 
 
 def control(subject: Subject, rounds: int, seconds: float) -> Outcome:
-    """Without syncs something must be lost, or a cut proves nothing."""
+    """Run without syncs: something must be lost, or the power test proves nothing."""
     eatmydata = shutil.which("eatmydata")
     if not eatmydata:
         raise Skipped("eatmydata is not installed")
@@ -338,7 +338,7 @@ def control(subject: Subject, rounds: int, seconds: float) -> Outcome:
 
 
 def cut(subject: Subject, rounds: int, seconds: float, *around: str) -> Outcome:
-    """Cut amid much work, and by turns after each step of a short one, where no later sync makes up for one too few."""
+    """Copy the disk during long work, and after each step of short work, where no later sync hides a missing one."""
     acknowledged, problems = 0, []
     with TemporaryDirectory() as work:
         image, after, log, acks = (Path(work) / name for name in ("image", "after", "log", "acks"))
@@ -356,7 +356,7 @@ def cut(subject: Subject, rounds: int, seconds: float, *around: str) -> Outcome:
                             time.sleep(0.01)
                         time.sleep(random.uniform(0, seconds))
                         os.killpg(writer.pid, signal.SIGSTOP)
-                    shutil.copyfile(log, acks)  # before the disk, which may only have more
+                    shutil.copyfile(log, acks)  # before the disk, which may be newer than the log but never older
                     shutil.copyfile(image, after)
                 finally:
                     end(writer)
@@ -369,15 +369,15 @@ def cut(subject: Subject, rounds: int, seconds: float, *around: str) -> Outcome:
 
 @contextmanager
 def disk(image: Path, *, fresh: bool = False) -> Iterator[Path]:
-    """The file system in a file. It does not write back by itself while we look, nor mend a missing sync."""
+    """Mount a file system that is kept in a file, with late write-back, so that a missing sync shows."""
     if fresh:
         image.write_bytes(b"")
         os.truncate(image, 32 << 20)
         try:
             subprocess.run(["mkfs.ext4", "-q", "-F", image], capture_output=True, check=True)
         except (OSError, subprocess.CalledProcessError) as error:
-            raise Skipped(f"no disk can be made here: {error}") from error
-    # A cut must leave a disk that mounts.
+            raise Skipped(f"cannot make a disk: {error}") from error
+    # After a cut the disk must still mount.
     with mounted(image.with_name("disk"), "-o", "loop,commit=300,noauto_da_alloc", str(image), must=not fresh) as top:
         yield top
 
@@ -392,7 +392,7 @@ def mounted(top: Path, *options: str, must: bool = False) -> Iterator[Path]:
     except (OSError, subprocess.CalledProcessError) as error:
         if must:
             raise
-        raise Skipped(f"no disk can be mounted here: {error}") from error
+        raise Skipped(f"cannot mount a disk: {error}") from error
     try:
         yield top
     finally:
@@ -417,7 +417,7 @@ LEDGER = Subject(
     troubles=fault_ledger.troubles,
     judge=fault_ledger.judge,
 )
-# How, and what part of the rounds.
+# The function, and the share of the rounds it gets.
 KINDS: dict[str, tuple[Callable[[int, float], tuple[str, int, list[str]]], float]] = {
     "kill": (partial(kill, JOURNAL), 1 / 5),
     "points": (partial(points, JOURNAL), 1),
@@ -438,12 +438,12 @@ KINDS: dict[str, tuple[Callable[[int, float], tuple[str, int, list[str]]], float
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join(KINDS)}; all unless you say")
-    parser.add_argument("--rounds", type=int, default=WHOLE, help=f"how much to try, where {WHOLE} is everything")
-    parser.add_argument("--seconds", type=float, default=0.3, help="how long a writer may live at most")
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"{', '.join(KINDS)}; default: all")
+    parser.add_argument("--rounds", type=int, default=WHOLE, help=f"how much to try; {WHOLE} is a full run")
+    parser.add_argument("--seconds", type=float, default=0.3, help="maximum life of a writer")
     options = parser.parse_args()
     if unknown := set(options.kinds) - KINDS.keys():
-        parser.error(f"no such kind: {', '.join(sorted(unknown))}")
+        parser.error(f"unknown kind: {', '.join(sorted(unknown))}")
     lost = False
     for kind in options.kinds or KINDS:
         try:
@@ -452,7 +452,7 @@ def main() -> int:
         except Skipped as reason:
             print(f"{kind:<14} skipped: {reason}", flush=True)
             continue
-        problems += [] if acknowledged else ["nothing was acknowledged, so nothing was tried"]
+        problems += [] if acknowledged else ["nothing was acknowledged, so nothing was tested"]
         print(f"{kind:<14} {tried:>12} {acknowledged:>8} acknowledged {len(problems):>6} problems", flush=True)
         print(*(f"    {problem}\n" for problem in problems[:20]), sep="", end="", flush=True)
         lost = lost or bool(problems)

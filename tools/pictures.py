@@ -1,7 +1,7 @@
-"""Makes the pictures in docs/pictures: screens of the real program, driven as by a person, in a made-up project.
+"""Generate the pictures in docs/pictures: screens of the real program, driven by keys, in a made-up project.
 
-The models are scripted and the surroundings always the same, so that a picture changes only when the program does,
-except for the times in memory.svg.
+The models are scripted and the environment is fixed, so that a picture changes only when the program does, except for
+the times in memory.svg.
 """
 
 import json
@@ -21,9 +21,9 @@ from pictures_svg import Display, picture
 
 PICTURES = Path(__file__).parents[1] / "docs" / "pictures"
 COLUMNS, ROWS = 84, 32
-PATIENCE, QUIET = 30.0, 0.5  # seconds for a text to appear, and without news until a screen counts as finished
+PATIENCE, QUIET = 30.0, 0.5  # seconds to wait for a text, and seconds without output until a screen counts as finished
 ENTER, TAB = "\r", "\t"
-READY = "\x1b[?2004h"  # the line editor asks for pastes in brackets once it reads keys
+READY = "\x1b[?2004h"  # the line editor turns on bracketed paste once it reads keys
 
 NOTES = '''\
 """Notes in a file, one a line."""
@@ -36,7 +36,7 @@ for line in Path("notes.md").read_text().splitlines():
         print(line)
 '''
 
-HISTORY = {  # files by the message of their commit
+HISTORY = {  # files by commit message
     "first notes": {"notes.md": "- coffee at the Café\n", "README.md": "# Notes\n\nPages are built into `site`.\n"},
     "find a note": {"notes.py": NOTES},
     "test the search": {"notes_test.py": "import notes\n"},
@@ -74,13 +74,13 @@ CMD: rm -rf build-old
 
 
 class Scene(NamedTuple):
-    """What is done for a picture: keys with the text that tells that they have had their effect."""
+    """The steps of a picture: keys, each with the text that shows their effect."""
 
     name: str
     title: str
     steps: tuple[tuple[str, str], ...]
     answers: tuple[str, ...] = ()
-    remembered: tuple[tuple[int, str, str], ...] = ()  # days ago, kind, content
+    remembered: tuple[tuple[int, str, str], ...] = ()  # age in days, kind, content
 
 
 SCENES = (
@@ -125,7 +125,7 @@ SCENES = (
 
 
 class Terminal:
-    """A terminal with the shell in it."""
+    """A terminal that runs the shell."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str]) -> None:
         child: Any = pexpect.spawn(
@@ -141,7 +141,7 @@ class Terminal:
         return "\n".join(line.rstrip() for line in self.screen.display).rstrip()
 
     def play(self, scene: Scene) -> None:
-        """Type what the scene says, each time waiting for its effect, and let the screen come to rest."""
+        """Type the keys of the scene, wait for each effect, and wait until the screen no longer changes."""
         self._until(READY, lambda: self._raw)
         for keys, effect in scene.steps:
             self._child.send(keys)
@@ -159,7 +159,7 @@ class Terminal:
                 raise SystemExit(f"waited for {wanted!r} in vain; on the screen is:\n\n{self.text}")
 
     def _take(self, seconds: float) -> bool:
-        """Take what the program wrote, and say whether it wrote anything in that time."""
+        """Read the program's output; return whether there was any within that time."""
         try:
             piece = self._child.read_nonblocking(65536, max(seconds, 0.01))
         except (pexpect.TIMEOUT, pexpect.EOF):
@@ -170,7 +170,7 @@ class Terminal:
 
 
 def perform(scene: Scene, directory: Path) -> str:
-    """Play a scene in an empty directory, and draw how it ends."""
+    """Play a scene in an empty directory, and draw the last screen."""
     environment = _environment(directory)
     project = directory / "notes-app"
     _make_project(project, environment)
@@ -184,7 +184,7 @@ def perform(scene: Scene, directory: Path) -> str:
 
 
 def _environment(home: Path) -> dict[str, str]:
-    """As little as possible of whoever runs this. Commits have a fixed author and time, so that their names stay."""
+    """Return a minimal environment. Commits have a fixed author and time, so that their hashes stay the same."""
     who = {
         f"GIT_{role}_{field}": value
         for role in ("AUTHOR", "COMMITTER")
@@ -204,7 +204,7 @@ def _environment(home: Path) -> dict[str, str]:
 
 
 def _make_project(project: Path, environment: Mapping[str, str]) -> None:
-    """A small program with a history, and a directory that nobody needs any more."""
+    """Write a small program with a git history, and a directory that can be deleted."""
     old = project / "build-old"
     (old / "css").mkdir(parents=True)
     for page in range(40):
@@ -223,9 +223,9 @@ def _make_project(project: Path, environment: Mapping[str, str]) -> None:
 
 
 def _make_home(home: Path, scene: Scene, now: datetime) -> None:
-    """Settings with the scripted model, and what was remembered before."""
+    """Write settings with the scripted model, and the memory from earlier conversations."""
     (home / "config").mkdir(parents=True)
-    (home / "data" / "sessions").mkdir(parents=True)  # somebody who has been here before
+    (home / "data" / "sessions").mkdir(parents=True)  # so that aish does not greet a new user
     settings = f'model = "script"\n[models.script]\nkind = "scripted"\nanswers = {json.dumps(scene.answers)}\n'
     (home / "config" / "config.toml").write_text(settings, encoding="utf-8")
     lines = [

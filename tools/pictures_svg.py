@@ -1,9 +1,9 @@
-"""A terminal screen as a picture: what a `pyte` screen holds goes in, SVG comes out.
+"""Render a `pyte` terminal screen as SVG.
 
-Text stays text, so that it can be selected, searched and read aloud, and each piece of it is stretched to the cells it
-had on the screen, so that columns stand under each other in whatever monospace font the reader has.
+Text stays text, so that it can be selected, searched and read aloud. Each run of text is stretched to the width of its
+cells on the screen, so that columns line up in any monospace font.
 
-Pure: no disk, no clock, no fonts are looked at.
+Pure: no disk, no clock, no font files.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 import pyte
 
-CELL, LINE, FONT = 9, 18, 15  # width and height of a cell, and the size of its letters
-MARGIN, BAR = 16, 34  # around the text, and the bar with the title above it
+CELL, LINE, FONT = 9, 18, 15  # cell width, cell height, font size
+MARGIN, BAR = 16, 34  # space around the text, and height of the title bar
 PAPER, FRAME, EDGE, INK, FAINT = "#1c2128", "#2d333b", "#545d68", "#d5dbe2", "#8b949e"
 LIGHTS = ("#f47067", "#daaa3f", "#57ab5a")
 FONTS = "ui-monospace, 'SF Mono', SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
 
-# `brown` is what pyte calls yellow. All can be read on the paper; their bright ones are the same, only lighter.
+# `brown` is pyte's name for yellow. All colours are readable on the background; bright ones are lighter.
 COLORS = {
     "black": "#6e7681",
     "red": "#f47067",
@@ -39,14 +39,14 @@ COLORS = {
     "brightwhite": "#ffffff",
 }
 _DIM, _NOT_BOLD, _BLINK, _NO_BLINK = 2, 22, 5, 25
-_COLOR_CODES = (38, 48)  # the numbers after these name a colour
+_COLOR_CODES = (38, 48)  # codes that are followed by a colour
 _COLOR_LENGTH = {2: 4, 5: 2}
 
 
 class Display(pyte.Screen):
-    """A screen that answers where its cursor is, as terminals do, and that knows faint text.
+    """A screen that answers cursor position requests, as terminals do, and supports faint text.
 
-    pyte has no place for that, so it goes where blinking would, which nobody uses.
+    pyte has no attribute for faint text, so it is stored as blinking text, which nothing uses.
     """
 
     def __init__(self, columns: int, rows: int, reply: Callable[[str], object] = str) -> None:
@@ -74,7 +74,7 @@ def _faint_as_blinking(codes: list[int]) -> Iterator[int]:
 
 
 class Style(NamedTuple):
-    """How some cells look; `paper` is empty where the window shows through."""
+    """How cells look; `paper` is empty where the window background is visible."""
 
     ink: str
     paper: str
@@ -85,7 +85,7 @@ class Style(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A character and the columns it takes."""
+    """A character and its width in columns."""
 
     text: str
     columns: int
@@ -93,7 +93,7 @@ class Cell(NamedTuple):
 
 
 def picture(screen: pyte.Screen, title: str) -> str:
-    """Draw a screen in a window, as high as what stands on it."""
+    """Draw a screen in a window that is as high as its content."""
     rows = [list(_cells(screen, number)) for number in range(_height(screen))]
     width = screen.columns * CELL + 2 * MARGIN
     height = BAR + 2 * MARGIN + LINE * len(rows)
@@ -110,13 +110,13 @@ def picture(screen: pyte.Screen, title: str) -> str:
 
 
 def _height(screen: pyte.Screen) -> int:
-    """How many lines are used, the one of the cursor among them."""
+    """Return the number of used lines, including the one with the cursor."""
     used = [number for number, line in enumerate(screen.display, start=1) if line.strip()]
     return max([*used, 0 if screen.cursor.hidden else screen.cursor.y + 1])
 
 
 def _cells(screen: pyte.Screen, number: int) -> Iterator[Cell]:
-    """The characters of a line. One of two columns has an empty cell behind it."""
+    """Yield the characters of a line. A wide character is followed by an empty cell, which is skipped."""
     line = [screen.buffer[number][column] for column in range(screen.columns)]
     for char, after in zip(line, [*line[1:], None], strict=True):
         if char.data:
@@ -132,15 +132,15 @@ def _style(char: pyte.screens.Char) -> Style:
 
 
 def _color(name: str) -> str:
-    """A colour of pyte, by name or in six digits, as SVG writes it; nothing for the one of the window."""
+    """Convert a pyte colour (a name or six digits) to SVG; empty for the default colour."""
     if name == "default":
         return ""
-    name = name.replace("bfight", "bright")  # pyte has one of its own spelt so
+    name = name.replace("bfight", "bright")  # a typo in pyte's colour names
     return COLORS.get(name) or f"#{name}"
 
 
 def _window(width: int, height: int, title: str) -> Iterator[str]:
-    """The frame. Its edge shows on light pages and on dark ones."""
+    """Draw the frame. Its edge is visible on light and on dark pages."""
     yield f'<rect x="0.5" y="0.5" width="{width - 1}" height="{height - 1}" rx="9" fill="{FRAME}" stroke="{EDGE}"/>'
     yield f'<path d="M1 {BAR}H{width - 1}V{height - 9}q0 8-8 8H9q-8 0-8-8Z" fill="{PAPER}"/>'
     for place, color in enumerate(LIGHTS):
@@ -149,7 +149,7 @@ def _window(width: int, height: int, title: str) -> Iterator[str]:
 
 
 def _papers(row: Iterable[Cell], top: int) -> Iterator[str]:
-    """What is behind the text: selected entries, toolbars, code."""
+    """Draw the backgrounds of selected entries, toolbars and code."""
     for column, columns, cells in _pieces(row, lambda cell: cell.style.paper):
         if cells[0].style.paper:
             x, width = MARGIN + column * CELL, columns * CELL
@@ -157,7 +157,7 @@ def _papers(row: Iterable[Cell], top: int) -> Iterator[str]:
 
 
 def _text(row: list[Cell], top: int) -> Iterator[str]:
-    """A line as one text, blanks and all, in pieces that each start where they stood on the screen."""
+    """Draw a line as one text element, with a span for each run of cells with the same style."""
     while row and row[-1].text == " ":
         row = row[:-1]
     spans = [
@@ -170,7 +170,7 @@ def _text(row: list[Cell], top: int) -> Iterator[str]:
 
 
 def _pieces(row: Iterable[Cell], key: Callable[[Cell], object]) -> Iterator[tuple[int, int, list[Cell]]]:
-    """Neighbours that have the same key: where they start, the columns they take, and themselves."""
+    """Group neighbours with the same key: yield the first column, the number of columns and the cells."""
     column = 0
     for _, group in groupby(row, key):
         cells = list(group)
@@ -180,7 +180,7 @@ def _pieces(row: Iterable[Cell], key: Callable[[Cell], object]) -> Iterator[tupl
 
 
 def _attributes(style: Style) -> str:
-    """What is not as the picture has it anyway."""
+    """Return the SVG attributes that differ from the defaults."""
     wanted = {
         "fill": style.ink if style.ink != INK else "",
         "font-weight": "bold" if style.bold else "",
@@ -192,7 +192,7 @@ def _attributes(style: Style) -> str:
 
 
 def _cursor(screen: pyte.Screen) -> Iterator[str]:
-    """A block that lets the letter below it through."""
+    """Draw the cursor as a transparent block."""
     if not screen.cursor.hidden:
         x, y = MARGIN + min(screen.cursor.x, screen.columns - 1) * CELL, BAR + MARGIN + screen.cursor.y * LINE
         yield f'<rect x="{x}" y="{y}" width="{CELL}" height="{LINE}" fill="{INK}" fill-opacity="0.5"/>'

@@ -1,6 +1,6 @@
-"""Watched numbers: print them, and exit 1 when one that is a gate is broken.
+"""Print the watched numbers, and exit 1 when a limit is broken.
 
-The sources are read as text and never imported, so that nothing but the standard library is needed.
+The sources are parsed and never imported, so that only the standard library is needed.
 """
 
 import ast
@@ -13,26 +13,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# Top to bottom. A module uses its own folder and what is below it; siblings never use each other.
+# Top to bottom. A module may import its own folder and the layers below; layers in one row never import each other.
 LAYERS = (
     "__main__ > cli > opening > wiring | views > commands > program > jobs > prompt | acting > conversation"
     " > agent | intake | context | model | action | memory | settings | places > storage > values"
 )
 DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name in row.split(" | ")}
-# The index works with any store: it reads conversations through `feed.py` only. It writes its files by `storage.files`.
+# The index works with any store: it reads conversations only through `feed.py`, and writes files with `storage.files`.
 INDEX = "src/aish/memory/finding/"
 INDEX_IMPORTS = ("aish.memory.finding", "aish.storage.files", "aish.values")
 JOURNAL_SUFFIX = ".jsonl"
 LAZY_LOADER = "src/aish/opening.py"  # the only module that may import own modules inside functions
-# What reaches disk, clock, network, process or chance. `datetime` may be used: its values are plain data.
+# Modules that reach disk, clock, network, processes or randomness. `datetime` is allowed: its values are plain data.
 IMPURE = re.compile(
     r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading)(\.|$)"
 )
-PRIVATE_STORE = "aish.memory.ledger"  # and every module whose name starts with it
-REACHED = re.compile(r"(?<!^self)\.(ledger|_ledger|_pending)$")  # an attribute of `self` is the module's own
+PRIVATE_STORE = "aish.memory.ledger"  # and every module whose name starts with this
+REACHED = re.compile(r"(?<!^self)\.(ledger|_ledger|_pending)$")  # an attribute of `self` belongs to the module
 MOCKS_PER_1000_LINES, LONG_FUNCTION, LONG_MODULE, SESSION_FIELDS = 3, 60, 500, 16
 
-# Calls and imports that belong to few places: a pattern, the places (a folder ends in a slash), and what to do instead.
+# Calls and imports that are allowed only in some places: a pattern, the places (a folder ends in a slash), and what to
+# do instead.
 ONLY_HERE = (
     (r"^(events\.)?Notice\([^)]", ("src/aish/values/events.py",), "make it with notice(), which gives it a code"),
     (r"^\w*tool\.run\(", ("src/aish/agent/loop.py",), "let the loop run it, which asks for permission first"),
@@ -43,7 +44,7 @@ ONLY_HERE = (
     ),
 )
 MOCK = re.compile(r"^([\w.]*\bmock\.)?patch(\.\w+)?\(|^mocker\.|^[\w.]*Mock\(|^[\w.]+\.setattr\(")
-SLEEP = re.compile(r"^([\w.]+\.)?sleep\((?!0\))")  # sleep(0) only lets others run
+SLEEP = re.compile(r"^([\w.]+\.)?sleep\((?!0\))")  # sleep(0) only yields to other tasks
 LOAD = re.compile(r"^(?:importlib\.)?(?:import_module|__import__)\((?:name=)?f?['\"]([\w.]+)")
 TOOL_WORDS = re.compile(r"noqa(: *[A-Z]+\d+(, *[A-Z]+\d+)*)?|type: *ignore(\[.*?\])?|pragma: *no cover")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -59,7 +60,7 @@ class Module(NamedTuple):
 
 
 class Import(NamedTuple):
-    """A module that another one loads, by a statement or, `lazy`, by its name at run time."""
+    """An import: by a statement, or, if `lazy`, by name at run time."""
 
     line: int
     target: str
@@ -68,7 +69,7 @@ class Import(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A watched number, and the places that explain it; a broken one fails the run."""
+    """A watched number, and the places that explain it; a broken reading fails the run."""
 
     name: str
     value: str
@@ -88,7 +89,7 @@ def read(root: Path, folder: str) -> list[Module]:
 
 @functools.cache
 def imports(module: Module) -> list[Import]:
-    """List all that the module loads, by line, also inside functions and for type checking only."""
+    """List all imports by line, including those inside functions and for type checking."""
     inner = {node for top in ast.walk(module.tree) if isinstance(top, Function) for node in ast.walk(top)}
     return sorted(
         Import(node.lineno, target, node in inner, isinstance(node, ast.Call))
@@ -99,7 +100,7 @@ def imports(module: Module) -> list[Import]:
 
 
 def targets(module: Module, node: ast.Import | ast.ImportFrom | ast.Call) -> set[str]:
-    """Name in full the modules that one statement or call loads."""
+    """Return the full names of the modules that one statement or call loads."""
     match node:
         case ast.Import(names=names):
             return {alias.name for alias in names}
@@ -113,10 +114,10 @@ def targets(module: Module, node: ast.Import | ast.ImportFrom | ast.Call) -> set
 
 
 def layer_faults(modules: Iterable[Module]) -> Iterator[str]:
-    """Find imports that go sideways or up, and modules that are in no layer."""
+    """Find imports of a layer beside or above, and modules that are in no layer."""
     for module in modules:
         if module.layer not in DEPTH and module.layer != "__init__":
-            yield f"{module.label}:1 is in no layer: {module.layer} is not one"
+            yield f"{module.label}:1 is in no layer: add {module.layer} to LAYERS"
         for line, target, *_ in imports(module):
             place = f"{module.label}:{line} imports {target}"
             top, layer = f"{target}.".split(".")[:2]
@@ -129,7 +130,7 @@ def layer_faults(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def feed_faults(modules: Iterable[Module]) -> Iterator[str]:
-    """Find modules of the index that reach past its port, to the journals or to another part of memory."""
+    """Find modules of the index that import journals or other parts of memory instead of using the feed."""
     for module in modules:
         if not module.label.startswith(INDEX):
             continue
@@ -139,16 +140,16 @@ def feed_faults(modules: Iterable[Module]) -> Iterator[str]:
                 yield f"{module.label}:{line} imports {target}: the index reads conversations through its feed only"
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and JOURNAL_SUFFIX in node.value:
-                yield f"{module.label}:{node.lineno} names {JOURNAL_SUFFIX}: the index knows no journal files"
+                yield f"{module.label}:{node.lineno} names {JOURNAL_SUFFIX}: the index must not read journal files"
 
 
 def purity_faults(modules: Iterable[Module]) -> Iterator[str]:
-    """Find imports that break the promise of a docstring line that starts with `Pure:`."""
+    """Find impure imports in modules whose docstring has a line that starts with `Pure:`."""
     for module in modules:
         if re.search(r"^Pure:", ast.get_docstring(module.tree) or "", re.MULTILINE):
             for line, target, *_ in imports(module):
                 if IMPURE.match(target):
-                    yield f"{module.label}:{line} imports {target}: the module says it is pure"
+                    yield f"{module.label}:{line} imports {target}: the module's docstring says it is pure"
 
 
 def hidden_imports(modules: Iterable[Module]) -> Iterator[str]:
@@ -164,7 +165,7 @@ def hidden_imports(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def reached_stores(modules: Iterable[Module]) -> Iterator[str]:
-    """Find uses of the stores behind `Memory` outside its folder, which skip redaction and purge checks."""
+    """Find uses of the stores behind `Memory` outside its folder; they would skip redaction and purge checks."""
     for module in modules:
         if module.layer == "memory":
             continue
@@ -177,7 +178,7 @@ def reached_stores(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def misplaced(modules: Iterable[Module]) -> Iterator[str]:
-    """Find calls and imports that belong to a few places and stand elsewhere."""
+    """Find calls and imports that are allowed only in some other places."""
     for module in modules:
         found = [(line, target) for line, target, *_ in imports(module)]
         found += [(node.lineno, ast.unparse(node)) for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
@@ -185,11 +186,11 @@ def misplaced(modules: Iterable[Module]) -> Iterator[str]:
             here = any(module.label.startswith(place) for place in places)
             for line, text in found if not here else []:
                 if re.search(pattern, text):
-                    yield f"{module.label}:{line} {text.partition('(')[0]} does not belong here: {instead}"
+                    yield f"{module.label}:{line} {text.partition('(')[0]} is not allowed here: {instead}"
 
 
 def broad_excepts(modules: Iterable[Module]) -> Iterator[tuple[str, str]]:
-    """Find where everything is caught, with the reason at the end of that line, or an empty one."""
+    """Find handlers that catch everything, with the reason from the comment on that line, or an empty one."""
     for module in modules:
         tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
         comments = {token.start[0]: token.string for token in tokens if token.type == tokenize.COMMENT}
@@ -202,7 +203,7 @@ def broad_excepts(modules: Iterable[Module]) -> Iterator[tuple[str, str]]:
 
 
 def calls(modules: Iterable[Module], pattern: re.Pattern[str]) -> Iterator[str]:
-    """Find calls whose text fits the pattern; words in strings and comments do not count."""
+    """Find calls that match the pattern; strings and comments do not count."""
     for module in modules:
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Call) and pattern.search(ast.unparse(node)):
@@ -210,7 +211,7 @@ def calls(modules: Iterable[Module], pattern: re.Pattern[str]) -> Iterator[str]:
 
 
 def functions(modules: Iterable[Module]) -> Iterator[tuple[int, str]]:
-    """Find every function, with its number of lines before its place."""
+    """Yield every function: its number of lines, and its place."""
     for module in modules:
         for node in ast.walk(module.tree):
             if isinstance(node, Function):
@@ -218,7 +219,7 @@ def functions(modules: Iterable[Module]) -> Iterator[tuple[int, str]]:
 
 
 def session_fields(modules: Iterable[Module]) -> int:
-    """Count what a conversation carries: state of a turn, a layer or a job belongs to them."""
+    """Count the fields of `Session`. State of a turn, a layer or a job belongs there instead."""
     classes = (node for module in modules for node in module.tree.body if isinstance(node, ast.ClassDef))
     return sum(isinstance(one, ast.AnnAssign) for node in classes if node.name == "Session" for one in node.body)
 
@@ -240,7 +241,7 @@ def readings(root: Path) -> Iterator[Reading]:
     ):
         faults = list(check(src))
         yield Reading(f"{name} faults", f"{len(faults)}", faults, bool(faults))
-    excepts = [f"{place} {why or 'gives no reason'}" for place, why in broad_excepts(src)]
+    excepts = [f"{place} {why or 'no reason given'}" for place, why in broad_excepts(src)]
     yield Reading("broad excepts", f"{len(excepts)}", excepts, not all(why for _, why in broad_excepts(src)))
     mocks, sleeps = list(calls(tests, MOCK)), list(calls(tests, SLEEP))
     rate = 1000 * len(mocks) / max(test_lines, 1)
@@ -249,10 +250,12 @@ def readings(root: Path) -> Iterator[Reading]:
     fields = session_fields(src)
     yield Reading("fields of Session", f"{fields}", broken=fields > SESSION_FIELDS)
     longest, place = max(functions(src), default=(0, ""))
-    too_long = [f"{where}: {size} lines are many" for size, where in functions(src) if size > LONG_FUNCTION]
+    too_long = [
+        f"{where}: {size} lines, more than {LONG_FUNCTION}" for size, where in functions(src) if size > LONG_FUNCTION
+    ]
     yield Reading("longest function", f"{longest}", too_long or [place])
     biggest, place = max(sizes, default=(0, ""))
-    too_big = [f"{where}: {size} lines are too many" for size, where in sizes if size > LONG_MODULE]
+    too_big = [f"{where}: {size} lines, more than {LONG_MODULE}" for size, where in sizes if size > LONG_MODULE]
     yield Reading("biggest module", f"{biggest}", too_big or [place], bool(too_big))
 
 

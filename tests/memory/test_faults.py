@@ -89,7 +89,7 @@ def test_what_no_crash_may_cause_is_seen(talk: Journal) -> None:
 
     assert judged(talk) == [
         "q0 is there 2 times",
-        "turn 6 is not whole and called complete",
+        "turn 6 is incomplete but marked as complete",
         "1 lines are damaged",
     ]
 
@@ -108,7 +108,7 @@ def test_a_run_without_any_acknowledgement_is_no_success() -> None:
     code, said = run("kill", "--rounds", "0")
 
     assert code == 1
-    assert "nothing was acknowledged, so nothing was tried" in said
+    assert "nothing was acknowledged, so nothing was tested" in said
 
 
 def test_an_unknown_kind_is_refused() -> None:

@@ -165,7 +165,7 @@ def test_an_operation_that_was_done_in_part_is_seen(written: Written) -> None:
     memory.forget([item.id])
     memory.close()
 
-    assert [problem.split(" there is ")[0] for problem in written.judged()] == ["before add"]
+    assert [problem.split(" found ")[0] for problem in written.judged()] == ["before add"]
     assert written.judged("crowd") == []
 
 
