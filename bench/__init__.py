@@ -1,1 +1,1 @@
-"""Speed, as ratios measured in one run: `python -m bench` (see the README for the last figures)."""
+"""Benchmarks, as ratios measured in one run: `python -m bench` (see the README for the last figures)."""

@@ -1,6 +1,6 @@
-"""Runs all measurements, prints the ratios, and writes bench/out/figures.json and docs/bench.svg.
+"""Run all measurements, print the ratios, and write bench/out/figures.json and docs/bench.svg.
 
-python -m bench --scale   searches 1,000,000 turns too, which take some minutes to make, once; writes docs/search.svg
+python -m bench --scale   also searches 1,000,000 turns (generated once, takes minutes) and writes docs/search.svg
 """
 
 import json
@@ -39,7 +39,7 @@ BARE_PROMPT = "from prompt_toolkit import PromptSession; PromptSession().prompt(
 
 
 def peer() -> str | None:
-    """`llm` from the package registry, in an environment of its own; None where it cannot be had."""
+    """Return the path of `llm`, installed from the registry in its own environment; None if that fails."""
     home = HERE / "out" / "peers"
     if not (home / "bin" / "llm").exists():
         subprocess.run([PYTHON, "-m", "venv", home], check=True)
@@ -50,7 +50,7 @@ def peer() -> str | None:
 
 
 def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]:
-    """The figures, the seconds behind them, and which of those are about starting."""
+    """Return the figures, the measured seconds, and the names of the start-up measurements."""
     env = {k: v for k, v in os.environ.items() if not k.startswith("AISH")} | {
         "AISH_HOME": str(directory / "home"),
         "TERM": "xterm-256color",
@@ -83,7 +83,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         times |= interleaved(10, {"bare socket": server.bare, "aish, streaming client": server.ours})
     finally:
         server.close()
-    times["aish, a turn besides the model"] = overhead(directory / "turns")
+    times["aish, turn without the model"] = overhead(directory / "turns")
     times |= ledger.measure(directory / "ledger", AISH, env)
     times |= shell.measure(directory / "shell")
     times |= finding.measure(finding.SIZES if SCALE else list(finding.SIZES)[:-1], AISH, env)
@@ -115,8 +115,8 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
             at_least=True,
         ),
         Figure(
-            name="turn besides the model",
-            value=times["aish, a turn besides the model"] * 1000,
+            name="turn without the model",
+            value=times["aish, turn without the model"] * 1000,
             unit="ms at 200 turns",
             limit=10,
         ),
@@ -136,7 +136,7 @@ def main() -> int:
     for figure in figures:
         sign = "≥" if figure.at_least else "≤"
         verdict = "ok" if figure.holds else "MISSED"
-        print(f"{figure.name:<26} {figure.value:8.2f} {figure.unit:<22} (wanted {sign} {figure.limit:g})  {verdict}")
+        print(f"{figure.name:<26} {figure.value:8.2f} {figure.unit:<22} (limit {sign} {figure.limit:g})  {verdict}")
     print()
     bare = times["python -c pass"]
     for name, seconds in times.items():
@@ -156,7 +156,7 @@ def main() -> int:
     rows = [(name, times[name], f"{1000 * times[name]:.0f} ms") for name in starts]
     Path("docs/bench.svg").write_text(bars(f"Start-up, {when} ({machine})", rows), encoding="utf-8")
     if SCALE:
-        title = f"A search against the size of the memory, {when} ({machine})"
+        title = f"Search time by number of turns, {when} ({machine})"
         Path("docs/search.svg").write_text(finding.picture(times, title), encoding="utf-8")
     shutil.rmtree(out / "peers" / "cache", ignore_errors=True)
     return 0 if all(figure.holds for figure in figures) else 1

@@ -1,7 +1,7 @@
-"""A crowd of conversations that nobody had, for measuring the search where there is much to find.
+"""Generated conversations, for measuring searches in a large memory.
 
-Sentences are drawn from patterns: each conversation keeps to a subject and a few people, common words are frequent and
-rare ones rare, as Zipf has it, and the same seed gives the same crowd. It is kept in `bench/out` and made only once.
+Sentences are filled from templates. Each conversation has one subject and a few people, and word frequencies follow
+Zipf's law. The same seed gives the same conversations. They are kept in `bench/out` and generated only once.
 """
 
 import json
@@ -19,9 +19,9 @@ from aish.views.screen import Bar
 
 SEED, VERSION = 20_261, 1
 SHORTEST, LONGEST = 20, 200  # turns of a conversation
-RARE = 40_000  # words that are no subject of anybody, by frequency
+RARE = 40_000  # words that belong to no subject, by frequency
 UNTIL = datetime(2026, 11, 1, tzinfo=UTC)
-DAYS = 1_000  # over which all was said
+DAYS = 1_000  # the time span of all turns
 
 _SUBJECTS = """
 garden: tomato soil compost greenhouse seedling hedge watering frost pruning lawn beetle harvest basil fence
@@ -86,7 +86,7 @@ Thing = TypeVar("Thing")
 
 
 def crowd(home: Path, turns: int) -> Places:
-    """The home of a crowd, made now if it is not there or is that of another one."""
+    """Return the home of a crowd; generate it if it is missing or was made with other parameters."""
     places = find_places({"AISH_HOME": str(home)})
     made, stamp = home / "crowd.json", {"seed": SEED, "version": VERSION, "turns": turns}
     if not made.exists() or json.loads(made.read_text(encoding="utf-8")) != stamp:
@@ -98,7 +98,7 @@ def crowd(home: Path, turns: int) -> Places:
 
 def _write(sessions: Path, turns: int) -> None:
     sessions.mkdir(parents=True)
-    bar, chance, done = Bar(f"talk of {turns:,} turns"), random.Random(SEED), 0
+    bar, chance, done = Bar(f"generating {turns:,} turns"), random.Random(SEED), 0
     speech = Speech(chance)
     while done < turns:
         size = min(chance.randint(SHORTEST, LONGEST), turns - done)
@@ -110,7 +110,7 @@ def _write(sessions: Path, turns: int) -> None:
 
 
 def questions(count: int) -> list[str]:
-    """What somebody may ask the crowd: by words, by meaning, with a name, with a time, misspelt."""
+    """Return questions for the crowd: with words, names, times, filters and misspellings."""
     chance = random.Random(SEED + 1)
     speech = Speech(chance)
     endings = ("", "", "", " " + chance.choice(_WHEN), " according to Iris", " in:garden", " -oven")
@@ -125,24 +125,24 @@ def questions(count: int) -> list[str]:
 
 
 class Speech:
-    """Says things about a subject."""
+    """Generates sentences about a subject."""
 
     def __init__(self, chance: random.Random) -> None:
         lines = [line.partition(": ") for line in _SUBJECTS.strip().splitlines()]
         self._subjects = [(name, words.split()) for name, _, words in lines]
-        coin = random.Random(SEED)  # the rare words are those of every crowd
+        coin = random.Random(SEED)  # every crowd has the same rare words
         self._rare = ["".join(coin.choices(_SYLLABLES, k=2 + coin.randrange(3))) for _ in range(RARE)]
         self._weights = list(accumulate(1 / rank for rank in range(1, RARE + 1)))
         self._chance = chance
         self.turn_to(0)
 
     def turn_to(self, number: int) -> None:
-        """Take up another subject."""
+        """Switch to another subject."""
         self._subject, self._nouns = self._subjects[number % len(self._subjects)]
         self._people = self._chance.sample(_PEOPLE, 3)
 
     def conversation(self, name: str, start: datetime, size: int) -> Iterator[dict[str, Any]]:
-        """The records of a journal."""
+        """Yield the records of a journal."""
         self.turn_to(self._chance.randrange(len(self._subjects)))
         yield {"meta": {"format": 1, "id": name, "started": start.isoformat(), "channel": self._subject}}
         for number in range(1, size + 1):
@@ -159,7 +159,7 @@ class Speech:
 
     def sentence(self, patterns: tuple[str, ...]) -> str:
         pattern = self._pick(patterns)
-        while "{noun}" in pattern:  # two of them are seldom the same
+        while "{noun}" in pattern:  # choose again for each, so that two nouns seldom repeat
             pattern = pattern.replace("{noun}", self._noun(), 1)
         return pattern.format(
             verb=self._pick(_VERBS),
@@ -171,7 +171,7 @@ class Speech:
         )
 
     def _noun(self) -> str:
-        if self._chance.random() < 0.15:  # nobody keeps to the subject all the time
+        if self._chance.random() < 0.15:  # sometimes leave the subject
             return self._pick(self._pick(self._subjects)[1])
         return self._pick(self._nouns)
 

@@ -1,6 +1,6 @@
-"""Search: how long it takes against the size of the memory, what indexing costs, and how much room it needs.
+"""Search benchmarks: time by number of turns, cost of indexing, and memory used.
 
-python -m bench.finding HOME   is a program that searches: it says its times and the memory that it takes as JSON
+python -m bench.finding HOME   runs searches in one process, and prints its times and memory as JSON
 """
 
 import json
@@ -31,13 +31,13 @@ from bench.crowd import crowd, questions
 from bench.picture import lines
 from bench.timing import Figure, whole_run
 
-SIZES = {6_000: 15.0, 100_000: 20.0, 1_000_000: 35.0}  # turns, and the milliseconds that a search may take
+SIZES = {6_000: 15.0, 100_000: 20.0, 1_000_000: 35.0}  # number of turns, and the limit of a search in milliseconds
 FEW, ASKED, STARTS, RUNS, ADDED = 6_000, 200, 5, 2, 20
 OUT = Path(__file__).parent / "out"
 
 
 def embedder() -> StaticEmbedder | None:
-    """What compares meanings; without its weights only words are measured."""
+    """Return the embedder; None if its weights are missing, and then only words are measured."""
     path = find(WORDLLAMA, [shared_directory()])
     return StaticEmbedder(path, path.with_name(WORDLLAMA_TOKENS.file)) if path else None
 
@@ -52,7 +52,7 @@ def finder(places: Places) -> ConversationFinder:
 
 
 def measure(sizes: Iterable[int], aish: str, env: Mapping[str, str]) -> dict[str, float]:
-    """The seconds of everything, by name, and bytes where the name says so."""
+    """Return all measured seconds by name, and bytes where the name says so."""
     times: dict[str, float] = {}
     for size in sizes:
         home = OUT / f"crowd-{size}"
@@ -61,59 +61,59 @@ def measure(sizes: Iterable[int], aish: str, env: Mapping[str, str]) -> dict[str
         times |= {f"{name}, {size}": value for name, value in _searching(home, aish, env).items()}
     few = crowd(OUT / f"crowd-{FEW}", FEW)
     for name, using in {"lexical": None, "with vectors": embedder()}.items():
-        times[f"aish, a turn indexed {name}"] = _indexing(few, using) / FEW
+        times[f"aish, index a turn {name}"] = _indexing(few, using) / FEW
     return times | _adding(few)
 
 
 def figures(times: dict[str, float]) -> list[Figure]:
-    """What the times come to."""
+    """Compute the figures from the times."""
     found = []
     for size in (size for size in SIZES if f"aish, search 95 %, {size}" in times):
         search, bare = times[f"aish, search 95 %, {size}"], times[f"bare query and embedding, {size}"]
-        first, recent = times[f"aish, search by a new process, {size}"], times[f"aish, recent, {size}"]
+        first, recent = times[f"aish, search in a new process, {size}"], times[f"aish, recent, {size}"]
         ratio = times[f"aish, search, {size}"] / bare
         found += [
-            Figure(name=f"search of {size:,}, 95 %", value=1000 * search, unit="ms", limit=SIZES[size]),
-            Figure(name=f"search of {size:,}", value=ratio, unit="× query + embedding", limit=40),
-            Figure(name=f"first search of {size:,}", value=1000 * first, unit="ms with the start", limit=400),
-            Figure(name=f"recent of {size:,}", value=1000 * recent, unit="ms", limit=5),
+            Figure(name=f"search {size:,}, 95 %", value=1000 * search, unit="ms", limit=SIZES[size]),
+            Figure(name=f"search {size:,}", value=ratio, unit="× query + embedding", limit=40),
+            Figure(name=f"first search {size:,}", value=1000 * first, unit="ms with start-up", limit=400),
+            Figure(name=f"recent turns of {size:,}", value=1000 * recent, unit="ms", limit=5),
         ]
         if size == max(SIZES):
             memory = times[f"bytes in memory, {size}"] / 1e6
             found.append(Figure(name=f"memory at {size:,}", value=memory, unit="MB resident", limit=500))
     for name, limit in {"lexical": 2_000, "with vectors": 1_000}.items():
-        speed = 1 / times[f"aish, a turn indexed {name}"]
+        speed = 1 / times[f"aish, index a turn {name}"]
         found.append(Figure(name=f"indexing {name}", value=speed, unit="turns/s", limit=limit, at_least=True))
-    extra = 1000 * (times["aish, a turn added and seen"] - times["a turn added"] - times["aish, a look at nothing new"])
-    return [*found, Figure(name="a new turn seen", value=extra, unit="ms over journal and look", limit=2)]
+    extra = 1000 * (times["aish, add a turn and find it"] - times["add a turn"] - times["aish, look, no new turn"])
+    return [*found, Figure(name="find a new turn", value=extra, unit="ms over add and look-up", limit=2)]
 
 
 def picture(times: dict[str, float], title: str) -> str:
-    """Times of searches against the size of the memory."""
+    """Draw search times by number of turns."""
     sizes = [size for size in SIZES if f"aish, search, {size}" in times]
-    names = {"aish, search 95 %": "95 % of searches", "aish, search": "half of them"}
+    names = {"aish, search 95 %": "95th percentile", "aish, search": "median"}
     names |= {"bare query and embedding": "one bare query and embedding"}
     rows = {label: [(size, 1000 * times[f"{name}, {size}"]) for size in sizes] for name, label in names.items()}
     return lines(title, "turns", "ms", rows)
 
 
 def _searching(home: Path, aish: str, env: Mapping[str, str]) -> dict[str, float]:
-    """The best of a few runs, because others use this machine too."""
+    """Return the best of a few runs, because other processes use this machine too."""
     question = "What did Iris say about the broken boiler last week?"
     there = dict(env) | {"AISH_HOME": str(home)}
     starts = [whole_run([aish, "search", "--json", question], there) for _ in range(STARTS)]
-    runs = [_told([sys.executable, "-m", "bench.finding", str(home)]) for _ in range(RUNS)]
+    runs = [_json_output([sys.executable, "-m", "bench.finding", str(home)]) for _ in range(RUNS)]
     best = {name: min(run[name] for run in runs) for name in runs[0]}
-    return {"aish, search by a new process": min(starts)} | best
+    return {"aish, search in a new process": min(starts)} | best
 
 
-def _told(command: list[str]) -> dict[str, float]:
-    told: dict[str, float] = json.loads(subprocess.check_output(command))
-    return told
+def _json_output(command: list[str]) -> dict[str, float]:
+    output: dict[str, float] = json.loads(subprocess.check_output(command))
+    return output
 
 
-def be_a_program(home: Path) -> dict[str, float]:
-    """Search many times, each beside the bare operations."""
+def run_searches(home: Path) -> dict[str, float]:
+    """Search many times, each time next to the bare operations."""
     places = find_places({"AISH_HOME": str(home)})
     ours, bare = finder(places), _bare(places)
     asked = questions(ASKED)
@@ -133,7 +133,7 @@ def be_a_program(home: Path) -> dict[str, float]:
 
 
 def _bare(places: Places) -> Callable[[str], object]:
-    """The least that such a search needs: one query for the words, and one embedding."""
+    """Return the minimum that a search needs: one query for the words, and one embedding."""
     index, using = tantivy.Index.open(str(places.turn_index / "words")), embedder()
     searcher, schema = index.searcher(), index.schema
 
@@ -146,10 +146,10 @@ def _bare(places: Places) -> Callable[[str], object]:
 
 
 def _indexing(places: Places, using: StaticEmbedder | None) -> float:
-    """Seconds to put a crowd into an index that was not there, the best of two."""
+    """Return the seconds to index a crowd from scratch, the best of two runs."""
 
     def once() -> float:
-        directory = places.turn_index.with_name("anew")
+        directory = places.turn_index.with_name("rebuilt")
         shutil.rmtree(directory, ignore_errors=True)
         seconds = _seconds(lambda: Indexer(JournalFeed(places.sessions), directory, using).catch_up())
         shutil.rmtree(directory)
@@ -159,9 +159,9 @@ def _indexing(places: Places, using: StaticEmbedder | None) -> float:
 
 
 def _adding(places: Places) -> dict[str, float]:
-    """Seconds of a turn in the journal, alone and with a look at it by the finder, and of such a look without one.
+    """Return the seconds to add a turn, to add a turn and find it, and to look without a new turn.
 
-    Writing a turn does nothing for the index at all: what it costs later, the next who looks has to pay.
+    Adding a turn does not touch the index; the next lookup pays for it.
     """
     journal = Journal(places.sessions, "29991231-000000-bench")
     ours = finder(places)
@@ -173,15 +173,15 @@ def _adding(places: Places) -> dict[str, float]:
     def look() -> None:
         assert ours.recent(1)[0].conversation == journal.id
 
-    def add_and_see() -> None:
+    def add_and_look() -> None:
         add()
         look()
 
     try:
-        rounds = [(_seconds(add), _seconds(add_and_see), _seconds(look)) for _ in range(ADDED)]
+        rounds = [(_seconds(add), _seconds(add_and_look), _seconds(look)) for _ in range(ADDED)]
     finally:
         journal.path.unlink(missing_ok=True)
-    names = ("a turn added", "aish, a turn added and seen", "aish, a look at nothing new")
+    names = ("add a turn", "aish, add a turn and find it", "aish, look, no new turn")
     return {name: statistics.median(times) for name, times in zip(names, zip(*rounds, strict=True), strict=True)}
 
 
@@ -192,10 +192,10 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _resident() -> float:
-    """Bytes of memory that this process has, as far as they are in it."""
+    """Return the resident memory of this process in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return float(pages * os.sysconf("SC_PAGE_SIZE"))
 
 
 if __name__ == "__main__":
-    print(json.dumps(be_a_program(Path(sys.argv[1]))))
+    print(json.dumps(run_searches(Path(sys.argv[1]))))

@@ -1,8 +1,9 @@
-"""Fits the weights of the ranking anew: `python -m bench.fit LOCOMO.json REALMEM.json [--words]`.
+"""Fit the weights of the ranking: `python -m bench.fit LOCOMO.json REALMEM.json [--words]`.
 
 Each file is a recall set (turns with channel, conversation, time, role, name and text; questions with their evidence).
-A dialogue is one channel. Weights for a dialogue are fitted on all others, so every figure is about talk that was not
-seen; what is printed last are the weights of all. No index is needed: BM25 and vectors are reckoned here.
+A dialogue is one channel. The weights for a dialogue are fitted on all others, so that every figure is about dialogues
+that were not fitted. The last output is the weights fitted on all dialogues. No index is needed: BM25 and vectors are
+computed here.
 """
 
 import argparse
@@ -25,11 +26,11 @@ from bench.finding import embedder
 
 HITS, BLOCKS, HARD, STEPS = 200, 100, 200, 150
 NEIGHBOURS = (-2, -1, 1, 2)
-VIEWS = (0.8, 0.2)  # of questions in their own channel, and of the same ones asked in all channels
-SHARES = (0.8, 0.2)  # of the sets in what is fitted: the second has few dialogues, and would be learned by heart
+VIEWS = (0.8, 0.2)  # weights of questions asked in their own channel, and of the same questions asked in all channels
+SHARES = (0.8, 0.2)  # weights of the two sets: the second has few dialogues, and would be overfitted
 NAMES = list(ranking.SIGNALS)
 LATER = ("words", "around")  # signals of the second step only
-PRIORS = ("recent", "own")  # what they weigh for a clear question cannot be told: only long ones have them here
+PRIORS = ("recent", "own")  # no separate weight for clear questions: only long questions have these signals here
 Numbers = npt.NDArray[np.float64]
 _FIRST, *_SECOND = np.array([signal[:3] for signal in ranking.SIGNALS.values()], dtype=np.float64).T
 BUILT_IN = np.append(_FIRST, np.zeros_like(_FIRST)), np.concatenate(_SECOND)
@@ -42,13 +43,13 @@ class Case(NamedTuple):
     group: str
     kind: str
     dialogue: str
-    signals: Numbers  # one after the other, and then the same as far as the question is clear
+    signals: Numbers  # one column per signal, then the same columns times the clarity of the question
     right: Numbers
     wanted: int
 
 
 class Bm25:
-    """What tantivy reckons, with the same constants."""
+    """BM25 as tantivy computes it, with the same constants."""
 
     def __init__(self, documents: Sequence[Sequence[str]]) -> None:
         self.size = len(documents)
@@ -73,7 +74,7 @@ class Bm25:
 
 
 class Talk:
-    """All turns of a recall set, as the index has them."""
+    """All turns of a recall set, in the form the index has them."""
 
     def __init__(self, path: Path, using: StaticEmbedder | None) -> None:
         data = json.loads(path.read_text(encoding="utf-8"))
@@ -97,7 +98,7 @@ class Talk:
         self._vectors = using.embed([turn["text"] for turn in turns]) if using else None
 
     def case(self, number: int, mass: float, *, everywhere: bool) -> Case:
-        """One question as the finder would see it."""
+        """Build one question with its candidates, as the finder would."""
         asked = self.questions[number]
         until = datetime.fromisoformat(asked["until"]) if "until" in asked else datetime(2026, 11, 1, tzinfo=UTC)
         seen = (self.time < until.timestamp()) & ((self.channel == asked["channel"]) | everywhere)
@@ -135,7 +136,7 @@ class Talk:
         return Case(mass, group, asked["category"], asked["channel"], table, right, len(asked["evidence"]))
 
     def _without_names(self, query: str, channel: str) -> tuple[str, set[str]]:
-        """The question without those who take part, and who of them was named."""
+        """Remove the names of participants from the question; return it and the names."""
         present = {name for name, where in zip(self.names, self.channel, strict=True) if where == channel}
         named = {name for name in present - {"user", "assistant"} if re.search(rf"\b{re.escape(name)}\b", query, re.I)}
         for name in named:
@@ -144,7 +145,7 @@ class Talk:
 
 
 def _bounds(span: TimeSpan, now: float) -> tuple[float, float]:
-    """A span in seconds; what has no beginning is about the weeks before its end."""
+    """Return a span in seconds; a span without a start gets the 30 days before its end."""
     last = span.last.timestamp() if span.last else now
     return span.first.timestamp() if span.first else last - 30 * 86_400, last
 
@@ -160,7 +161,7 @@ def _keys(conversations: Sequence[str]) -> npt.NDArray[np.int64]:
 
 
 def _best(scores: Numbers, count: int) -> Numbers:
-    """Only the best scores, as an index with a limit gives them."""
+    """Keep only the best scores, as an index with a limit returns them."""
     if count >= len(scores):
         return scores
     least = np.partition(scores, -count)[-count] if count else np.inf
@@ -168,7 +169,7 @@ def _best(scores: Numbers, count: int) -> Numbers:
 
 
 def fit(cases: Sequence[Case], leave_out: Sequence[str]) -> Numbers:
-    """Weights of 0 or more under which the right turns have most of a softmax over the hardest others."""
+    """Return weights of 0 or more that maximize the softmax of the right turns among the hardest wrong ones."""
     counts = Counter(case.group for case in cases)
     tables, goals, starts, masses, size = [], [], [], [], 0
     for case in cases:
@@ -185,13 +186,13 @@ def fit(cases: Sequence[Case], leave_out: Sequence[str]) -> Numbers:
     scale: Numbers = table.std(axis=0) + 1e-6
     table = table / scale
     table[:, [place for place, name in enumerate(NAMES * 2) if name in leave_out]] = 0.0
-    if LATER[0] in leave_out:  # the first step knows one kind of question
+    if LATER[0] in leave_out:  # the first step does not distinguish short and long questions
         table[:, len(NAMES) :] = 0.0
     return _descend(table, np.concatenate(goals), np.concatenate(masses), np.array(starts)) / scale
 
 
 def _descend(table: Numbers, goal: Numbers, mass: Numbers, starts: npt.NDArray[np.int64]) -> Numbers:
-    """Gradient steps with momentum (Adam), each back to what is not negative."""
+    """Take gradient steps with Adam; negative weights are set to 0 after each step."""
     sizes = np.diff(np.append(starts, len(table)))
     weights = np.full(table.shape[1], 0.1)
     mean, square = np.zeros_like(weights), np.zeros_like(weights)
@@ -207,7 +208,7 @@ def _descend(table: Numbers, goal: Numbers, mass: Numbers, starts: npt.NDArray[n
 
 
 def figures(case: Case, first: Numbers, second: Numbers) -> list[float]:
-    """recall@5, @10, @20 and the reciprocal rank of a question, in two steps as the product takes them."""
+    """Return recall@5, @10, @20 and the reciprocal rank of a question, ranked in two steps as in the product."""
     short = np.argsort(-(case.signals @ first), kind="stable")[: ranking.SHORTLIST]
     right = case.right[short[np.argsort(-(case.signals[short] @ second), kind="stable")]][:20]
     rank = 1 + int(right.argmax()) if right.any() else 0
@@ -215,7 +216,7 @@ def figures(case: Case, first: Numbers, second: Numbers) -> list[float]:
 
 
 def report(cases: Sequence[Case], leave_out: Sequence[str] = ()) -> Numbers:
-    """Print the figures of all sets and kinds, each dialogue ranked by what the others taught."""
+    """Print the figures of all sets and kinds; each dialogue is ranked by weights fitted on the others."""
     rows = np.zeros((len(cases), 4))
     for dialogue in dict.fromkeys(case.dialogue for case in cases):
         others = [case for case in cases if case.dialogue != dialogue]
@@ -233,15 +234,15 @@ def show(cases: Sequence[Case], rows: Numbers, title: str) -> None:
         kinds = dict.fromkeys(case.kind for case in cases if case.group == group)
         for kind in ("", *kinds) if len(kinds) > 1 else ("",):
             mine = [row for row, case in enumerate(cases) if case.group == group and kind in ("", case.kind)]
-            told = " ".join(f"{figure:.3f}" for figure in rows[mine].mean(axis=0))
-            print(f"  {group} {kind or 'all':12} {len(mine):5}  recall@5 @10 @20, mrr: {told}")
+            line = " ".join(f"{figure:.3f}" for figure in rows[mine].mean(axis=0))
+            print(f"  {group} {kind or 'all':12} {len(mine):5}  recall@5 @10 @20, mrr: {line}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs=2, type=Path)
-    parser.add_argument("--words", action="store_true", help="without meanings")
-    parser.add_argument("--each", action="store_true", help="say what every signal brings, by leaving it out")
+    parser.add_argument("--words", action="store_true", help="words only, without vectors")
+    parser.add_argument("--each", action="store_true", help="report the effect of each signal by leaving it out")
     args = parser.parse_args()
     cases = []
     for path, share in zip(args.files, SHARES, strict=True):

@@ -1,4 +1,4 @@
-"""What a key costs: from the key to the screen, with a long history and the rule that tells what a line is."""
+"""Measure the time from a key press to the screen, with a long history and the classification of the typed line."""
 
 import asyncio
 import io
@@ -32,9 +32,9 @@ LINES = (
 
 
 def measure() -> dict[str, float]:
-    """Seconds that a key takes, median and at 95 % of all: typing, going back, searching history.
+    """Return the seconds per key, median and 95th percentile: typing, backspace, history search.
 
-    On a busy machine others are counted too; the processor time of 95 % of all keys tells what is ours.
+    On a busy machine other processes are counted too; the processor time shows the editor's own cost.
     """
     words = ShellWords(os.environ.get("PATH", ""), ".")
 
@@ -68,7 +68,7 @@ async def _measure(editor: LineEditor) -> dict[str, float]:
     prompt = fill("{model} {cwd} {git}{sign} ", PromptFacts(model="bench", directory="/home/bench", branch="main"))
     reading = asyncio.create_task(editor.read_line(prompt))
     for _ in range(50):
-        await asyncio.sleep(0)  # until the editor is there and has read its history
+        await asyncio.sleep(0)  # until the editor has started and read its history
     backspace, up, search, leave = (KeyPress(key) for key in (Keys.Backspace, Keys.Up, Keys.ControlR, Keys.ControlG))
     typed, erased, found = [], [], []
     for line in LINES * 3:
@@ -80,7 +80,7 @@ async def _measure(editor: LineEditor) -> dict[str, float]:
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
     every = [*typed, *erased, *found]
-    walls = {"typing": typed, "going back": erased, "history": found, "a key": every}
+    walls = {"typing": typed, "backspace": erased, "history": found, "a key": every}
     return {
         "a key, median": statistics.median(wall for wall, _ in every),
         **{f"{name}, 95 %": _at_95([wall for wall, _ in seconds]) for name, seconds in walls.items()},
@@ -89,7 +89,7 @@ async def _measure(editor: LineEditor) -> dict[str, float]:
 
 
 async def _press(editor: LineEditor, keys: Sequence[KeyPress]) -> list[tuple[float, float]]:
-    """Seconds for each key until its effect is drawn: by the clock, and of the processor."""
+    """Return the seconds for each key until its effect is drawn: wall time and processor time."""
     app, drawn = editor.app, asyncio.Event()
 
     def show(_: object) -> None:
@@ -105,7 +105,7 @@ async def _press(editor: LineEditor, keys: Sequence[KeyPress]) -> list[tuple[flo
         await drawn.wait()
         seconds.append((time.perf_counter() - started, time.process_time() - used))
         for _ in range(4):
-            await asyncio.sleep(0)  # a suggestion from history may still come, and is drawn by itself
+            await asyncio.sleep(0)  # a suggestion from history may still arrive and be drawn separately
     app.after_render -= show
     return seconds
 

@@ -1,6 +1,6 @@
-"""Curated memory: adding against bare writes, opening and listing a long ledger, and eight writers at once.
+"""Memory benchmarks: adding compared with bare writes, opening and listing a long ledger, and eight writers at once.
 
-python -m bench.ledger PATH N   is one of the writers: it says `ready`, waits for a line, and adds N items.
+python -m bench.ledger PATH N   is one of the writers: it prints `ready`, waits for a line, and adds N items.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ MANY, FEW, ADDS, WRITERS = 100_000, 100, 200, 8
 
 
 def measure(directory: Path, aish: str, env: dict[str, str]) -> dict[str, float]:
-    """The seconds of everything, by name."""
+    """Return all measured seconds by name."""
     directory.mkdir()
     adding = Adding(directory / "adds")
     times = interleaved(15, {"bare durable append": adding.bare, "aish, durable add": adding.ours})
@@ -53,7 +53,7 @@ def measure(directory: Path, aish: str, env: dict[str, str]) -> dict[str, float]
 
 
 def figures(times: dict[str, float]) -> list[Figure]:
-    """What the times come to."""
+    """Compute the figures from the times."""
     return [
         Figure(
             name="durable add",
@@ -68,9 +68,9 @@ def figures(times: dict[str, float]) -> list[Figure]:
             unit="× with 100 items",
             limit=3,
         ),
-        Figure(name="list of 100,000", value=times["aish, list 100000"], unit="s", limit=1),
+        Figure(name="list 100,000", value=times["aish, list 100000"], unit="s", limit=1),
         Figure(
-            name="eight writers in sum",
+            name="eight writers together",
             value=times["one writer"] / times["eight writers"],
             unit="× one writer",
             limit=0.7,
@@ -80,7 +80,7 @@ def figures(times: dict[str, float]) -> list[Figure]:
 
 
 class Adding:
-    """The same lines, by us and by the least that is durable and safe with other writers."""
+    """Adds the same lines with aish and with the minimum that is durable and safe with other writers."""
 
     def __init__(self, directory: Path) -> None:
         directory.mkdir()
@@ -109,14 +109,14 @@ class Adding:
 
 
 def item(number: int) -> dict[str, object]:
-    """One item, about as long as people write them."""
+    """Return one item of typical length."""
     time = START + timedelta(minutes=number)
     content = f"The deploy window of project {number} is Tuesday from 14:00 to 16:00, unless there is a freeze."
     return {"id": number, "ts": f"{time:%Y-%m-%dT%H:%M:%S}.000Z", "kind": "fact", "content": content, "source": "user"}
 
 
 def write_home(home: Path, count: int) -> Path:
-    """A home with a ledger of so many items, opened once so that it has its index."""
+    """Write a home with a ledger of `count` items, opened once so that it has its index."""
     path = find_places({"AISH_HOME": str(home)}).memory
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
@@ -127,7 +127,7 @@ def write_home(home: Path, count: int) -> Path:
 
 
 def open_and_inject(home: Path) -> float:
-    """What the first question waits for: open the ledger and make the block of the prompt."""
+    """Return the seconds the first question waits for: opening the ledger and building the prompt block."""
     program = open_program(Start(load([Layer(origin="bench", values={})]), find_places({"AISH_HOME": str(home)}), home))
     session = program.session()
     started = time.perf_counter()
@@ -140,7 +140,7 @@ def open_and_inject(home: Path) -> float:
 
 
 def writers(directory: Path, count: int) -> float:
-    """Seconds for one item when `count` processes add at once; whatever is wrong afterwards ends the run."""
+    """Return the seconds per item when `count` processes add at once; fail if the file is wrong afterwards."""
     directory.mkdir()
     path, each = directory / "memory.jsonl", 8 * ADDS // count
     command = [sys.executable, "-m", "bench.ledger", str(path), str(each)]
@@ -160,7 +160,7 @@ def writers(directory: Path, count: int) -> float:
     return seconds / (count * each)
 
 
-def be_a_writer(path: Path, count: int) -> None:
+def run_writer(path: Path, count: int) -> None:
     ledger = Ledger(path, None, now=lambda: datetime.now(UTC))
     print("ready", flush=True)
     sys.stdin.readline()
@@ -169,4 +169,4 @@ def be_a_writer(path: Path, count: int) -> None:
 
 
 if __name__ == "__main__":
-    be_a_writer(Path(sys.argv[1]), int(sys.argv[2]))
+    run_writer(Path(sys.argv[1]), int(sys.argv[2]))

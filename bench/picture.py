@@ -1,4 +1,4 @@
-"""A small picture of the figures, drawn by hand as SVG: no plotting library for twelve rectangles and three lines."""
+"""Draw the figures as SVG by hand: a few bars and lines do not need a plotting library."""
 
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -10,7 +10,7 @@ _COLORS = ("#2a7f9e", "#7fb3c6", "#b8c4c9")
 
 
 def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
-    """One bar for each row of (label, value, text); values share one scale."""
+    """Draw one bar for each row of (label, value, text); values share one scale."""
     most = max((value for _, value, _ in rows), default=1) or 1
     height = 50 + _ROW * len(rows)
     parts = [
@@ -29,7 +29,7 @@ def bars(title: str, rows: Sequence[tuple[str, float, str]]) -> str:
 
 
 def lines(title: str, across: str, up: str, rows: Mapping[str, Sequence[tuple[float, float]]]) -> str:
-    """A line for each label through its points; what goes across is many sizes apart, so each ten-fold is one step."""
+    """Draw a line for each label through its points; the x axis is logarithmic."""
     points = [point for row in rows.values() for point in row]
     least, most = (pick(log10(x) for x, _ in points) for pick in (min, max))
     top = max(y for _, y in points) * 1.1

@@ -1,4 +1,4 @@
-"""How well search finds: `python -m bench.recall SET.json…` prints recall and rank, with meanings and by words alone.
+"""Search quality: `python -m bench.recall SET.json…` prints recall and rank, with and without vectors.
 
 A recall set is {"turns": [{channel, conversation, time, role, name, text, ref}], "questions": [{channel, query, until?,
 evidence: [ref], category}]}. All turns are imported into an empty home, and every question is asked in its channel, and
@@ -27,7 +27,7 @@ Row = list[float]
 
 
 def answers(home: str, questions: list[dict[str, Any]], *, meaning: bool, channel: bool) -> list[dict[str, Any]]:
-    """What the program finds for each question."""
+    """Return the program's results for each question."""
     known = ("query", "until", "channel") if channel else ("query", "until")
     asked = [{key: question[key] for key in known if key in question} | {"limit": 20} for question in questions]
     done = subprocess.run(
@@ -42,7 +42,7 @@ def answers(home: str, questions: list[dict[str, Any]], *, meaning: bool, channe
 
 
 def figures(question: dict[str, Any], answer: dict[str, Any]) -> Row:
-    """Recall at each depth, and the reciprocal rank of the first right turn."""
+    """Return the recall at each depth, and the reciprocal rank of the first right turn."""
     wanted, refs = set(question["evidence"]), [hit["ref"] for hit in answer["hits"]]
     first = next((rank for rank, ref in enumerate(refs, 1) if ref in wanted), 0)
     return [*(len(wanted & set(refs[:depth])) / len(wanted) for depth in DEPTHS), 1 / first if first else 0.0]
@@ -61,12 +61,12 @@ def report(path: Path, others: int) -> None:
         for meaning in (True, False):
             for channel in (True, False):
                 found = answers(home, data["questions"], meaning=meaning, channel=channel)
-                title = f"{path.stem}, {'with meanings' if meaning else 'by words alone'}"
+                title = f"{path.stem}, {'with vectors' if meaning else 'words only'}"
                 show(f"{title}, {'in its channel' if channel else 'in all channels'}", data["questions"], found)
 
 
 def join(others: int, home: Path) -> None:
-    """Bring a crowd and its index into a home. Its journals are linked, so that the index knows them again."""
+    """Copy a crowd and its index into a home. Journals are hard-linked, so that the index recognizes them."""
     there, here = crowd(OUT / f"crowd-{others}", others), find_places({"AISH_HOME": str(home)})
     finder(there).catch_up(wait=True)
     shutil.copytree(there.sessions, here.sessions, copy_function=os.link)
@@ -81,14 +81,14 @@ def show(title: str, questions: list[dict[str, Any]], found: list[dict[str, Any]
     times = sorted(answer["ms"] for answer in found)
     print(f"{title}: {times[len(times) // 2]:.1f} ms, 95 % within {times[int(len(times) * 0.95)]:.1f} ms")
     for kind, group in rows.items():
-        told = "  ".join(f"{statistics.fmean(column):.3f}" for column in zip(*group, strict=True))
-        print(f"  {kind:12} {len(group):5}   recall@5 @10 @20, rank: {told}", flush=True)
+        line = "  ".join(f"{statistics.fmean(column):.3f}" for column in zip(*group, strict=True))
+        print(f"  {kind:12} {len(group):5}   recall@5 @10 @20, rank: {line}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", type=Path)
-    parser.add_argument("--crowd", type=int, default=0, help="so many turns of others in the same memory")
+    parser.add_argument("--crowd", type=int, default=0, help="number of generated turns to add to the memory")
     args = parser.parse_args()
     for path in args.sets:
         report(path, args.crowd)

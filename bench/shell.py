@@ -1,4 +1,4 @@
-"""The user's shell: a line through us against bash alone, and much output through us against a terminal alone."""
+"""Shell benchmarks: a line in aish compared with bare bash, and long output compared with a bare terminal."""
 
 import os
 import pty
@@ -32,7 +32,7 @@ _READY = b"<ready>"
 
 
 def measure(directory: Path) -> dict[str, float]:
-    """Seconds for one line of `true`, and for all of a long file, by us and without us."""
+    """Return the seconds for one line of `true`, and for printing a long file, with and without aish."""
     directory.mkdir()
     times = keys.measure() | judging()
     big = directory / "big.txt"
@@ -65,25 +65,25 @@ def measure(directory: Path) -> dict[str, float]:
 
 
 def figures(times: dict[str, float]) -> list[Figure]:
-    """What the times come to."""
+    """Compute the figures from the times."""
     over = 1000 * (times["aish, true"] - times["bare bash, true"])
     cat = times["bare terminal, cat"] / times["aish, cat"]
     return [
-        Figure(name="a line of the shell", value=over, unit="ms over bare bash", limit=3),
+        Figure(name="shell line", value=over, unit="ms over bare bash", limit=3),
         Figure(name=f"cat of {MEGABYTES} MB", value=cat, unit="× bare terminal", limit=0.5, at_least=True),
-        Figure(name="a key, 95 % of all", value=1000 * times["a key, 95 %"], unit="ms", limit=5),
-        Figure(name="a command judged", value=1e6 * times["aish, a command judged"], unit="µs", limit=200),
-        Figure(name="a line routed", value=1000 * times["aish, a line routed"], unit="ms", limit=1),
+        Figure(name="key, 95 %", value=1000 * times["a key, 95 %"], unit="ms", limit=5),
+        Figure(name="judge a command", value=1e6 * times["aish, judge a command"], unit="µs", limit=200),
+        Figure(name="route a line", value=1000 * times["aish, route a line"], unit="ms", limit=1),
     ]
 
 
 def judging() -> dict[str, float]:
-    """Seconds that a command takes at the gate, and a line at the prompt."""
+    """Return the seconds to judge a command at the gate, and to route a line at the prompt."""
     table, words = load_table(), ShellWords(os.environ.get("PATH", os.defpath), ".")
     commands = [*COMMANDS, *(line for line in keys.LINES if not line.startswith(":"))]
     measures = {
-        "aish, a command judged": lambda: [judge(one, table) for one in commands],
-        "aish, a line routed": lambda: [route(one, words) for one in commands],
+        "aish, judge a command": lambda: [judge(one, table) for one in commands],
+        "aish, route a line": lambda: [route(one, words) for one in commands],
     }
 
     def timed(work: Callable[[], object]) -> float:
@@ -96,7 +96,7 @@ def judging() -> dict[str, float]:
 
 
 class Bare:
-    """Bash in a terminal whose output is read and thrown away."""
+    """Bash in a terminal whose output is discarded."""
 
     def __init__(self, env: dict[str, str]) -> None:
         self._pid, self._fd = pty.fork()

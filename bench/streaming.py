@@ -1,4 +1,4 @@
-"""How fast an answer gets through our client, against reading the same bytes from a bare socket."""
+"""Measure how fast an answer gets through our client, compared with reading the same bytes from a bare socket."""
 
 import asyncio
 import json
@@ -27,7 +27,7 @@ def _chunk(text: str) -> bytes:
 
 
 def _serve(pipe: Connection) -> None:
-    """A server that makes each token by itself and sends it at once, as model servers do, only without a model."""
+    """Serve answers: build each token separately and send it at once, as model servers do."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         pipe.send(server.getsockname()[1])
         while True:
@@ -44,7 +44,7 @@ def _serve(pipe: Connection) -> None:
 
 
 class StreamServer:
-    """The server in a process of its own."""
+    """The server in its own process."""
 
     def __init__(self) -> None:
         context = multiprocessing.get_context("spawn")
@@ -58,7 +58,7 @@ class StreamServer:
         self._process.join()
 
     def bare(self) -> float:
-        """Seconds to read the whole answer from a socket and throw it away."""
+        """Return the seconds to read the whole answer from a socket and discard it."""
         started = time.perf_counter()
         with socket.create_connection(("127.0.0.1", self.port)) as client:
             client.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: bench\r\nContent-Length: 0\r\n\r\n")
@@ -71,7 +71,7 @@ class StreamServer:
         return time.perf_counter() - started
 
     def ours(self) -> float:
-        """Seconds to get the same answer as text pieces."""
+        """Return the seconds to receive the same answer as text pieces."""
         chat = OpenAIChat(endpoint=f"http://127.0.0.1:{self.port}", model="bench")
 
         async def read() -> int:

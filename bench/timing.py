@@ -1,4 +1,4 @@
-"""Timing things side by side: every round runs each of them once, so that a noisy moment hits all alike."""
+"""Timing helpers. Each round runs every measurement once, so that a noisy moment affects all of them."""
 
 import os
 import pty
@@ -16,7 +16,7 @@ Measure = Callable[[], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
-    """One measured ratio, and what it should be."""
+    """One measured ratio, and its limit."""
 
     name: str
     value: float
@@ -30,7 +30,7 @@ class Figure:
 
 
 def interleaved(rounds: int, measures: Mapping[str, Measure]) -> dict[str, float]:
-    """The median seconds of each measure over the rounds; the first round warms up and does not count."""
+    """Return the median seconds of each measurement; the first round is a warm-up and does not count."""
     seen: dict[str, list[float]] = {name: [] for name in measures}
     for number in range(rounds + 1):
         for name, measure in measures.items():
@@ -41,7 +41,7 @@ def interleaved(rounds: int, measures: Mapping[str, Measure]) -> dict[str, float
 
 
 def whole_run(command: list[str], env: Mapping[str, str]) -> float:
-    """Seconds from start to end of a command."""
+    """Return the seconds from start to end of a command."""
     started = time.perf_counter()
     subprocess.run(command, env=dict(env), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - started
@@ -50,7 +50,7 @@ def whole_run(command: list[str], env: Mapping[str, str]) -> float:
 def until_shown(
     command: list[str], env: Mapping[str, str], mark: bytes, typed: bytes = b"", echo: bytes = b""
 ) -> float:
-    """Seconds until a command on a terminal of its own has shown `mark` (then, if given, `echo` after `typed`)."""
+    """Return the seconds until a command in a terminal has shown `mark` (and, after `typed`, has shown `echo`)."""
     started = time.perf_counter()
     pid, fd = pty.fork()
     if pid == 0:
@@ -74,13 +74,13 @@ def _wait_for(fd: int, mark: bytes, seconds: float = 20) -> None:
         if time.monotonic() > deadline or not select.select([fd], [], [], seconds)[0]:
             raise TimeoutError(f"{mark!r} did not appear in {seen[-200:]!r}")
         seen += os.read(fd, 65536)
-        if b"\x1b[6n" in seen:  # the program asks where the cursor is; a real terminal answers
+        if b"\x1b[6n" in seen:  # the program asks for the cursor position; a real terminal answers
             os.write(fd, b"\x1b[1;1R")
             seen = seen.replace(b"\x1b[6n", b"")
 
 
 def until_asked(command: Callable[[int], list[str]], env: Mapping[str, str]) -> float:
-    """Seconds until a command has put a whole request on the wire to a port of ours."""
+    """Return the seconds until a command has sent a whole request to a local port."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(20)
         started = time.perf_counter()

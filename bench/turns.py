@@ -1,4 +1,4 @@
-"""What a turn costs besides the model: compose, count, journal and books, in a conversation of 200 turns."""
+"""Measure the cost of a turn without the model: prompt, token count, journal and usage, at 200 turns."""
 
 import asyncio
 import statistics
@@ -16,7 +16,7 @@ TURNS = 200
 
 
 def overhead(directory: Path) -> float:
-    """Median seconds of a turn with a model that answers at once, when 200 turns are in the prompt."""
+    """Return the median seconds of a turn with a model that answers at once and 200 turns in the prompt."""
     values = {
         "model": "script",
         "context": {"max_turns": 10_000, "token_budget": 10_000_000},
