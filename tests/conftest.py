@@ -1,4 +1,4 @@
-"""What every test gets: a world of its own, one kind of event loop, and a clean environment."""
+"""Set up every test: its own world, one kind of event loop, and a clean environment."""
 
 import os
 import signal
@@ -10,7 +10,8 @@ from world import World
 
 from aish.wiring import _abilities
 
-# The same examples in every run, so that a failure is caused by the change under test. A deadline fails under load.
+# Use the same examples in every run, so that a failure is caused by the change under test. Deadlines would fail under
+# load.
 settings.register_profile("ci", derandomize=True, database=None, deadline=None)
 settings.register_profile("random", derandomize=False, database=None, deadline=None, print_blob=True)
 
@@ -26,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Start with the embedded model: its tests take longest, and a worker would be alone with them at the end."""
+    """Run the tests of the embedded model first: they take longest, and one worker would still run them at the end."""
     items.sort(key=lambda item: item.get_closest_marker("real") is None)
 
 
@@ -42,7 +43,7 @@ def world(tmp_path: Path) -> World:
 
 @pytest.fixture(autouse=True)
 def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees the settings, keys or proxies of whoever runs it, nor what another test learned of a server."""
+    """Hide the user's settings, keys and proxies, and what another test learned about a server."""
     for name in list(os.environ):
         if name.startswith("AISH") or name.lower().endswith("_proxy") or name.endswith("_API_KEY"):
             monkeypatch.delenv(name)

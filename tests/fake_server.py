@@ -1,4 +1,4 @@
-"""A server on loopback that says exactly what a test wants, byte for byte, and remembers what it was asked."""
+"""A server on loopback that sends exactly what a test wants, byte for byte, and records the requests."""
 
 import json
 import socketserver
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A request as it came in."""
+    """A received request."""
 
     method: str
     path: str
@@ -26,7 +26,10 @@ class Asked:
 
 @dataclass(slots=True, kw_only=True)
 class Say:
-    """One answer: raw pieces sent one by one. `hold` is waited for before the last piece; `cut` drops the line."""
+    """One answer: raw pieces sent one by one.
+
+    It waits for `hold` before the last piece; `cut` closes the connection early.
+    """
 
     status: int = 200
     kind: str = "text/event-stream"
@@ -34,14 +37,14 @@ class Say:
     headers: dict[str, str] = field(default_factory=dict)
     hold: threading.Event | None = None
     cut: bool = False
-    raw: bool = False  # send the pieces as they are, without a head
+    raw: bool = False  # send the pieces as they are, without an HTTP head
 
 
 Answer = Say | Callable[[Asked], Say]
 
 
 def sse(*texts: str, usage: tuple[int, int] | None = (250, 5), finish: str | None = "stop", end: str = "\n\n") -> Say:
-    """A streamed chat answer in the shape most servers give it."""
+    """Return a streamed chat answer in the shape that most servers use."""
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
     if finish:
         chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": finish}]})
@@ -57,13 +60,13 @@ def reply_json(value: object, status: int = 200, **headers: str) -> Say:
 
 
 class FakeServer:
-    """Plays its answers in order, the last one for ever; answers by path come first."""
+    """Plays its answers in order and repeats the last one; answers by path come first."""
 
     def __init__(self, *answers: Answer, paths: dict[str, Answer] | None = None) -> None:
         self.answers = list(answers)
         self.paths = paths or {}
         self.asked: list[Asked] = []
-        self.gone = threading.Event()  # set when a client went away before its answer was over
+        self.gone = threading.Event()  # set when a client disconnects before the end of its answer
         outer = self
 
         class Handler(socketserver.StreamRequestHandler):
@@ -141,7 +144,7 @@ def _send(handler: socketserver.StreamRequestHandler, say: Say) -> None:
 
 
 def _wait(handler: socketserver.StreamRequestHandler, event: threading.Event) -> None:
-    """Wait for the test, or notice that the client has gone."""
+    """Wait for the test, or notice that the client has disconnected."""
     handler.connection.settimeout(0.01)
     deadline = time.monotonic() + 20
     while not event.is_set() and time.monotonic() < deadline:

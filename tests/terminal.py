@@ -1,4 +1,4 @@
-"""A terminal for tests: keys go in, and the screen is what a person would see."""
+"""A terminal for tests: keys go in, and the screen is what a user would see."""
 
 import signal
 import sys
@@ -12,11 +12,11 @@ import pyte
 from world import World
 
 CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
-SECONDS = 60.0  # a limit for what hangs, also on a busy machine
+SECONDS = 60.0  # limit for hanging programs; long enough for a busy machine
 
 
 class Display(pyte.Screen):
-    """A screen that answers where its cursor is, as terminals do."""
+    """A screen that answers cursor position requests, as terminals do."""
 
     def __init__(self, columns: int, rows: int, reply: Callable[[str], object]) -> None:
         self._reply = reply
@@ -27,11 +27,11 @@ class Display(pyte.Screen):
 
 
 class Terminal:
-    """A terminal with the shell in it."""
+    """A terminal that runs the shell."""
 
     def __init__(self, world: World, *arguments: str, columns: int = 80, **env: str) -> None:
         environment = world.environment(TERM="xterm-256color", HOME=str(world.directory), SHELL="/bin/bash")
-        environment["AISH_SET_VIEW__PROMPT"] = "aish> "  # most stories are not about it
+        environment["AISH_SET_VIEW__PROMPT"] = "aish> "  # most stories do not test the prompt
         del environment["NO_COLOR"]
         environment |= env
         child: Any = pexpect.spawn(
@@ -60,7 +60,7 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        """What is on the screen, without blank lines."""
+        """Return the lines on the screen, without blank ones."""
         return [line.rstrip() for line in self._screen.display if line.strip()]
 
     @property
@@ -82,15 +82,15 @@ class Terminal:
         self._until(lambda: text in "\n".join(self.lines), text)
 
     def wait_times(self, text: bytes, times: int) -> None:
-        """Wait until `text` was written so many times since the start."""
+        """Wait until `text` was written `times` times since the start."""
         self._until(lambda: self.raw.count(text) >= times, text)
 
     def wait_ready(self) -> None:
-        """Wait for the line editor: it asks for pastes in brackets."""
+        """Wait for the line editor: it turns on bracketed paste."""
         self.wait_times(b"\x1b[?2004h", 1)
 
     def watch(self, seconds: float) -> None:
-        """See what comes by itself in some time: nothing, or the clock of a spinner."""
+        """Collect the output of some seconds: nothing, or the clock of a spinner."""
         deadline = time.monotonic() + seconds
         while (left := deadline - time.monotonic()) > 0:
             try:
@@ -99,7 +99,7 @@ class Terminal:
                 return
 
     def code(self) -> int:
-        """Wait for the end of the program, and give its exit code."""
+        """Wait for the end of the program, and return its exit code."""
         self._until(lambda: False, "the end", at_end=True)
         self._child.close()
         return int(self._child.exitstatus)
@@ -121,7 +121,7 @@ class Terminal:
 
 
 def _hasty(child: Any) -> Any:
-    """Without the pauses that pexpect makes around keys and at the end."""
+    """Disable the pauses that pexpect makes around keys and at the end."""
     child.delaybeforesend = None
     child.ptyproc.delayafterclose = 0
     return child

@@ -1,4 +1,4 @@
-"""A real terminal for tests: tmux, with the shell in it. What is captured is what a person would see."""
+"""A real terminal for tests: tmux that runs the shell. It captures what a user would see."""
 
 import shutil
 import subprocess
@@ -10,18 +10,18 @@ from types import TracebackType
 import pytest
 from world import World
 
-SECONDS = 60.0  # a limit for what hangs, also on a busy machine
+SECONDS = 60.0  # limit for hanging programs; long enough for a busy machine
 
 
 def need(*programs: str) -> None:
-    """Skip where a program of the story is missing."""
+    """Skip the test when a program is missing."""
     for program in ("tmux", *programs):
         if shutil.which(program) is None:
             pytest.skip(f"{program} is not installed")
 
 
 class Tmux:
-    """A window of tmux with aish in it, on a server of its own."""
+    """A tmux window that runs aish, on its own tmux server."""
 
     def __init__(self, world: World, *, columns: int = 100, rows: int = 30, **env: str) -> None:
         environment = world.environment(TERM="xterm-256color", HOME=str(world.directory), SHELL="/bin/bash", **env)
@@ -45,7 +45,7 @@ class Tmux:
 
     def __enter__(self) -> "Tmux":
         self.wait_for("aish>")
-        self.enter("clear")  # what is typed before the editor is there is echoed by the terminal
+        self.enter("clear")  # text typed before the editor starts is echoed by the terminal
         self._until(lambda: self.lines == ["~ aish>"], "a clear screen")
         return self
 
@@ -56,18 +56,18 @@ class Tmux:
 
     @property
     def lines(self) -> list[str]:
-        """What is on the screen, without blank lines."""
+        """Return the lines on the screen, without blank ones."""
         return [line.rstrip() for line in self._tmux("capture-pane", "-p").splitlines() if line.strip()]
 
     def scrollback(self) -> list[str]:
-        """Everything that was ever on the screen, as far as tmux keeps it."""
+        """Return everything that was ever on the screen, as far as tmux keeps it."""
         return [line.rstrip() for line in self._tmux("capture-pane", "-p", "-S", "-").splitlines()]
 
     def type(self, text: str) -> None:
         self._tmux("send-keys", "-l", "--", text)
 
     def press(self, *keys: str) -> None:
-        """Keys by their names, such as `Enter` or `C-c`."""
+        """Press keys by name, such as `Enter` or `C-c`."""
         self._tmux("send-keys", *keys)
 
     def enter(self, line: str) -> None:
@@ -78,7 +78,7 @@ class Tmux:
         self._tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def wait_for(self, text: str, *, times: int = 1) -> None:
-        """Wait until `text` is on the screen so many times."""
+        """Wait until `text` is on the screen `times` times."""
         self._until(lambda: sum(line.count(text) for line in self.lines) >= times, text)
 
     def wait_end(self, *wanted: str) -> None:

@@ -1,4 +1,4 @@
-"""A world to tell stories in: one directory, the real program, models that say what they are told."""
+"""The setting of a story: one directory, the real program, and scripted models."""
 
 import json
 import os
@@ -30,7 +30,7 @@ AISH = [sys.executable, "-m", "aish"]
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a run of the program left behind."""
+    """The result of a run of the program."""
 
     code: int
     out: str
@@ -39,7 +39,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What came of one question, asked inside this process."""
+    """The result of one question, asked inside this process."""
 
     text: str
     notices: list[str]
@@ -47,7 +47,7 @@ class Said:
 
 
 class Typist(Nobody):
-    """A person who answers as the world says: from its list of answers, then with nothing."""
+    """A user who answers from the world's list, then with an empty line."""
 
     def __init__(self, world: "World") -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class World:
         self.places.config_file.write_text(text, encoding="utf-8")
 
     def script(self, *answers: str, name: str = "script", extra: str = "") -> None:
-        """Make a scripted model the one that answers."""
+        """Configure a scripted model as the answering one."""
         self.configure(
             f'model = "{name}"\n{extra}\n[models.{name}]\nkind = "scripted"\nanswers = {json.dumps(answers)}\n'
         )
@@ -108,9 +108,9 @@ class World:
         return Ran(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
 
     def program(self, settings: dict[str, Any] | None = None) -> Program:
-        """The program inside this process, with these settings over the defaults.
+        """Build the program inside this process, with these settings over the defaults.
 
-        Models are offered no tools unless the settings say so: what is counted is then what was said.
+        Models get no tools unless the settings say so, so that tests count only the turns.
         """
         values = {"memory": {"propose": False}, "finding": {"tools": False}, **(settings or {})}
         return open_program(self.start(values), progress=None)
@@ -122,21 +122,21 @@ class World:
         return Start(loaded, self.places, self.directory)
 
     def session(self, answers: Sequence[str] = (), settings: dict[str, Any] | None = None) -> Session:
-        """A conversation with a scripted model."""
+        """Open a conversation with a scripted model."""
         script = {"kind": "scripted", "answers": list(answers)}
         values = {"model": "script", **(settings or {})}
         values["models"] = {"script": script, **values.get("models", {})}
         return self.program(values).session()
 
     async def ask(self, session: Session, question: str) -> Said:
-        """Put one question and collect what comes."""
+        """Ask one question and collect the events."""
         events = [event async for event in take_turn(session, question, Typist(self))]
         done = events[-1]
         assert isinstance(done, TurnDone)
         return Said(done.text, [event.text for event in events if isinstance(event, Notice)], done)
 
     def shell(self, program: Program, session: Session | None = None) -> Shell:
-        """A shell to type colon commands into. Its questions are answered from `answers`, then with nothing."""
+        """Return a shell for colon commands. Its questions are answered from `answers`, then with an empty line."""
         return Shell(program=program, session=session or program.session(), person=Typist(self))
 
     async def type(self, shell: Shell, line: str) -> Reply:
@@ -152,7 +152,7 @@ class World:
 
 
 def script_of(session: Session) -> ScriptedModel:
-    """The scripted model of a session, to see what it was asked."""
+    """Return the scripted model of a session, to check what it was asked."""
     model = session.backend.model
     assert isinstance(model, ScriptedModel)
     return model
