@@ -116,4 +116,4 @@ def test_an_unknown_kind_is_refused() -> None:
     code, said = run("kil")
 
     assert code == 2
-    assert "no such kind: kil" in said
+    assert "unknown kind: kil" in said

@@ -939,4 +939,4 @@ def test_the_fault_tool_sees_what_is_lost_and_what_is_double(top: Path) -> None:
     shutil.copyfile(conversations.path("a"), conversations.path("b"))
     found = set(fault_index.judge(home, acks))
     for when in ("at once", "indexed"):
-        assert {f"{when}: w1x3 is found 0 times", f"{when}: w1x1 is 2 times among the newest"} <= found
+        assert {f"{when}: w1x3 is found 0 times", f"{when}: w1x1 is 2 times among the recent turns"} <= found

@@ -218,4 +218,4 @@ def test_a_purge_leaves_alone_what_another_is_about_to_put_in_place(tmp_path: Pa
 
 def test_a_run_that_acknowledges_nothing_is_no_success() -> None:
     """A tool that tries nothing finds nothing."""
-    assert "nothing was acknowledged, so nothing was tried" in run("ledger-kill", 0)
+    assert "nothing was acknowledged, so nothing was tested" in run("ledger-kill", 0)
