@@ -1,4 +1,4 @@
-"""What a model is given to learn from, and how the lines it answers are read."""
+"""The transcript that a model gets for learning, and how its answer is parsed."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +20,7 @@ def entry(number: int, role: Role, content: str, meta: dict[str, Any] | None = N
 
 
 def back(*turns: tuple[Role, str]) -> list[JournalEntry]:
-    """Turns in the order they were said, given the way a journal is read: the newest first."""
+    """Return the turns as a journal yields them: newest first."""
     return [entry(number, role, text) for number, (role, text) in enumerate(turns, start=1)][::-1]
 
 
@@ -34,7 +34,7 @@ def transcript(text: str) -> list[str]:
 
 @pytest.mark.proves("M44", "M45")
 def test_the_question_is_the_instruction_and_the_turns_in_their_order() -> None:
-    """It is read from the newest turn back, but a model has to read it forwards."""
+    """The journal is read backwards, but the model must read the turns in order."""
     read = lesson(back(("user", "q1"), ("assistant", "a1"), ("user", "q2"), ("assistant", "a2")))
 
     assert transcript(read.text) == ["user: q1", "assistant: a1", "user: q2", "assistant: a2"]
@@ -44,8 +44,8 @@ def test_the_question_is_the_instruction_and_the_turns_in_their_order() -> None:
 
 
 @pytest.mark.proves("M42")
-def test_turns_of_the_summariser_are_left_out_and_take_no_room() -> None:
-    """Or it would read its own question as something that the user said."""
+def test_turns_of_the_summariser_are_left_out_and_use_no_budget() -> None:
+    """Otherwise it would read its own question as something the user said."""
     entries = back(("user", "q1"), ("assistant", "a1"))
     own = [
         entry(4, "assistant", "fact: x", {"meta": SUMMARIZER_META}),
@@ -62,8 +62,8 @@ def test_turns_of_the_summariser_are_left_out_and_take_no_room() -> None:
     st.integers(len(INSTRUCTION.encode()) + 20, len(INSTRUCTION.encode()) + 3000),
 )
 @settings(max_examples=60, deadline=None)
-def test_the_question_never_has_more_bytes_than_it_may(texts: list[str], limit: int) -> None:
-    """Bytes, not letters: a text in Chinese has three times as many."""
+def test_the_question_never_exceeds_its_byte_limit(texts: list[str], limit: int) -> None:
+    """The limit is in bytes, not characters: Chinese text needs three bytes per character."""
     entries = [entry(number, "user", text) for number, text in enumerate(texts)]
 
     read = lesson(entries, limit)
@@ -74,7 +74,7 @@ def test_the_question_never_has_more_bytes_than_it_may(texts: list[str], limit: 
 
 @pytest.mark.proves("M52")
 def test_the_newest_turns_are_kept_when_not_all_fit() -> None:
-    """What was said last is what the user wants to have kept."""
+    """The user most likely wants to keep what was said last."""
     turns: list[tuple[Role, str]] = [("user", f"{number:04} " + "猫" * 100) for number in range(1000)]
 
     read = lesson(back(*turns))
@@ -86,8 +86,8 @@ def test_the_newest_turns_are_kept_when_not_all_fit() -> None:
 
 
 @pytest.mark.proves("M52")
-def test_of_one_turn_that_is_too_long_the_beginning_is_read() -> None:
-    """Half a letter at the cut is left out."""
+def test_a_turn_that_is_too_long_is_truncated_at_its_end() -> None:
+    """A partial character at the cut is removed."""
     read = lesson(back(("user", "old"), ("user", "猫" * 30_000)))
 
     (line,) = transcript(read.text)
@@ -112,10 +112,8 @@ def test_of_one_turn_that_is_too_long_the_beginning_is_read() -> None:
         ([entry(2, "tool", "rain", call_id="c1")], "tool:unknown"),
     ],
 )
-def test_what_is_learned_is_trusted_no_more_than_the_least_that_was_read(
-    foreign: list[JournalEntry], origin: str
-) -> None:
-    """One foreign turn anywhere in the transcript is enough."""
+def test_learned_items_get_the_least_trusted_origin_of_the_turns(foreign: list[JournalEntry], origin: str) -> None:
+    """One untrusted turn anywhere in the transcript is enough."""
     plain = back(("user", "q"), ("assistant", "a"))
 
     assert lesson([*plain, *foreign, *plain]).origin == origin
@@ -123,8 +121,8 @@ def test_what_is_learned_is_trusted_no_more_than_the_least_that_was_read(
 
 
 @pytest.mark.proves("M52", "X4")
-def test_what_is_too_old_to_be_read_counts_all_the_same() -> None:
-    """The answers that are read may have been made of it."""
+def test_turns_too_old_to_be_read_count_for_trust() -> None:
+    """The answers that are read may be based on them."""
     entries = [*back(("user", "x" * 500)), entry(0, "user", f"{EXEC_MARK}\n{'y' * 5000}\n\nq")]
 
     assert lesson(entries, len(INSTRUCTION) + 2000).origin == "tool:exec"
@@ -132,8 +130,8 @@ def test_what_is_too_old_to_be_read_counts_all_the_same() -> None:
     assert lesson([*entries[:1], long, *entries[1:]], len(INSTRUCTION) + 2000).origin == "tool:exec"
 
 
-def test_an_empty_conversation_gives_an_empty_lesson() -> None:
-    """Nobody is asked about nothing."""
+def test_an_empty_conversation_gives_an_empty_transcript() -> None:
+    """The model is not asked about an empty conversation."""
     assert lesson([]).turns == 0
     assert lesson([entry(1, "user", "x", {"meta": SUMMARIZER_META})]).turns == 0
 
@@ -157,7 +155,7 @@ def test_an_empty_conversation_gives_an_empty_lesson() -> None:
     ],
 )
 def test_a_line_of_the_right_form_is_a_candidate(line: str, candidate: tuple[str, str]) -> None:
-    """With a bullet or without, and whatever ornaments a model likes."""
+    """With or without a bullet, and with any decoration that models use."""
     assert read_candidates(line) == [Candidate(*candidate)]
 
 
@@ -184,14 +182,14 @@ def test_a_line_of_the_right_form_is_a_candidate(line: str, candidate: tuple[str
         "\x00\x01\x02",
     ],
 )
-def test_a_line_of_another_form_is_passed_over(line: str) -> None:
-    """A model that chats around its lines is no trouble, and none of its chatting is kept."""
+def test_a_line_of_another_form_is_ignored(line: str) -> None:
+    """Other text around the candidate lines is allowed, and none of it is kept."""
     assert read_candidates(f"{line}\nfact: the only one") == [Candidate("fact", "the only one")]
 
 
 @pytest.mark.proves("M45")
-def test_no_more_than_ten_are_taken_and_none_twice() -> None:
-    """Somebody has to answer a question for each."""
+def test_at_most_ten_different_candidates_are_taken() -> None:
+    """The user has to answer a question for each of them."""
     lines = [f"fact: number {number // 2:02}" for number in range(60)]
 
     found = read_candidates("\n".join(lines))
@@ -203,8 +201,8 @@ def test_no_more_than_ten_are_taken_and_none_twice() -> None:
 @pytest.mark.proves("X4", "M47")
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda data: data.decode("utf-8", "replace")))
 @settings(max_examples=80, deadline=None)
-def test_whatever_a_model_says_a_candidate_is_one_short_line_of_a_known_kind(text: str) -> None:
-    """Nothing that it says can look like two items, or like a tombstone."""
+def test_a_candidate_is_always_one_short_line_of_a_known_kind(text: str) -> None:
+    """No answer can look like two items, or like a tombstone."""
     for answer in (text, f"fact: {text}", f"- pref: {text}\ncontext: {text}"):
         found = read_candidates(answer)
         assert len(found) <= MOST
@@ -229,16 +227,16 @@ def test_whatever_a_model_says_a_candidate_is_one_short_line_of_a_known_kind(tex
         pytest.param("fact: " + "*" * 20_000, id="a kind and stars"),
     ],
 )
-def test_a_senseless_answer_of_any_length_is_no_candidate_and_takes_no_time(answer: str) -> None:
-    """Small models get stuck in repetitions, and the user is at the prompt."""
+def test_long_nonsense_is_no_candidate_and_is_parsed_quickly(answer: str) -> None:
+    """Small models get stuck in repetitions, and the user is waiting at the prompt."""
     assert read_candidates(answer) == []
 
     quarter = answer[: len(answer) // 4]
     assert cpu_seconds(lambda: read_candidates(answer)) < 9 * cpu_seconds(lambda: read_candidates(quarter)) + 0.1
 
 
-def test_a_candidate_that_goes_on_for_ever_is_cut() -> None:
-    """The user has to read it before saying yes."""
+def test_an_endless_candidate_is_truncated() -> None:
+    """The user has to read it before confirming."""
     (found,) = read_candidates("fact: " + "word " * 200_000)
 
     assert len(found.content) == 500
@@ -246,8 +244,8 @@ def test_a_candidate_that_goes_on_for_ever_is_cut() -> None:
 
 
 @pytest.mark.proves("M45")
-def test_the_grammar_lets_a_model_write_such_lines_only() -> None:
-    """The kinds stand in it, ten lines at most, and a line cannot hold another."""
+def test_the_grammar_allows_only_candidate_lines() -> None:
+    """It names the kinds, allows ten lines at most, and no line break inside a line."""
     assert all(f'"{kind}"' in GRAMMAR for kind in KINDS)
     assert "line{0,10}" in GRAMMAR
     assert r"[^\n:]" in GRAMMAR

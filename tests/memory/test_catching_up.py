@@ -1,4 +1,4 @@
-"""What stands between a finder and the conversations: another process that indexes, and files that cannot be read."""
+"""Searches while another process is indexing, and with files that cannot be read."""
 
 import fcntl
 import os
@@ -36,7 +36,7 @@ def say(sessions: Path, name: str, *texts: str) -> None:
 
 @contextmanager
 def busy(index: Path) -> Iterator[None]:
-    """As if another process were indexing."""
+    """Act like another process that is indexing."""
     index.mkdir(parents=True, exist_ok=True)
     fd = os.open(index / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -46,8 +46,8 @@ def busy(index: Path) -> Iterator[None]:
         os.close(fd)
 
 
-def test_who_waits_for_another_indexer_sees_how_far_it_is_and_goes_on_after_it(top: Path) -> None:
-    """A search right after a huge import elsewhere finds all of it, and not what happened to be done already."""
+def test_waiting_for_another_indexer_shows_its_progress_and_then_continues(top: Path) -> None:
+    """A search right after a large import by another process finds all of it, not only the part indexed so far."""
     say(top / "sessions", "a1", *(f"otter {number}" for number in range(MANY)))
     waits, seen = threading.Event(), list[tuple[int, int]]()
 
@@ -75,8 +75,8 @@ def test_who_waits_for_another_indexer_sees_how_far_it_is_and_goes_on_after_it(t
 
 
 @pytest.mark.proves("N14")
-def test_an_indexer_that_does_not_get_on_is_not_waited_for_for_ever(top: Path) -> None:
-    """What is there is searched; and who does not want to wait does not."""
+def test_waiting_ends_when_the_other_indexer_makes_no_progress(top: Path) -> None:
+    """The finder searches what is there. Without `wait` it does not wait at all."""
     say(top / "sessions", "a1", *(f"otter {number}" for number in range(MANY)))
     finder = ConversationFinder(JournalFeed(top / "sessions"), top / "index", now=lambda: NOW, patience=0.01)
     with busy(top / "index"):
@@ -89,7 +89,7 @@ def test_an_indexer_that_does_not_get_on_is_not_waited_for_for_ever(top: Path) -
 
 
 def test_ctrl_c_leaves_at_once_while_another_process_indexes(world: World) -> None:
-    """On a terminal, with the bar on it."""
+    """On a terminal that shows the progress bar."""
     say(world.places.sessions, "20260520-120000-aaaa", *(f"otter {number}" for number in range(MANY)))
     with busy(world.places.turn_index), Terminal(world, "search", "otter") as terminal:
         terminal.wait_for("indexing")
@@ -99,7 +99,7 @@ def test_ctrl_c_leaves_at_once_while_another_process_indexes(world: World) -> No
 
 @contextmanager
 def unreadable(path: Path) -> Iterator[None]:
-    """A file that its reader may not open; root may open any, and steps down meanwhile."""
+    """Make a file unreadable; root can read every file, so drop root rights meanwhile."""
     for one in (path.parents[1], *path.parents[1].rglob("*")):
         one.chmod(0o755 if one.is_dir() else 0o644)
     path.chmod(0)
@@ -115,8 +115,8 @@ def unreadable(path: Path) -> Iterator[None]:
 
 
 @pytest.mark.proves("N14")
-def test_a_journal_that_became_unreadable_is_told_and_not_only_left_out(top: Path) -> None:
-    """The index knows that there is something to find, and the directory still shows the same file."""
+def test_a_journal_that_became_unreadable_is_reported(top: Path) -> None:
+    """The index knows that there are turns to find, and the directory still lists the file."""
     say(top / "sessions", "a1", "a heron in the reeds", "another heron")
     say(top / "sessions", "b2", "one heron by the lake")
     assert Indexer(JournalFeed(top / "sessions"), top / "index").catch_up()

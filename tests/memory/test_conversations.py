@@ -1,4 +1,4 @@
-"""The shelf: conversations are listed, named, found, opened at their end, and taken elsewhere."""
+"""Conversations are listed, named, found, opened at their end, and exported."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -22,7 +22,7 @@ FIRST, SECOND, THIRD = "20261113-100000-aaaaaa", "20261114-100000-bbbbbb", "2026
 
 
 def say(directory: Path, name: str, *contents: str) -> Journal:
-    """A conversation in which question and answer take turns."""
+    """Write a conversation of alternating questions and answers."""
     journal = Journal(directory, name)
     for place, content in enumerate(contents):
         journal.add(Turn(role="assistant" if place % 2 else "user", content=content), NOW + timedelta(minutes=place))
@@ -31,7 +31,7 @@ def say(directory: Path, name: str, *contents: str) -> Journal:
 
 @pytest.fixture
 def conversations(tmp_path: Path) -> Conversations:
-    """Three conversations, the third of one question only."""
+    """Write three conversations, the third with one question only."""
     say(tmp_path, FIRST, "how are you", "fine")
     say(tmp_path, SECOND, "why is the sky blue", "because", "and\n\nthe sea " + "very " * 20, "likewise")
     say(tmp_path, THIRD, "hello")
@@ -39,7 +39,7 @@ def conversations(tmp_path: Path) -> Conversations:
 
 
 def long_journal(directory: Path, exchanges: int) -> Journal:
-    """A long conversation, written in one go."""
+    """Write a long conversation at once."""
     journal = Journal(directory, FIRST)
     lines: list[Record] = [{"meta": {"format": 1, "id": FIRST}}]
     for number in range(1, 2 * exchanges + 1):
@@ -50,7 +50,7 @@ def long_journal(directory: Path, exchanges: int) -> Journal:
 
 
 def bytes_read() -> int:
-    """How many bytes this process has read so far, from anywhere."""
+    """Return how many bytes this process has read so far."""
     path = Path("/proc/self/io")
     if not path.exists():
         pytest.skip("this system does not count what is read")
@@ -62,7 +62,7 @@ def bytes_read() -> int:
 def test_a_list_has_the_newest_first_with_its_turns_its_time_its_name_and_its_first_question(
     conversations: Conversations,
 ) -> None:
-    """That is what a person knows a conversation by."""
+    """These are what a user recognizes a conversation by."""
     conversations.save(SECOND, "sky")
 
     assert conversations.list() == [
@@ -75,7 +75,7 @@ def test_a_list_has_the_newest_first_with_its_turns_its_time_its_name_and_its_fi
 
 
 def test_only_conversations_with_turns_are_listed(conversations: Conversations, tmp_path: Path) -> None:
-    """Files that lie about in the directory are none, and one that nobody can read hides no other."""
+    """Other files in the directory are ignored, and an unreadable file hides no other."""
     directory = tmp_path
     (directory / "20270101-000000-empty.jsonl").touch()
     (directory / "20270101-000001-meta.jsonl").write_bytes(encode({"meta": {"format": 1}}))
@@ -88,8 +88,8 @@ def test_only_conversations_with_turns_are_listed(conversations: Conversations, 
     assert conversations.find() == THIRD
 
 
-def test_an_answer_that_was_never_journaled_keeps_its_conversation_on_the_shelf(tmp_path: Path) -> None:
-    """Its live file is all there is of it, and `:resume` has to find that."""
+def test_a_conversation_with_only_a_live_answer_is_listed(tmp_path: Path) -> None:
+    """Only its live file exists, and `:resume` must find it."""
     (tmp_path / f"{FIRST}.live").write_bytes(b"1\nshown")
 
     assert Conversations(tmp_path).ids() == [FIRST]
@@ -113,7 +113,7 @@ def test_an_answer_that_was_never_journaled_keeps_its_conversation_on_the_shelf(
 def test_a_conversation_is_found_by_number_name_or_beginning(
     conversations: Conversations, wanted: str, found: str
 ) -> None:
-    """Whatever is at hand; nothing at all means the newest."""
+    """An empty name means the newest."""
     conversations.save(SECOND, "sky")
     conversations.save(FIRST, "a b")
 
@@ -130,8 +130,8 @@ def test_a_conversation_is_found_by_number_name_or_beginning(
         ("202611", "3 conversations start with '202611'; type more of the id"),
     ],
 )
-def test_what_is_not_found_or_not_certain_is_said(conversations: Conversations, wanted: str, message: str) -> None:
-    """The wrong conversation would be worse than none."""
+def test_an_unknown_or_ambiguous_name_is_reported(conversations: Conversations, wanted: str, message: str) -> None:
+    """Opening the wrong conversation would be worse than opening none."""
     conversations.save(SECOND, "sky")
 
     with pytest.raises(NotFound) as caught:
@@ -139,16 +139,16 @@ def test_what_is_not_found_or_not_certain_is_said(conversations: Conversations, 
     assert str(caught.value) == message
 
 
-def test_an_empty_shelf_says_that_there_is_nothing_yet(tmp_path: Path) -> None:
-    """Not that the name was wrong."""
+def test_without_conversations_the_message_says_so(tmp_path: Path) -> None:
+    """The message does not say that the name was wrong."""
     with pytest.raises(NotFound, match=r"^there is no conversation yet$"):
         Conversations(tmp_path).find()
     assert Conversations(tmp_path).list() == []
 
 
 @pytest.mark.proves("P5")
-def test_a_name_means_the_conversation_that_got_it_last(conversations: Conversations, tmp_path: Path) -> None:
-    """Names can be moved and changed; every change is one more line, and another reader sees it."""
+def test_a_name_belongs_to_the_conversation_that_got_it_last(conversations: Conversations, tmp_path: Path) -> None:
+    """Names can be moved and changed; every change is a new line, and other processes see it."""
     conversations.save(FIRST, "work")
     conversations.save(SECOND, "other")
     Conversations(tmp_path).save(THIRD, "work")
@@ -163,22 +163,22 @@ def test_a_name_means_the_conversation_that_got_it_last(conversations: Conversat
 
 @pytest.mark.parametrize("name", ["", "7", "2026", "١"])
 def test_a_name_that_looks_like_a_place_in_the_list_is_refused(conversations: Conversations, name: str) -> None:
-    """It could never be used."""
+    """It could never be used to open the conversation."""
     with pytest.raises(BadUsage, match="a name needs at least one letter"):
         conversations.save(FIRST, name)
     assert conversations.names() == {}
 
 
 def test_a_name_wins_over_the_beginning_of_an_id(conversations: Conversations) -> None:
-    """It was given on purpose."""
+    """The user chose the name on purpose."""
     conversations.save(THIRD, "20261113-1")
 
     assert conversations.find("20261113-1") == THIRD
 
 
 @pytest.mark.proves("P5")
-def test_a_window_of_ten_thousand_turns_is_a_matter_of_the_last_few(tmp_path: Path) -> None:
-    """Going on with a year's talk must be as quick as with yesterday's: the damaged front half is never met."""
+def test_a_window_of_ten_thousand_turns_reads_only_the_last_ones(tmp_path: Path) -> None:
+    """Resuming a very long conversation must be quick: the damaged first half is never read."""
     journal = long_journal(tmp_path, 5000)
     size = journal.path.stat().st_size
     with journal.path.open("r+b") as raw:
@@ -196,7 +196,7 @@ def test_a_window_of_ten_thousand_turns_is_a_matter_of_the_last_few(tmp_path: Pa
 
 
 def test_a_list_reads_both_ends_of_a_long_conversation_and_not_its_middle(tmp_path: Path) -> None:
-    """`:sessions` has to be quick with years of talk on the shelf."""
+    """`:sessions` must be quick with years of conversations."""
     size = long_journal(tmp_path, 5000).path.stat().st_size
 
     before = bytes_read()
@@ -211,7 +211,7 @@ def test_a_list_reads_both_ends_of_a_long_conversation_and_not_its_middle(tmp_pa
 def test_a_window_is_the_longest_end_that_fits_and_starts_with_a_question(
     sizes: list[int], turns: int, chars: int
 ) -> None:
-    """No prompt may begin in the middle of an exchange, and the newest turn is there whatever its size."""
+    """A prompt never starts in the middle of an exchange, and always has the newest turn."""
     with TemporaryDirectory() as directory:
         journal = say(Path(directory), FIRST, *("x" * size for size in sizes))
         whole = list(journal.entries())
@@ -240,8 +240,8 @@ turns = st.builds(
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(turns, max_size=4))
-def test_an_export_for_programs_holds_all_that_the_turns_are(told: list[Turn]) -> None:
-    """Each line is a turn, also when the text has line separators; a call and its result can be matched again."""
+def test_an_export_for_programs_has_all_fields_of_the_turns(told: list[Turn]) -> None:
+    """Each line is a turn, even if the text contains line separators; calls and results can be matched."""
     with TemporaryDirectory() as directory:
         journal = Journal(Path(directory), FIRST)
         for turn in told:
@@ -267,7 +267,7 @@ def test_an_export_for_programs_holds_all_that_the_turns_are(told: list[Turn]) -
 
 
 def test_an_export_for_people_reads_like_a_conversation(tmp_path: Path) -> None:
-    """Who, when, and whether it came to its end."""
+    """It shows the speaker, the time, and whether the answer is complete."""
     journal = say(tmp_path, FIRST, "why?", "because\n- of *light*")
     calls = (ToolCall(id="1", name="ls", arguments='{"path": "."}'),)
     journal.add(Turn(role="assistant", tool_calls=calls), NOW)

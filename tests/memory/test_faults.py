@@ -1,4 +1,4 @@
-"""The fault tool: a short run of it over the journal, and proof that it would see a loss."""
+"""A short run of the fault tool on the journal, and proof that it would detect a loss."""
 
 import re
 import shutil
@@ -15,7 +15,7 @@ from aish.values.turns import Turn
 SCRIPT = Path(__file__).parents[2] / "tools" / "faults.py"
 
 
-sys.path.insert(0, str(SCRIPT.parent))  # as it is when the script is run
+sys.path.insert(0, str(SCRIPT.parent))  # as when the script is run
 faults = import_module("faults")
 
 
@@ -26,19 +26,19 @@ def run(*arguments: str) -> tuple[int, str]:
 
 @pytest.fixture
 def talk(tmp_path: Path) -> Journal:
-    """Two exchanges, all of them acknowledged in `acks`."""
+    """Write two exchanges, all acknowledged in `acks`."""
     faults.write(tmp_path / "sessions", tmp_path / "acks", 2)
     return Journal(tmp_path / "sessions", faults.NAME)
 
 
-def judged(journal: Journal) -> list[str]:
+def problems_of(journal: Journal) -> list[str]:
     found: list[str] = faults.judge(journal.path.parent, faults.read_acks(journal.path.parents[1] / "acks"))
     return [re.sub(r"\d+\.", "", problem) for problem in found]
 
 
 @pytest.mark.proves("P5", "N24")
 def test_fifteen_kills_at_random_lose_nothing_acknowledged() -> None:
-    """Neither a turn that was added nor a piece that was shown, and no half answer is called complete."""
+    """Neither an added turn nor a shown piece is lost, and no partial answer is marked as complete."""
     code, said = run("kill", "--rounds", "75", "--seconds", "0.1")
 
     assert re.fullmatch(r"kill +15 rounds +\d+ acknowledged +0 problems\n", said), said
@@ -48,7 +48,7 @@ def test_fifteen_kills_at_random_lose_nothing_acknowledged() -> None:
 @pytest.mark.proves("P5", "N24")
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 def test_a_crash_before_any_system_call_loses_nothing_acknowledged() -> None:
-    """Chance does not find the narrow places between two calls, so each is tried."""
+    """Random kills do not hit the short moments between two calls, so each one is tried."""
     code, said = run("points")
 
     found = re.fullmatch(r"points +(\d+) places +\d+ acknowledged +0 problems\n", said)
@@ -57,9 +57,9 @@ def test_a_crash_before_any_system_call_loses_nothing_acknowledged() -> None:
     assert code == 0
 
 
-def test_a_writer_that_is_left_alone_has_no_problems(talk: Journal) -> None:
-    """The judge must not cry without reason."""
-    assert judged(talk) == []
+def test_a_writer_without_faults_has_no_problems(talk: Journal) -> None:
+    """The check must not report false problems."""
+    assert problems_of(talk) == []
 
 
 @pytest.mark.parametrize(
@@ -71,40 +71,40 @@ def test_a_writer_that_is_left_alone_has_no_problems(talk: Journal) -> None:
         (4, ["turn 4 is lost", *(f"piece a1:{n} is lost" for n in range(3))]),
     ],
 )
-def test_a_line_that_is_gone_is_seen(talk: Journal, line: int, problems: list[str]) -> None:
-    """This is the loss it looks for, and what is no turn is not missed."""
+def test_a_lost_line_is_detected(talk: Journal, line: int, problems: list[str]) -> None:
+    """This is the loss it looks for; lines that are no turns do not count."""
     lines = talk.path.read_bytes().splitlines(keepends=True)
     talk.path.write_bytes(b"".join(lines[:line] + lines[line + 1 :]))
 
-    assert judged(talk) == problems
+    assert problems_of(talk) == problems
 
 
-def test_what_no_crash_may_cause_is_seen(talk: Journal) -> None:
-    """A turn told twice, half an answer called complete, and damage."""
+def test_duplicates_false_completion_and_damage_are_detected(talk: Journal) -> None:
+    """A duplicate turn, a partial answer marked as complete, and damage."""
     entries = list(talk.entries())
     talk.add(entries[0].turn, faults.NOW)
     talk.add(Turn("assistant", entries[1].turn.content[:-5].replace("a", "b", 1)), faults.NOW)
     with talk.path.open("ab") as raw:
         raw.write(b"garbage\n")
 
-    assert judged(talk) == [
+    assert problems_of(talk) == [
         "q0 is there 2 times",
         "turn 6 is incomplete but marked as complete",
         "1 lines are damaged",
     ]
 
 
-def test_what_was_shown_and_is_not_recovered_is_seen(talk: Journal) -> None:
+def test_a_shown_piece_that_is_not_recovered_is_detected(talk: Journal) -> None:
     """A piece counts as acknowledged once it may be on the screen."""
     with (talk.path.parents[1] / "acks").open("a", encoding="utf-8") as acks:
         acks.write("piece a7.2:0 0\npiece a7.2:1 0\npiece a7.2:2")
     talk.live_path.write_bytes(f"5\n{faults.pieces('a7.2')[0]}".encode())
 
-    assert judged(talk) == ["piece a2:1 is lost"]
+    assert problems_of(talk) == ["piece a2:1 is lost"]
 
 
 def test_a_run_without_any_acknowledgement_is_no_success() -> None:
-    """A tool that tries nothing finds nothing."""
+    """A tool that tests nothing finds nothing."""
     code, said = run("kill", "--rounds", "0")
 
     assert code == 1
@@ -112,7 +112,7 @@ def test_a_run_without_any_acknowledgement_is_no_success() -> None:
 
 
 def test_an_unknown_kind_is_refused() -> None:
-    """A typing mistake must not look like a run without losses."""
+    """A typo must not look like a run without losses."""
     code, said = run("kil")
 
     assert code == 2

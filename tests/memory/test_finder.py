@@ -1,4 +1,4 @@
-"""The finder: what was said is found from that moment on, once, and the same with any index or none."""
+"""The finder: a turn is found from the moment it is written, exactly once, with any index or without one."""
 
 import os
 import shutil
@@ -34,7 +34,7 @@ TALK = (
 
 
 class Library:
-    """Conversations and their index, and finders of it."""
+    """Conversations with their index, and finders for them."""
 
     def __init__(self, top: Path) -> None:
         self.sessions, self.directory = top / "sessions", top / "index"
@@ -53,19 +53,19 @@ class Library:
         assert Indexer(JournalFeed(self.sessions), self.directory).catch_up()
 
     def fill(self) -> None:
-        for day in range(7):  # fewer turns than make a finder index them by itself
+        for day in range(7):  # fewer turns than a finder indexes on its own
             self.say(f"{'abcd'[day % 4]}{day}", *TALK[day % 3 :], *TALK[: day % 5], at=NOW - timedelta(days=day))
 
 
 @pytest.fixture
 def library() -> Iterator[Library]:
-    """In memory, where there is such a place: what is synced does not matter here, and takes most of the time."""
+    """Use a directory in memory if there is one: syncing does not matter here, and takes most of the time."""
     with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
         yield Library(Path(directory))
 
 
 def with_word(finder: ConversationFinder, word: str) -> list[tuple[str, int]]:
-    """The hits of a search that really have the word."""
+    """Return the hits of a search that contain the word."""
     hits = finder.search(word, 100).hits
     return [(hit.conversation, hit.turn) for hit in hits if word in hit.text]
 
@@ -77,7 +77,7 @@ def places(hits: list[Hit]) -> list[tuple[str, int]]:
 @pytest.mark.proves("N1")
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
 def test_a_turn_is_found_the_moment_it_is_written(library: Library, indexed: bool) -> None:
-    """In a conversation that goes on and in a new one, by who has just looked, without waiting or indexing."""
+    """In an existing and in a new conversation, by a finder that has just looked, without waiting or indexing."""
     library.say("a1", "a heron")
     if indexed:
         library.index()
@@ -94,14 +94,14 @@ def test_a_turn_is_found_the_moment_it_is_written(library: Library, indexed: boo
 
 @pytest.mark.proves("N1", "N9")
 def test_a_turn_is_found_once_before_while_and_after_it_is_indexed(library: Library) -> None:
-    """By a finder that stays open all the time, and looks right after each change."""
+    """By a finder that stays open and searches right after each change."""
     library.say("a1", "a heron")
     library.index()
     finder = library.finder()
     for number in range(2, 7):
         library.say("a1", f"otter{number}")
         library.say(f"b{number}", f"otter{number}")
-        os.utime(library.sessions, (1, 1))  # long ago, or the finder would look at all of it for that alone
+        os.utime(library.sessions, (1, 1))  # an old time, or the finder would reread the directory because of it
         before = with_word(finder, f"otter{number}"), len(finder.recent(100)), len(finder.thread("a1"))
         library.index()
         after = with_word(finder, f"otter{number}"), len(finder.recent(100)), len(finder.thread("a1"))
@@ -110,8 +110,8 @@ def test_a_turn_is_found_once_before_while_and_after_it_is_indexed(library: Libr
 
 
 @pytest.mark.proves("X6")
-def test_a_deleted_index_costs_nothing_but_time(library: Library) -> None:
-    """The same answers in the same order: without an index, with a new one, and with one that grew turn by turn."""
+def test_deleting_the_index_changes_no_answer(library: Library) -> None:
+    """Answers and order are the same without an index, with a new one, and with one that grew turn by turn."""
     for name, text in (("a1", TALK[0]), ("b2", TALK[2]), ("a1", TALK[1])):
         library.say(name, text)
         library.index()
@@ -132,8 +132,8 @@ def test_a_deleted_index_costs_nothing_but_time(library: Library) -> None:
 
 
 @pytest.mark.proves("X6")
-def test_equally_good_turns_are_the_same_ones_in_any_index(library: Library) -> None:
-    """More than are weighed: which of them come first must not depend on the order in which they were indexed."""
+def test_equally_good_turns_are_ordered_the_same_in_any_index(library: Library) -> None:
+    """There are more such turns than are ranked: the selection must not depend on the order of indexing."""
     places_known = list[list[tuple[str, int]]]()
     for first in ("a", "b"):
         shutil.rmtree(library.sessions, ignore_errors=True)
@@ -149,8 +149,8 @@ def test_equally_good_turns_are_the_same_ones_in_any_index(library: Library) -> 
 
 
 @pytest.mark.proves("X6")
-def test_what_is_not_in_the_index_yet_weighs_about_as_much_as_it_will(library: Library) -> None:
-    """Words that are rare among turns are common among conversations that have said everything."""
+def test_a_turn_not_indexed_yet_is_ranked_like_an_indexed_one(library: Library) -> None:
+    """Words that are rare among turns are common among conversations that contain everything."""
     for day in range(1, 21):
         talk = (f"{TALK[place % 6]}, on walk {day}" for place in range(20))
         library.say(f"a{day:02}", *talk, at=NOW - timedelta(days=day))
@@ -170,10 +170,8 @@ def test_what_is_not_in_the_index_yet_weighs_about_as_much_as_it_will(library: L
 
 @pytest.mark.proves("N8")
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
-def test_who_only_says_which_word_must_not_be_there_gets_the_newest_turns_without_it(
-    library: Library, indexed: bool
-) -> None:
-    """They came with the word, as if nothing had been said about it."""
+def test_a_search_with_only_an_exclusion_lists_the_newest_turns_without_it(library: Library, indexed: bool) -> None:
+    """They used to include the excluded word."""
     library.say("a1", "a heron", "two otters", "the herons again", "a badger")
     if indexed:
         library.index()
@@ -183,7 +181,7 @@ def test_who_only_says_which_word_must_not_be_there_gets_the_newest_turns_withou
 
 @pytest.mark.proves("N2")
 def test_the_newest_turns_come_first_wherever_they_are(library: Library) -> None:
-    """Of all conversations, in the index and beyond; as many as are wanted, and since when it is wanted."""
+    """From all conversations, indexed or not, limited by number and by time."""
     library.fill()
     library.index()
     library.say("z9", "a marmot", "two of them", at=NOW + timedelta(hours=1))
@@ -203,7 +201,7 @@ def test_the_newest_turns_come_first_wherever_they_are(library: Library) -> None
 
 
 def known(library: Library) -> dict[str, int]:
-    """How many turns each journal has, as it says itself."""
+    """Return the number of turns of each journal, counted from the file."""
     names = [path.stem for path in library.sessions.glob("*.jsonl")]
     return {name: sum(1 for _ in Journal(library.sessions, name).entries()) for name in names}
 
@@ -217,7 +215,7 @@ def known(library: Library) -> dict[str, int]:
 def test_turns_out_of_order_come_in_the_order_of_their_times(
     library: Library, minutes: list[list[int]], indexed: int
 ) -> None:
-    """A clock that was set back, an import piece by piece, many turns at one moment: the order is of the times."""
+    """After a clock change, a partial import, or with many turns at one time, the order is by time."""
     shutil.rmtree(library.sessions, ignore_errors=True)
     delete_index(library.directory)
     for number, some in enumerate(minutes):
@@ -238,7 +236,7 @@ def test_turns_out_of_order_come_in_the_order_of_their_times(
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
 def test_until_leaves_out_the_turn_of_that_moment(library: Library, indexed: bool) -> None:
-    """Both a turn that has the words and an answer that is only offered as its neighbour."""
+    """Both a turn with the words and an answer that is only included as a neighbour."""
     library.say("a1", "where do herons nest in winter", "in reed beds by the lake", at=NOW - timedelta(days=1))
     if indexed:
         library.index()
@@ -255,8 +253,8 @@ def test_until_leaves_out_the_turn_of_that_moment(library: Library, indexed: boo
 
 
 @pytest.mark.proves("N2")
-def test_a_reader_loses_no_conversation_that_grows_meanwhile(library: Library) -> None:
-    """It has looked at the index, and the index is further before it reads on."""
+def test_a_reader_misses_no_conversation_that_grows_meanwhile(library: Library) -> None:
+    """The index advances after the finder has looked at it and before it reads on."""
     library.fill()
     library.index()
     finder = library.finder()
@@ -269,8 +267,8 @@ def test_a_reader_loses_no_conversation_that_grows_meanwhile(library: Library) -
 
 
 @pytest.mark.proves("N14")
-def test_a_journal_that_cannot_be_read_is_told_with_what_is_found(library: Library) -> None:
-    """It is not taken for empty. A directory in its place stands for one with other rights, which root would read."""
+def test_an_unreadable_journal_is_reported_along_with_the_hits(library: Library) -> None:
+    """It is not treated as empty. A directory stands for a file without read permission, which root could read."""
     library.say("a1", "a heron")
     (library.sessions / "b2.jsonl").mkdir()
     finder = library.finder()
@@ -284,8 +282,8 @@ def test_a_journal_that_cannot_be_read_is_told_with_what_is_found(library: Libra
 
 
 @pytest.mark.proves("N14")
-def test_conversations_that_cannot_be_listed_are_told(library: Library) -> None:
-    """And they are found again when they can be."""
+def test_conversations_that_cannot_be_listed_are_reported(library: Library) -> None:
+    """They are found again once the directory can be read."""
     library.say("a1", "a heron")
     library.index()
     finder = library.finder()
@@ -299,16 +297,16 @@ def test_conversations_that_cannot_be_listed_are_told(library: Library) -> None:
     assert with_word(finder, "heron") == [("a1", 1)]
 
 
-def test_where_nobody_said_anything_nothing_is_found_and_nothing_is_made(library: Library) -> None:
-    """A search is not a reason to make files."""
+def test_without_conversations_nothing_is_found_or_created(library: Library) -> None:
+    """A search creates no files."""
     finder = library.finder()
     assert (finder.search("heron").hits, finder.recent(), finder.thread("a"), finder.days(NOW)) == ((), [], [], [])
     assert finder.catch_up() == ""
     assert list(library.sessions.parent.iterdir()) == []
 
 
-def test_an_index_that_cannot_be_used_is_no_trouble(library: Library) -> None:
-    """What can be read is searched; the next catching up makes a new one."""
+def test_an_unusable_index_does_not_stop_a_search(library: Library) -> None:
+    """Everything readable is searched; the next catch-up builds a new index."""
     library.fill()
     library.index()
     (library.directory / "catalogue.db").write_bytes(b"rubbish" * 999)
@@ -321,8 +319,8 @@ def test_an_index_that_cannot_be_used_is_no_trouble(library: Library) -> None:
 
 
 @pytest.mark.parametrize("part", ["catalogue.db", "words", "blocks", "time.column", "all"])
-def test_an_index_deleted_under_a_reader_is_no_trouble(library: Library, part: str) -> None:
-    """It goes on with what it has open, or with the journals; a new index in its place is taken up."""
+def test_an_index_deleted_during_use_does_not_stop_a_search(library: Library, part: str) -> None:
+    """It continues with its open files or with the journals, and picks up a new index."""
     library.fill()
     library.index()
     finder = library.finder()
@@ -335,8 +333,8 @@ def test_an_index_deleted_under_a_reader_is_no_trouble(library: Library, part: s
     assert (places(finder.recent(1000))[:-1], len(with_word(finder, "willows"))) == (before[0], len(before[1]) + 1)
 
 
-def test_what_was_deleted_or_edited_is_not_found_by_who_has_looked_before(library: Library) -> None:
-    """Before the index follows, and after."""
+def test_deleted_or_edited_turns_are_not_found_by_an_open_finder(library: Library) -> None:
+    """Before and after the index follows the change."""
     library.say("a1", "a heron", "an otter")
     library.say("b2", "a heron")
     library.index()
@@ -353,7 +351,7 @@ def test_what_was_deleted_or_edited_is_not_found_by_who_has_looked_before(librar
 
 
 def test_long_turns_are_found_when_the_index_has_caught_up(library: Library) -> None:
-    """More than is read at once: it is said what was not looked at, however often one asks, and then indexed."""
+    """There is more text than one search reads: a note says so, however often one asks; then it is indexed."""
     library.say("a1", *[f"otter{number} {'reeds ' * 170_000}" for number in range(6)])
     library.directory.write_text("a file in its place, so that nothing is indexed meanwhile", encoding="utf-8")
     finder = library.finder()
@@ -366,8 +364,8 @@ def test_long_turns_are_found_when_the_index_has_caught_up(library: Library) -> 
     assert finder.search("otter0").notes == ()
 
 
-def test_two_turns_of_one_number_are_two(library: Library) -> None:
-    """A journal that was edited by hand, before and after it is indexed."""
+def test_two_turns_with_the_same_number_are_both_found(library: Library) -> None:
+    """In a journal that was edited by hand, before and after indexing."""
     library.say("a1", "a heron")
     with (library.sessions / "a1.jsonl").open("a", encoding="utf-8") as file:
         for word in ("first", "second"):
@@ -393,8 +391,8 @@ def test_a_conversation_is_opened_by_its_name_alone(library: Library) -> None:
 
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["new", "indexed"])
-def test_a_conversation_is_found_by_its_title_and_says_it(library: Library, indexed: bool) -> None:
-    """Other programs name conversations by words that nobody may have said in them."""
+def test_a_conversation_is_found_by_its_title_and_shows_it(library: Library, indexed: bool) -> None:
+    """Other programs give titles with words that no turn may contain."""
     Journal(library.sessions, "a", {"title": "Marmots of the Alps"}).add(Turn("user", "where are they?"), NOW)
     library.say("b", "where is the otter?")
     if indexed:
@@ -405,8 +403,8 @@ def test_a_conversation_is_found_by_its_title_and_says_it(library: Library, inde
 
 
 @pytest.mark.proves("M61")
-def test_a_title_that_was_purged_is_not_shown_by_who_has_seen_it(library: Library) -> None:
-    """Nor by another shell, which looked at it before and has not indexed it yet."""
+def test_a_purged_title_is_not_shown_by_an_open_finder(library: Library) -> None:
+    """Another shell that saw the title before, and has not indexed the change yet, does not show it either."""
     journal = Journal(library.sessions, "a", {"title": "Marmots of the Alps"})
     journal.add(Turn("user", "where are they?"), NOW)
     finder = library.finder()
@@ -416,7 +414,7 @@ def test_a_title_that_was_purged_is_not_shown_by_who_has_seen_it(library: Librar
 
 
 def test_a_title_that_was_edited_by_hand_is_shown_at_once(library: Library) -> None:
-    """Also where an editor writes into the file itself; a later purge may get the file of an earlier one, too."""
+    """Also when an editor writes in place; a later purge may also reuse the inode of an earlier file."""
     journal = Journal(library.sessions, "a", {"title": "Marmots of the Alps"})
     journal.add(Turn("user", "where are they?"), NOW)
     finder = library.finder()

@@ -1,4 +1,4 @@
-"""What finding costs as conversations grow: work is counted here, time is measured by the benchmark."""
+"""The cost of finding as conversations grow. These tests count work; the benchmark measures time."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,7 +16,7 @@ TOPICS = ("bread", "trains", "violins", "gardens", "taxes")
 
 
 def talk(sessions: Path, conversations: int, turns: int = 100) -> None:
-    """So many conversations, each about something; one word in all of them is said by everybody."""
+    """Write conversations on different subjects that share one common word."""
     for number in range(conversations):
         topic = TOPICS[number % len(TOPICS)]
         time = NOW - timedelta(days=conversations - number)
@@ -30,8 +30,8 @@ def finder(tmp_path: Path) -> ConversationFinder:
 
 
 @pytest.mark.proves("N10")
-def test_a_search_weighs_no_more_turns_when_there_are_many_more(tmp_path: Path) -> None:
-    """The index picks the candidates, however many turns have the word."""
+def test_a_search_ranks_no_more_turns_in_a_larger_index(tmp_path: Path) -> None:
+    """The index selects the candidates, however many turns have the word."""
     weighed = []
     for conversations in (20, 60):
         talk(tmp_path / "sessions", conversations)
@@ -43,8 +43,8 @@ def test_a_search_weighs_no_more_turns_when_there_are_many_more(tmp_path: Path) 
 
 
 @pytest.mark.proves("N10")
-def test_taking_in_a_turn_reads_that_turn_and_not_the_conversation(tmp_path: Path) -> None:
-    """Told by the progress, which counts the bytes that have to be read."""
+def test_indexing_a_new_turn_does_not_reread_the_conversation(tmp_path: Path) -> None:
+    """Measured by the progress, which counts the bytes to read."""
     talk(tmp_path / "sessions", 3)
     finder(tmp_path).catch_up(wait=True)
     journal = Journal(tmp_path / "sessions", "20260101-000000-abc")

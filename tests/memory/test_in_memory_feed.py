@@ -1,4 +1,4 @@
-"""The finder over a feed that is not made of journals: everything works without any file of a conversation."""
+"""The finder with a feed that is not made of journals: everything works without conversation files."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -65,7 +65,7 @@ def test_a_turn_is_found_the_moment_it_is_said(library: Library, indexed: bool) 
 
 @pytest.mark.proves("X6")
 def test_a_search_gives_the_same_turns_with_and_without_an_index(library: Library) -> None:
-    """Before, while and after the conversations are indexed."""
+    """Before, during and after indexing."""
     for number in range(10):
         library.say(f"a{number}", f"the heron on day {number}", "it fishes by the lake", minute=number)
 
@@ -83,8 +83,8 @@ def test_a_search_gives_the_same_turns_with_and_without_an_index(library: Librar
 
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
-def test_a_deleted_conversation_is_gone(library: Library, indexed: bool) -> None:
-    """At once, and after the index has followed."""
+def test_a_deleted_conversation_is_not_found(library: Library, indexed: bool) -> None:
+    """Immediately, and after the index has followed."""
     library.say("a", "a heron")
     library.say("b", "another heron")
     if indexed:
@@ -103,7 +103,7 @@ def test_a_deleted_conversation_is_gone(library: Library, indexed: bool) -> None
 
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
 def test_an_edited_conversation_is_read_again(library: Library, indexed: bool) -> None:
-    """The old words are not found any more, and no turn is found twice."""
+    """The old words are no longer found, and no turn is found twice."""
     library.say("a", "a heron", "an otter")
     if indexed:
         library.index()
@@ -156,8 +156,8 @@ class UnreadableFeed(InMemoryFeed):
 
 
 @pytest.mark.proves("N14")
-def test_a_store_that_cannot_be_reached_is_reported_and_nothing_is_forgotten(tmp_path: Path) -> None:
-    """It is not taken for an empty one."""
+def test_an_unreachable_store_is_reported_and_its_index_is_kept(tmp_path: Path) -> None:
+    """It is not treated as empty."""
     feed = UnreadableFeed()
     feed.add("a", Turn("user", "a heron"), NOW)
     assert Indexer(feed, tmp_path).catch_up()

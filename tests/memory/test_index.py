@@ -1,4 +1,4 @@
-"""The index: whatever happens to it or to the journals, it says what a new one would say."""
+"""The index: after any change to it or to the journals, it gives the same answers as a new index."""
 
 import fcntl
 import json
@@ -38,12 +38,12 @@ from aish.values.turns import Turn
 
 START = datetime(2026, 5, 4, 9, tzinfo=UTC)
 TOOLS = Path(__file__).parents[2] / "tools"
-sys.path.insert(0, str(TOOLS))  # as it is when one of them is run
+sys.path.insert(0, str(TOOLS))  # as when one of them is run
 ANIMALS = ("heron", "otter", "badger", "lynx", "marmot")
 
 
 class Bag:
-    """An embedder whose vectors tell which words a text has."""
+    """An embedder whose vectors show which words a text has."""
 
     size = 64
 
@@ -84,7 +84,7 @@ class Conversations:
         return IndexSnapshot(self.feed, self.directory, self.embedder)
 
     def with_word(self, word: str) -> list[tuple[str, int]]:
-        """The turns that the index finds by a word: where, and which."""
+        """Return the turns that the index finds by a word: conversation and number."""
         snapshot = self.open()
         rows, _ = snapshot.words.find(terms(word), 10_000)
         hits = [hit for row in snapshot.valid(rows, frozenset()) if (hit := snapshot.hit(row))]
@@ -92,7 +92,7 @@ class Conversations:
         return sorted((hit.conversation, hit.turn) for hit in hits)
 
     def rebuilt(self) -> "Conversations":
-        """The same journals with a new index."""
+        """Return the same journals with a new index."""
         new = Conversations(self.sessions.parent, self.embedder)
         new.directory = new.directory.with_name("new")
         shutil.rmtree(new.directory, ignore_errors=True)
@@ -100,8 +100,8 @@ class Conversations:
         return new
 
 
-def told(conversations: Conversations, words: Iterable[str] = ANIMALS) -> dict[str, object]:
-    """All that an index says, in the names of the journals instead of numbers of its own."""
+def contents_of(conversations: Conversations, words: Iterable[str] = ANIMALS) -> dict[str, object]:
+    """Return everything an index contains, with journal names instead of internal numbers."""
     snapshot = conversations.open()
     columns = snapshot.columns
     alive = snapshot.valid(range(snapshot.rows), frozenset())
@@ -142,7 +142,7 @@ def told(conversations: Conversations, words: Iterable[str] = ANIMALS) -> dict[s
 
 @pytest.fixture
 def top() -> Iterator[Path]:
-    """In memory, where there is such a place: what is synced does not matter here, and takes most of the time."""
+    """Use a directory in memory if there is one: syncing does not matter here, and takes most of the time."""
     with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
         yield Path(directory)
 
@@ -153,8 +153,8 @@ def conversations(top: Path) -> Conversations:
 
 
 def check(conversations: Conversations) -> None:
-    """The index says what a new one says."""
-    assert told(conversations) == told(conversations.rebuilt())
+    """Check that the index equals a new one."""
+    assert contents_of(conversations) == contents_of(conversations.rebuilt())
 
 
 def test_a_second_run_reads_only_what_was_added(conversations: Conversations, top: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_second_run_reads_only_what_was_added(conversations: Conversations, to
 
 
 def test_a_run_with_nothing_new_writes_nothing(conversations: Conversations) -> None:
-    """Or each search would cost a commit."""
+    """Otherwise each search would cost a commit."""
     conversations.say("a", "a heron")
     conversations.catch_up()
     commits = conversations.open().catalogue.commits
@@ -180,10 +180,8 @@ def test_a_run_with_nothing_new_writes_nothing(conversations: Conversations) -> 
 
 
 @pytest.mark.parametrize("steps", [[1, 1, BLOCK - 3, 1, 1, 1], [BLOCK, BLOCK, 1], [5, 2 * BLOCK, 3]])
-def test_a_block_that_grows_takes_the_place_of_what_it_was(
-    conversations: Conversations, top: Path, steps: list[int]
-) -> None:
-    """Twice there it would weigh twice, and its words would look twice as common."""
+def test_a_block_that_grows_replaces_its_old_version(conversations: Conversations, top: Path, steps: list[int]) -> None:
+    """Otherwise it would be scored twice, and its words would look twice as common."""
     for number, count in enumerate(steps):
         conversations.say(
             "a", *[f"{ANIMALS[(number + place) % 5]} at the lake" for place in range(count)], after=number
@@ -199,7 +197,7 @@ def gone(conversations: Conversations) -> None:
 
 
 def edited_to_the_same_size(conversations: Conversations) -> None:
-    """In place, by an editor that keeps the file, and without the checksum, which editors do not know."""
+    """Edit in place, with the same inode, and without the checksum, which editors do not know."""
     text = conversations.path("a").read_text(encoding="utf-8")
     conversations.path("a").write_text(text.replace("heron", "otter").replace(',"crc":', ',"old":'), encoding="utf-8")
 
@@ -242,10 +240,10 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES, ids=[change.__name__ for change in CHANGES])
 @pytest.mark.proves("X6", "N9")
-def test_the_index_follows_what_becomes_of_a_journal(
+def test_the_index_follows_every_change_of_a_journal(
     conversations: Conversations, top: Path, change: Callable[[Conversations], None]
 ) -> None:
-    """What was said there is found no more, what is said there now is found once, and all else stays."""
+    """Old text is no longer found, new text is found once, and everything else stays."""
     conversations.say("a", "a heron at the lake", "an otter in the river", "a badger")
     conversations.say("b", "a heron", "a lynx")
     conversations.catch_up()
@@ -261,8 +259,11 @@ def test_the_index_follows_what_becomes_of_a_journal(
 
 
 @pytest.mark.proves("X6")
-def test_turns_that_are_gone_do_not_take_the_place_of_others_that_mean_as_much(top: Path) -> None:
-    """They stay in the files of the index; as many as are weighed left nothing else to be found by its meaning."""
+def test_deleted_turns_do_not_crowd_out_similar_ones(top: Path) -> None:
+    """Deleted rows stay in the index files.
+
+    If enough of them fill the candidate list, nothing else is found by meaning.
+    """
     conversations = Conversations(top, Bag())
     conversations.say("a", *["heron"] * 20, after=60)
     conversations.say("b", "heron otter", "lynx", "marmot")
@@ -278,8 +279,8 @@ def test_turns_that_are_gone_do_not_take_the_place_of_others_that_mean_as_much(t
     assert [hit and hit.text for hit in found] == ["heron otter", "marmot", "lynx"]
 
 
-def test_many_that_mean_the_same_do_not_hide_the_one_that_means_more(top: Path) -> None:
-    """As the lines of a history do, which has thousands of the same; the one that fits came after them."""
+def test_many_equal_turns_do_not_hide_a_better_match(top: Path) -> None:
+    """For example a shell history with thousands of equal lines; the best match comes after them."""
     conversations = Conversations(top, Bag())
     vectors = Vectors(conversations.directory, Bag())
     vectors.write(0, Bag().embed(["heron lynx"] * (2 * EXACT) + ["heron"]))
@@ -289,8 +290,8 @@ def test_many_that_mean_the_same_do_not_hide_the_one_that_means_more(top: Path) 
     assert near.tolist() == [2 * EXACT]
 
 
-def test_a_journal_that_was_away_is_found_again_when_it_is_back(conversations: Conversations, top: Path) -> None:
-    """It comes back with the inode, size and time that it had."""
+def test_a_journal_that_was_moved_away_and_back_is_found_again(conversations: Conversations, top: Path) -> None:
+    """It comes back with the same inode, size and time."""
     conversations.say("a", "a heron")
     conversations.say("b", "an otter")
     conversations.catch_up()
@@ -303,8 +304,8 @@ def test_a_journal_that_was_away_is_found_again_when_it_is_back(conversations: C
     check(conversations)
 
 
-def test_a_line_that_is_being_written_is_taken_when_it_is_whole(conversations: Conversations, top: Path) -> None:
-    """Half of it is in nobody's index; a whole one without newline, as editors leave it, is."""
+def test_a_partial_line_is_indexed_when_it_is_complete(conversations: Conversations, top: Path) -> None:
+    """A partial line is never indexed; a complete line without a newline, as some editors leave it, is."""
     conversations.say("a", "a heron")
     line = b'{"n":2,"ts":"2026-05-04T10:00:00Z","role":"user","content":"an otter"}'
     whole = conversations.path("a").read_bytes()
@@ -321,7 +322,7 @@ def test_a_line_that_is_being_written_is_taken_when_it_is_whole(conversations: C
 def test_a_torn_line_is_set_aside_by_the_next_writer_and_the_index_follows(
     conversations: Conversations, top: Path
 ) -> None:
-    """The file gets shorter and longer at once."""
+    """The file gets shorter and longer in one step."""
     conversations.say("a", "a heron", "an otter")
     with conversations.path("a").open("ab") as file:
         file.write(b'{"n":3,"ts":"2026-05-04T10:00:00Z","role":"user","content":"a bad')
@@ -370,8 +371,8 @@ def a_part_of_the_words_cut(directory: Path) -> None:
     os.truncate(next((directory / "blocks").glob("*.idx")), 3)
 
 
-def words_of_another_day(directory: Path) -> None:
-    """As a backup might bring them back: whole, but without the turns since."""
+def restore_old_words(directory: Path) -> None:
+    """Restore an older word index, as from a backup: complete, but without the latest turns."""
     shutil.rmtree(directory / "words")
     shutil.copytree(directory / "blocks", directory / "words")
 
@@ -405,17 +406,15 @@ def note(directory: Path, name: str, value: str) -> None:
 
 REMAINS = [
     *(shorter_column, missing_column, zeros_at_the_end, shorter_vectors, no_vectors, no_words, no_blocks),
-    *(a_part_of_the_words_lost, a_part_of_the_words_cut, words_of_another_day, garbage_for_a_catalogue),
+    *(a_part_of_the_words_lost, a_part_of_the_words_cut, restore_old_words, garbage_for_a_catalogue),
     *(an_empty_catalogue, no_catalogue, another_format, odd_facts),
 ]
 
 
 @pytest.mark.parametrize("damage", REMAINS, ids=[damage.__name__ for damage in REMAINS])
 @pytest.mark.proves("X6")
-def test_remains_of_an_index_are_told_from_an_index(
-    conversations: Conversations, top: Path, damage: Callable[[Path], None]
-) -> None:
-    """A power cut, a backup or a cleaner may leave any part of it; it is made anew then, from the journals."""
+def test_a_partial_index_is_rebuilt(conversations: Conversations, top: Path, damage: Callable[[Path], None]) -> None:
+    """A power cut, a backup or a cleaner may leave any part of it; then it is rebuilt from the journals."""
     conversations.say("a", "a heron", "an otter", "a badger")
     conversations.say("b", *["a lynx in the hills"] * 30)
     conversations.catch_up()
@@ -426,8 +425,8 @@ def test_remains_of_an_index_are_told_from_an_index(
 
 @pytest.mark.parametrize("embedder", [None, Bag("other")], ids=["no embedder", "another embedder"])
 @pytest.mark.proves("X6")
-def test_who_compares_no_meanings_or_others_leaves_the_index_as_it_is(top: Path, embedder: Embedder | None) -> None:
-    """Two shells with other settings would make the index of each other anew for ever; what is missing is added."""
+def test_another_or_no_embedder_does_not_rebuild_the_index(top: Path, embedder: Embedder | None) -> None:
+    """Otherwise two shells with different settings would rebuild it in turns; missing vectors are added."""
     first, second = Conversations(top, Bag()), Conversations(top, embedder)
     first.say("a", "a heron", "an otter")
     first.catch_up()
@@ -443,8 +442,8 @@ def test_who_compares_no_meanings_or_others_leaves_the_index_as_it_is(top: Path,
     assert (first.directory / "catalogue.db").stat().st_ino == made
 
 
-def test_vectors_that_are_damaged_are_made_anew_and_the_words_stay(top: Path) -> None:
-    """The words of years take minutes; a search goes on by them meanwhile."""
+def test_damaged_vectors_are_rebuilt_and_the_words_stay(top: Path) -> None:
+    """Indexing years of words takes minutes; meanwhile a search uses the words."""
     conversations = Conversations(top, Bag())
     conversations.say("a", "a heron", "an otter")
     conversations.catch_up()
@@ -459,7 +458,7 @@ def test_vectors_that_are_damaged_are_made_anew_and_the_words_stay(top: Path) ->
 
 
 class Purging(Bag):
-    """An embedder that is at work while a purge deletes the index."""
+    """An embedder during whose work a purge deletes the index."""
 
     def __init__(self, directory: Path) -> None:
         super().__init__()
@@ -473,7 +472,7 @@ class Purging(Bag):
 @pytest.mark.parametrize("indexed", [False, True], ids=["with the words", "after the words"])
 @pytest.mark.proves("M61")
 def test_an_index_deleted_while_it_is_written_stays_deleted(top: Path, indexed: bool) -> None:
-    """The indexer has read what is being purged, and its meaning would tell of it."""
+    """The indexer has already read the purged text, and its vector would reveal it."""
     conversations = Conversations(top)
     conversations.say("a", "a heron", "an otter")
     if indexed:
@@ -484,30 +483,28 @@ def test_an_index_deleted_while_it_is_written_stays_deleted(top: Path, indexed: 
 
 
 @pytest.mark.proves("M61")
-def test_an_index_of_which_a_part_cannot_be_deleted_is_none_any_more(conversations: Conversations) -> None:
-    """An indexer that is at work sees by the catalogue that it has to delete what it has written meanwhile."""
+def test_a_partly_deleted_index_is_no_longer_used(conversations: Conversations) -> None:
+    """A running indexer sees from the missing catalogue that it must delete what it has written."""
     conversations.say("a", "a heron")
     conversations.catch_up()
     for letter in "abcdefghijklmnop":
-        (
-            conversations.directory / (letter * 250)
-        ).mkdir()  # it cannot get the longer name under which it would be deleted
+        (conversations.directory / (letter * 250)).mkdir()  # blocks the rename that precedes the deletion
     with pytest.raises(OSError, match="too long"):
         delete_index(conversations.directory)
     assert not (conversations.directory / "catalogue.db").exists()
 
 
 @pytest.mark.proves("M61")
-def test_who_writes_an_index_that_was_deleted_leaves_the_one_in_its_place_alone(top: Path) -> None:
-    """Who deletes it all deletes the lock as well, and the next indexer begins while the last is still at work."""
+def test_the_writer_of_a_deleted_index_does_not_touch_its_successor(top: Path) -> None:
+    """Deleting the index also deletes the lock, so the next indexer starts while the last one still runs."""
     conversations = Conversations(top, Bag())
     conversations.say("a", "a heron", "an otter")
 
     class Replacing(Bag):
-        """An embedder that is at work while the index is deleted and made anew."""
+        """An embedder during whose work the index is deleted and rebuilt."""
 
         def embed(self, texts: Sequence[str]) -> Floats:
-            conversations.directory.rename(top / "gone")  # at once: who writes it may add to it while it is deleted
+            conversations.directory.rename(top / "gone")  # atomic: the writer may add files
             conversations.say("b", "a badger", "a lynx", "a marmot")
             conversations.catch_up()
             return super().embed(texts)
@@ -517,8 +514,8 @@ def test_who_writes_an_index_that_was_deleted_leaves_the_one_in_its_place_alone(
     check(conversations)
 
 
-def test_turns_without_any_word_are_no_trouble(top: Path) -> None:
-    """A memory may begin with one, and a search by meaning looks at it."""
+def test_turns_without_any_word_can_be_indexed_and_searched(top: Path) -> None:
+    """A journal may begin with one, and a search by meaning compares it."""
     conversations = Conversations(top, Bag())
     conversations.say("a", "!!!", "???")
     conversations.catch_up()
@@ -528,19 +525,19 @@ def test_turns_without_any_word_are_no_trouble(top: Path) -> None:
 
 
 def test_the_first_turn_is_found_by_the_title_of_its_conversation_too(top: Path) -> None:
-    """Other programs name conversations by words that nobody may have said in them."""
+    """Other programs give titles with words that no turn may contain."""
     conversations = Conversations(top, Bag())
     Journal(conversations.sessions, "a", {"title": "Marmots of the Alps"}).add(Turn("user", "where are they?"), START)
     conversations.catch_up()
     conversations.say("a", "in the hills")
     conversations.catch_up()
     assert conversations.with_word("marmot") == [("a", 1)]
-    assert told(conversations, ["marmot"])["blocks"] == {"marmot": [("a", 1)]}
+    assert contents_of(conversations, ["marmot"])["blocks"] == {"marmot": [("a", 1)]}
     check(conversations)
 
 
-def test_what_the_words_have_beyond_the_catalogue_does_not_exist(conversations: Conversations, top: Path) -> None:
-    """As a kill leaves it between the two commits; the next run takes the same rows for other turns."""
+def test_word_rows_beyond_the_catalogue_are_ignored(conversations: Conversations, top: Path) -> None:
+    """A kill between the two commits leaves such rows; the next run reuses their numbers for other turns."""
     conversations.say("a", "a heron")
     conversations.catch_up()
     kept = (conversations.directory / "catalogue.db").read_bytes()
@@ -629,7 +626,7 @@ for place in map(int, sys.argv[3:]):
 
 
 def prepare(conversations: Conversations) -> None:
-    """An index that is behind with something of each kind: more turns, a new journal, one that is gone."""
+    """Make an index that is behind in every way: more turns, a new journal, a deleted journal."""
     conversations.say("a", "a heron", "an otter")
     conversations.say("b", *["a badger"] * 30)
     conversations.say("d", "a marmot that will be gone")
@@ -641,13 +638,13 @@ def prepare(conversations: Conversations) -> None:
 
 
 def fail(top: Path, fault: str, places: Iterable[int]) -> dict[int, str]:
-    """Put a fault at each place into an indexer of its own, and say what came of it."""
+    """Inject a fault at each place, each into a separate indexer, and return the results."""
     said = run_child(FAULTS, str(top), fault, *map(str, places))
     return {int(line.split(" ")[0]): line.partition(" ")[2] for line in said.splitlines()}
 
 
 def run_child(program: str, *arguments: str) -> str:
-    """What a program says that can import this module."""
+    """Run a program that can import this module, and return its output."""
     return subprocess.run(
         [sys.executable, "-c", program, *arguments],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), *sys.path])},
@@ -658,19 +655,19 @@ def run_child(program: str, *arguments: str) -> str:
 
 
 @pytest.mark.proves("N9", "X6")
-def test_an_indexer_killed_at_any_step_leaves_nothing_twice_and_nothing_out(top: Path) -> None:
-    """Before a write to any of its files; some of all places."""
+def test_an_indexer_killed_at_any_step_duplicates_and_loses_nothing(top: Path) -> None:
+    """Killed before a write to any of its files; a sample of all places."""
     came = fail(top, "kill", [2, *range(108, 149, 8)])
     assert set(came.values()) == {"killed"}, came
     for place in came:
         conversations = Conversations(top / str(place), Bag())
         conversations.say("c", "and a badger", after=5)
         conversations.catch_up()
-        assert told(conversations) == told(conversations.rebuilt()), place
+        assert contents_of(conversations) == contents_of(conversations.rebuilt()), place
 
 
-def test_every_file_is_on_the_disk_before_the_catalogue_counts_its_rows(top: Path) -> None:
-    """In another order a power cut leaves rows that count and are not there."""
+def test_every_file_is_synced_before_the_catalogue_counts_its_rows(top: Path) -> None:
+    """In another order, a power cut could leave rows that are counted but missing."""
     lines = run_child(SYNCS, str(top)).splitlines()
     before = lines[: lines.index("count rows")]
     last = {tuple(line.split()): place for place, line in enumerate(before)}
@@ -681,18 +678,18 @@ def test_every_file_is_on_the_disk_before_the_catalogue_counts_its_rows(top: Pat
 
 
 @pytest.mark.proves("N14")
-def test_a_full_disk_is_told_and_costs_nothing_once_there_is_room(top: Path) -> None:
+def test_a_full_disk_is_reported_and_nothing_is_lost(top: Path) -> None:
     """Each size fails at another file of the index."""
     for place, said in fail(top, "full", [0, 500, 30_000]).items():
         conversations = Conversations(top / str(place), Bag())
         assert said.startswith(f"cannot write the index in {conversations.directory}: "), (place, said)
         conversations.catch_up()
-        assert told(conversations) == told(conversations.rebuilt()), place
+        assert contents_of(conversations) == contents_of(conversations.rebuilt()), place
 
 
 @pytest.mark.proves("N9")
-def test_a_journal_that_is_back_after_a_kill_is_found(conversations: Conversations, top: Path) -> None:
-    """Its rows were let go of, but that it is gone was not written down yet."""
+def test_a_journal_restored_after_a_kill_is_found(conversations: Conversations, top: Path) -> None:
+    """Its rows were released, but its removal was not recorded yet."""
     conversations.say("a", "a heron")
     conversations.say("b", "an otter")
     conversations.catch_up()
@@ -712,8 +709,8 @@ def _interrupt(done: int, total: int) -> None:
     raise KeyboardInterrupt
 
 
-def test_a_run_that_is_stopped_keeps_what_it_has_and_the_next_goes_on(conversations: Conversations, top: Path) -> None:
-    """Who waits for the prompt does not wait for the index."""
+def test_a_stopped_run_keeps_its_work_and_the_next_continues(conversations: Conversations, top: Path) -> None:
+    """The user at the prompt does not wait for the index."""
     for name in "abcd":
         conversations.say(name, "a heron", "an otter")
     asked = []
@@ -723,13 +720,13 @@ def test_a_run_that_is_stopped_keeps_what_it_has_and_the_next_goes_on(conversati
         return len(asked) > 2
 
     Indexer(conversations.feed, conversations.directory, conversations.embedder).catch_up(stop=stop)
-    assert conversations.with_word("heron") == [("c", 1), ("d", 1)]  # the newest first
+    assert conversations.with_word("heron") == [("c", 1), ("d", 1)]  # newest first
     conversations.catch_up()
     check(conversations)
 
 
-def test_progress_ends_at_the_whole(conversations: Conversations) -> None:
-    """And never goes back."""
+def test_progress_ends_at_the_total(conversations: Conversations) -> None:
+    """It never decreases."""
     conversations.say("a", "a heron")
     conversations.say("b", "an otter")
     steps: list[tuple[int, int]] = []
@@ -739,8 +736,8 @@ def test_progress_ends_at_the_whole(conversations: Conversations) -> None:
     assert steps[-1] == (size, size)
 
 
-def test_who_finds_the_index_in_other_hands_lets_it_be(conversations: Conversations) -> None:
-    """One writes at a time, and nobody waits."""
+def test_an_indexer_leaves_a_locked_index_alone(conversations: Conversations) -> None:
+    """One process writes at a time, and others do not wait."""
     conversations.say("a", "a heron")
     conversations.directory.mkdir()
     with (conversations.directory / "lock").open("w") as lock:
@@ -750,8 +747,8 @@ def test_who_finds_the_index_in_other_hands_lets_it_be(conversations: Conversati
 
 
 @pytest.mark.proves("N14")
-def test_an_index_that_cannot_be_written_is_told(conversations: Conversations) -> None:
-    """With the directory it is about, and why."""
+def test_an_index_that_cannot_be_written_is_reported(conversations: Conversations) -> None:
+    """The message has the directory and the reason."""
     conversations.say("a", "a heron")
     conversations.directory.write_text("a file in its place", encoding="utf-8")
     with pytest.raises(StoreTrouble, match=f"cannot write the index in {conversations.directory}: "):
@@ -759,8 +756,8 @@ def test_an_index_that_cannot_be_written_is_told(conversations: Conversations) -
 
 
 @pytest.mark.proves("N14")
-def test_a_journal_that_cannot_be_read_is_told_and_the_others_are_found(conversations: Conversations) -> None:
-    """A directory in its place stands for one with other rights, which root would read."""
+def test_an_unreadable_journal_is_reported_and_the_others_are_found(conversations: Conversations) -> None:
+    """A directory stands for a file without read permission, which root could read."""
     conversations.say("a", "a heron")
     conversations.path("b").mkdir()
     with pytest.raises(StoreTrouble, match=r"cannot read .*b\.jsonl: Is a directory; what was said there is not found"):
@@ -770,7 +767,7 @@ def test_a_journal_that_cannot_be_read_is_told_and_the_others_are_found(conversa
 
 @pytest.mark.proves("N14")
 def test_a_directory_that_cannot_be_read_is_not_an_empty_one(conversations: Conversations, top: Path) -> None:
-    """Or all would be taken for gone, and let go of."""
+    """Otherwise all journals would be treated as deleted."""
     conversations.say("a", "a heron")
     conversations.catch_up()
     conversations.sessions.rename(top / "away")
@@ -803,8 +800,8 @@ ODD: tuple[dict[str, Any], ...] = (
 )
 
 
-def test_no_line_keeps_the_others_out(conversations: Conversations) -> None:
-    """Journals may be edited by hand; anything in a line is at most not found."""
+def test_no_line_blocks_the_others(conversations: Conversations) -> None:
+    """Journals may be edited by hand; a strange line is not found, but blocks no other."""
     conversations.say("a", "a heron")
     with conversations.path("a").open("a", encoding="utf-8") as file:
         for odd in ODD:
@@ -813,12 +810,12 @@ def test_no_line_keeps_the_others_out(conversations: Conversations) -> None:
     conversations.say("b", "a badger")
     conversations.catch_up()
     assert conversations.with_word("heron") + conversations.with_word("badger") == [("a", 1), ("b", 1)]
-    assert len(conversations.with_word("otter")) == len(ODD) - 1  # one says nothing
-    assert told(conversations)["count"] == len(ODD) + 1
+    assert len(conversations.with_word("otter")) == len(ODD) - 1  # one has no text
+    assert contents_of(conversations)["count"] == len(ODD) + 1
 
 
-def test_what_is_no_file_keeps_no_other_out(conversations: Conversations) -> None:
-    """A link to itself cannot even be asked whether it is there, and who opens a pipe waits."""
+def test_an_entry_that_is_no_file_blocks_no_other(conversations: Conversations) -> None:
+    """A link to itself cannot even be checked for existence, and opening a pipe blocks."""
     conversations.say("a", "a heron")
     conversations.path("b").symlink_to("b.jsonl")
     conversations.path("c").symlink_to("a.jsonl/c.jsonl")
@@ -828,8 +825,8 @@ def test_what_is_no_file_keeps_no_other_out(conversations: Conversations) -> Non
     assert conversations.with_word("heron") == [("a", 1)]
 
 
-def test_a_name_of_odd_bytes_keeps_no_other_out(conversations: Conversations) -> None:
-    """Not by us, and not a name that can be shown."""
+def test_a_name_with_invalid_bytes_blocks_no_other(conversations: Conversations) -> None:
+    """aish writes no such names, and they cannot be displayed."""
     conversations.say("a", "a heron")
     os.link(conversations.path("a"), os.fsencode(conversations.sessions) + b"/b\xff.jsonl")
     conversations.catch_up()
@@ -837,7 +834,7 @@ def test_a_name_of_odd_bytes_keeps_no_other_out(conversations: Conversations) ->
 
 
 def test_many_small_journals_are_one_index(top: Path) -> None:
-    """A conversation of one question is the usual one."""
+    """Most conversations have one question."""
     conversations = Conversations(top)
     for number in range(400):
         conversations.sessions.mkdir(exist_ok=True)
@@ -848,8 +845,8 @@ def test_many_small_journals_are_one_index(top: Path) -> None:
     check(conversations)
 
 
-def test_a_journal_longer_than_a_batch_is_whole(top: Path) -> None:
-    """Blocks and neighbours go on over the commits in between."""
+def test_a_journal_longer_than_a_batch_is_complete(top: Path) -> None:
+    """Blocks and neighbours continue across the commits in between."""
     conversations = Conversations(top)
     conversations.sessions.mkdir()
     with conversations.path("a").open("w", encoding="utf-8") as file:
@@ -867,7 +864,7 @@ def test_a_journal_longer_than_a_batch_is_whole(top: Path) -> None:
 
 
 class Changes(RuleBasedStateMachine):
-    """Anything that becomes of journals, in any order, with the index brought up to date at any moment."""
+    """Random changes to journals in any order, with the index updated at any moment."""
 
     names = st.sampled_from(["a", "b", "c"])
     texts = st.lists(st.sampled_from(ANIMALS).map(lambda animal: f"{animal} again"), min_size=1, max_size=BLOCK + 2)
@@ -908,8 +905,8 @@ class Changes(RuleBasedStateMachine):
 
 
 @pytest.mark.proves("X6", "N9")
-def test_after_any_changes_the_index_says_what_a_new_one_says(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turns, words, blocks, neighbours and meanings alike."""
+def test_after_any_changes_the_index_equals_a_new_one(top: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Turns, words, blocks, neighbours and vectors."""
     monkeypatch.setenv("CONVERSATIONS_TOP", str(top))
     run_state_machine_as_test(
         Changes,
@@ -920,15 +917,15 @@ def test_after_any_changes_the_index_says_what_a_new_one_says(top: Path, monkeyp
 
 
 @pytest.mark.proves("N1", "N2", "N9")
-def test_shells_importers_indexers_and_readers_who_are_killed_lose_nothing_and_double_nothing() -> None:
-    """A short run of what `make faults` does at length."""
+def test_killed_shells_importers_indexers_and_readers_lose_and_duplicate_nothing() -> None:
+    """A short version of what `make faults` runs."""
     command = [sys.executable, str(TOOLS / "faults.py"), "index-kill", "--rounds", "10", "--seconds", "0.1"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert re.fullmatch(r"index-kill +1 rounds +\d+ acknowledged +0 problems\n", done.stdout), done.stdout + done.stderr
 
 
-def test_the_fault_tool_sees_what_is_lost_and_what_is_double(top: Path) -> None:
-    """Or the test above proves nothing."""
+def test_the_fault_tool_detects_losses_and_duplicates(top: Path) -> None:
+    """Otherwise the test above proves nothing."""
     fault_index = import_module("fault_index")
     home, acks = top / "home", top / "acks"
     conversations = Conversations(home)

@@ -1,4 +1,4 @@
-"""The journal: turns in order, numbers that grow, and an answer that survives the end of its program."""
+"""The journal: turns in order, increasing numbers, and answers that survive the end of the program."""
 
 import subprocess
 import sys
@@ -44,7 +44,7 @@ def start(script: str, *arguments: object) -> subprocess.Popen[str]:
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
-texts = st.text(max_size=40)  # control characters are made visible on the way in, so a second way changes nothing
+texts = st.text(max_size=40)  # control characters are made visible when written, so another round trip changes nothing
 turns = st.builds(
     Turn,
     role=st.sampled_from(["user", "assistant", "tool"]),
@@ -61,8 +61,8 @@ times = st.datetimes(datetime(1970, 1, 2), datetime(2200, 1, 1)).map(
 @pytest.mark.proves("P5", "N24")
 @settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(turns, times), max_size=4))
-def test_a_conversation_is_read_as_it_was_told(written: list[tuple[Turn, datetime]]) -> None:
-    """Roles, states, calls, times and what was measured come back, a broken answer never as a whole one."""
+def test_a_conversation_is_read_as_it_was_written(written: list[tuple[Turn, datetime]]) -> None:
+    """Roles, states, calls, times and measurements are restored; a partial answer is never read as complete."""
     with TemporaryDirectory() as directory:
         journal = Journal(Path(directory), "talk")
         for number, (turn, time) in enumerate(written, start=1):
@@ -83,7 +83,7 @@ def test_a_conversation_is_read_as_it_was_told(written: list[tuple[Turn, datetim
 
 @pytest.mark.proves("P5")
 def test_the_first_line_says_what_the_file_is_and_each_turn_is_a_line_after_it(tmp_path: Path) -> None:
-    """Other programs, and people, read it too."""
+    """Other programs and people read the file too."""
     directory = tmp_path / "sessions"
     journal = Journal(directory, "20261115-190946-abcdef", {"cwd": "/home"})
     assert not directory.exists()
@@ -102,7 +102,7 @@ def test_the_first_line_says_what_the_file_is_and_each_turn_is_a_line_after_it(t
 
 @pytest.mark.proves("P5")
 def test_names_of_conversations_begin_with_their_time_and_do_not_collide() -> None:
-    """Sorted by name is sorted by time, whatever the time zone."""
+    """Sorting by name is sorting by time, in every time zone."""
     names = {new_id(NOW) for _ in range(200)}
 
     assert len(names) == 200
@@ -111,7 +111,7 @@ def test_names_of_conversations_begin_with_their_time_and_do_not_collide() -> No
 
 
 def test_numbers_grow_by_one_with_two_writers(tmp_path: Path) -> None:
-    """The same conversation may be open in two terminals; a number is given once."""
+    """Two terminals may have the same conversation open; no number is used twice."""
     children = [start(ADDING, tmp_path, name) for name in ("left", "right")]
     try:
         for child in children:
@@ -141,7 +141,7 @@ def test_numbers_grow_by_one_with_two_writers(tmp_path: Path) -> None:
     ids=["a note", "a later version", "an odd number", "damage"],
 )
 def test_numbers_go_on_after_a_line_that_has_none(tmp_path: Path, line: bytes) -> None:
-    """A foreign last line must not start the count again, or two turns share a number."""
+    """A foreign last line must not restart the count, or two turns would share a number."""
     journal = Journal(tmp_path, "talk")
     journal.add(QUESTION, NOW)
     journal.add(ANSWER, NOW)
@@ -153,7 +153,7 @@ def test_numbers_go_on_after_a_line_that_has_none(tmp_path: Path, line: bytes) -
 
 
 def test_damaged_lines_are_counted_and_the_turns_around_them_are_read(tmp_path: Path) -> None:
-    """One rotten sector must not take a conversation away, nor be passed over in silence."""
+    """One bad sector must not hide a conversation, and must be reported."""
     journal = Journal(tmp_path, "talk")
     for number in range(5):
         journal.add(Turn(role="user", content=f"turn {number}"), NOW)
@@ -167,7 +167,7 @@ def test_damaged_lines_are_counted_and_the_turns_around_them_are_read(tmp_path: 
 
 
 def test_turns_written_by_hand_are_read_with_what_they_have(tmp_path: Path) -> None:
-    """A missing time, a wrong state or odd calls are no reason to lose the words."""
+    """A missing time, a wrong state or invalid calls are no reason to lose the text."""
     journal = Journal(tmp_path, "talk")
     journal.path.write_text(
         '{"n":1,"role":"user","content":"hi"}\n'
@@ -190,8 +190,8 @@ def test_turns_written_by_hand_are_read_with_what_they_have(tmp_path: Path) -> N
     assert journal.meta() == {}
 
 
-def test_a_turn_that_could_not_be_written_goes_before_the_next(tmp_path: Path) -> None:
-    """A disk that was full for a moment costs nothing: its turn is late, not lost."""
+def test_a_turn_that_could_not_be_written_is_written_before_the_next(tmp_path: Path) -> None:
+    """A disk that was full for a moment delays its turn but does not lose it."""
     journal = Journal(tmp_path, "talk")
     journal.add(QUESTION, NOW)
     journal.show("because")
@@ -208,8 +208,8 @@ def test_a_turn_that_could_not_be_written_goes_before_the_next(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00"])
-def test_a_time_at_the_end_of_the_calendar_is_no_time(tmp_path: Path, time: str) -> None:
-    """One such line must not keep the list of conversations from being shown."""
+def test_a_time_at_the_end_of_the_calendar_is_ignored(tmp_path: Path, time: str) -> None:
+    """One such line must not break the list of conversations."""
     line = f'{{"n":1,"ts":"{time}","role":"user","content":"x"}}\n'
     (tmp_path / "talk.jsonl").write_text(line, encoding="utf-8")
 
@@ -219,7 +219,7 @@ def test_a_time_at_the_end_of_the_calendar_is_no_time(tmp_path: Path, time: str)
 
 
 def test_secrets_are_masked_wherever_a_turn_has_text(tmp_path: Path) -> None:
-    """Also in ids and names, which a server or a model makes up."""
+    """Also in ids and names, which a server or a model chooses."""
     redaction = Redaction(tmp_path / "salt", lambda: SimpleNamespace(redact=redact, fingerprint=fingerprint))
     journal = Journal(tmp_path, "talk", redaction=redaction)
     call = ToolCall(id=f"id {SECRET}", name=f"name {SECRET}", arguments=f"arguments {SECRET}")

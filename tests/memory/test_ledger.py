@@ -1,4 +1,4 @@
-"""Curated memory below the commands: what is added, forgotten, set, edited, undone and looked back at."""
+"""Curated memory below the commands: add, forget, set, edit, undo and history."""
 
 import json
 import os
@@ -28,7 +28,7 @@ from aish.values.stores import Record
 
 
 class Clock:
-    """A clock that goes a second further with every look, and can be set."""
+    """A clock that advances a second with every look, and can be set."""
 
     def __init__(self, start: str = "2026-05-01T10:00:00") -> None:
         self.time = at(start)
@@ -70,7 +70,7 @@ def memory(tmp_path: Path, clock: Clock) -> Iterator[Memory]:
 
 
 def ledger_of(memory: Memory) -> Ledger:
-    """The file behind a memory."""
+    """Return the ledger of a memory."""
     assert isinstance(memory._ledger, Ledger)
     return memory._ledger
 
@@ -86,7 +86,7 @@ def contents(memory: Memory) -> list[str]:
 
 
 def by_hand(memory: Memory, *lines: Record | bytes) -> None:
-    """Put lines at the end of the file, as a person with an editor would."""
+    """Append lines to the file, as a user with an editor would."""
     data = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
     ledger_of(memory).path.parent.mkdir(parents=True, exist_ok=True)
     with ledger_of(memory).path.open("ab") as file:
@@ -98,7 +98,7 @@ def by_hand(memory: Memory, *lines: Record | bytes) -> None:
 
 @pytest.mark.proves("M1")
 def test_the_ledger_is_one_file_beside_the_conversations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It lies where no name of a conversation can reach it."""
+    """No conversation name can point to it."""
     monkeypatch.setenv("HOME", str(tmp_path))
     places = find_places({})
 
@@ -110,7 +110,7 @@ def test_the_ledger_is_one_file_beside_the_conversations(tmp_path: Path, monkeyp
 
 @pytest.mark.proves("M1", "M9")
 def test_every_change_leaves_the_bytes_before_it_alone(memory: Memory) -> None:
-    """What was written can be trusted by backups, and by whoever looks back."""
+    """Backups and readers of the history can rely on it."""
     changes: list[Callable[[], object]] = [
         lambda: memory.remember("one"),
         lambda: memory.set("tea", "green"),
@@ -156,7 +156,7 @@ def test_an_item_is_written_with_its_number_time_kind_text_and_what_else_is_know
 def test_a_new_file_begins_with_its_format_and_directories_are_made(
     tmp_path: Path, clock: Clock, start: bytes | None
 ) -> None:
-    """A missing and an empty file are both an empty memory; only a change makes one."""
+    """A missing and an empty file both mean an empty memory; only a change creates the file."""
     memory = memory_in(tmp_path / "deep" / "down", clock)
     path = ledger_of(memory).path
     if start is not None:
@@ -180,8 +180,8 @@ def test_a_new_file_begins_with_its_format_and_directories_are_made(
 
 
 @pytest.mark.proves("M6")
-def test_a_file_that_a_person_began_gets_no_second_first_line(memory: Memory) -> None:
-    """The line is for new files; it is no item, wherever it stands."""
+def test_a_file_started_by_hand_gets_no_header(memory: Memory) -> None:
+    """The header is for new files; it is never an item, at any position."""
     by_hand(memory, {"id": 4, "kind": "fact", "content": "by hand"}, {"meta": {"format": 1}, "content": "none"})
 
     assert memory.remember("by aish").item.id == 5
@@ -192,8 +192,8 @@ def test_a_file_that_a_person_began_gets_no_second_first_line(memory: Memory) ->
 
 
 @pytest.mark.proves("M5", "M8", "M9", "M11")
-def test_tombstones_take_ids_and_no_id_comes_back(memory: Memory) -> None:
-    """A number that the user has seen once means that one thing for ever."""
+def test_tombstones_take_ids_and_no_id_is_reused(memory: Memory) -> None:
+    """A number that the user has seen always means the same item."""
     for word in ("one", "two", "three"):
         memory.remember(word)
 
@@ -213,7 +213,7 @@ def test_tombstones_take_ids_and_no_id_comes_back(memory: Memory) -> None:
 
 @pytest.mark.proves("M7")
 def test_the_next_id_comes_from_the_file(tmp_path: Path, clock: Clock) -> None:
-    """There is no counter beside it that could be lost or be wrong."""
+    """There is no separate counter that could be lost or wrong."""
     memory_in(tmp_path, clock).remember("one")
     path = tmp_path / "memory.jsonl"
     shutil.rmtree(tmp_path / "cache", ignore_errors=True)
@@ -223,8 +223,8 @@ def test_the_next_id_comes_from_the_file(tmp_path: Path, clock: Clock) -> None:
 
 
 @pytest.mark.proves("M4", "M14")
-def test_damage_and_strange_lines_hide_nothing_and_stay_where_they_are(memory: Memory) -> None:
-    """They are counted and named, and whoever can repair them finds them."""
+def test_damaged_and_unknown_lines_hide_nothing_and_stay_in_the_file(memory: Memory) -> None:
+    """They are counted and named, and stay in the file for repair."""
     memory.remember("one")
     strange: list[Record] = [
         {"id": 5, "kind": "wish", "content": "of another version"},
@@ -250,8 +250,8 @@ def test_damage_and_strange_lines_hide_nothing_and_stay_where_they_are(memory: M
 
 
 @pytest.mark.proves("M14")
-def test_a_torn_end_is_set_aside_by_the_next_change_and_by_no_reader(memory: Memory) -> None:
-    """Somebody may still be writing it."""
+def test_a_torn_end_is_set_aside_by_the_next_change_not_by_a_reader(memory: Memory) -> None:
+    """Another process may still be writing it."""
     memory.remember("one")
     torn = b'{"id":2,"ts":"2026'
     with ledger_of(memory).path.open("ab") as file:
@@ -270,7 +270,7 @@ def test_a_torn_end_is_set_aside_by_the_next_change_and_by_no_reader(memory: Mem
 @pytest.mark.proves("M12", "M13")
 @pytest.mark.parametrize("start", ["1969-12-31T23:59:50", "2036-02-07T06:28:10", "2026-05-01T10:00:00"])
 def test_items_come_newest_first_by_their_time_whatever_the_clock_does(tmp_path: Path, start: str) -> None:
-    """A clock that was set back makes a later item older, and ids grow all the same."""
+    """A clock that was set back makes a later item older, but ids still increase."""
     clock = Clock(start)
     memory = memory_in(tmp_path, clock)
     memory.remember("one")
@@ -287,7 +287,7 @@ def test_items_come_newest_first_by_their_time_whatever_the_clock_does(tmp_path:
 
 
 @pytest.mark.proves("M12")
-def test_of_two_items_at_once_the_higher_id_is_first(memory: Memory) -> None:
+def test_of_two_items_with_the_same_time_the_higher_id_is_first(memory: Memory) -> None:
     """The order is the same on every machine."""
     same = {"ts": "2026-01-01T00:00:00Z", "kind": "fact"}
     by_hand(memory, *({"id": id, "content": f"n {id}", **same} for id in (3, 9, 1, 7)))
@@ -299,8 +299,8 @@ def test_of_two_items_at_once_the_higher_id_is_first(memory: Memory) -> None:
 
 
 @pytest.mark.proves("M57")
-def test_what_is_known_is_not_written_again(memory: Memory) -> None:
-    """Letters, case, blanks and the kind do not make it new; a forgotten item can be told again."""
+def test_a_known_text_is_not_written_again(memory: Memory) -> None:
+    """Normalization, case, blanks and the kind do not make a text new; a forgotten item can be added again."""
     first = memory.remember("Tea is GREEN").item
     before = ledger_of(memory).path.read_bytes()
 
@@ -315,7 +315,7 @@ def test_what_is_known_is_not_written_again(memory: Memory) -> None:
 
 @pytest.mark.proves("M57")
 def test_a_setting_allows_duplicates(tmp_path: Path, clock: Clock) -> None:
-    """Somebody may keep a diary of tea."""
+    """For example for a diary."""
     memory = memory_in(tmp_path, clock, allow_duplicates=True)
 
     assert [memory.remember("tea").item.id for _ in range(3)] == [1, 2, 3]
@@ -325,8 +325,8 @@ def test_a_setting_allows_duplicates(tmp_path: Path, clock: Clock) -> None:
 
 @pytest.mark.proves("M4")
 @pytest.mark.parametrize(("kind", "text"), [("wish", "a"), ("forget", "a"), ("fact", " \n"), ("pref", "x" * (1 << 20))])
-def test_what_is_refused_leaves_no_trace(memory: Memory, kind: str, text: str) -> None:
-    """Not even a file."""
+def test_a_refused_item_writes_nothing(memory: Memory, kind: str, text: str) -> None:
+    """Not even a file is created."""
     with pytest.raises(BadUsage):
         memory.remember(text, kind)
 
@@ -345,8 +345,8 @@ def test_what_is_refused_leaves_no_trace(memory: Memory, kind: str, text: str) -
         "🫖" * 2000,
     ],
 )
-def test_a_text_is_a_text_whatever_it_looks_like(tmp_path: Path, clock: Clock, text: str) -> None:
-    """A line of the ledger inside an item is no line of the ledger."""
+def test_a_text_that_looks_like_a_ledger_line_stays_text(tmp_path: Path, clock: Clock, text: str) -> None:
+    """A ledger line inside an item's text stays text."""
     memory = memory_in(tmp_path, clock)
     memory.remember("before")
     kept = memory.remember(text).item
@@ -365,8 +365,8 @@ def test_a_text_is_a_text_whatever_it_looks_like(tmp_path: Path, clock: Clock, t
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.text(st.characters(), max_size=30), max_size=5), st.text(st.characters(), min_size=1, max_size=5))
 @example(["tea"], "half \ud83d")
-def test_any_text_is_kept_for_good_or_refused(texts: list[str], key: str) -> None:
-    """Whoever opens the file next is told the same as whoever wrote it, also of half characters in a key."""
+def test_any_text_is_kept_unchanged_or_refused(texts: list[str], key: str) -> None:
+    """The next reader sees the same text as the writer, also with half characters in a key."""
     with TemporaryDirectory() as directory:
         memory = memory_in(Path(directory), Clock())
         for text in texts:
@@ -384,8 +384,8 @@ def test_any_text_is_kept_for_good_or_refused(texts: list[str], key: str) -> Non
 
 
 @pytest.mark.parametrize("id", [(1 << 53) - 1, (1 << 53) - 2])
-def test_ids_that_are_used_up_are_said_to_be(memory: Memory, id: int) -> None:
-    """A typing mistake in a file must not let new items vanish, nor get one number twice."""
+def test_exhausted_ids_are_reported(memory: Memory, id: int) -> None:
+    """A typo in the file must not make new items disappear or reuse a number."""
     by_hand(memory, {"id": id, "kind": "fact", "content": "by hand"})
     seen = {id}
     for number in range(4):
@@ -402,7 +402,7 @@ def test_ids_that_are_used_up_are_said_to_be(memory: Memory, id: int) -> None:
 
 @pytest.mark.parametrize("target", [1 << 63, -(1 << 63) - 1, 10**400], ids=["high", "low", "very high"])
 def test_a_tombstone_for_a_number_that_nobody_can_hold_changes_nothing(memory: Memory, target: int) -> None:
-    """A long ledger with such a line has an index too."""
+    """A long ledger with such a line still has an index."""
     by_hand(memory, *({"id": id, "kind": "fact", "content": f"n {id}"} for id in range(1, 200)))
     by_hand(memory, {"id": 200, "kind": "forget", "target": target})
     by_hand(memory, {"id": 201, "kind": "fact", "content": "last", "supersedes": [target]})
@@ -418,7 +418,7 @@ def test_a_tombstone_for_a_number_that_nobody_can_hold_changes_nothing(memory: M
 
 @pytest.mark.proves("M59")
 def test_a_key_has_one_item_and_the_older_ones_stay_hidden(memory: Memory) -> None:
-    """An old fact must not come back because the new one was forgotten."""
+    """An old fact must not return when the new one is forgotten."""
     memory.set("Editor ", "vim")
     memory.set("editor", "helix")
     memory.set("shell", "fish")
@@ -435,7 +435,7 @@ def test_a_key_has_one_item_and_the_older_ones_stay_hidden(memory: Memory) -> No
 @pytest.mark.proves("M59")
 @pytest.mark.parametrize(("key", "value"), [("", "a"), (" ", "a"), ("a", ""), ("a", " \n")])
 def test_a_key_without_a_name_or_a_value_is_refused(memory: Memory, key: str, value: str) -> None:
-    """The message shows how it is written."""
+    """The message shows the syntax."""
     with pytest.raises(BadUsage, match="editor = helix"):
         memory.set(key, value)
     assert not ledger_of(memory).path.exists()
@@ -443,17 +443,17 @@ def test_a_key_without_a_name_or_a_value_is_refused(memory: Memory, key: str, va
 
 @pytest.mark.proves("M59")
 def test_a_text_that_is_known_without_its_key_can_still_get_one(memory: Memory) -> None:
-    """Otherwise the key would not be set although the user said so."""
+    """Otherwise the key would not be set although the user asked for it."""
     memory.remember("tea = green")
     assert memory.set("tea", "green").new
     memory.set("tea", "black")
 
-    assert contents(memory) == ["tea = black"]  # the one without the key went when its twin got it
+    assert contents(memory) == ["tea = black"]  # the item without the key was superseded
 
 
 @pytest.mark.proves("M3", "M60")
-def test_an_edit_takes_the_place_of_an_item_and_keeps_its_fields(memory: Memory) -> None:
-    """Fields that we do not know belong to somebody."""
+def test_an_edit_replaces_an_item_and_keeps_its_fields(memory: Memory) -> None:
+    """Unknown fields belong to another program."""
     memory.remember("tea is blue", "pref", tags=["t"], source="model", origin="tool:web", mood=[1], key="tea")
 
     kept = memory.edit(1, "tea is green")
@@ -465,12 +465,12 @@ def test_an_edit_takes_the_place_of_an_item_and_keeps_its_fields(memory: Memory)
     assert contents(memory) == ["tea is green"]
     assert memory.get(1)
     assert not memory.edit(2, " tea is green ").new
-    assert memory.edit(2, "Tea is GREEN").new  # the same but for its letters is an edit all the same
+    assert memory.edit(2, "Tea is GREEN").new  # a change of case only is still an edit
 
 
 @pytest.mark.parametrize("id", [0, -3, 7, 2, 1, 10**30])
-def test_what_is_not_there_cannot_be_edited(memory: Memory, id: int) -> None:
-    """Not what never was, not a tombstone, not what is forgotten."""
+def test_only_active_items_can_be_edited(memory: Memory, id: int) -> None:
+    """Not an unknown id, not a tombstone, not a forgotten item."""
     memory.remember("one")
     memory.forget([1])
     before = ledger_of(memory).path.read_bytes()
@@ -486,7 +486,7 @@ def test_what_is_not_there_cannot_be_edited(memory: Memory, id: int) -> None:
 
 @pytest.mark.proves("M3", "M60")
 def test_undoing_a_forget_brings_back_a_copy_with_all_its_fields(memory: Memory) -> None:
-    """The tombstone stays; the copy says what it restores."""
+    """The tombstone stays; the copy names the item it restores."""
     memory.remember("one", "context", tags=["t"], source="user", mood={"a": 1}, key="k")
     memory.forget([1])
 
@@ -500,8 +500,8 @@ def test_undoing_a_forget_brings_back_a_copy_with_all_its_fields(memory: Memory)
 
 
 @pytest.mark.proves("M60")
-def test_undo_says_what_it_takes_back_until_nothing_is_left(memory: Memory) -> None:
-    """Each one goes a change further back, and an undo is no change."""
+def test_undo_reports_each_change_it_reverts_until_none_is_left(memory: Memory) -> None:
+    """Each undo goes one change further back, and an undo is not a change itself."""
     memory.remember("one")
     memory.set("tea", "green")
     memory.set("tea", "black")
@@ -530,7 +530,7 @@ WORDS = ["oak", "elm", "ash", "fir"]
 
 
 def do(memory: Memory, name: str, number: int) -> bool:
-    """One change of a user, and whether there was anything to change."""
+    """Make one change as a user would; return whether it changed anything."""
     ids = sorted(item.id for item in memory.items())
     if name == "remember":
         return memory.remember(WORDS[number], "pref").new
@@ -549,7 +549,7 @@ def do(memory: Memory, name: str, number: int) -> bool:
 @example([("set", 0), ("forget", 0), ("set", 2), ("undo", 0), ("undo", 0), ("undo", 0)])
 @example([("set", 0), ("set", 2), ("edit", 1), ("clear", 0), ("undo", 0), ("edit", 3), ("forget", 0)])
 def test_any_changes_can_be_undone_one_by_one(operations: list[tuple[str, int]]) -> None:
-    """Undos among them too: memory is what it was before each change, back to the beginning."""
+    """Also undos in between: memory returns to the state before each change, back to the beginning."""
     with TemporaryDirectory() as directory:
         memory = memory_in(Path(directory), Clock())
         steps: list[Counter[tuple[str, str, str]]] = [Counter()]
@@ -577,7 +577,7 @@ def shown(memory: Memory) -> Counter[tuple[str, str, str]]:
 
 @pytest.mark.proves("M60")
 def test_a_prune_is_undone_as_one_change(memory: Memory, clock: Clock) -> None:
-    """It was one for the user."""
+    """The user made one change."""
     memory.remember("one")
     memory.remember("two")
     clock.time += timedelta(days=10)
@@ -589,7 +589,7 @@ def test_a_prune_is_undone_as_one_change(memory: Memory, clock: Clock) -> None:
 
 
 @pytest.mark.proves("M60")
-def test_an_undo_waits_for_its_turn_and_sees_what_others_wrote(tmp_path: Path, clock: Clock) -> None:
+def test_an_undo_waits_for_the_lock_and_sees_what_others_wrote(tmp_path: Path, clock: Clock) -> None:
     """The last change is the last one in the file, whoever made it."""
     mine, other = memory_in(tmp_path, clock), memory_in(tmp_path, clock)
     mine.remember("mine")
@@ -629,8 +629,8 @@ ODD_LINES: list[Record] = [
 
 @pytest.mark.proves("M60")
 @pytest.mark.parametrize("line", ODD_LINES, ids=[json.dumps(line) for line in ODD_LINES])
-def test_odd_lines_stop_neither_the_log_nor_undo(memory: Memory, line: Record) -> None:
-    """They come from people and other programs; what can be read of them is, the rest is passed over."""
+def test_invalid_lines_break_neither_the_log_nor_undo(memory: Memory, line: Record) -> None:
+    """They come from users and other programs; readable parts are used, and the rest is ignored."""
     memory.remember("one")
     by_hand(memory, line)
     memory.set("k", "three")
@@ -650,8 +650,8 @@ def test_odd_lines_stop_neither_the_log_nor_undo(memory: Memory, line: Record) -
 
 
 @pytest.mark.proves("M60")
-def test_the_log_tells_every_change_newest_first(memory: Memory) -> None:
-    """Also what was undone, and what an undo did."""
+def test_the_log_lists_every_change_newest_first(memory: Memory) -> None:
+    """Including undone changes and undos."""
     memory.remember("one")
     memory.set("tea", "green")
     memory.edit(1, "uno")
@@ -679,7 +679,7 @@ def test_the_log_tells_every_change_newest_first(memory: Memory) -> None:
 @settings(deadline=None, max_examples=40)
 @given(OPERATIONS)
 def test_memory_can_be_seen_as_it_was_after_each_change(operations: list[tuple[str, int]]) -> None:
-    """Every moment of the past can be asked for, and has not changed by what came later."""
+    """Every past state can be queried, and later changes do not alter it."""
     with TemporaryDirectory() as directory:
         clock = Clock()
         memory = memory_in(Path(directory), clock)
@@ -700,8 +700,8 @@ def test_memory_can_be_seen_as_it_was_after_each_change(operations: list[tuple[s
 
 
 @pytest.mark.proves("M60")
-def test_the_past_knows_nothing_of_what_came_later(memory: Memory, clock: Clock) -> None:
-    """Whatever fields a line has; and a line without a time was always there."""
+def test_a_past_state_does_not_include_later_changes(memory: Memory, clock: Clock) -> None:
+    """This holds for all fields; a line without a time counts as always present."""
     by_hand(memory, {"id": 1, "kind": "fact", "content": "always"})
     memory.remember("one", meta={"x": 1})
     then = clock.time
@@ -714,8 +714,8 @@ def test_the_past_knows_nothing_of_what_came_later(memory: Memory, clock: Clock)
 
 
 @pytest.mark.proves("M53")
-def test_old_items_are_pruned_by_tombstones_and_no_newer_one(memory: Memory, clock: Clock) -> None:
-    """To the moment: what is exactly that old stays."""
+def test_only_old_items_are_pruned_by_tombstones(memory: Memory, clock: Clock) -> None:
+    """An item of exactly that age stays."""
     clock.time = at("2026-01-01T00:00:00")
     memory.remember("old")
     memory.remember("at the edge")
@@ -734,7 +734,7 @@ def test_old_items_are_pruned_by_tombstones_and_no_newer_one(memory: Memory, clo
 @pytest.mark.proves("M53")
 @pytest.mark.parametrize("days", [30, 40_000, 10**6, 10**9, 10**12])
 def test_pruning_where_nothing_is_old_writes_nothing(memory: Memory, days: int) -> None:
-    """Also for one who means never and writes many nines."""
+    """Also with a very large number of days, which some users write for "never"."""
     memory.remember("new")
     before = ledger_of(memory).path.read_bytes()
 
@@ -743,13 +743,13 @@ def test_pruning_where_nothing_is_old_writes_nothing(memory: Memory, days: int) 
     assert ledger_of(memory).path.read_bytes() == before
 
 
-# Taking in, and what was purged
+# Imports and purged items
 
 
 @pytest.mark.proves("M3")
 @pytest.mark.parametrize("trusted", [True, False])
-def test_fields_of_any_name_are_taken_in(memory: Memory, trusted: bool) -> None:
-    """What another program calls `self` or `plain` is data to us."""
+def test_fields_of_any_name_are_imported(memory: Memory, trusted: bool) -> None:
+    """Fields called `self` or `plain` by another program are data."""
     records: list[Record] = [
         {"id": 1, "kind": "fact", "content": "one", "self": 1, "plain": 2, "fields": 3, "mood": [4], "record": 5}
     ]
@@ -780,8 +780,8 @@ def test_fields_of_any_name_are_taken_in(memory: Memory, trusted: bool) -> None:
     ],
     ids=repr,
 )
-def test_an_import_with_odd_ids_stops_nothing(memory: Memory, id: object) -> None:
-    """Other programs number in other ways; what cannot be taken is counted, and the next one comes in."""
+def test_an_import_continues_after_invalid_ids(memory: Memory, id: object) -> None:
+    """Other programs use other ids; invalid records are counted, and the next one is imported."""
     records: list[Record] = [
         {"id": id, "kind": "fact", "content": "one"},
         {"id": 5, "kind": "forget", "target": 4},
@@ -796,8 +796,8 @@ def test_an_import_with_odd_ids_stops_nothing(memory: Memory, id: object) -> Non
 
 @pytest.mark.proves("M62")
 @pytest.mark.parametrize("trusted", [True, False])
-def test_no_field_of_an_import_switches_the_masks_off(memory: Memory, trusted: bool) -> None:
-    """A file may come from anywhere; only the user at the keyboard can insist on a secret."""
+def test_no_field_of_an_import_disables_redaction(memory: Memory, trusted: bool) -> None:
+    """A file may come from anywhere; only the user at the keyboard can insist on keeping a secret."""
     secret = "ghp_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
 
     memory.take_in([{"kind": "fact", "content": f"my token is {secret}", "plain": True}], trusted=trusted)
@@ -807,8 +807,8 @@ def test_no_field_of_an_import_switches_the_masks_off(memory: Memory, trusted: b
     assert secret.encode() not in (path if trusted else path.with_suffix(".pending.jsonl")).read_bytes()
 
 
-def test_what_was_purged_is_not_learned_again_and_a_refusal_writes_nothing(memory: Memory, tmp_path: Path) -> None:
-    """Also not in other letters, nor by another shell."""
+def test_a_purged_text_is_not_learned_again_and_a_refusal_writes_nothing(memory: Memory, tmp_path: Path) -> None:
+    """Also not with other spelling, nor by another shell."""
     memory.remember("the cellar door is open")
     memory.remember("two")
     memory.purge(["the cellar door is open"], [tmp_path], [tmp_path / "salt"])
@@ -825,7 +825,7 @@ def test_what_was_purged_is_not_learned_again_and_a_refusal_writes_nothing(memor
 
 @pytest.mark.proves("M61")
 def test_words_in_a_torn_end_of_the_ledger_are_purged_too(memory: Memory, tmp_path: Path) -> None:
-    """The rewriting sets the torn end aside, and that file has to be clean as well."""
+    """The rewrite moves the torn end to another file, which must be purged too."""
     memory.remember("the cellar door is open")
     with ledger_of(memory).path.open("ab") as file:
         file.write(b'{"id":2,"kind":"fact","content":"the cellar door is open, ')
@@ -836,7 +836,7 @@ def test_words_in_a_torn_end_of_the_ledger_are_purged_too(memory: Memory, tmp_pa
         assert not path.is_file() or b"cellar" not in path.read_bytes(), path
 
 
-# What stands in the way
+# Unusable files
 
 
 def make_link(path: Path) -> None:
@@ -849,8 +849,8 @@ def make_link(path: Path) -> None:
     [(Path.mkdir, "Is a directory"), (make_link, "symbolic link"), (os.mkfifo, "not a regular file")],
     ids=["directory", "link", "pipe"],
 )
-def test_what_is_no_plain_file_is_not_written(memory: Memory, make: Callable[[Path], None], reason: str) -> None:
-    """A link could send private words elsewhere; the message names the file and the reason."""
+def test_only_a_regular_file_is_written(memory: Memory, make: Callable[[Path], None], reason: str) -> None:
+    """A link could redirect private text elsewhere; the message names the file and the reason."""
     make(ledger_of(memory).path)
     before = sorted(path.name for path in ledger_of(memory).path.parent.iterdir())
 
@@ -883,8 +883,8 @@ for read in (ledger.items, ledger.records_back, lambda: ledger.at(datetime.now(U
 
 
 @pytest.mark.proves("M21")
-def test_reading_a_pipe_in_the_place_of_the_ledger_never_hangs(tmp_path: Path) -> None:
-    """A shell that waits for a writer who never comes would look dead."""
+def test_reading_a_pipe_in_place_of_the_ledger_never_hangs(tmp_path: Path) -> None:
+    """A shell that waits for a writer that never comes would seem to hang."""
     path = tmp_path / "memory.jsonl"
     os.mkfifo(path)
 
@@ -893,8 +893,8 @@ def test_reading_a_pipe_in_the_place_of_the_ledger_never_hangs(tmp_path: Path) -
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-def test_a_directory_in_the_place_of_the_ledger_is_trouble_for_readers(memory: Memory) -> None:
-    """It is not an empty memory: something is wrong."""
+def test_a_directory_in_place_of_the_ledger_is_an_error_for_readers(memory: Memory) -> None:
+    """It is not treated as an empty memory."""
     ledger_of(memory).path.mkdir()
     (ledger_of(memory).path / "inside").touch()
 
@@ -902,8 +902,8 @@ def test_a_directory_in_the_place_of_the_ledger_is_trouble_for_readers(memory: M
         contents(memory)
 
 
-def test_a_file_in_the_place_of_the_directory_is_said_when_something_is_written(tmp_path: Path, clock: Clock) -> None:
-    """Until then there is nothing to read, and nothing is wrong."""
+def test_a_file_in_place_of_the_directory_is_reported_on_writing(tmp_path: Path, clock: Clock) -> None:
+    """Before that there is nothing to read, and no error."""
     (tmp_path / "data").write_text("in the way", encoding="utf-8")
     ledger = Ledger(tmp_path / "data" / "memory.jsonl", now=clock)
 
@@ -938,8 +938,8 @@ ledger.close()
     ],
     ids=["private", "readable"],
 )
-def test_a_file_of_somebody_else_is_read_if_it_may_be_and_never_replaced(mode: int, expected: list[str]) -> None:
-    """Trouble with rights is said in one line, and nothing changes."""
+def test_a_file_of_another_user_is_read_if_permitted_and_never_replaced(mode: int, expected: list[str]) -> None:
+    """A permission error is one line, and nothing changes."""
     with TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
         path = Path(directory) / "memory.jsonl"

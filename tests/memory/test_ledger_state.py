@@ -1,4 +1,4 @@
-"""What the lines of a ledger come to: read in one go, in parts, from an index, and after somebody edited the file."""
+"""The state of a ledger: read at once, in parts, from a snapshot, and after an edit of the file."""
 
 import json
 import os
@@ -69,7 +69,7 @@ quick = settings(deadline=None, max_examples=90, suppress_health_check=[HealthCh
 
 
 def read(*parts: bytes) -> State:
-    """The state after each part came in, as a file that grows is read."""
+    """Return the state after reading the parts one by one, as from a file that grows."""
     return go_on(State(), *parts)
 
 
@@ -84,7 +84,7 @@ def go_on(state: State, *parts: bytes) -> State:
 
 
 def meaning(state: State) -> dict[str, Any]:
-    """All that a state can be asked."""
+    """Return everything that can be asked of a state."""
     folds = {fold_number(folded(text)) for text in [*TEXTS, "a"]}
     return {
         "read": (state.size, state.crc, state.lines, state.damaged, state.last_id),
@@ -96,7 +96,7 @@ def meaning(state: State) -> dict[str, Any]:
 
 
 def expected(data: bytes) -> list[int]:
-    """The ids of the active items, told in the plainest way there is."""
+    """Return the ids of the active items, computed in the simplest way."""
     found: dict[int, Record] = {}
     gone: set[int] = set()
     keyed: dict[str, list[int]] = {}
@@ -127,8 +127,8 @@ def moment(record: Record) -> datetime:
 @given(files)
 @example(b"".join(b'{"id":%d,"kind":"fact","content":"k","key":"k"}\n' % id for id in (5, 3, 4)))
 @example(encode({"id": 2, "kind": "forget", "target": 1}) + encode({"id": 1, "kind": "fact", "content": "a", "ts": ""}))
-def test_the_active_items_are_those_that_nothing_hides_newest_first(data: bytes) -> None:
-    """Wherever the tombstones stand, whatever they aim at, and whatever damage lies between."""
+def test_active_items_are_those_not_hidden_newest_first(data: bytes) -> None:
+    """With tombstones at any position and for any target, and with damaged lines in between."""
     state = read(data)
 
     assert [id for id, *_ in state.newest()] == expected(data)
@@ -138,8 +138,8 @@ def test_the_active_items_are_those_that_nothing_hides_newest_first(data: bytes)
 @pytest.mark.proves("M7", "M10")
 @quick
 @given(files, st.integers(0, 100))
-def test_a_file_that_grows_means_the_same_as_one_that_was_always_whole(data: bytes, percent: int) -> None:
-    """Another shell may be seen in the middle of its write."""
+def test_reading_a_growing_file_gives_the_same_state_as_reading_it_at_once(data: bytes, percent: int) -> None:
+    """A reader may see a write of another shell half done."""
     cut = len(data) * percent // 100
 
     assert meaning(read(data[:cut], data[cut:])) == meaning(read(data))
@@ -149,8 +149,8 @@ def test_a_file_that_grows_means_the_same_as_one_that_was_always_whole(data: byt
 @quick
 @given(files, st.integers(0, 100))
 @example(b'{"id":1,"kind":"forget","target":9223372036854775808}\n', 50)
-def test_a_snapshot_and_the_rest_mean_the_same_as_the_file(data: bytes, percent: int) -> None:
-    """The index is a shortcut and never a second opinion, also when a tombstone and its target lie on two sides."""
+def test_a_snapshot_plus_the_rest_gives_the_same_state_as_the_file(data: bytes, percent: int) -> None:
+    """The snapshot is only a shortcut, also when a tombstone and its target are on different sides of its end."""
     cut = len(data) * percent // 100
     first = read(data[:cut])
     with TemporaryDirectory() as directory:
@@ -161,7 +161,7 @@ def test_a_snapshot_and_the_rest_mean_the_same_as_the_file(data: bytes, percent:
         state = go_on(State(base), data[first.size :])
 
         assert meaning(state) == meaning(read(data))
-        LedgerSnapshot.write(path, state.snapshot((0, 0, 0)))  # and once more, now that one snapshot is made of another
+        LedgerSnapshot.write(path, state.snapshot((0, 0, 0)))  # and again with a snapshot made from a snapshot
         base.close()
         again = LedgerSnapshot.load(path)
         assert again
@@ -171,7 +171,7 @@ def test_a_snapshot_and_the_rest_mean_the_same_as_the_file(data: bytes, percent:
 
 @pytest.mark.proves("M12")
 def test_a_millisecond_is_enough_to_be_newer() -> None:
-    """Scripts remember many things in a second, and the clock may go back between two of them."""
+    """Scripts add many items per second, and the clock may go back between two of them."""
     start = datetime(2026, 7, 1, 12, tzinfo=UTC)
     times = [stamp(start + timedelta(milliseconds=count)) for count in range(1000)]
     record = {"kind": "fact", "content": "a"}
@@ -183,14 +183,14 @@ def test_a_millisecond_is_enough_to_be_newer() -> None:
 @pytest.mark.proves("M5", "M8")
 @given(st.lists(ids, min_size=1), st.sampled_from([{"kind": "forget"}, {"kind": "wish"}, {"kind": "fact"}, {}]))
 def test_the_last_id_is_the_highest_on_any_line(used: list[int], fields: Record) -> None:
-    """Tombstones and lines that nobody understands take an id too."""
+    """Tombstones and unknown lines take an id too."""
     state = read(b"".join(encode({"id": id, **fields}) for id in used))
 
     assert state.last_id == max(used)
 
 
-def test_problems_name_the_line_and_do_not_flood() -> None:
-    """Twenty are enough to see what is wrong; the number is that of an editor."""
+def test_problems_name_the_line_and_are_limited() -> None:
+    """Twenty are enough to see what is wrong; the line number is that of an editor."""
     data = b'{"meta":{}}\n\n{"id":1,"kind":"wish"}\n' + b'{"id":2,"kind":"wish"}\n' * 50
 
     problems = read(data).problems
@@ -199,7 +199,7 @@ def test_problems_name_the_line_and_do_not_flood() -> None:
     assert len(problems) == 20
 
 
-# The ledger and its index
+# The ledger and its snapshot
 
 
 def now() -> datetime:
@@ -207,7 +207,7 @@ def now() -> datetime:
 
 
 def filled(path: Path, count: int = 6) -> bytes:
-    """A small ledger with some of everything."""
+    """Write a small ledger with some of every kind of line."""
     lines: list[Record] = [{"meta": {"format": 1}}]
     for id in range(1, count + 1):
         kind, time = KINDS[id % 3], stamp(now() + timedelta(minutes=id * 7 % 5))
@@ -222,7 +222,7 @@ def filled(path: Path, count: int = 6) -> bytes:
 
 
 def make_index(path: Path, index: Path, size: int | None = None) -> None:
-    """An index of the first bytes of the file, with a stamp that says: nobody touched it since."""
+    """Write a snapshot of the first bytes of the file, with a stamp that marks it as current."""
     state = read(path.read_bytes()[:size])
     LedgerSnapshot.write(index, state.snapshot((0, 0, 0)))
     snapshot, found = LedgerSnapshot.load(index), path.stat()
@@ -232,7 +232,7 @@ def make_index(path: Path, index: Path, size: int | None = None) -> None:
 
 
 def answers(ledger: Ledger) -> dict[str, Any]:
-    """All that a ledger can be asked."""
+    """Return everything that can be asked of a ledger."""
     found: dict[str, Any] = {"items": [item.record for item in ledger.items()]}
     state = ledger.state()
     found["counts"] = (state.lines, state.damaged, state.last_id, state.problems, state.keys, state.purged)
@@ -243,7 +243,7 @@ def answers(ledger: Ledger) -> dict[str, Any]:
 
 
 def truth(path: Path) -> dict[str, Any]:
-    """What a reader says who knows nothing yet."""
+    """Return the answers of a reader without a snapshot."""
     ledger = Ledger(path, now=now)
     found = answers(ledger)
     ledger.close()
@@ -251,21 +251,21 @@ def truth(path: Path) -> dict[str, Any]:
 
 
 def touch(path: Path) -> None:
-    """Let the time of the last change be another one, however fast the test is."""
+    """Change the modification time, however fast the test runs."""
     os.utime(path, ns=(0, path.stat().st_mtime_ns + 2_000_000_000))
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> tuple[Path, Path]:
-    """A ledger and where its index is."""
+    """A ledger and the path of its snapshot."""
     filled(tmp_path / "memory.jsonl")
     return tmp_path / "memory.jsonl", tmp_path / "cache" / "index"
 
 
 @pytest.mark.proves("M7")
 @pytest.mark.parametrize("size", [None, 300, 0], ids=["of all", "of a part", "of nothing"])
-def test_an_index_changes_no_answer(place: tuple[Path, Path], size: int | None) -> None:
-    """It is derived, and only a shortcut."""
+def test_a_snapshot_changes_no_answer(place: tuple[Path, Path], size: int | None) -> None:
+    """It is derived data, and only a shortcut."""
     path, index = place
     make_index(path, index, size)
     ledger = Ledger(path, index, now=now)
@@ -275,8 +275,8 @@ def test_an_index_changes_no_answer(place: tuple[Path, Path], size: int | None) 
 
 
 @pytest.mark.proves("M7")
-def test_an_index_cut_at_any_byte_is_as_good_as_none(place: tuple[Path, Path]) -> None:
-    """It is written without waiting for the disk, so a power cut may leave any part of it."""
+def test_a_truncated_snapshot_is_ignored(place: tuple[Path, Path]) -> None:
+    """It is written without a sync, so a power cut may leave any part of it."""
     path, index = place
     filled(path, 2)
     make_index(path, index)
@@ -289,7 +289,7 @@ def test_an_index_cut_at_any_byte_is_as_good_as_none(place: tuple[Path, Path]) -
 
 
 def other_version(index: Path) -> None:
-    """It says something else, in words that we would understand."""
+    """Another version with other content in a format that can be parsed."""
     version = (2).to_bytes(8, "little")
     last_id, columns = (700).to_bytes(8, "little"), index.read_bytes()
     index.write_bytes(columns[:8] + version + columns[16:32] + last_id + columns[40:])
@@ -324,8 +324,8 @@ def a_pipe(index: Path) -> None:
 @pytest.mark.parametrize(
     "spoil", [Path.unlink, other_version, of_another_file, of_another_program, a_directory, a_link, a_pipe]
 )
-def test_an_index_that_does_not_fit_is_not_believed(place: tuple[Path, Path], spoil: Callable[[Path], None]) -> None:
-    """Caches are deleted, copied and left behind by other versions."""
+def test_a_snapshot_that_does_not_match_is_ignored(place: tuple[Path, Path], spoil: Callable[[Path], None]) -> None:
+    """Caches are deleted, copied, and left behind by other versions."""
     path, index = place
     make_index(path, index)
     spoil(index)
@@ -338,7 +338,7 @@ def test_an_index_that_does_not_fit_is_not_believed(place: tuple[Path, Path], sp
 
 
 def edit(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
-    """Somebody changes the file in its place."""
+    """Change the file in place."""
 
     def run(path: Path) -> None:
         data = change(path.read_bytes())
@@ -350,7 +350,7 @@ def edit(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
 
 
 def by_rename(change: Callable[[bytes], bytes]) -> Callable[[Path], None]:
-    """An editor saves into a new file, and gives it the old name."""
+    """Save to a new file and rename it, as editors do."""
 
     def run(path: Path) -> None:
         other = path.with_name("other")
@@ -369,7 +369,7 @@ def without_line(number: int) -> Callable[[bytes], bytes]:
 
 
 def swap_words(data: bytes) -> bytes:
-    """The lines keep their places and lengths, and lose their checksums."""
+    """The lines keep their positions and lengths, and lose their checksums."""
     unsealed = [json.dumps(decode(line)).encode() + b"\n" for line in data.splitlines()]
     return b"".join(unsealed).replace(b"00003", b"99999").ljust(len(data))
 
@@ -403,10 +403,10 @@ EDITS: dict[str, Callable[[Path], None]] = {
 @pytest.mark.proves("M21")
 @pytest.mark.parametrize("indexed", [None, 0, 330, 10_000], ids=["no index", "empty", "half", "full index"])
 @pytest.mark.parametrize("change", EDITS.values(), ids=EDITS.keys())
-def test_what_others_do_to_the_file_is_noticed(
+def test_changes_by_others_are_noticed(
     place: tuple[Path, Path], change: Callable[[Path], None], indexed: int | None
 ) -> None:
-    """The file is the truth, also while a ledger is open and whatever was read before."""
+    """The file is authoritative, also while a ledger is open and whatever was read before."""
     path, index = place
     if indexed is not None:
         make_index(path, index, indexed)
@@ -420,7 +420,7 @@ def test_what_others_do_to_the_file_is_noticed(
 
     right = truth(path)
     assert answers(ledger) == right
-    later = Ledger(path, index, now=now)  # and whoever opens it next
+    later = Ledger(path, index, now=now)  # and a new reader
     assert answers(later) == right
     added = ledger.add("fact", "something new").item
     assert added.id == right["counts"][2] + 1
@@ -432,10 +432,10 @@ def test_what_others_do_to_the_file_is_noticed(
 
 @pytest.mark.proves("M21")
 @pytest.mark.parametrize("change", EDITS.values(), ids=EDITS.keys())
-def test_an_edit_is_noticed_although_another_shell_saw_it_first(
+def test_an_edit_is_noticed_even_if_another_shell_saw_it_first(
     place: tuple[Path, Path], change: Callable[[Path], None]
 ) -> None:
-    """Both use one index. That one vouches for the part it covers says nothing of what the other read after it."""
+    """Both use one snapshot. That it covers its part says nothing about what the other one read after it."""
     path, index = place
     make_index(path, index, 330)
     old = Ledger(path, index, now=now)
@@ -455,7 +455,7 @@ def test_an_edit_is_noticed_although_another_shell_saw_it_first(
 
 @pytest.mark.proves("M21")
 def test_a_copy_with_the_old_size_and_time_is_noticed(place: tuple[Path, Path]) -> None:
-    """Programs that bring files back from a backup set the times as they were."""
+    """Restoring a backup also restores the times."""
     path, index = place
     make_index(path, index)
     ledger = Ledger(path, index, now=now)
@@ -469,8 +469,8 @@ def test_a_copy_with_the_old_size_and_time_is_noticed(place: tuple[Path, Path]) 
     ledger.close()
 
 
-def test_an_edit_in_the_middle_of_a_listing_shows_no_item_twice_or_under_another_number(tmp_path: Path) -> None:
-    """What changed under the reader is left out; the next look sees it."""
+def test_an_edit_during_a_listing_shows_no_item_twice_or_with_a_wrong_id(tmp_path: Path) -> None:
+    """Changed items are left out; the next listing shows them."""
     path = tmp_path / "memory.jsonl"
     lines = [b'{"id":%d,"kind":"fact","content":"n"}\n' % id for id in range(1, 6)]
     path.write_bytes(b"".join(lines))
@@ -479,11 +479,11 @@ def test_an_edit_in_the_middle_of_a_listing_shows_no_item_twice_or_under_another
 
     edit(lambda data: b"".join(reversed(lines)))(path)
 
-    assert [item.id for item in listing] == [3]  # the only one that is where it was
+    assert [item.id for item in listing] == [3]  # the only one at its old position
 
 
-def test_a_line_that_is_glued_to_one_without_an_end_makes_both_unreadable_for_all(tmp_path: Path) -> None:
-    """A shell that had read the first one must not go on to say what nobody else can read."""
+def test_a_line_joined_to_an_unfinished_one_makes_both_unreadable(tmp_path: Path) -> None:
+    """A shell that had read the first line must not show what nobody else can read."""
     path = tmp_path / "memory.jsonl"
     path.write_bytes(b'{"id":1,"kind":"fact","content":"one"}')
     ledger = Ledger(path, now=now)
@@ -497,7 +497,7 @@ def test_a_line_that_is_glued_to_one_without_an_end_makes_both_unreadable_for_al
 
 
 def damage_unseen(path: Path, index: Path, offset: int) -> None:
-    """Break a line, and let the snapshot vouch for the file as it is then, as only a trick can."""
+    """Damage a line, and make the snapshot match the damaged file, which happens only in tests."""
     with path.open("r+b") as file:
         file.seek(offset)
         file.write(b"#####")
@@ -520,8 +520,8 @@ def long(tmp_path: Path) -> tuple[Path, Path]:
 
 
 @pytest.mark.proves("M7")
-def test_a_long_ledger_is_not_read_again_to_be_opened_asked_and_added_to(long: tuple[Path, Path]) -> None:
-    """Its front is damaged without a trace, and nobody notices: so nobody looked."""
+def test_a_long_ledger_is_not_reread_to_open_query_or_add(long: tuple[Path, Path]) -> None:
+    """Its first part is damaged without a trace, and no error appears: so it was not read."""
     path, index = long
     damage_unseen(path, index, path.read_bytes().index(b"00001"))
 
@@ -539,11 +539,11 @@ def test_a_long_ledger_is_not_read_again_to_be_opened_asked_and_added_to(long: t
     assert (again.item.id, again.new) == (3000, False)
     assert forgotten == [4000]
 
-    later = Ledger(path, index, now=now)  # what was added since does not make it look either
+    later = Ledger(path, index, now=now)  # added lines do not cause a full read either
     assert later.state().damaged == 0
     assert (later.state().last_id, later.known("one more")) == (5005, added.item)
     later.close()
-    touch(path)  # but any trace does
+    touch(path)  # but a changed time does
     last = Ledger(path, index, now=now)
     assert last.state().damaged == 1
     assert last.get(1) is None
@@ -551,7 +551,7 @@ def test_a_long_ledger_is_not_read_again_to_be_opened_asked_and_added_to(long: t
 
 
 @pytest.mark.proves("M7")
-def test_what_was_appended_by_hand_to_a_long_ledger_is_found(long: tuple[Path, Path]) -> None:
+def test_lines_appended_by_hand_to_a_long_ledger_are_found(long: tuple[Path, Path]) -> None:
     """The covered part is compared by its checksum, and the rest is read."""
     path, index = long
     with path.open("ab") as file:
@@ -567,8 +567,10 @@ def test_what_was_appended_by_hand_to_a_long_ledger_is_found(long: tuple[Path, P
 
 @pytest.mark.proves("M7")
 @pytest.mark.parametrize("spoil", [Path.unlink, of_another_file, a_directory])
-def test_a_long_ledger_without_its_index_says_the_same(long: tuple[Path, Path], spoil: Callable[[Path], None]) -> None:
-    """Whoever empties the cache loses time and nothing else."""
+def test_a_long_ledger_without_its_snapshot_gives_the_same_answers(
+    long: tuple[Path, Path], spoil: Callable[[Path], None]
+) -> None:
+    """Emptying the cache costs only time."""
     path, index = long
     spoil(index)
 
@@ -579,8 +581,8 @@ def test_a_long_ledger_without_its_index_says_the_same(long: tuple[Path, Path], 
     ledger.close()
 
 
-def test_a_long_ledger_tells_how_far_it_is(tmp_path: Path) -> None:
-    """Reading a hundred megabytes for the first time takes a moment; the numbers grow up to the whole."""
+def test_reading_a_long_ledger_reports_progress(tmp_path: Path) -> None:
+    """The first read of a hundred megabytes takes a moment; the numbers increase to the total."""
     path = tmp_path / "memory.jsonl"
     line = encode({"id": 1, "kind": "wish", "content": "w" * 500_000})
     path.write_bytes(line * 20 + encode({"id": 2, "ts": "", "kind": "fact", "content": "a"}))
@@ -596,7 +598,7 @@ def test_a_long_ledger_tells_how_far_it_is(tmp_path: Path) -> None:
 @pytest.mark.proves("M14")
 @pytest.mark.parametrize("length", [1, (1 << 20) - 70, 1 << 20, 3 << 20])
 def test_lines_longer_than_a_block_hide_nothing(tmp_path: Path, length: int) -> None:
-    """A line of megabytes is no item of ours, but somebody may have pasted one."""
+    """A line of megabytes is not an item of ours, but somebody may have pasted one."""
     path = tmp_path / "memory.jsonl"
     items = [encode({"id": id, "ts": "", "kind": "fact", "content": f"n {id}"}) for id in (1, 2, 3)]
     long = encode({"id": 9, "ts": "", "kind": "fact", "content": "l" * length})
@@ -614,7 +616,7 @@ def open_files() -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 def test_a_ledger_keeps_no_more_files_open_the_longer_it_is_used(long: tuple[Path, Path]) -> None:
-    """A shell runs for weeks; changes that are refused and files that are edited must not use it up."""
+    """A shell runs for weeks; refused changes and edited files must not exhaust the descriptors."""
     path, index = long
     before = open_files()
     ledger = Ledger(path, index, now=now)
@@ -643,8 +645,8 @@ def tens(path: Path, first: int, count: int) -> Iterator[bytes]:
             yield line
 
 
-def test_a_shell_that_closes_after_a_purge_leaves_no_index_of_what_was_purged(tmp_path: Path) -> None:
-    """It had read the words before. What it knows is old, so it is no use to the next one anyway."""
+def test_a_shell_that_closes_after_a_purge_writes_no_old_snapshot(tmp_path: Path) -> None:
+    """It read the text before the purge. Its state is old, and of no use to the next shell."""
     path, index = tmp_path / "memory.jsonl", tmp_path / "index"
     assert len(list(tens(path, 1, 200))) == 200
     other, mine = Ledger(path, index, now=now), Ledger(path, index, now=now)

@@ -1,4 +1,4 @@
-"""Several processes at one ledger: nobody loses, doubles or damages anything, and nobody waits for ever."""
+"""Several processes with one ledger: nothing is lost, duplicated or damaged, and none waits forever."""
 
 import os
 import signal
@@ -87,7 +87,7 @@ def now() -> datetime:
 
 @contextmanager
 def started(script: str, *arguments: object) -> Iterator[Child]:
-    """Another process with the ledger, ended with this block."""
+    """Run another process with the ledger until the end of the block."""
     command = [sys.executable, "-c", HEAD + script, *map(str, arguments)]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin
@@ -112,7 +112,7 @@ def go(child: Child) -> None:
 
 
 def all_at_once(stack: ExitStack, scripts: list[tuple[str, tuple[object, ...]]]) -> list[list[str]]:
-    """Let these run at the same time, and return what each said."""
+    """Run these at the same time, and return the output of each."""
     children = [stack.enter_context(started(script, *arguments)) for script, arguments in scripts]
     for child in children:
         assert says(child) == "ready"
@@ -124,7 +124,7 @@ def all_at_once(stack: ExitStack, scripts: list[tuple[str, tuple[object, ...]]])
 
 
 def records(path: Path) -> list[Record]:
-    """Every line of the file; none may be damaged."""
+    """Return every line of the file; none may be damaged."""
     found = [decode(line) for line in path.read_bytes().splitlines()]
     assert None not in found
     return [record for record in found if record is not None]
@@ -132,10 +132,8 @@ def records(path: Path) -> list[Record]:
 
 @pytest.mark.proves("M5", "M16", "M20")
 @pytest.mark.parametrize(("writers", "count"), [(2, 40), (6, 12)])
-def test_processes_that_remember_at_once_get_ids_of_their_own_and_lose_nothing(
-    tmp_path: Path, writers: int, count: int
-) -> None:
-    """Each holds the file for its own write only, so all of them get on."""
+def test_concurrent_processes_get_unique_ids_and_lose_nothing(tmp_path: Path, writers: int, count: int) -> None:
+    """Each holds the lock only for its own write, so all make progress."""
     path = tmp_path / "data" / "memory.jsonl"
     with ExitStack() as stack:
         said = all_at_once(stack, [(ADD, (path, f"w{me}", count)) for me in range(writers)])
@@ -156,8 +154,8 @@ def test_processes_that_remember_at_once_get_ids_of_their_own_and_lose_nothing(
 
 
 @pytest.mark.proves("M20", "M57")
-def test_what_all_say_at_once_is_written_once(tmp_path: Path) -> None:
-    """Whoever comes second reads what the first one wrote before it writes itself."""
+def test_the_same_text_from_concurrent_processes_is_written_once(tmp_path: Path) -> None:
+    """The second writer reads what the first one wrote before it writes."""
     path = tmp_path / "memory.jsonl"
     with ExitStack() as stack:
         said = all_at_once(stack, [(SAME, (path, 25))] * 4)
@@ -169,8 +167,8 @@ def test_what_all_say_at_once_is_written_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.proves("M16", "M17", "M21")
-def test_whoever_waits_for_a_slow_writer_is_told_after_two_seconds(tmp_path: Path) -> None:
-    """A shell elsewhere may hang in its write; reading goes on, and nothing is written by the way."""
+def test_waiting_for_a_slow_writer_fails_after_two_seconds(tmp_path: Path) -> None:
+    """Another shell may hang during a write; reading still works, and nothing is written without the lock."""
     path = tmp_path / "memory.jsonl"
     ledger = Ledger(path, now=now)
     ledger.add("fact", "before")
@@ -197,7 +195,7 @@ def test_whoever_waits_for_a_slow_writer_is_told_after_two_seconds(tmp_path: Pat
 
 @pytest.mark.proves("M17", "M19", "M21")
 def test_an_exclusive_ledger_keeps_others_out_from_open_to_close(tmp_path: Path) -> None:
-    """Who would open it so as well is told at once; readers never need a turn."""
+    """Another exclusive open fails at once; readers never need the lock."""
     path = tmp_path / "memory.jsonl"
     with started(HOLD, path) as child:
         assert says(child) == "held"
@@ -209,7 +207,7 @@ def test_an_exclusive_ledger_keeps_others_out_from_open_to_close(tmp_path: Path)
         assert time.monotonic() - began < LOCK_SECONDS  # it did not wait for the lock
 
         go(child)
-        assert says(child) == "closed"  # and it lives on
+        assert says(child) == "closed"  # and it keeps running
         ledger.hold()
         assert ledger.add("fact", "mine").item.id == 2
         ledger.close()
@@ -232,8 +230,8 @@ def test_a_holder_that_dies_by_any_signal_frees_the_ledger_at_once(tmp_path: Pat
 
 @pytest.mark.proves("M19")
 @pytest.mark.parametrize("how", ["killed", "closed"])
-def test_a_child_that_lives_on_does_not_keep_the_lock(tmp_path: Path, how: str) -> None:
-    """Shells start programs, and some of these outlive them."""
+def test_a_child_that_keeps_running_does_not_keep_the_lock(tmp_path: Path, how: str) -> None:
+    """Shells start programs, and some of them outlive the shell."""
     path = tmp_path / "memory.jsonl"
     with started(HOLD, path, "child") as child:
         assert says(child) == "held"
@@ -256,7 +254,7 @@ def test_a_child_that_lives_on_does_not_keep_the_lock(tmp_path: Path, how: str) 
 
 @pytest.mark.proves("M17", "M18")
 def test_an_exclusive_ledger_refuses_a_second_one_in_the_same_process(tmp_path: Path) -> None:
-    """A lock of the other kind (`lockf`) would let it pass, and drop the first one when the second is closed."""
+    """A `lockf` lock would allow it, and would be dropped when the second one is closed."""
     path = tmp_path / "memory.jsonl"
     first, second, third = (Ledger(path, now=now) for _ in range(3))
     first.hold()
@@ -276,8 +274,8 @@ def test_an_exclusive_ledger_refuses_a_second_one_in_the_same_process(tmp_path: 
 
 
 @pytest.mark.proves("M18")
-def test_a_ledger_cannot_be_held_twice_by_one_who_holds_it(tmp_path: Path) -> None:
-    """The second time is an error, and the first one stays in force."""
+def test_an_exclusive_ledger_cannot_be_held_again(tmp_path: Path) -> None:
+    """The second attempt is an error, and the first lock stays in force."""
     path = tmp_path / "memory.jsonl"
     first, other = Ledger(path, now=now), Ledger(path, now=now)
     first.hold()
@@ -293,8 +291,8 @@ def test_a_ledger_cannot_be_held_twice_by_one_who_holds_it(tmp_path: Path) -> No
 
 
 @pytest.mark.proves("M16")
-def test_between_two_writes_everybody_else_can_write(tmp_path: Path) -> None:
-    """The lock is for a write and not for a shell, also after one that was refused."""
+def test_others_can_write_between_two_writes(tmp_path: Path) -> None:
+    """The lock is for one write, not for the life of a shell, also after a refused write."""
     path = tmp_path / "memory.jsonl"
     ledgers = [Ledger(path, now=now) for _ in range(4)]
 
@@ -316,7 +314,7 @@ def refuse() -> list[Record]:
 
 @pytest.mark.proves("M1", "M20")
 def test_a_purge_while_others_remember_loses_nothing(tmp_path: Path) -> None:
-    """The file is replaced again and again under the feet of those who append."""
+    """The file is replaced again and again while others append."""
     path = tmp_path / "memory.jsonl"
     old: list[Record] = [
         {"id": id, "ts": "", "kind": "fact", "content": f"purge{id - 1:03} this"} for id in range(1, 21)
@@ -336,7 +334,7 @@ def test_a_purge_while_others_remember_loses_nothing(tmp_path: Path) -> None:
 
 
 def waits_for(child: Child, path: Path) -> bool:
-    """Has the process opened the file?"""
+    """Return whether the process has opened the file."""
     for link in Path(f"/proc/{child.pid}/fd").iterdir():
         try:
             if link.readlink() == path.resolve():
@@ -355,8 +353,8 @@ def until(true: Callable[[], bool]) -> None:
 
 @pytest.mark.proves("M16")
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
-def test_whoever_waited_during_a_purge_writes_into_the_new_file(tmp_path: Path) -> None:
-    """The one it had opened is not the ledger any more when its turn comes."""
+def test_a_writer_that_waited_during_a_purge_writes_into_the_new_file(tmp_path: Path) -> None:
+    """The file it had opened is no longer the ledger when it gets the lock."""
     path = tmp_path / "memory.jsonl"
     ledger = Ledger(path, now=now)
     ledger.add("fact", "one")
@@ -364,7 +362,7 @@ def test_whoever_waited_during_a_purge_writes_into_the_new_file(tmp_path: Path) 
         assert says(child) == "ready"
 
         def change(line: bytes) -> bytes:
-            if b"one" in line:  # the lock is ours now
+            if b"one" in line:  # we have the lock now
                 go(child)
                 until(lambda: waits_for(child, path))
                 return encode({"id": 1, "kind": "forget", "target": 1})
@@ -379,8 +377,8 @@ def test_whoever_waited_during_a_purge_writes_into_the_new_file(tmp_path: Path) 
 
 
 @pytest.mark.proves("M17")
-def test_whoever_holds_the_ledger_goes_on_when_an_editor_replaced_the_file(tmp_path: Path) -> None:
-    """The lock belongs to a file that nobody sees any more; what is remembered must be in the one they see."""
+def test_an_exclusive_ledger_continues_after_an_editor_replaced_the_file(tmp_path: Path) -> None:
+    """The locked file was replaced and is invisible; new items must go into the visible one."""
     path = tmp_path / "memory.jsonl"
     holder, other = Ledger(path, now=now), Ledger(path, now=now)
     holder.hold()
@@ -398,8 +396,8 @@ def test_whoever_holds_the_ledger_goes_on_when_an_editor_replaced_the_file(tmp_p
 
 
 @pytest.mark.proves("M21")
-def test_readers_see_every_moment_whole_while_others_write(tmp_path: Path) -> None:
-    """No id is missing between the first and the last that is shown, at any time."""
+def test_readers_see_consistent_states_while_others_write(tmp_path: Path) -> None:
+    """At any time, no id is missing between the first and the last one shown."""
     path = tmp_path / "memory.jsonl"
     ledger = Ledger(path, path.with_name("index"), now=now)
     with started(SAME, path, 60) as child:

@@ -1,4 +1,4 @@
-"""The live file: what was shown of an answer survives the end of the program that gave it."""
+"""The live file: the shown part of an answer survives the end of the program."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ sys.stdin.read()
 
 @contextmanager
 def answering(directory: Path, *pieces: str) -> Iterator[subprocess.Popen[str]]:
-    """Another program in the middle of an answer, of which `pieces` were shown; killed in the end."""
+    """Run another program in the middle of an answer, with `pieces` shown; kill it at the end."""
     command = [sys.executable, "-c", ANSWERING, str(directory), *pieces]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdin
@@ -50,14 +50,14 @@ def answering(directory: Path, *pieces: str) -> Iterator[subprocess.Popen[str]]:
             child.wait(10)
 
 
-def told(journal: Journal) -> list[tuple[int, str, str, str]]:
-    """All turns: number, role, state and text."""
+def turns_of(journal: Journal) -> list[tuple[int, str, str, str]]:
+    """Return all turns: number, role, state and text."""
     return [(e.number, e.turn.role, e.turn.state, e.turn.content) for e in journal.entries()]
 
 
 @pytest.mark.proves("P5", "N24")
-def test_what_the_real_program_had_shown_when_it_was_killed_is_in_the_next_one(world: World) -> None:
-    """The terminal was closed, the machine ran out of memory: what was on the screen is kept, as interrupted."""
+def test_the_shown_answer_of_a_killed_program_is_recovered_by_the_next(world: World) -> None:
+    """The terminal was closed, or the machine ran out of memory: the shown text is kept as interrupted."""
     never = sse("The sky ", "is blüe", " because of light")
     never.pieces = [*never.pieces[:2], b"data: never sent"]
     with FakeServer(paths={"/v1/chat/completions": Say(pieces=never.pieces, hold=threading.Event())}) as server:
@@ -83,20 +83,20 @@ def test_what_the_real_program_had_shown_when_it_was_killed_is_in_the_next_one(w
 
     (path,) = world.journals()
     journal = Journal(path.parent, path.stem)
-    assert told(journal) == [(1, "user", "complete", "why is the sky blue?")]
+    assert turns_of(journal) == [(1, "user", "complete", "why is the sky blue?")]
     session = world.session()
     total, notices = session.resume(path.stem)
     assert total == 2
     assert [notice.text for notice in notices] == [
         "the last answer was interrupted when aish ended; the part that was shown is kept"
     ]
-    assert told(journal)[1:] == [(2, "assistant", "interrupted", "The sky is blüe")]
+    assert turns_of(journal)[1:] == [(2, "assistant", "interrupted", "The sky is blüe")]
     assert session.resume(path.stem) == (2, [])
 
 
 @pytest.mark.proves("P5", "N24")
 def test_an_answer_is_recovered_once(tmp_path: Path) -> None:
-    """It was shown once. The turn says that it is a rest, and the live file is gone."""
+    """The turn is marked as recovered, and the live file is deleted."""
     journal = Journal(tmp_path, "talk")
     with answering(tmp_path, "one ", "two\n", "thrée") as child:
         child.kill()
@@ -106,16 +106,16 @@ def test_an_answer_is_recovered_once(tmp_path: Path) -> None:
 
     assert journal.recover(NOW) == 2
     assert journal.recover(NOW) == 0
-    journal.live_path.write_bytes(left)  # as if the program had been killed while it recovered
+    journal.live_path.write_bytes(left)  # as if the program had been killed during recovery
     assert Journal(tmp_path, "talk").recover(NOW) == 0
 
-    assert told(journal) == [(1, "user", "complete", "why?"), (2, "assistant", "interrupted", "one two\nthrée")]
+    assert turns_of(journal) == [(1, "user", "complete", "why?"), (2, "assistant", "interrupted", "one two\nthrée")]
     assert next(journal.entries_back()).meta == {"recovered": True}
     assert [path.name for path in tmp_path.iterdir()] == ["talk.jsonl"]
 
 
-def test_an_answer_that_is_still_being_given_is_left_alone(tmp_path: Path) -> None:
-    """Another terminal is not dead; it says so when two want to answer at once."""
+def test_an_answer_in_progress_is_left_alone(tmp_path: Path) -> None:
+    """Another terminal still runs, and it reports when two answers are given at once."""
     journal = Journal(tmp_path, "talk")
     with answering(tmp_path, "one "):
         assert journal.recover(NOW) == 0
@@ -123,23 +123,23 @@ def test_an_answer_that_is_still_being_given_is_left_alone(tmp_path: Path) -> No
             journal.show("mine")
         assert journal.live_path.read_bytes() == b"2\none "
     assert journal.recover(NOW) == 2
-    assert told(journal)[-1] == (2, "assistant", "interrupted", "one ")
+    assert turns_of(journal)[-1] == (2, "assistant", "interrupted", "one ")
 
 
 @pytest.mark.proves("P5")
-def test_a_question_asked_meanwhile_in_another_terminal_costs_nothing_that_was_shown(tmp_path: Path) -> None:
-    """Its turn takes the next number, but it is not the answer, and the live file is not its own."""
+def test_a_question_from_another_terminal_loses_no_shown_text(tmp_path: Path) -> None:
+    """Its turn takes the next number, but it is not the answer, and the live file belongs to another process."""
     journal = Journal(tmp_path, "talk")
     with answering(tmp_path, "one "):
         assert journal.add(Turn(role="user", content="meanwhile"), NOW) == 2
         assert journal.live_path.exists()
     assert journal.recover(NOW) == 3
-    assert told(journal)[1:] == [(2, "user", "complete", "meanwhile"), (3, "assistant", "interrupted", "one ")]
+    assert turns_of(journal)[1:] == [(2, "user", "complete", "meanwhile"), (3, "assistant", "interrupted", "one ")]
 
 
 @pytest.mark.proves("N24")
-def test_a_crash_between_the_journal_and_the_end_of_the_live_file_gives_no_second_answer(tmp_path: Path) -> None:
-    """The whole answer is in the journal already, and it is complete."""
+def test_a_crash_before_the_live_file_is_deleted_gives_no_second_answer(tmp_path: Path) -> None:
+    """The complete answer is already in the journal."""
     journal = Journal(tmp_path, "talk")
     journal.add(QUESTION, NOW)
     journal.show("beca")
@@ -151,7 +151,7 @@ def test_a_crash_between_the_journal_and_the_end_of_the_live_file_gives_no_secon
 
     assert Journal(tmp_path, "talk").recover(NOW) == 0
 
-    assert told(journal) == [(1, "user", "complete", "why?"), (2, "assistant", "complete", "because")]
+    assert turns_of(journal) == [(1, "user", "complete", "why?"), (2, "assistant", "complete", "because")]
     assert not journal.live_path.exists()
 
 
@@ -169,18 +169,18 @@ def test_a_crash_between_the_journal_and_the_end_of_the_live_file_gives_no_secon
         (b"not ours\ntext", ""),
     ],
 )
-def test_a_live_file_cut_anywhere_gives_what_can_be_read_of_it(tmp_path: Path, left: bytes, recovered: str) -> None:
-    """The last character may be half there; the rest of the answer must not be lost for it."""
+def test_a_truncated_live_file_gives_its_readable_part(tmp_path: Path, left: bytes, recovered: str) -> None:
+    """The last character may be incomplete; the rest of the answer must not be lost for it."""
     journal = Journal(tmp_path, "talk")
     journal.add(QUESTION, NOW)
     journal.live_path.write_bytes(left)
 
     assert journal.recover(NOW) == (2 if recovered else 0)
 
-    assert [content for *_, content in told(journal)] == ["why?", *([recovered] if recovered else [])]
+    assert [content for *_, content in turns_of(journal)] == ["why?", *([recovered] if recovered else [])]
 
 
-def test_a_rest_left_by_a_crash_does_not_mix_with_the_next_answer(tmp_path: Path) -> None:
+def test_text_left_by_a_crash_does_not_mix_with_the_next_answer(tmp_path: Path) -> None:
     """A new answer begins with an empty live file."""
     journal = Journal(tmp_path, "talk")
     journal.add(QUESTION, NOW)
@@ -191,8 +191,8 @@ def test_a_rest_left_by_a_crash_does_not_mix_with_the_next_answer(tmp_path: Path
     assert journal.live_path.read_bytes() == b"2\nnew"
 
 
-def test_trouble_with_one_answer_does_not_stop_the_next(tmp_path: Path) -> None:
-    """What was opened for the answer that failed must not hold the conversation for ever."""
+def test_a_failed_answer_does_not_block_the_next(tmp_path: Path) -> None:
+    """Files opened for the failed answer must not block the conversation."""
     journal = Journal(tmp_path, "talk")
     journal.path.mkdir()
     with pytest.raises(StoreTrouble, match="Is a directory"):
@@ -204,8 +204,8 @@ def test_trouble_with_one_answer_does_not_stop_the_next(tmp_path: Path) -> None:
     assert journal.live_path.read_bytes() == b"1\nfound"
 
 
-def test_a_live_file_that_cannot_be_read_is_trouble_that_is_said(tmp_path: Path) -> None:
-    """Going on with a conversation must neither break off nor pass over what may be lost."""
+def test_an_unreadable_live_file_is_reported(tmp_path: Path) -> None:
+    """Resuming a conversation must neither fail nor hide a possible loss."""
     journal = Journal(tmp_path, "talk")
     journal.add(QUESTION, NOW)
     journal.live_path.mkdir()
@@ -215,11 +215,11 @@ def test_a_live_file_that_cannot_be_read_is_trouble_that_is_said(tmp_path: Path)
 
 
 def test_control_bytes_of_an_answer_are_visible_in_what_is_kept(tmp_path: Path) -> None:
-    """The live file is shown to nobody before it is recovered, and then it must not steer a terminal."""
+    """Nothing shows the live file before it is recovered, and then it must not control the terminal."""
     journal = Journal(tmp_path, "talk")
     journal.show("a\x1b[2Jb\ud800c")
     assert journal.live_path.read_bytes() == "1\na␛[2Jb\ufffdc".encode()
 
     journal.add(Turn(role="assistant", content="a\x1b[2Jb\ud800c", state="interrupted"), NOW)
 
-    assert told(journal) == [(1, "assistant", "interrupted", "a␛[2Jb\ufffdc")]
+    assert turns_of(journal) == [(1, "assistant", "interrupted", "a␛[2Jb\ufffdc")]

@@ -1,4 +1,4 @@
-"""Marks: the words of a turn that a search asked for, as the index would find them."""
+"""Highlights: the words of a turn that match a search, as the index finds them."""
 
 import pytest
 from hypothesis import given, settings
@@ -30,7 +30,7 @@ from aish.memory.finding.terms import query_terms
     ],
 )
 def test_words_are_marked_as_they_are_found(query: str, text: str, marked: list[str]) -> None:
-    """In other forms, without accents, as pieces of code and in scripts without blanks."""
+    """In other forms, without accents, as parts of identifiers, and in scripts without blanks."""
     found = find_matched_words(text, query_terms(query))
     assert [text[begin:end] for begin, end in found] == marked
 
@@ -38,7 +38,7 @@ def test_words_are_marked_as_they_are_found(query: str, text: str, marked: list[
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(max_size=80), query=st.text(max_size=20))
 def test_marks_of_any_text_are_in_order_and_do_not_overlap(text: str, query: str) -> None:
-    """Whoever makes them bold counts on it."""
+    """The code that makes them bold relies on it."""
     places = [place for mark in find_matched_words(text, query_terms(query)) for place in mark]
     assert places == sorted(places)
     assert len(set(places[::2])) == len(places[::2])

@@ -1,4 +1,4 @@
-"""What was purged is found by its seals, as the purge itself has found it by its words."""
+"""Purged phrases are recognized by their fingerprints in the same way as the purge found them by their words."""
 
 import json
 import os
@@ -51,26 +51,26 @@ def test_purged_words_are_found_in_every_form(phrase: str, text: str, clean: str
 
 
 @pytest.mark.proves("M61")
-def test_of_two_phrases_at_one_place_the_longer_goes() -> None:
-    """Or the rest of an item would tell what it was about."""
+def test_of_two_phrases_at_one_place_the_longer_is_removed() -> None:
+    """Otherwise the rest of an item would reveal its subject."""
     assert knows(["magpie", "magpie in the oak"]).clean("A magpie in the oak, a magpie.") == "A [purged], a [purged]."
 
 
 @pytest.mark.proves("M61")
-def test_phrases_that_overlap_go_as_in_a_purge() -> None:
-    """Or a turn that was purged would not be known again."""
+def test_overlapping_phrases_are_removed_as_in_a_purge() -> None:
+    """Otherwise a purged turn would not be recognized."""
     phrases, text = ["otter heron", "heron nest", "nest"], "an otter heron nest, a heron nest"
     assert knows(phrases).clean(text) == Eraser(phrases, lambda _: "").clean(text) == "an [purged] [purged], a [purged]"
 
 
-def test_with_another_salt_nothing_is_known() -> None:
-    """A seal is worth nothing to whoever has only the seal."""
+def test_with_another_salt_nothing_is_recognized() -> None:
+    """A fingerprint is useless without its salt."""
     seals = [fingerprint(folded("magpie nest"), SALT)]
     assert Purged(seals, b"t" * 32).clean("the magpie nest") == "the magpie nest"
 
 
-def test_seals_of_another_form_are_passed_over() -> None:
-    """A ledger can be written by hand, and by versions to come."""
+def test_fingerprints_of_another_form_are_ignored() -> None:
+    """A ledger can be written by hand, and by later versions."""
     assert Purged(["f00", "", "9-xyz", "99999999-" + "0" * 24, "-3-" + "0" * 24], SALT).clean("a heron") == "a heron"
 
 
@@ -85,8 +85,8 @@ phrases = st.lists(words.filter(lambda word: "=" not in word), min_size=2, max_s
 
 @settings(max_examples=150, deadline=None)
 @given(text=texts, purged=st.lists(phrases, min_size=1, max_size=3), packed=st.booleans())
-def test_nothing_that_a_purge_would_take_out_is_left(text: str, purged: list[str], packed: bool) -> None:
-    """Whatever the words, and also where they stand in JSON."""
+def test_everything_a_purge_would_remove_is_removed(text: str, purged: list[str], packed: bool) -> None:
+    """For any words, also inside JSON."""
     kept = json.dumps(text) if packed else text
     clean = knows(purged).clean(kept)
     eraser = Eraser(purged, lambda _: "")
@@ -97,8 +97,8 @@ def test_nothing_that_a_purge_would_take_out_is_left(text: str, purged: list[str
 
 @settings(max_examples=100, deadline=None)
 @given(text=st.text(max_size=60), start=st.integers(0, 50), size=st.integers(4, 20))
-def test_any_part_of_any_text_can_be_purged_and_nothing_else_goes(text: str, start: int, size: int) -> None:
-    """The words in front of it and behind it stay as they are."""
+def test_any_part_of_any_text_can_be_purged_and_the_rest_stays(text: str, start: int, size: int) -> None:
+    """The text before and after it stays unchanged."""
     part = text[start : start + size]
     clean = knows([part] if folded(part) else []).clean(text)
     if "[purged]" in clean and "[purged]" not in text:
@@ -109,19 +109,19 @@ def test_any_part_of_any_text_can_be_purged_and_nothing_else_goes(text: str, sta
 
 
 def test_a_long_text_takes_no_time_when_nothing_was_purged() -> None:
-    """Most people never purge anything."""
+    """Most users never purge anything."""
     text = os.urandom(1 << 20).hex()
     assert Purged([], SALT).clean(text) is text
 
 
-def test_eight_letters_go_from_inside_a_word_and_seven_do_not() -> None:
-    """A long word is hardly part of another by chance, and a secret may be."""
+def test_eight_letters_are_removed_inside_a_word_and_seven_are_not() -> None:
+    """A long word is rarely part of another by chance, and it may be a secret."""
     assert Eraser(["gatekeep"], str).clean("the gatekeeper") == "the [purged]er"
     assert Eraser(["gatekee"], str).clean("the gatekeeper") == "the gatekeeper"
 
 
 def test_a_link_is_left_alone(tmp_path: Path) -> None:
-    """What it points to is not ours, and the link must not become a copy of it."""
+    """Its target is not ours, and the link must not become a copy of it."""
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_text("the gatekeeper", encoding="utf-8")
     link.symlink_to(target)

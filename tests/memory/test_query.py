@@ -1,4 +1,4 @@
-"""A search is taken apart into words, phrases, exclusions, speakers, a place and times, and is never wrong."""
+"""A search is parsed into words, phrases, exclusions, speakers, a channel and times, and never fails."""
 
 from datetime import datetime
 from functools import partial
@@ -19,8 +19,8 @@ def day(text: str) -> datetime:
 
 
 @pytest.mark.proves("N8")
-def test_a_query_with_everything_in_it_is_taken_apart() -> None:
-    """Only what is left is searched for by words and meaning."""
+def test_a_query_with_every_operator_is_parsed() -> None:
+    """Only the remaining words are searched for by words and meaning."""
     query = read_query('docker "port  forwarding" -compose role:me in:ops since:2026-05 until:May what failed?', NOW)
 
     assert query == Query(
@@ -35,8 +35,8 @@ def test_a_query_with_everything_in_it_is_taken_apart() -> None:
 
 
 @pytest.mark.proves("N8")
-def test_times_in_plain_language_are_found_and_are_no_words() -> None:
-    """A time that may be the topic stays a word too; both tell where they stand in the text as it was given."""
+def test_times_in_plain_language_are_not_search_words() -> None:
+    """A time that may be the topic stays a word too; both keep their position in the original text."""
     text = "role:me what did May say last Tuesday about the 2023 budget"
     query = read_query(text, NOW)
 
@@ -53,14 +53,14 @@ def test_times_in_plain_language_are_found_and_are_no_words() -> None:
     "text", ['"two words"', "“two words”", "„two words“", "„two words”", "«two words»", '" two\twords "']
 )
 def test_a_phrase_may_stand_in_the_quotes_of_any_keyboard(text: str) -> None:
-    """Word processors and telephones change quotes while one types."""
+    """Word processors and phones change quotes while the user types."""
     query = read_query(f"a {text} b", NOW)
 
     assert (query.words, query.phrases) == ("a b", ("two words",))
 
 
 def test_times_and_operators_inside_a_phrase_are_words_of_it() -> None:
-    """Who quotes means what stands there."""
+    """A quoted text is taken literally."""
     query = read_query('"since yesterday in:ops -this"', NOW)
 
     assert query == Query(phrases=("since yesterday in:ops -this",))
@@ -86,7 +86,7 @@ def test_an_unclosed_quote_is_a_character_like_any_other(text: str) -> None:
     ],
 )
 def test_a_dash_before_a_word_leaves_it_out(text: str, without: tuple[str, ...]) -> None:
-    """Also as the only thing that is asked."""
+    """Also as the only part of a search."""
     assert read_query(text, NOW).without == without
 
 
@@ -107,7 +107,7 @@ def test_a_dash_before_a_word_leaves_it_out(text: str, without: tuple[str, ...])
     ],
 )
 def test_the_options_of_a_command_are_words(text: str) -> None:
-    """People ask about commands."""
+    """Users ask about commands."""
     assert read_query(text, NOW) == Query(words=text)
 
 
@@ -122,12 +122,12 @@ def test_the_options_of_a_command_are_words(text: str) -> None:
     ],
 )
 def test_a_role_may_be_said_from_the_side_of_the_user(text: str, roles: set[str]) -> None:
-    """I am the user, and you are the assistant."""
+    """ "me" is the user, and "you" is the assistant."""
     assert read_query(f"a {text} b", NOW) == Query(words="a b", roles=frozenset(roles))
 
 
 def test_a_channel_may_have_blanks_in_quotes() -> None:
-    """The last one counts, since there is one place to be in."""
+    """The last one counts, because there can be only one."""
     assert read_query('x In:"my project"', NOW) == Query(words="x", channel="my project")
     assert read_query("in:a in:#b x", NOW) == Query(words="x", channel="b")
 
@@ -149,7 +149,7 @@ def test_a_channel_may_have_blanks_in_quotes() -> None:
     ],
 )
 def test_bounds_are_read_with_and_without_quotes(text: str, since: str, until: str) -> None:
-    """Of two bounds the narrower one counts, and the words after a bound stay words."""
+    """Of two bounds the narrower one counts, and words after a bound stay words."""
     query = read_query(f"{text} report", NOW)
 
     assert query == Query(words="report", since=day(since) if since else None, until=day(until) if until else None)
@@ -163,8 +163,8 @@ def test_bounds_are_read_with_and_without_quotes(text: str, since: str, until: s
         ("role:boss", 'unknown role "boss"; try role:user, role:assistant or role:tool'),
     ],
 )
-def test_what_was_meant_as_an_operator_but_is_not_understood_is_told(text: str, says: str) -> None:
-    """It is not searched for, since nobody ever wrote it, and the rest of the question still counts."""
+def test_an_invalid_operator_is_reported(text: str, says: str) -> None:
+    """It is not searched for, because no turn contains it; the rest of the query still counts."""
     query = read_query(f"{text} report", NOW)
 
     assert query.words == "report"
@@ -175,13 +175,13 @@ def test_what_was_meant_as_an_operator_but_is_not_understood_is_told(text: str, 
 @pytest.mark.parametrize(
     "text", ["", "  ", "since:", "role: in:", "pip install x", "http://in:80", "(in:x)", "登in:x", "😀", "a*b? [x] ^$"]
 )
-def test_what_is_no_operator_stays_words(text: str) -> None:
-    """Also nothing at all, and signs that mean something elsewhere."""
+def test_text_without_operators_stays_words(text: str) -> None:
+    """Also an empty query, and characters with a meaning elsewhere."""
     assert read_query(text, NOW) == Query(words=text.strip())
 
 
-def test_what_no_index_takes_is_not_in_a_query() -> None:
-    """Control characters and halves of characters would fail later, far from who typed them."""
+def test_characters_that_cannot_be_indexed_are_removed_from_a_query() -> None:
+    """Control characters and half characters would fail later, far from the place of the mistake."""
     query = read_query('a\x00b \ud83d c "d\x07e" -foo\x1bbar in:x\udc00', NOW)
 
     assert query == Query(words="a b c bar", phrases=("d e",), without=("foo",), channel="x")
@@ -203,7 +203,7 @@ PARTS = st.sampled_from(
     )
 )
 def test_any_text_is_a_query(text: str) -> None:
-    """Never an error; all that comes out can be written as UTF-8, and all times are in the text."""
+    """There is never an error; all parts can be written as UTF-8, and all times are in the text."""
     query = read_query(text, NOW)
 
     for part in (query.words, query.channel, *query.phrases, *query.without, *query.trouble):
@@ -220,8 +220,8 @@ def test_plain_words_are_left_as_they_are(words: list[str]) -> None:
     assert read_query(" ".join(words), NOW) == Query(words=" ".join(words))
 
 
-def test_the_rest_of_a_long_text_is_words_and_takes_no_longer() -> None:
-    """Somebody pastes a log into the search."""
+def test_the_rest_of_a_long_text_is_words_and_is_parsed_quickly() -> None:
+    """For example when a log is pasted into the search."""
     texts = ["“" * 100_000, '"a' * 50_000, "since:x a b c " * 7_000, "-" * 100_000, "\x00 " * 50_000, 'in:"a' * 20_000]
     for text in texts:
         tenth = cpu_seconds(partial(read_query, text[: len(text) // 10], NOW))
@@ -232,8 +232,8 @@ def test_the_rest_of_a_long_text_is_words_and_takes_no_longer() -> None:
     assert (len(query.times), query.without, query.roles) == (1, (), frozenset())
 
 
-def test_a_quote_in_a_whole_sentence_tells_what_it_is_about_and_need_not_be_there() -> None:
-    """Who asks `who told me that "the show must go on" is overrated` remembers the gist; a few words are a command."""
+def test_a_quote_in_a_whole_sentence_is_not_required() -> None:
+    """In a whole sentence a quote is only part of the subject; in a short query it is a filter."""
     few, sentence = 'show "must go on"', 'who told me that "must go on" is overrated?'
 
     assert read_query(few, NOW).phrases == ("must go on",)
