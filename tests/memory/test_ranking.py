@@ -1,4 +1,4 @@
-"""Ranking: every signal speaks for a turn, the order follows from their sum, and a hit can say what carried it."""
+"""Ranking: signals only add to a score, the order follows from their sum, and a hit can give its reasons."""
 
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -39,7 +39,7 @@ NOW = 1_000 * DAY
 
 
 class Row(NamedTuple):
-    """A candidate: where it stands, what the index says of it, and its terms."""
+    """A candidate: its position, its index data, and its terms."""
 
     conversation: int = 1
     number: int = 0
@@ -91,7 +91,7 @@ def ranked(
 
 
 def apart(*rows: Row) -> list[Row]:
-    """Rows of conversations that have nothing to do with each other."""
+    """Put the rows into unrelated conversations."""
     return [row._replace(conversation=place) for place, row in enumerate(rows, start=1)]
 
 
@@ -108,31 +108,31 @@ def apart(*rows: Row) -> list[Row]:
     ],
 )
 @pytest.mark.proves("N8")
-def test_each_signal_alone_lifts_a_turn(better: Row) -> None:
-    """Words, meaning, speaker, time and place are in one score; none of them is needed for another to count."""
+def test_each_signal_alone_raises_the_score(better: Row) -> None:
+    """Words, meaning, speaker, time and position share one score; each counts without the others."""
     found = ranked(apart(Row(), better, Row()), {"boat": 2.0}, wants=COUNTED)
     assert found.order.tolist()[0] == 1
     assert found.scores[0] > found.scores[1] == found.scores[2]
 
 
-def test_no_signal_speaks_against_a_turn() -> None:
-    """More evidence never makes a hit worse, so nobody has to guess why a good one is missing."""
+def test_no_signal_lowers_the_score() -> None:
+    """More evidence never lowers a hit, so a good one is never missing for an obscure reason."""
     assert all(weight >= 0 for signal in SIGNALS.values() for weight in signal[:3])
 
 
 def test_a_rare_word_counts_more_than_a_common_one() -> None:
-    """What few turns have tells more."""
+    """A word that few turns have is more informative."""
     weights = {"boat": rarity(1000, 3), "nice": rarity(1000, 400)}
     assert ranked(apart(Row(term_set="nice"), Row(term_set="boat")), weights).order.tolist() == [1, 0]
 
 
-def test_a_word_that_every_turn_has_still_weighs_something() -> None:
+def test_a_word_that_every_turn_has_still_counts() -> None:
     """Otherwise a question of such words would find nothing."""
     assert 0 < rarity(10, 10) < rarity(10, 1) < rarity(10, 0)
 
 
 def test_half_of_the_words_beside_a_turn_count_but_less_than_in_it() -> None:
-    """A short reply takes its subject from the turns around it."""
+    """A short reply has its subject in the turns around it."""
     weights = {"boat": 1.0, "harbour": 1.0}
     reply = [Row(number=0, term_set="boat"), Row(number=1, term_set="harbour")]
     alone, whole = Row(conversation=2, term_set="harbour"), Row(conversation=3, term_set="boat harbour")
@@ -142,13 +142,13 @@ def test_half_of_the_words_beside_a_turn_count_but_less_than_in_it() -> None:
 
 
 def test_the_words_of_another_conversation_do_not_count_as_close_by() -> None:
-    """Keys of two conversations never touch, whatever their numbers."""
+    """Keys of two conversations are never adjacent, whatever their numbers."""
     far = [Row(conversation=1, number=5, term_set="boat"), Row(conversation=2, number=4), Row(conversation=3, number=9)]
     assert ranked(far, {"boat": 1.0}).scores[1:].max() == pytest.approx(0.0)
 
 
-def test_the_answer_to_a_question_with_the_words_is_lifted_and_what_follows_a_statement_is_not() -> None:
-    """The words stand in the question and what is looked for in the answer."""
+def test_the_answer_to_a_matching_question_ranks_higher_but_not_the_turn_after_a_statement() -> None:
+    """The question has the words, and the answer has the information."""
     asks, tells = Row(words=5.0, meaning=0.6, traits=ASKS), Row(words=5.0, meaning=0.6)
     rows = [asks, Row(number=1), tells._replace(conversation=2), Row(conversation=2, number=1)]
     found = ranked(rows)
@@ -157,23 +157,23 @@ def test_the_answer_to_a_question_with_the_words_is_lifted_and_what_follows_a_st
 
 
 def test_a_candidate_whose_turn_before_is_unknown_answers_nothing() -> None:
-    """Neither itself nor whatever stands beside it in the columns is taken for the turn before."""
+    """Neither the turn itself nor the row beside it in the columns counts as the turn before."""
     names, asks = list(SIGNALS), Row(number=7, words=5.0, meaning=0.9, traits=ASKS)
     for rows in ([asks], [asks, Row(conversation=2, number=3)], [Row(number=9), asks]):
         parts = ranked(rows).parts
         assert parts[:, names.index("reply")].max() == parts[:, names.index("answer")].max() == 0.0
 
 
-def test_talk_with_who_is_named_comes_before_talk_of_others() -> None:
-    """What was said to Anna is nearer to a question about Anna than what was said among strangers."""
+def test_turns_with_a_named_person_come_before_turns_of_others() -> None:
+    """Turns said to Anna are closer to a question about Anna than turns between others."""
     rows = [Row(conversation=1, term_set="boat"), Row(conversation=2, number=1, term_set="boat")]
     anna = Row(conversation=2, number=3, speaker=1.0)
     assert ranked([*rows, anna], {"boat": 1.0}).order.tolist().index(1) < 2
     assert ranked([*rows, anna], {"boat": 1.0}).order.tolist()[-1] == 0
 
 
-def test_a_good_hit_lifts_the_turns_of_its_block_only() -> None:
-    """A conversation of a million turns is not about one thing."""
+def test_a_good_hit_raises_only_the_turns_of_its_block() -> None:
+    """A conversation of a million turns has many subjects."""
     rows = [Row(number=0, words=9.0), Row(number=BLOCK - 1), Row(number=BLOCK)]
     found = ranked(rows)
     scores = dict(zip(found.order.tolist(), found.scores.tolist(), strict=True))
@@ -181,7 +181,7 @@ def test_a_good_hit_lifts_the_turns_of_its_block_only() -> None:
 
 
 def test_the_time_of_a_question_fades_slower_after_it_than_before_it() -> None:
-    """People tell in June what happened in May, seldom the other way round."""
+    """People talk in June about what happened in May, and seldom the other way round."""
     may = (100 * DAY, 131 * DAY)
     near = closeness(np.array([115, 100, 131, 138, 93, 400]) * DAY, [may])
     assert near[0] == near[1] == near[2] == 1.0
@@ -196,21 +196,21 @@ def test_of_several_times_the_nearest_counts_and_without_one_nothing_does() -> N
     assert closeness(times, []).tolist() == [0.0, 0.0]
 
 
-def test_what_was_said_lately_comes_first_and_years_ago_makes_no_difference() -> None:
-    """Recency decides between weeks, not between things that are all long past."""
+def test_recent_turns_come_first_and_among_old_ones_age_makes_no_difference() -> None:
+    """Recency decides between weeks, not between turns that are all years old."""
     found = ranked(apart(Row(time=NOW - 900 * DAY), Row(time=NOW - 2 * DAY), Row(time=NOW - 500 * DAY)))
     assert found.order.tolist()[0] == 1
     assert found.scores[1] == pytest.approx(found.scores[2], abs=1e-6)
 
 
 def test_a_turn_of_the_future_is_as_recent_as_now_and_no_more() -> None:
-    """Clocks are wrong sometimes; one turn must not win every search for it."""
+    """Clocks can be wrong; such a turn must not win every search."""
     found = ranked(apart(Row(time=NOW + 9_000 * DAY), Row(time=NOW)))
     assert found.scores[0] == found.scores[1]
 
 
-def test_reasons_are_told_strongest_first_and_small_ones_are_not() -> None:
-    """How it fits the question comes first: a person can check that against the text."""
+def test_reasons_are_listed_strongest_first_without_small_ones() -> None:
+    """The match with the question comes first: the user can check it against the text."""
     found = ranked([Row(term_set="boat", meaning=0.01, own=1.0)], {"boat": 1.0})
     assert why(found.parts[0], most=9) == ["has the words", "your own words"]
     assert matches(found.parts)[0] < found.scores[0]
@@ -219,14 +219,14 @@ def test_reasons_are_told_strongest_first_and_small_ones_are_not() -> None:
 
 
 def test_a_long_question_is_about_a_subject_and_a_short_one_about_a_fact() -> None:
-    """Who goes on talking has many words that say little; what the conversation is about says more then."""
+    """A long question has many words of little meaning; then the subject of the conversation counts more."""
     fact, subject = apart(Row(term_set="boat"), Row(block_words=3.0))
     for words, best in ((6, 0), (200, 1)):
         assert ranked([fact, subject], {"boat": 1.0}, clear=clarity(words)).order.tolist()[0] == best
 
 
 def test_the_parts_of_a_hit_add_up_to_its_score() -> None:
-    """Otherwise the reasons would tell a story of their own."""
+    """Otherwise the reasons would be misleading."""
     found = ranked([Row(term_set="boat", meaning=0.4, own=1.0), Row(number=1, words=3.0)], {"boat": 1.0})
     assert found.parts.sum(axis=1).tolist() == pytest.approx(found.scores.tolist())
 
@@ -251,8 +251,8 @@ def test_the_shortlist_is_short_and_has_the_best() -> None:
         ("", 0),
     ],
 )
-def test_what_a_turn_has_is_told_from_its_form(text: str, bits: int) -> None:
-    """A sentence begins with a capital too; that is no name."""
+def test_traits_of_a_turn_are_recognized_by_its_form(text: str, bits: int) -> None:
+    """A sentence starts with a capital too, which is no name."""
     assert traits(text) == bits
 
 
@@ -269,7 +269,7 @@ def test_what_a_turn_has_is_told_from_its_form(text: str, bits: int) -> None:
     ],
 )
 def test_a_question_wants_an_answer_of_its_kind(question: str, bits: int) -> None:
-    """Who asks when looks for a turn that has a time in it."""
+    """A question with "when" looks for a turn with a time in it."""
     assert wants(question) == bits
 
 
@@ -282,7 +282,7 @@ ROWS = st.builds(
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(ROWS, max_size=12, unique_by=lambda row: row.key), st.randoms(use_true_random=False))
-def test_any_candidates_have_an_order_that_does_not_depend_on_theirs(rows: list[Row], chance: Random) -> None:
+def test_scores_do_not_depend_on_the_order_of_candidates(rows: list[Row], chance: Random) -> None:
     """None, one or many, in any order: the same turns get the same scores."""
     found = ranked(rows, {"boat": 2.0}, spans=[(0.0, NOW)])
     assert sorted(found.order.tolist()) == list(range(len(rows)))

@@ -1,4 +1,4 @@
-"""Recency: conversations, exchanges and days that were last active, also when they ran side by side."""
+"""Recency: the conversations, exchanges and days that were last active, also when they overlap in time."""
 
 import shutil
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ ROLES: tuple[Role, ...] = ("user", "assistant")
 
 
 class Talks:
-    """Conversations that are written turn by turn, and a finder of them."""
+    """Conversations that are written turn by turn, and a finder for them."""
 
     def __init__(self, top: Path) -> None:
         self.sessions, self.directory = top / "sessions", top / "index"
-        self.said: list[tuple[int, str, int, Role]] = []  # when, where, which turn, who
+        self.said: list[tuple[int, str, int, Role]] = []  # time, conversation, turn number, role
 
     def say(self, name: str, minute: int, role: Role = "user") -> None:
         turn = Turn(role, f"{role} in {name} at {minute}")
@@ -57,8 +57,8 @@ def places(hits: list[Hit]) -> list[tuple[str, int]]:
 
 @pytest.mark.proves("N2")
 @pytest.mark.parametrize("indexed", [0, 13, 40], ids=["no index", "half an index", "an index"])
-def test_conversations_that_ran_side_by_side_all_come(talks: Talks, indexed: int) -> None:
-    """One that was active a minute before another is not cut off by it, and a long one does not fill the page."""
+def test_conversations_that_overlap_are_all_listed(talks: Talks, indexed: int) -> None:
+    """One that was active just before another is not cut off, and a long one does not fill the page."""
     for minute in range(40):
         talks.say("abc"[minute % 3] if minute < 24 else "a", minute)
         if minute + 1 == indexed:
@@ -86,10 +86,10 @@ def test_conversations_that_ran_side_by_side_all_come(talks: Talks, indexed: int
 )
 @example(said=[("a", 9, "user"), ("b", 5, "user"), ("a", 0, "user")], indexed=2, limit=1, since=None, until=None)
 @example(said=[("a", 4, "user"), ("b", 5, "user")], indexed=2, limit=1, since=None, until=5)
-def test_what_was_last_active_is_the_same_as_by_looking_at_everything(
+def test_recent_activity_equals_a_full_scan(
     talks: Talks, said: list[tuple[str, int, Role]], indexed: int, limit: int, since: int | None, until: int | None
 ) -> None:
-    """Threads and exchanges, whatever order the times have and however much of it is in the index."""
+    """Conversations and exchanges, with times in any order and any part of them indexed."""
     talks.clear()
     for number, (name, minute, role) in enumerate(said):
         talks.say(name, minute, role)
@@ -102,7 +102,7 @@ def test_what_was_last_active_is_the_same_as_by_looking_at_everything(
     threads = list(dict.fromkeys(name for _, name, _, _ in newest))[:limit]
     assert places(finder.recent(limit, scope, "thread")) == [(one[1], one[2]) for one in newest if one[1] in threads]
     exchanges: dict[str, list[list[tuple[str, int]]]] = {}
-    for _, name, turn, role in newest[::-1]:  # as they were said
+    for _, name, turn, role in newest[::-1]:  # in the order they were said
         begun = exchanges.setdefault(name, [])
         if role == "user" or not begun:
             begun.append([])
@@ -114,8 +114,8 @@ def test_what_was_last_active_is_the_same_as_by_looking_at_everything(
 
 
 @pytest.mark.proves("N2")
-def test_an_answer_comes_with_its_question_also_when_another_was_put_between(talks: Talks) -> None:
-    """Two shells at once: the question in one is no end of the exchange in the other."""
+def test_an_answer_comes_with_its_question_even_if_another_came_between(talks: Talks) -> None:
+    """With two shells, a question in one does not end the exchange in the other."""
     for minute, (name, role) in enumerate([("a", "user"), ("b", "user"), ("a", "assistant"), ("b", "assistant")]):
         talks.say(name, minute, "user" if role == "user" else "assistant")
     assert places(talks.finder().recent(1, by="exchange")) == [("b", 2), ("b", 1)]
@@ -125,8 +125,8 @@ def test_an_answer_comes_with_its_question_also_when_another_was_put_between(tal
 
 
 @pytest.mark.proves("N2")
-def test_days_come_whole(talks: Talks) -> None:
-    """All turns of the last days on which something was said, however many and in however many conversations."""
+def test_days_are_complete(talks: Talks) -> None:
+    """All turns of the last active days, in all conversations."""
     for day in (0, 1, 5):
         for number in range(15):
             talks.say(f"{'abc'[number % 3]}{day}", -day * 1440 + number)

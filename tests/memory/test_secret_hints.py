@@ -1,4 +1,4 @@
-"""The cheap test in front of the masking never says no to a secret, and seldom yes to prose."""
+"""The cheap check before masking never misses a secret, and rarely flags prose."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ from timing import cpu_seconds
 from aish.memory.secret_hints import lowered, may_hold_secret, next_cut
 from aish.memory.secret_patterns import RULES, Rule, find
 
-VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # put together, so that scanners of this repository stay calm
+VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # concatenated, so that secret scanners do not report this file
 LINES = st.sampled_from(
     [
         "plain words",
@@ -32,19 +32,19 @@ TEXTS = st.lists(LINES | st.text(max_size=30), max_size=12).map("\n".join)
 
 @pytest.mark.parametrize("rule", RULES, ids=[f"{rule.kind}-{place}" for place, rule in enumerate(RULES)])
 def test_every_text_that_a_rule_matches_is_suspicious(rule: Rule) -> None:
-    """Texts are made from the patterns themselves, so that a new pattern without a sign fails here."""
+    """Texts are generated from the patterns, so that a new pattern without a hint fails here."""
 
     @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.from_regex(re.compile(rule.pattern, re.ASCII if rule.token else 0)))
     def is_suspicious(text: str) -> None:
-        assert may_hold_secret(re.sub(r"\s", " ", text))  # rare blanks, such as the form feed, are left to their luck
+        assert may_hold_secret(re.sub(r"\s", " ", text))  # rare blanks, such as the form feed, are not covered
 
     is_suspicious()
 
 
 @pytest.mark.parametrize("rule", RULES, ids=[f"{rule.kind}-{place}" for place, rule in enumerate(RULES)])
-def test_every_needle_of_a_rule_is_in_what_it_matches(rule: Rule) -> None:
-    """A needle that is not would hide the rule."""
+def test_every_match_of_a_rule_contains_its_hint(rule: Rule) -> None:
+    """Otherwise the hint would hide the rule."""
 
     @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck), database=None)
     @given(st.from_regex(re.compile(rule.pattern, re.ASCII if rule.token else 0)))
@@ -56,15 +56,15 @@ def test_every_needle_of_a_rule_is_in_what_it_matches(rule: Rule) -> None:
 
 @settings(max_examples=300)
 @given(TEXTS)
-def test_whatever_is_found_is_suspicious(text: str) -> None:
-    """Who asks first and masks only on a yes must not leak."""
+def test_every_text_with_a_found_secret_is_suspicious(text: str) -> None:
+    """Code that masks only after this check must not leak."""
     if find(text):
         assert may_hold_secret(text)
 
 
 @given(TEXTS, TEXTS)
 def test_a_text_with_a_suspicious_part_is_suspicious(one: str, other: str) -> None:
-    """Many lines can be asked about at once."""
+    """Many lines can be checked at once."""
     if may_hold_secret(one):
         assert may_hold_secret(f"{one}\n{other}") and may_hold_secret(f"{other}\n{one}")
 
@@ -84,21 +84,21 @@ def test_a_text_with_a_suspicious_part_is_suspicious(one: str, other: str) -> No
         "ls -la | grep txt",
     ],
 )
-def test_plain_talk_is_not_suspicious(text: str) -> None:
+def test_plain_prose_is_not_suspicious(text: str) -> None:
     """Otherwise every answer would pay for the patterns."""
     assert not may_hold_secret(text)
 
 
 @given(st.text())
-def test_small_letters_stand_where_the_large_ones_stood(text: str) -> None:
-    """Places found in the one are used in the other."""
+def test_lowering_keeps_the_position_of_every_character(text: str) -> None:
+    """Positions found in one text are used in the other."""
     assert len(lowered(text)) == len(text)
 
 
 @settings(max_examples=300)
 @given(TEXTS | st.text(max_size=5).map(lambda part: (part + " ab. c, d") * 900), st.data())
 def test_a_stream_is_cut_where_the_whole_text_is(text: str, data: st.DataObject) -> None:
-    """What comes later never moves a cut."""
+    """Later text never moves a cut."""
     cut = next_cut(text)
     if cut >= 0:
         assert 0 < cut <= len(text)
@@ -108,21 +108,21 @@ def test_a_stream_is_cut_where_the_whole_text_is(text: str, data: st.DataObject)
 
 
 def test_a_line_is_not_cut_from_the_value_that_follows_it() -> None:
-    """`password:` alone tells nothing, and the next line alone neither."""
+    """Neither `password:` alone nor the next line alone can be recognized."""
     assert next_cut("password:\nx\ny\n") == len("password:\nx\n")
     assert next_cut("hello:\nx\n") == len("hello:\n")
     assert next_cut("mysql \\\n -px\nfine\n") == len("mysql \\\n -px\n")
 
 
 def test_it_loads_without_the_patterns() -> None:
-    """It is asked before every write, also in programs that never meet a secret."""
+    """It runs before every write, also in programs that never see a secret."""
     code = "import sys; import aish.memory.secret_hints; sys.exit('aish.memory.secret_patterns' in sys.modules)"
 
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_its_time_grows_with_the_text_and_not_faster() -> None:
-    """Four times the text may take ten times as long, which is far above noise and far below the square."""
+def test_the_time_grows_linearly() -> None:
+    """Four times the text may take ten times as long: far above noise, far below quadratic growth."""
     for unit in ("plain words and ", "a", "a:", "@", "x@", " -", "key"):
         short, long = (unit * (size // len(unit)) for size in (50_000, 200_000))
         once = cpu_seconds(partial(may_hold_secret, short))

@@ -1,4 +1,4 @@
-"""Secrets are found where shells and chats have them, and nothing else is touched."""
+"""Secrets are found where shells and chats have them, and nothing else is changed."""
 
 import json
 from itertools import pairwise
@@ -12,7 +12,7 @@ from world import World
 from aish.memory.secret_patterns import find, mask, redact
 
 SALT = b"salt of this test"
-VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # put together, so that scanners of this repository stay calm
+VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # concatenated, so that secret scanners do not report this file
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # put together, so that scanners of this re
         f"cat key: -----BEGIN PRIVATE KEY-----\n{VALUE}\n{VALUE}",
     ],
 )
-def test_a_secret_is_gone_and_the_rest_stays(text: str) -> None:
-    """What was around it still tells what the line was about."""
+def test_a_secret_is_masked_and_the_rest_stays(text: str) -> None:
+    """The text around it still shows what the line was about."""
     masked, found = redact(text, SALT)
 
     assert VALUE not in masked
@@ -115,31 +115,31 @@ def test_a_secret_is_gone_and_the_rest_stays(text: str) -> None:
         "zip code: 90210",
     ],
 )
-def test_what_only_talks_of_secrets_is_not_touched(text: str) -> None:
+def test_text_about_secrets_is_not_changed(text: str) -> None:
     """A false alarm damages what the user wanted to keep."""
     assert redact(text, SALT) == (text, [])
 
 
 def test_a_mask_is_not_a_secret() -> None:
-    """Its own words are those that secrets stand behind, and its hash looks like one."""
+    """A mask contains words that precede secrets, and its hash looks like a secret."""
     for kind in ("slack-token", "aws-access-key", "setting"):
         assert find(mask(kind, VALUE[:12], SALT)) == find("password " + mask(kind, VALUE, SALT)) == []
 
 
 def test_a_password_of_small_letters_and_a_number_is_one() -> None:
-    """Most passwords of people are; near other names the value must be more random than that."""
+    """Most passwords are like that; after other names the value must look more random."""
     assert find("my password is " + "hunt" + "er22") and find("DB_PASSWORD=" + "hunt" + "er22")
     assert not find("the token is " + "utf8x" + "22")
 
 
-def test_a_pin_is_masked_where_a_sentence_tells_it() -> None:
-    """Four digits are a secret only there."""
+def test_a_pin_is_masked_in_a_sentence_that_states_it() -> None:
+    """Four digits are a secret only in such a sentence."""
     assert [one.kind for one in find("The PIN for my card is 48" + "21.")] == ["pin"]
     assert find("four digits such as 48" + "21") == []
 
 
-def test_a_key_without_its_end_is_masked_as_far_as_it_goes() -> None:
-    """A terminal that was copied from shows half of it; the talk after it is not part of it."""
+def test_a_key_without_its_end_is_masked() -> None:
+    """Copied terminal output may have half of it; the text after it is not part of it."""
     talk = "\nthis is what I see on the screen when I open it\n"
     masked, _ = redact("-----BEGIN PRIVATE KEY-----\n" + f"{VALUE * 3}\n" * 5 + talk, SALT)
 
@@ -164,8 +164,8 @@ PARTS = st.sampled_from([*WORDS.split(), *PHRASES])
 
 @settings(max_examples=400)
 @given(st.text(max_size=300) | st.lists(PARTS, max_size=20).map("".join))
-def test_any_text_can_be_masked_twice_without_change(text: str) -> None:
-    """What is written again (an import, an edit) must not pile masks on masks."""
+def test_masking_again_changes_nothing(text: str) -> None:
+    """Text that is written again (an import, an edit) must not get masks of masks."""
     once, _ = redact(text, SALT)
 
     assert redact(once, SALT)[0] == once
@@ -173,7 +173,7 @@ def test_any_text_can_be_masked_twice_without_change(text: str) -> None:
 
 @settings(max_examples=300)
 @given(st.lists(PARTS, max_size=20).map("".join))
-def test_what_is_found_never_overlaps(text: str) -> None:
+def test_findings_never_overlap(text: str) -> None:
     """Each part of the text is masked once."""
     found = find(text)
 
@@ -184,13 +184,13 @@ def test_what_is_found_never_overlaps(text: str) -> None:
 @settings(max_examples=50)
 @given(st.text(alphabet="abcXYZ019_-+/", min_size=16, max_size=40))
 def test_the_same_secret_has_the_same_mask_and_another_salt_another(value: str) -> None:
-    """One can see that two lines had the same secret, and nobody can look it up."""
+    """One can see that two lines had the same secret, but nobody can look it up."""
     assert mask("setting", value, SALT) == mask("setting", value, SALT) != mask("setting", value, b"other")
     assert value not in mask("setting", value, SALT)
 
 
 def test_a_short_secret_shows_none_of_its_characters() -> None:
-    """The last four of eight are half of it."""
+    """The last four of eight characters would be half of it."""
     assert "" + "x7Pq" not in mask("chat", "ab1" + "x7Pq", SALT)
 
 
@@ -216,9 +216,11 @@ def test_a_short_secret_shows_none_of_its_characters() -> None:
         "The capital of France is Paris, and nobody knows why. ",
     ],
 )
-def test_its_time_grows_with_the_text_and_not_faster(unit: str) -> None:
-    """Patterns that back-track would hang the shell on a strange line. Four times the text may take nine times as
-    long, which is far above noise and far below the square."""
+def test_the_time_grows_linearly(unit: str) -> None:
+    """Patterns that backtrack would hang the shell.
+
+    Four times the text may take nine times as long: far above noise, far below quadratic growth.
+    """
     short, long = (unit * (size // len(unit)) for size in (20_000, 80_000))
 
     assert cpu_seconds(lambda: find(long)) < 9 * cpu_seconds(lambda: find(short)) + 0.1
@@ -237,7 +239,7 @@ def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
 
 
 def test_masks_stay_the_same_from_run_to_run(world: World) -> None:
-    """The salt is made once and kept for this user only."""
+    """The salt is created once, and only this user can read it."""
     first, second = (world.aish("redact", given=f"password: {VALUE}") for _ in range(2))
 
     assert first.out == second.out

@@ -1,4 +1,4 @@
-"""An answer that streams is masked before it is whole, and of prose nothing is held back."""
+"""A streamed answer is masked before it is complete, and prose is not held back."""
 
 import string
 import time
@@ -12,7 +12,7 @@ from aish.memory.secret_patterns import find, redact
 from aish.memory.stream_redaction import StreamRedaction
 
 SALT = b"salt of this test"
-VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # put together, so that scanners of this repository stay calm
+VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # concatenated, so that secret scanners do not report this file
 BODY = "\n".join("MIIE" + VALUE * 3 for _ in range(4))
 SECRETS = (
     "ghp" + "_" + VALUE * 2,
@@ -53,7 +53,7 @@ def pieces(text: str, cuts: list[int]) -> list[str]:
 
 
 def stream(parts: list[str]) -> list[bytes]:
-    """The file after each piece, and after the end."""
+    """Return the file after each piece, and after the end."""
     stream_redaction, file, states = StreamRedaction(mask), b"", []
     for step in [*parts, None]:
         keep, data = stream_redaction.end() if step is None else stream_redaction.feed(step)
@@ -65,15 +65,15 @@ def stream(parts: list[str]) -> list[bytes]:
 
 @settings(max_examples=300)
 @given(PARTS, st.lists(st.integers(0, 5000), max_size=40))
-def test_in_the_end_the_file_is_the_mask_of_the_whole(text: str, cuts: list[int]) -> None:
-    """However the answer was cut into pieces: what is recovered after a crash is what the journal would have."""
+def test_the_final_file_equals_the_masked_whole_text(text: str, cuts: list[int]) -> None:
+    """For any pieces: recovery after a crash gives the same text as the journal would have."""
     assert stream(pieces(text, cuts))[-1] == mask(text).encode("utf-8", "replace")
 
 
 @settings(max_examples=300)
 @given(PARTS, st.lists(st.integers(0, 5000), max_size=40))
 def test_no_state_of_the_file_has_the_beginning_of_a_secret(text: str, cuts: list[int]) -> None:
-    """A program may be killed after any piece."""
+    """The program may be killed after any piece."""
     visible = mask(text)
     hidden = [text[found.start : found.end] for found in find(text)]
     starts = [value[:8] for value in hidden if value[:8] not in visible]
@@ -83,8 +83,8 @@ def test_no_state_of_the_file_has_the_beginning_of_a_secret(text: str, cuts: lis
 
 @pytest.mark.parametrize("secret", SECRETS)
 @pytest.mark.parametrize("before", ["", "Here it is: ", "Gut. ", "See `x2` and "])
-def test_a_secret_that_comes_in_letters_is_never_in_the_file(secret: str, before: str) -> None:
-    """Models stream in small pieces; each border is one that a pattern could miss."""
+def test_a_secret_streamed_letter_by_letter_is_never_in_the_file(secret: str, before: str) -> None:
+    """Models stream small pieces; a pattern could miss a secret at each border."""
     text = f"{before}{secret}\nThat was it.\n"
     hidden = [text[found.start : found.end] for found in find(text)]
     assert hidden
@@ -96,7 +96,7 @@ def test_a_secret_that_comes_in_letters_is_never_in_the_file(secret: str, before
 
 
 def test_prose_is_in_the_file_as_soon_as_it_was_fed() -> None:
-    """The file is there so that a killed program loses nothing that was shown."""
+    """The file exists so that a killed program loses nothing that was shown."""
     text = "Paris is the capital of France. It's on the Seine (a river), and in 2024 it had the games.\n\nAsk me more! "
     stream_redaction, file = StreamRedaction(mask), b""
     for place, letter in enumerate(text, start=1):
@@ -106,8 +106,8 @@ def test_prose_is_in_the_file_as_soon_as_it_was_fed() -> None:
         assert file.decode() == text[:place]
 
 
-def test_an_odd_word_is_in_the_file_once_it_is_finished() -> None:
-    """Only what could still become a token waits."""
+def test_an_unusual_word_is_in_the_file_once_it_is_finished() -> None:
+    """Only text that could still become a token is held back."""
     stream_redaction = StreamRedaction(mask)
 
     assert stream_redaction.feed("see git_rev") == (0, b"see ")
@@ -122,8 +122,8 @@ def test_plain_words_near_a_secret_are_in_the_file_too() -> None:
     assert states[2] == b"You can change your password by clicking on the link in the mail "
 
 
-def test_a_private_key_waits_for_its_end_and_what_follows_is_shown() -> None:
-    """Until then nobody knows where it ends."""
+def test_a_private_key_is_held_back_until_its_end() -> None:
+    """Before that, its end is unknown."""
     stream_redaction = StreamRedaction(mask)
     begin, end = "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
     states = [
@@ -135,8 +135,8 @@ def test_a_private_key_waits_for_its_end_and_what_follows_is_shown() -> None:
     assert states[5][1] == b"Fine, then."
 
 
-def test_the_mask_is_asked_only_where_a_secret_may_be() -> None:
-    """It is loaded when it is first needed, and most answers never need it."""
+def test_the_patterns_run_only_where_a_secret_is_possible() -> None:
+    """The patterns are loaded when first needed, and most answers never need them."""
     asked: list[str] = []
 
     def remember(text: str) -> str:
@@ -167,8 +167,8 @@ def test_a_piece_costs_the_same_however_long_the_answer_is(unit: str) -> None:
     assert halves[1] < 3 * halves[0] + 0.1
 
 
-def test_a_line_without_end_does_reach_the_file() -> None:
-    """Some answers are one line; a crash must not cost all of it, suspicious or not."""
+def test_a_very_long_line_reaches_the_file() -> None:
+    """Some answers are one line; a crash must not lose all of it."""
     letters = string.ascii_letters + string.digits
     for unit in ("token x1 ", letters, "password is x-1. "):
         states = stream([unit] * (30_000 // len(unit)))

@@ -1,4 +1,4 @@
-"""Index terms: other forms of a word meet, code can be found whole and in pieces, and no script is left out."""
+"""Index terms: word forms match each other, identifiers are found whole and in parts, and every script works."""
 
 import time
 
@@ -28,8 +28,8 @@ from aish.memory.finding.terms import query_terms, terms
         ("مُحَمَّد", "محمد"),
     ],
 )
-def test_other_forms_of_a_word_meet(said: str, asked: str) -> None:
-    """Who looks for something rarely remembers the form it had."""
+def test_other_forms_of_a_word_match(said: str, asked: str) -> None:
+    """Users rarely remember the exact form."""
     assert set(query_terms(asked)) <= set(terms(said))
 
 
@@ -37,7 +37,7 @@ def test_other_forms_of_a_word_meet(said: str, asked: str) -> None:
     ("one", "other"), [("need", "ne"), ("nation", "nat"), ("bus", "bu"), ("string", "str"), ("red", "r")]
 )
 def test_short_words_are_not_cut_to_pieces(one: str, other: str) -> None:
-    """A stem that is too short would stand for anything."""
+    """A stem that is too short would match anything."""
     assert terms(one) != terms(other)
 
 
@@ -57,7 +57,7 @@ def test_short_words_are_not_cut_to_pieces(one: str, other: str) -> None:
     ],
 )
 def test_words_of_code_are_kept_whole_and_in_pieces(said: str, pieces: list[str]) -> None:
-    """A name is pasted as it is, or half remembered; both must find it."""
+    """An identifier is pasted whole or half remembered; both must find it."""
     for piece in pieces:
         assert terms(piece)[0] in terms(said)
 
@@ -76,13 +76,13 @@ def test_words_of_code_are_kept_whole_and_in_pieces(said: str, pieces: list[str]
     ],
 )
 def test_scripts_without_blanks_are_found_by_a_part(said: str, asked: str) -> None:
-    """There are no blanks to tell where a word ends, so every two and three characters are a term."""
+    """Without blanks the word borders are unknown, so every two and three characters are a term."""
     assert query_terms(asked)
     assert set(query_terms(asked)) <= set(terms(said))
 
 
 def test_the_marks_of_a_script_stay_with_their_letters() -> None:
-    """Vowel signs are not letters to Python; a word without them is another word."""
+    """Vowel signs are not letters in Python; a word without them is another word."""
     assert terms("हिन्दी") == ["हिन्दी"]
 
 
@@ -91,30 +91,30 @@ def test_a_longer_question_in_chinese_does_not_ask_for_single_characters() -> No
     assert query_terms("可爱的猫") == ["可爱", "爱的", "的猫", "可爱的", "爱的猫"]
 
 
-def test_stop_words_are_indexed_but_asked_for_only_when_there_is_nothing_else() -> None:
-    """A phrase needs them; a question is better without."""
+def test_stop_words_are_indexed_but_searched_only_without_other_words() -> None:
+    """A phrase needs them; a question works better without."""
     assert terms("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
     assert query_terms("what did we say about the boat") == ["say", "boat"]
     assert query_terms("who are you") == ["who", "are", "you"]
 
 
-def test_a_question_asks_for_each_term_once_and_for_no_more_than_can_be_weighed() -> None:
-    """A pasted page would take longer than anybody waits."""
+def test_a_question_has_each_term_once_and_a_limited_number() -> None:
+    """A pasted page would take too long."""
     assert query_terms("boat boats Boat") == ["boat"]
     page = " ".join(f"word{number}" for number in range(1000))
     assert query_terms(page)[:2] == ["word0", "word"]
     assert len(query_terms(page)) == 128
 
 
-def test_what_is_too_long_for_a_word_is_no_whole_term() -> None:
-    """Keys and blobs would fill the index, and nobody types them again."""
+def test_an_overlong_word_is_not_a_whole_term() -> None:
+    """Keys and blobs would fill the index, and nobody searches for them."""
     assert max(map(len, terms("a" * 300 + " " + "b-" * 300 + "c"))) == 64
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(), max_size=80) | st.text("aB'’_.-/é猫ก한 \ud800\x00🎉", max_size=60))
 def test_any_text_has_terms_without_blanks_that_can_be_written(text: str) -> None:
-    """Terms are joined by blanks and kept as UTF-8; what is asked is said by who says the same."""
+    """Terms are joined by blanks and stored as UTF-8; equal texts have equal terms."""
     found = terms(text)
     assert " ".join(found).split() == found
     " ".join(found).encode()
@@ -122,10 +122,10 @@ def test_any_text_has_terms_without_blanks_that_can_be_written(text: str) -> Non
 
 
 @pytest.mark.parametrize("unit", ["a", "a.", "a'", "aB", "_", "猫", "é-", "'.", "\u0301", "word "])
-def test_a_hundred_kilobytes_of_anything_take_no_time_to_speak_of(unit: str) -> None:
-    """Whatever is pasted: the time grows with the length, not with its square."""
+def test_a_hundred_kilobytes_of_any_text_are_fast(unit: str) -> None:
+    """For any pasted text, the time grows linearly."""
     text = unit * (100_000 // len(unit))
     start = time.process_time()
     terms(text)
     query_terms(text)
-    assert time.process_time() - start < 1.5  # about 0.1 s; a square would take minutes
+    assert time.process_time() - start < 1.5  # about 0.1 s; quadratic growth would take minutes

@@ -1,4 +1,4 @@
-"""Whose words something is, and what a model says it has done: tables of sentences as people and models write them."""
+"""Provenance of words, and claims of a model to have saved something: tables of typical sentences."""
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +12,7 @@ WISH = "Remember that my cat is called Miso."
 TOLD = "My cat is called Miso."
 ASKED = "How do I do that?"
 
-# What a model says when it wants to be believed; nothing was written.
+# A model claims to have saved something, but nothing was written.
 CLAIMS = [
     (WISH, "I'll remember that."),
     (WISH, "I’ll remember that."),
@@ -76,7 +76,7 @@ CLAIMS = [
     ("제 고양이 이름은 미소예요.", "네, 기억해 둘게요."),
 ]
 
-# What people read all day in a terminal. A notice under one of these teaches them to look away.
+# Usual sentences in a terminal. A false notice under one of them would teach users to ignore it.
 NO_CLAIMS = [
     (ASKED, "I have saved the file to disk."),
     (ASKED, "Remember to commit before you switch branches."),
@@ -135,7 +135,7 @@ NO_CLAIMS = [
     (ASKED, ""),
 ]
 
-# The user asked for it in this turn, in these words: it needs no second yes.
+# The user asked for it in this turn, in these words: no confirmation is needed.
 SAID = [
     ("Remember that my cat is called Miso", "The user's cat is called Miso"),
     ("Remember that my cat is called Miso", "cat is called Miso."),
@@ -165,7 +165,7 @@ SAID = [
     ("remember this:\nthe build host is otter", "the build host is otter"),
 ]
 
-# No wish, another meaning, or somebody else's words: it waits.
+# No request, another meaning, or words of somebody else: it stays pending.
 NOT_SAID = [
     (TOLD, "cat is called Miso"),
     ("what did I say about the cat Miso?", "cat Miso"),
@@ -215,7 +215,7 @@ NOT_SAID = [
 
 @pytest.mark.proves("M63")
 @pytest.mark.parametrize(("typed", "answer"), CLAIMS)
-def test_an_answer_that_claims_to_have_saved_something_is_found_out(typed: str, answer: str) -> None:
+def test_a_claim_to_have_saved_something_is_detected(typed: str, answer: str) -> None:
     """A user who believes it types nothing, and the fact is lost."""
     assert claims_to_have_saved(answer, typed)
 
@@ -223,29 +223,29 @@ def test_an_answer_that_claims_to_have_saved_something_is_found_out(typed: str, 
 @pytest.mark.proves("M63")
 @pytest.mark.parametrize(("typed", "answer"), NO_CLAIMS)
 def test_an_ordinary_sentence_is_no_claim(typed: str, answer: str) -> None:
-    """Files are saved, registers store, and everybody remembers; that is not about this memory."""
+    """Files are saved, registers store, and people remember; these are not about this memory."""
     assert not claims_to_have_saved(answer, typed)
 
 
 @pytest.mark.proves("M63", "X4")
 @pytest.mark.parametrize(("typed", "content"), SAID)
-def test_what_the_user_asked_for_in_these_words_needs_no_second_yes(typed: str, content: str) -> None:
-    """Whoever says "remember this" has said yes."""
+def test_a_request_in_the_users_own_words_needs_no_confirmation(typed: str, content: str) -> None:
+    """ "Remember this" is already the confirmation."""
     assert said_by_user(content, typed)
 
 
 @pytest.mark.proves("M63", "X4")
 @pytest.mark.parametrize(("typed", "content"), NOT_SAID)
-def test_what_the_user_did_not_say_or_did_not_ask_for_has_to_wait(typed: str, content: str) -> None:
-    """A wish for one thing is no yes to another, and a question or a quotation is no wish."""
+def test_content_the_user_did_not_say_or_request_stays_pending(typed: str, content: str) -> None:
+    """A request for one thing does not confirm another; a question or a quotation is no request."""
     assert not said_by_user(content, typed)
 
 
 @pytest.mark.proves("X4")
 @given(st.text(max_size=60), st.text(max_size=60))
 @settings(max_examples=60, deadline=None)
-def test_without_a_wish_nothing_is_the_users_word(content: str, typed: str) -> None:
-    """Also when the content is, letter for letter, what was typed."""
+def test_without_a_request_nothing_counts_as_the_users_word(content: str, typed: str) -> None:
+    """Even if the content is exactly what was typed."""
     if not asks_to_remember(typed):
         assert not said_by_user(content, typed)
         assert not said_by_user(typed, typed)
@@ -254,8 +254,8 @@ def test_without_a_wish_nothing_is_the_users_word(content: str, typed: str) -> N
 @pytest.mark.proves("X4")
 @given(st.text(max_size=60), st.text("abcdefghij ", min_size=4, max_size=40))
 @settings(max_examples=60, deadline=None)
-def test_one_word_that_the_user_did_not_use_makes_it_wait(before: str, typed: str) -> None:
-    """Whatever stands around it: a single foreign word is enough to change the meaning."""
+def test_one_word_the_user_did_not_use_makes_it_pending(before: str, typed: str) -> None:
+    """A single foreign word is enough to change the meaning."""
     assert not said_by_user(f"{before} {typed} mallory", f"remember that {typed}")
 
 
@@ -270,8 +270,8 @@ def test_one_word_that_the_user_did_not_use_makes_it_wait(before: str, typed: st
         pytest.param("'" * 30_000, id="quotes"),
     ],
 )
-def test_long_texts_are_judged_in_a_moment(text: str) -> None:
-    """The user waits for this after every answer; an answer that makes it hang would be an attack."""
+def test_long_texts_are_judged_quickly(text: str) -> None:
+    """It runs after every answer; an answer that makes it hang would be an attack."""
 
     def judge(text: str) -> None:
         claims_to_have_saved(text, "remember that")
@@ -284,7 +284,7 @@ def test_long_texts_are_judged_in_a_moment(text: str) -> None:
 
 @pytest.mark.proves("X4")
 def test_tools_are_trusted_less_than_imports_then_files_then_models_then_the_user() -> None:
-    """What is made of several sources is trusted no more than the least trusted one."""
+    """Something made from several sources is trusted as little as the least trusted one."""
     order = ["user", "model", "file:notes.md", "import:llm", "tool:exec"]
     for place, origin in enumerate(order):
         assert least_trusted(order[: place + 1]) == least_trusted(order[place::-1]) == origin
@@ -327,14 +327,14 @@ RAN = [Turn(role="user", content=f"{EXEC_MARK}\nlisting\n\nwhat is this?"), Turn
         ([Turn(role="tool", content="rain", call_id="lost")], "tool:unknown"),
     ],
 )
-def test_what_is_made_of_turns_is_trusted_no_more_than_the_least_of_them(turns: list[Turn], origin: str) -> None:
-    """One foreign text anywhere in the prompt may have put the words into the model's mouth."""
+def test_derived_content_has_the_least_trusted_origin_of_its_turns(turns: list[Turn], origin: str) -> None:
+    """One untrusted text anywhere in the prompt may have influenced the model."""
     assert lowest_trust(turns) == origin
 
 
 @pytest.mark.proves("X4")
-def test_a_foreign_tool_cannot_borrow_the_name_of_our_own() -> None:
-    """Ids are given by the model, so an answer is judged by the call that it belongs to, not by one before."""
+def test_a_foreign_tool_cannot_use_the_name_of_our_own() -> None:
+    """The model chooses the ids, so a result is judged by its own call, not by an earlier one."""
     again = [*called("memory_add", "{}"), *called("weather", "rain")]
 
     assert lowest_trust(again) == "tool:weather"

@@ -1,4 +1,4 @@
-"""Times in plain language: which part of the past a question is about, in five languages and on any clock."""
+"""Times in plain language: the part of the past that a question is about, in five languages and in any time zone."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -20,12 +20,12 @@ NOW = datetime(2026, 11, 18, 15, 20, tzinfo=BERLIN)  # a Wednesday
 
 
 def shown(moment: datetime | None) -> str:
-    """A moment as short as it can be told."""
+    """Format a moment as short as possible."""
     return "" if moment is None else moment.strftime("%Y-%m-%d %H:%M").removesuffix(" 00:00")
 
 
-def told(text: str, now: datetime = NOW) -> str:
-    """What was found: `first..last`, with a `?` where it is not sure."""
+def spans_in(text: str, now: datetime = NOW) -> str:
+    """Format the found spans: `first..last`, with a `?` if uncertain."""
     return ", ".join(
         f"{shown(span.first)}..{shown(span.last)}{'' if span.sure else '?'}" for span in find_times(text, now)
     )
@@ -65,8 +65,8 @@ def told(text: str, now: datetime = NOW) -> str:
     ],
 )
 def test_words_for_the_near_past_are_calendar_days_of_the_user(text: str, meant: str) -> None:
-    """Only the past was talked in: a weekday is the last such day, and who means today says so."""
-    assert told(text) == meant
+    """Conversations are about the past: a weekday means the last such day, and the user says "today" for today."""
+    assert spans_in(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -82,9 +82,9 @@ def test_words_for_the_near_past_are_calendar_days_of_the_user(text: str, meant:
         ("20 minutes ago", "2026-11-18 14:48..2026-11-18 15:12"),
     ],
 )
-def test_who_counts_back_is_a_little_beside_the_mark(text: str, meant: str) -> None:
-    """Two weeks ago is hardly ever the very day, and a bound that is too narrow hides the answer."""
-    assert told(text) == meant
+def test_counting_back_gives_a_wider_span(text: str, meant: str) -> None:
+    """ "Two weeks ago" is rarely the exact day, and a span that is too narrow hides the answer."""
+    assert spans_in(text) == meant
 
 
 @pytest.mark.proves("N8")
@@ -121,9 +121,9 @@ def test_who_counts_back_is_a_little_beside_the_mark(text: str, meant: str) -> N
         ("in Q4", "2026-10-01..2027-01-01"),
     ],
 )
-def test_what_has_no_year_is_the_newest_that_has_begun(text: str, meant: str) -> None:
-    """With slashes the month comes first unless there is no such month, with dots the day."""
-    assert told(text) == meant
+def test_a_date_without_a_year_is_the_latest_one_that_has_begun(text: str, meant: str) -> None:
+    """With slashes the month comes first if possible; with dots the day does."""
+    assert spans_in(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -152,8 +152,8 @@ def test_what_has_no_year_is_the_newest_that_has_begun(text: str, meant: str) ->
     ],
 )
 def test_a_word_before_a_period_makes_it_a_bound(text: str, meant: str) -> None:
-    """Until May includes May, before May does not; a range takes its year from where one is named."""
-    assert told(text) == meant
+    """ "Until May" includes May, "before May" does not; a range takes its year from the part that names one."""
+    assert spans_in(text) == meant
 
 
 @pytest.mark.parametrize(
@@ -206,9 +206,9 @@ def test_a_word_before_a_period_makes_it_a_bound(text: str, meant: str) -> None:
         *("2月30日", "前端", "", " ", "1000000000000 years ago", "9999 years ago", "99 99 9999", "in the end"),
     ],
 )
-def test_what_only_looks_like_a_time_is_none(text: str) -> None:
+def test_text_that_only_looks_like_a_time_is_ignored(text: str) -> None:
     """A wrong bound hides the answer, which is worse than a missed one."""
-    assert told(text) == ""
+    assert spans_in(text) == ""
 
 
 @pytest.mark.parametrize(
@@ -228,8 +228,8 @@ def test_what_only_looks_like_a_time_is_none(text: str) -> None:
         ),
     ],
 )
-def test_what_may_be_a_part_of_the_topic_is_not_sure(text: str) -> None:
-    """May is also a name, and a bare year a version."""
+def test_a_time_that_may_be_the_topic_is_uncertain(text: str) -> None:
+    """May is also a name, and a year alone may be a version."""
     assert [span.sure for span in find_times(text, NOW)] == [False]
 
 
@@ -299,12 +299,12 @@ def test_what_may_be_a_part_of_the_topic_is_not_sure(text: str) -> None:
     ],
 )
 def test_the_basics_are_understood_in_german_french_spanish_and_chinese(text: str, meant: str) -> None:
-    """People ask in the language they talked in; `hier` is here in German and yesterday in French."""
-    assert told(text) == meant
+    """Users ask in the language of their conversations; `hier` is "here" in German and "yesterday" in French."""
+    assert spans_in(text) == meant
 
 
-def test_a_time_tells_which_words_said_it() -> None:
-    """They are shown as the reason of a hit, and are no words to search for."""
+def test_a_time_names_its_words() -> None:
+    """They are shown as the reason of a hit, and are not searched for."""
     text = "What did we decide in early May 2024, or since last Tuesday?"
 
     assert [text[span.begin : span.end] for span in find_times(text, NOW)] == [
@@ -313,8 +313,8 @@ def test_a_time_tells_which_words_said_it() -> None:
     ]
 
 
-def test_days_are_as_long_as_the_clock_makes_them() -> None:
-    """On the last Sunday of October the hour from two to three comes twice."""
+def test_days_follow_clock_changes() -> None:
+    """On the last Sunday of October the hour from two to three occurs twice."""
     (span,) = find_times("on 25 October", NOW)
     now = datetime(2026, 10, 25, 4, tzinfo=BERLIN)
 
@@ -326,24 +326,24 @@ def test_days_are_as_long_as_the_clock_makes_them() -> None:
 
 
 def test_a_day_begins_where_the_clock_skips_midnight() -> None:
-    """In Santiago the clock goes from midnight to one in September."""
+    """In Santiago the clock jumps from midnight to one in September."""
     (span,) = find_times("6 September 2026", datetime(2026, 11, 1, tzinfo=ZoneInfo("America/Santiago")))
 
     assert span.first and span.first.astimezone(UTC) == datetime(2026, 9, 6, 4, tzinfo=UTC)
 
 
-def test_a_clock_without_a_zone_is_that_of_the_machine() -> None:
-    """So that who has no zone to give still gets moments that can be compared."""
+def test_a_clock_without_a_zone_uses_the_zone_of_the_machine() -> None:
+    """Without a zone the result can still be compared with other moments."""
     (span,) = find_times("yesterday", NOW.replace(tzinfo=None))
 
     assert span.first == datetime(2026, 11, 17).astimezone()
     assert read_moment("yesterday", NOW.replace(tzinfo=None)) == span.first
 
 
-def test_a_night_goes_on_after_midnight() -> None:
-    """At two in the morning, tonight is the night that began yesterday."""
-    assert told("tonight", datetime(2026, 11, 18, 2, tzinfo=BERLIN)) == "2026-11-17 18:00..2026-11-18 06:00"
-    assert told("tonight", NOW) == ""
+def test_a_night_continues_after_midnight() -> None:
+    """At two in the morning, "tonight" is the night that began yesterday."""
+    assert spans_in("tonight", datetime(2026, 11, 18, 2, tzinfo=BERLIN)) == "2026-11-17 18:00..2026-11-18 06:00"
+    assert spans_in("tonight", NOW) == ""
 
 
 @pytest.mark.parametrize(
@@ -375,12 +375,12 @@ def test_a_night_goes_on_after_midnight() -> None:
     ],
 )
 def test_a_bound_is_read_exactly(text: str, begin: str, end: str) -> None:
-    """Until May includes May. Here nothing else is meant, so `may` is a month and two weeks are two weeks."""
+    """ "Until May" includes May. In a bound, `may` is always a month and two weeks are exactly two weeks."""
     assert shown(read_moment(text, NOW)) == begin
     assert shown(read_moment(text, NOW, end=True)) == end
 
 
-SINCE = {  # what is said, with a semicolon after each
+SINCE = {  # expressions, separated by semicolons
     "2026-11-17": """
         since last tuesday; the last tuesday; this past tuesday; on tuesday; am Dienstag; letzten Dienstag;
         am letzten Dienstag; seit Dienstag; mardi dernier; depuis mardi; el martes pasado; el martes;
@@ -428,8 +428,8 @@ SINCE = {  # what is said, with a semicolon after each
 
 @pytest.mark.proves("N8")
 @pytest.mark.parametrize(("meant", "texts"), SINCE.items())
-def test_people_may_say_since_when_as_they_would_say_it(meant: str, texts: str) -> None:
-    """With an article, a preposition, or the bound that the option has said already."""
+def test_since_accepts_natural_expressions(meant: str, texts: str) -> None:
+    """With an article, a preposition, or the word that the option already implies."""
     said = " ".join(texts.split()).split("; ")
     assert {text: shown(read_moment(text, NOW)) for text in said} == dict.fromkeys(said, meant)
 
@@ -437,7 +437,7 @@ def test_people_may_say_since_when_as_they_would_say_it(meant: str, texts: str) 
 @pytest.mark.parametrize(
     "text", ["until May", "before last week", "bis gestern", "jusqu'à hier", "hasta ayer", "直到昨天"]
 )
-def test_what_only_has_an_end_is_no_begin(text: str) -> None:
+def test_a_span_with_only_an_end_is_not_a_start(text: str) -> None:
     """And the other way round."""
     assert read_moment(text, NOW) is None
     assert read_moment(text, NOW, end=True) is not None
@@ -456,8 +456,8 @@ def test_what_only_has_an_end_is_no_begin(text: str) -> None:
         "un poco más",
     ],
 )
-def test_what_is_no_bound_in_a_question_stays_words(text: str) -> None:
-    """What may be the future or a part of the topic hides nothing."""
+def test_text_that_is_no_bound_stays_words(text: str) -> None:
+    """Words that may mean the future or the topic limit nothing."""
     assert not [span for span in find_times(f"what about {text}", NOW) if span.sure]
 
 
@@ -469,7 +469,7 @@ def test_what_is_no_bound_in_a_question_stays_words(text: str) -> None:
     "2026-05-08T14:30Z; now".split("; "),
 )
 def test_simple_moments_are_the_same_for_memory_and_for_conversations(text: str) -> None:
-    """`:memory at` takes the end of a day; who searches until then means the same."""
+    """`:memory at` takes the end of a day; a search until then means the same."""
     now = NOW.astimezone()
     searched = read_moment(text, now.replace(tzinfo=None), end=True)
     remembered = moment_of_memory(text, now)
@@ -478,7 +478,7 @@ def test_simple_moments_are_the_same_for_memory_and_for_conversations(text: str)
 
 
 def test_a_zone_in_the_text_counts() -> None:
-    """Who copies a moment from a log copies its zone too."""
+    """A moment copied from a log may have a zone."""
     for text in ("2026-05-08T14:30Z", "2026-05-08 14:30 UTC", "2026-05-08T16:30+02:00"):
         assert read_moment(text, NOW) == datetime(2026, 5, 8, 14, 30, tzinfo=UTC)
 
@@ -499,7 +499,7 @@ def test_a_zone_in_the_text_counts() -> None:
         "x" * 9999,
     ],
 )
-def test_what_is_no_moment_is_none(text: str) -> None:
+def test_text_that_is_no_moment_gives_none(text: str) -> None:
     """The caller says what to type instead."""
     assert read_moment(text, NOW) is None
 
@@ -513,7 +513,7 @@ WORDS = st.sampled_from(
 @settings(max_examples=150, deadline=None)
 @given(st.one_of(st.text(max_size=60), st.lists(WORDS, max_size=12).map(" ".join)))
 def test_any_text_gives_times_in_order_and_none_at_all_is_fine(text: str) -> None:
-    """Whatever is asked, there is no error, and every bound can be compared with any moment."""
+    """There is never an error, and every bound can be compared with any moment."""
     spans = find_times(text, NOW)
 
     assert all(a.end <= b.begin for a, b in pairwise(spans))
@@ -531,15 +531,15 @@ def _can_be_compared(span: TimeSpan) -> bool:
 
 @settings(max_examples=60, deadline=None)
 @given(st.datetimes(timezones=st.sampled_from([UTC, BERLIN])), st.lists(WORDS, max_size=6).map(" ".join))
-def test_any_moment_can_be_now(now: datetime, text: str) -> None:
-    """A clock may be wrong by thousands of years; then nothing is found, and nothing breaks."""
+def test_any_moment_works_as_now(now: datetime, text: str) -> None:
+    """A clock may be wrong by thousands of years; then nothing is found, and nothing fails."""
     find_times(text, now)
     find_times(f"3 weeks ago in May last Tuesday {text}", now)
     read_moment(text, now)
 
 
-def test_a_long_text_was_pasted_and_takes_no_longer() -> None:
-    """Its dates tell nothing about when it was talked about, and a question must not wait for them."""
+def test_a_long_text_is_not_searched_for_times() -> None:
+    """Dates in a pasted text do not say when it was discussed, and parsing them would take long."""
     for text in ("may 1/2/ " * 10_000, "between May and " * 6_000, "昨天到" * 30_000, "“" * 100_000):
         assert len(find_times(text, NOW)) <= 20
         tenth = cpu_seconds(partial(find_times, text[: len(text) // 10], NOW))
@@ -553,8 +553,8 @@ def test_a_long_text_was_pasted_and_takes_no_longer() -> None:
 @example(words=["aujourd'hui"])
 @example(words=["l’an", "dernier"])
 @given(words=st.lists(st.sampled_from(sorted(lexicon())) | WORDS, max_size=5))
-def test_what_is_not_looked_at_closely_has_no_time(words: list[str]) -> None:
-    """Neither a text without a word that times are made of, nor a rule that wants a kind of word that is not there."""
+def test_text_skipped_by_the_quick_check_has_no_time(words: list[str]) -> None:
+    """Neither a text without any time word, nor a rule whose kind of word is missing."""
     text = " ".join(words)
     row = tokens(text)
     kinds = "".join(token.kind for token in row)

@@ -1,4 +1,4 @@
-"""Pieces of words: every text has some, the same ones each time, and none takes long."""
+"""Word pieces: every text has some, always the same ones, and splitting is fast."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ WORDS = ["▁", "o", "t", "e", "r", "s", "ot", "er", "ter", "▁ot", "▁otter",
 
 @pytest.fixture(scope="module")
 def pieces(tmp_path_factory: pytest.TempPathFactory) -> WordPieces:
-    """A vocabulary of a few pieces in a file, as the weights bring theirs along."""
+    """Write a small vocabulary file, in the format of the weights."""
     path = tmp_path_factory.mktemp("pieces") / "tokens.json"
     ids = {word: number for number, word in enumerate([*BYTES, *WORDS])}
     path.write_text(json.dumps({"model": {"type": "BPE", "vocab": ids, "merges": ["o t"]}}), encoding="utf-8")
@@ -41,14 +41,14 @@ def told(pieces: WordPieces, text: str) -> list[str]:
     ],
 )
 def test_a_text_is_split_into_the_pieces_that_were_learned(pieces: WordPieces, text: str, found: list[str]) -> None:
-    """Pairs are joined in the order they were learned; a letter that is no piece is told by its bytes."""
+    """Pairs are merged in the learned order; an unknown character is split into bytes."""
     assert told(pieces, text) == found
 
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(st.characters(exclude_categories=()), max_size=120))
-def test_every_text_can_be_told_from_its_pieces(pieces: WordPieces, text: str) -> None:
-    """Half characters too, which are told as a question mark; nothing is left out and nothing is an error."""
+def test_every_text_can_be_restored_from_its_pieces(pieces: WordPieces, text: str) -> None:
+    """Half characters become a question mark; nothing is dropped, and nothing is an error."""
     out = bytearray()
     for piece in told(pieces, text):
         out += bytes([int(piece[3:5], 16)]) if piece in BYTES else piece.encode()
@@ -56,13 +56,13 @@ def test_every_text_can_be_told_from_its_pieces(pieces: WordPieces, text: str) -
     assert out.decode() == "".join(f"▁{word}" for word in words)
 
 
-def test_a_word_without_end_is_split_in_no_time(pieces: WordPieces) -> None:
-    """The time grows with the square of a word; nobody's question may take minutes."""
+def test_a_very_long_word_is_split_quickly(pieces: WordPieces) -> None:
+    """The time grows with the square of a word's length, so words have a limit."""
     assert len(pieces.ids("otter" * 20_000)) < 100_000
 
 
-def test_a_file_that_is_no_vocabulary_is_told_apart(tmp_path: Path) -> None:
-    """Who loads it goes on without meanings."""
+def test_an_invalid_vocabulary_file_is_detected(tmp_path: Path) -> None:
+    """The caller then continues without vectors."""
     path = tmp_path / "tokens.json"
     with pytest.raises(OSError, match=r"tokens\.json"):
         WordPieces(path)

@@ -1,4 +1,4 @@
-"""Settings from several places: mistakes are located and change nothing else, and later places win."""
+"""Settings from several places: mistakes are located and affect nothing else, and later places win."""
 
 import datetime as dt
 from pathlib import Path
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from aish.settings.layers import Layer, Loaded, load, read_file
 from aish.settings.options import Preset, PriceTag, Settings, describe
 
-WRONG = dt.date(2024, 1, 1)  # fits nowhere
+WRONG = dt.date(2024, 1, 1)  # no setting has this type
 
 odd_names = st.text(alphabet="ab.\"' é\n", max_size=4)
 odd_values: st.SearchStrategy[Any] = st.recursive(
@@ -27,7 +27,7 @@ odd_values: st.SearchStrategy[Any] = st.recursive(
 
 
 def filled(names: list[str]) -> st.SearchStrategy[Any]:
-    """A table with some of its keys, a strange one among them, or something else in the place of the table."""
+    """A table with some of its keys and an unknown one, or another value in place of the table."""
     known = st.dictionaries(st.sampled_from(names), odd_values, max_size=4)
     return st.one_of(
         odd_values, known, st.builds(lambda one, two: {**one, **two}, known, st.fixed_dictionaries({"?": odd_values}))
@@ -35,7 +35,7 @@ def filled(names: list[str]) -> st.SearchStrategy[Any]:
 
 
 def any_tables() -> st.SearchStrategy[dict[str, Any]]:
-    """Everything that a TOML file could hold in the places where settings are looked for."""
+    """Everything a TOML file could have in the places of settings."""
     tables: dict[str, list[str]] = {}
     for key, _, _ in describe(Settings):
         table, _, name = key.rpartition(".")
@@ -51,14 +51,14 @@ def any_tables() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def plain(value: Any) -> Any:
-    """Settings as dictionaries, to compare them whole."""
+    """Return settings as dictionaries, to compare them whole."""
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
     return plain(vars(value)) if hasattr(value, "__dict__") else value
 
 
 def has_type(value: Any, kind: Any) -> bool:
-    """Check a value that is in force against the declared type; numbers are never negative."""
+    """Return whether a value has the declared type; numbers are never negative."""
     origin, choices = get_origin(kind), get_args(kind)
     if kind in (int, float):
         return type(value) in {int, kind} and value >= 0
@@ -70,7 +70,7 @@ def has_type(value: Any, kind: Any) -> bool:
 
 
 def from_text(path: Path, text: str | bytes) -> tuple[Loaded, list[str]]:
-    """The settings that a file gives, and everything that is said about it, without the directory."""
+    """Return the settings from a file, and all its problems without the directory."""
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     layer, problems = read_file(path)
     loaded = load([layer] if layer else [])
@@ -78,8 +78,8 @@ def from_text(path: Path, text: str | bytes) -> tuple[Loaded, list[str]]:
 
 
 @pytest.mark.proves("P13")
-def test_every_mistake_is_told_with_file_line_and_key_and_the_rest_is_in_force(tmp_path: Path) -> None:
-    """One wrong word must not throw the other settings away, and nobody should have to search for it."""
+def test_every_mistake_names_file_line_and_key_and_the_rest_is_in_force(tmp_path: Path) -> None:
+    """One wrong word must not discard the other settings, and the user must not have to search for it."""
     loaded, said = from_text(
         tmp_path / "config.toml",
         """\
@@ -137,8 +137,8 @@ output = 2
         ("context.max_turns = {}", "config.toml:1: context.max_turns: expected a whole number from 0 up, got {}"),
     ],
 )
-def test_a_value_where_a_table_belongs_is_told_as_that(tmp_path: Path, text: str, message: str) -> None:
-    """ "Unknown key" would send the reader looking for a spelling mistake."""
+def test_a_value_in_place_of_a_table_is_reported_as_that(tmp_path: Path, text: str, message: str) -> None:
+    """ "Unknown key" would make the user look for a spelling mistake."""
     loaded, said = from_text(tmp_path / "config.toml", text)
 
     assert said == [message]
@@ -147,7 +147,7 @@ def test_a_value_where_a_table_belongs_is_told_as_that(tmp_path: Path, text: str
 
 @pytest.mark.parametrize("text", ["[context]", "[models]", "[models.fast]", "context = {}", "[prices.'x']\n[cost]"])
 def test_a_table_without_values_is_no_mistake(tmp_path: Path, text: str) -> None:
-    """Whoever comments the values of a section out leaves its title standing."""
+    """A user who comments out all values of a section leaves its title."""
     assert from_text(tmp_path / "config.toml", text)[1] == []
 
 
@@ -169,7 +169,7 @@ def test_a_table_without_values_is_no_mistake(tmp_path: Path, text: str) -> None
     ids=["not TOML", "not UTF-8", "deep lists", "long number", "deep tables", "deep value", "long hexadecimal number"],
 )
 def test_a_file_that_cannot_be_read_leaves_the_defaults(tmp_path: Path, text: bytes, message: str) -> None:
-    """Whatever is in the file, the shell starts."""
+    """The shell starts with any file."""
     loaded, said = from_text(tmp_path / "config.toml", text)
 
     assert len(said) == 1
@@ -180,7 +180,7 @@ def test_a_file_that_cannot_be_read_leaves_the_defaults(tmp_path: Path, text: by
 
 @pytest.mark.proves("P13")
 def test_a_missing_file_is_no_mistake_and_a_directory_is_one(tmp_path: Path) -> None:
-    """Most people have no configuration."""
+    """Most users have no configuration."""
     assert read_file(tmp_path / "none.toml") == (None, [])
 
     layer, [problem] = read_file(tmp_path)
@@ -188,8 +188,8 @@ def test_a_missing_file_is_no_mistake_and_a_directory_is_one(tmp_path: Path) -> 
     assert str(problem) == f"{tmp_path}: cannot be read (Is a directory); ignored"
 
 
-def test_a_byte_order_mark_and_windows_line_ends_are_welcome(tmp_path: Path) -> None:
-    """Some editors write them unasked."""
+def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) -> None:
+    """Some editors add them."""
     loaded, said = from_text(tmp_path / "config.toml", "\ufeff[context]\r\nmax_turns = 7\r\nmax_bytes = true\r\n")
 
     assert said == ["config.toml:3: context.max_bytes: expected a whole number from 0 up, got true"]
@@ -201,8 +201,8 @@ def test_a_byte_order_mark_and_windows_line_ends_are_welcome(tmp_path: Path) -> 
 @example(layers=[{"models": {"a": {"kind": "scripted"}}, "model": "a"}, {"models": {"a": 1}, "model": "b"}])
 @example(layers=[{"memory": {"prune_older_than_days": 30}}])
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-def test_no_values_of_any_kind_stop_the_program(layers: list[dict[str, Any]]) -> None:
-    """What is in force has the type it was declared with, and every mistake names its key and place."""
+def test_no_value_stops_the_program(layers: list[dict[str, Any]]) -> None:
+    """Every value in force has its declared type, and every problem names its key and place."""
     loaded = load([Layer(origin=f"layer {place}", values=values) for place, values in enumerate(layers)])
 
     for key, _, _ in describe(Settings):
@@ -229,8 +229,8 @@ CHOICES: dict[str, st.SearchStrategy[Any]] = {
 @pytest.mark.proves("P13")
 @given(given_values=st.lists(st.fixed_dictionaries({}, optional={k: v | st.just(WRONG) for k, v in CHOICES.items()})))
 @settings(deadline=None)
-def test_the_last_place_that_sets_a_value_rightly_wins(given_values: list[dict[str, Any]]) -> None:
-    """A wrong value leaves the one it would have replaced, whatever place it is in."""
+def test_the_last_valid_value_wins(given_values: list[dict[str, Any]]) -> None:
+    """A wrong value leaves the earlier one in force."""
     layers = []
     for place, values in enumerate(given_values):
         tree: dict[str, Any] = {}
@@ -263,7 +263,7 @@ def test_the_last_place_that_sets_a_value_rightly_wins(given_values: list[dict[s
 
 
 def test_values_that_only_look_right_are_refused_and_equal_spellings_are_taken() -> None:
-    """True is no number and a number of nothing no limit, but `true` may be written without quotes."""
+    """`true` is not a number and zero is not a limit, but `true` may be written without quotes."""
     values = {
         "context": {"token_budget": True, "max_turns": 1.5, "max_bytes": False},
         "network": {"connect_seconds": float("nan"), "silence_seconds": 3},
@@ -285,8 +285,8 @@ def test_values_that_only_look_right_are_refused_and_equal_spellings_are_taken()
 
 
 @pytest.mark.proves("P13")
-def test_a_model_that_does_not_exist_is_told_with_its_line_and_another_answers(tmp_path: Path) -> None:
-    """The shell starts, and what is shown as in force does not claim to come from the file."""
+def test_an_unknown_model_is_reported_with_its_line_and_the_default_answers(tmp_path: Path) -> None:
+    """The shell starts, and the default is not shown as coming from the file."""
     loaded, said = from_text(
         tmp_path / "config.toml",
         'fallback = ["gone", "mine"]\nmodel = "nope"\n\n[[rules]]\nmatch = "("\nmodel = "mine"\n[models.mine]\n',
@@ -302,7 +302,7 @@ def test_a_model_that_does_not_exist_is_told_with_its_line_and_another_answers(t
 @pytest.mark.proves("P13")
 @pytest.mark.parametrize("match", ["(", "a{99999999999999999999}", "(" * 5000 + ")" * 5000])
 def test_a_rule_that_cannot_be_used_is_left_out_and_the_others_stay(match: str) -> None:
-    """A pattern is code: it can be wrong in more ways than one."""
+    """A pattern can be wrong in several ways."""
     good = {"match": "^code", "model": "embedded"}
     unknown = {"match": "x", "model": "gone"}
 

@@ -1,4 +1,4 @@
-"""Where values come from: the environment, the command line, and the lines of a file."""
+"""The sources of values: environment, command line, and the lines of a file."""
 
 import string
 import tomllib
@@ -24,7 +24,7 @@ VALUES = {
 
 
 def test_the_environment_gives_values_with_two_underscores_for_the_dot() -> None:
-    """Other variables are none of our business."""
+    """Other variables are ignored."""
     env = {
         "AISH_SET_CONTEXT__TOKEN_BUDGET": "8192",
         "AISH_SET_MODEL": "fast",
@@ -47,20 +47,20 @@ def test_the_environment_gives_values_with_two_underscores_for_the_dot() -> None
     assert load([layer]).problems == ()
 
 
-def test_the_command_line_gives_values_and_says_what_is_no_value() -> None:
-    """A mistake there is as easily made as in a file, and as little a reason not to start."""
+def test_the_command_line_gives_values_and_reports_invalid_ones() -> None:
+    """A mistake there does not stop the program either."""
     layer, problems = read_arguments(["context.max_turns = 3", "model=a=b", "view.prompt=", "oops", "=1", "view=2"])
 
     assert [str(problem) for problem in problems] == ["command line: expected KEY=VALUE, got 'oops'"]
     loaded = load([layer])
     assert loaded.settings.context.max_turns == 3
-    assert loaded.settings.view.prompt in ("", Settings().view.prompt)  # it may lose against the mistake after it
+    assert loaded.settings.view.prompt in ("", Settings().view.prompt)  # the mistake after it may replace it
     assert loaded.settings.model == "a=b"
     assert {problem.origin for problem in loaded.problems} == {"command line"}
 
 
 def test_a_name_with_dots_is_quoted_on_the_command_line_as_it_is_in_a_file() -> None:
-    """Names of models have dots and slashes in them."""
+    """Model names contain dots and slashes."""
     layer, _ = read_arguments(['prices."openai/gpt-5.1".input=0.5'])
 
     loaded = load([layer])
@@ -71,7 +71,7 @@ def test_a_name_with_dots_is_quoted_on_the_command_line_as_it_is_in_a_file() -> 
 
 @pytest.mark.parametrize("key", ["a." * 5000 + "b", ".", "..", '"', '""', "a.", ".a", "models", "models.", "é.\n"])
 def test_no_key_or_value_stops_the_program(key: str) -> None:
-    """Scripts make such lines out of whatever they have at hand."""
+    """Scripts build such options from any input."""
     for value in ("1", "1" + "0" * 5000, "[" * 5000, "", "\n", "'"):
         given_here, problems = read_arguments([f"{key}={value}"])
         environment = read_environment({f"AISH_SET_{key.replace('.', '__')}": value})
@@ -85,18 +85,18 @@ def test_no_key_or_value_stops_the_program(key: str) -> None:
 @given(text=st.text())
 @settings(deadline=None)
 def test_any_text_is_a_value(text: str) -> None:
-    """Quotes around a word are not needed where they would only be in the way."""
+    """Quotes around a word are optional."""
     try:
         expected = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         expected = text
 
-    assert repr(parse_value(text)) == repr(expected)  # as text, because a NaN is not equal to itself
+    assert repr(parse_value(text)) == repr(expected)  # compared as text, because NaN is not equal to itself
 
 
 @st.composite
 def files(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
-    """A TOML file in one of the many ways to write it, and the line where each of its keys stands."""
+    """A TOML file in one of many notations, and the line of each key."""
     chosen = draw(st.permutations(sorted(VALUES)))[: draw(st.integers(min_value=1, max_value=len(VALUES)))]
     tables: dict[str, list[str]] = {}
     for key in chosen:
@@ -132,7 +132,7 @@ def split_last(key: str) -> tuple[str, str]:
 
 
 def spaced(key: str, dot: str) -> str:
-    """The key with `dot` between its parts, and the other kind of quotes where it is not a mere dot."""
+    """Join the parts of a key with `dot`, and use the other quotes if it is not a plain dot."""
     pieces = key.split('"')
     quote = '"' if dot == "." else "'"
     return quote.join(piece if place % 2 else piece.replace(".", dot) for place, piece in enumerate(pieces))
@@ -142,7 +142,7 @@ def spaced(key: str, dot: str) -> str:
 @given(made=files())
 @settings(deadline=None, max_examples=200)
 def test_the_line_of_a_key_is_found_however_the_file_is_written(made: tuple[str, dict[str, int]]) -> None:
-    """TOML has three ways to write one thing, and people use them all."""
+    """TOML has three notations for one thing, and people use all of them."""
     text, lines = made
     assert load([Layer(origin="x", values=tomllib.loads(text))]).problems == ()
 
@@ -152,7 +152,7 @@ def test_the_line_of_a_key_is_found_however_the_file_is_written(made: tuple[str,
 @pytest.mark.proves("P13")
 @given(text=st.text(alphabet=string.printable), key=st.sampled_from([*VALUES, "none.such"]))
 @settings(deadline=None)
-def test_a_line_that_cannot_be_told_is_none(text: str, key: str) -> None:
-    """Looking for it must not fail on any file."""
+def test_an_unknown_line_is_none(text: str, key: str) -> None:
+    """The search for the line must not fail on any file."""
     assert 0 <= line_of(text, key) <= text.count("\n") + 1
     assert line_of("", key) == 0

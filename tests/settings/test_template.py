@@ -1,4 +1,4 @@
-"""The commented file of `aish config init`: a good start that changes nothing, and shows everything."""
+"""The commented file of `aish config init`: it changes nothing and shows every setting."""
 
 import tomllib
 from typing import Any
@@ -15,20 +15,20 @@ SETTINGS = {key: default for key, default, _ in describe(Settings)}
 
 
 def plain(value: Any) -> Any:
-    """Settings as dictionaries, to compare them whole."""
+    """Return settings as dictionaries, to compare them whole."""
     if isinstance(value, dict):
         return {name: plain(inner) for name, inner in value.items()}
     return plain(vars(value)) if hasattr(value, "__dict__") else value
 
 
 def read(text: str) -> tuple[dict[str, Any], list[str], dict[str, str]]:
-    """The settings a file gives, what is wrong with it, and where its values come from."""
+    """Return the settings from a file, its problems, and the sources of its values."""
     loaded = load([Layer(origin="config.toml", values=tomllib.loads(text), text=text)])
     return plain(loaded.settings), [str(problem) for problem in loaded.problems], dict(loaded.origins)
 
 
 def uncommented(text: str) -> str:
-    """The file after somebody removed the "# " in front of every default, as its first lines tell to."""
+    """Return the file without the "# " before every default, as its first lines explain."""
     names = {key.rpartition(".")[2] for key, default in SETTINGS.items() if default is not None}
     head, _, rest = text.partition("# Models are presets")
     lines = []
@@ -39,13 +39,13 @@ def uncommented(text: str) -> str:
 
 
 @pytest.mark.proves("P13")
-def test_a_new_file_is_right_and_changes_nothing() -> None:
-    """Whoever writes it with `aish config init` must not be told of mistakes in it."""
+def test_a_new_file_is_valid_and_changes_nothing() -> None:
+    """A file from `aish config init` must have no mistakes."""
     assert read(template()) == (plain(Settings()), [], {})
 
 
 def test_every_default_in_it_is_the_real_one() -> None:
-    """Taking the "# " away from all of them sets everything to what it was."""
+    """Removing every "# " sets everything to its default."""
     values, problems, origins = read(uncommented(template()))
 
     assert problems == []
@@ -66,7 +66,7 @@ def test_every_setting_is_in_it_with_its_explanation() -> None:
 
 
 def test_the_examples_in_it_work() -> None:
-    """An example that is refused when it is used is worse than none."""
+    """An example that is refused is worse than none."""
     examples = template().partition("choose one.\n")[2].partition("# Keys of")[0]
 
     values, problems, _ = read("\n".join(line.removeprefix("#").strip() for line in examples.splitlines()))
@@ -84,7 +84,7 @@ def test_the_examples_in_it_work() -> None:
     [(None, "(unset)"), (True, "true"), (4096, "4096"), (0.5, "0.5"), ('a"b', '"a\\"b"'), ([], "[]"), ("é", '"é"')],
 )
 def test_values_are_written_the_way_toml_writes_them(value: object, text: str) -> None:
-    """What is not set has no spelling in TOML, so it is said in words."""
+    """TOML cannot write an unset value, so a word stands for it."""
     assert toml_value(value) == text
 
 
@@ -101,5 +101,5 @@ def test_values_are_written_the_way_toml_writes_them(value: object, text: str) -
 @example(value="\x7f")
 @settings(deadline=None)
 def test_a_value_that_is_shown_can_be_given_again(value: Any) -> None:
-    """What `aish config` prints is what `--set` and a file take."""
+    """`--set` and files accept what `aish config` prints."""
     assert parse_value(toml_value(value)) == value

@@ -1,4 +1,4 @@
-"""Project files are strangers: trusted as they were when the user looked at them, and no longer than that."""
+"""Project files are not trusted until the user has checked them, and only as long as they do not change."""
 
 import json
 import os
@@ -25,8 +25,8 @@ def store(tmp_path: Path) -> Path:
     return tmp_path / "data" / "trusted.jsonl"
 
 
-def test_nothing_is_trusted_until_the_user_says_so_and_then_for_good(file: Path, store: Path) -> None:
-    """Asking does not write anything, and a later run of the program remembers."""
+def test_nothing_is_trusted_until_the_user_says_so_and_then_it_stays_trusted(file: Path, store: Path) -> None:
+    """A check writes nothing, and a later run remembers the decision."""
     assert not Trust(store).holds(file)
     assert not store.exists()
 
@@ -36,7 +36,7 @@ def test_nothing_is_trusted_until_the_user_says_so_and_then_for_good(file: Path,
 
 
 def test_a_file_that_changed_has_to_be_trusted_again(file: Path, store: Path) -> None:
-    """A pull may have brought a command into it; what was trusted before the newest trust is not trusted again."""
+    """A pull may have added a command; trust in an older version does not return."""
     trust = Trust(store)
     before = file.read_bytes()
     trust.give(file)
@@ -49,8 +49,8 @@ def test_a_file_that_changed_has_to_be_trusted_again(file: Path, store: Path) ->
     assert not trust.holds(file), "the last word counts"
 
 
-def test_trust_can_be_taken_back(file: Path, store: Path) -> None:
-    """Also for a file that is gone, and for one that was never trusted."""
+def test_trust_can_be_revoked(file: Path, store: Path) -> None:
+    """Also for a deleted file, and for one that was never trusted."""
     trust = Trust(store)
     trust.give(file)
 
@@ -67,7 +67,7 @@ def test_trust_can_be_taken_back(file: Path, store: Path) -> None:
 
 
 def test_the_same_words_in_another_project_are_not_trusted(file: Path, store: Path, tmp_path: Path) -> None:
-    """Relative paths in a file mean another thing elsewhere."""
+    """Relative paths in a file mean something else elsewhere."""
     copy = tmp_path / "copy.toml"
     copy.write_bytes(file.read_bytes())
 
@@ -79,7 +79,7 @@ def test_the_same_words_in_another_project_are_not_trusted(file: Path, store: Pa
 def test_a_file_is_the_same_by_whatever_path(
     file: Path, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Trust given here as `.` holds when the directory is entered through a link."""
+    """Trust given as `.` also holds when the directory is entered through a link."""
     link = tmp_path / "link"
     link.symlink_to(file.parent)
     monkeypatch.chdir(file.parent)
@@ -90,8 +90,8 @@ def test_a_file_is_the_same_by_whatever_path(
     assert Trust(store).holds(file)
 
 
-def test_a_missing_file_is_not_trusted_and_cannot_be(store: Path, tmp_path: Path) -> None:
-    """The user hears why."""
+def test_a_missing_file_cannot_be_trusted(store: Path, tmp_path: Path) -> None:
+    """The user gets the reason."""
     missing = tmp_path / ".aish.toml"
 
     assert not Trust(store).holds(missing)
@@ -100,8 +100,8 @@ def test_a_missing_file_is_not_trusted_and_cannot_be(store: Path, tmp_path: Path
     assert not store.exists()
 
 
-def test_without_a_place_to_keep_it_there_is_no_trust(file: Path, tmp_path: Path) -> None:
-    """A store that cannot be read must never mean yes."""
+def test_without_a_readable_store_nothing_is_trusted(file: Path, tmp_path: Path) -> None:
+    """An unreadable store never means yes."""
     store = tmp_path / "trusted.jsonl"
     store.mkdir()
 
@@ -114,10 +114,10 @@ def test_without_a_place_to_keep_it_there_is_no_trust(file: Path, tmp_path: Path
     junk=st.binary(max_size=60), record=st.dictionaries(st.sampled_from(["path", "sha256"]), st.integers() | st.none())
 )
 @settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
-def test_damage_in_the_store_gives_no_trust_and_takes_none(
+def test_damage_in_the_store_neither_adds_nor_removes_trust(
     file: Path, store: Path, junk: bytes, record: dict[str, int | None]
 ) -> None:
-    """Lines that are broken or of another shape say nothing about any file."""
+    """Lines that are damaged or of another shape are ignored."""
     store.parent.mkdir(exist_ok=True)
     store.write_bytes(junk.replace(b"\n", b" ") + b"\n" + json.dumps(record).encode() + b"\n")
     assert not Trust(store).holds(file)
@@ -130,7 +130,7 @@ def test_damage_in_the_store_gives_no_trust_and_takes_none(
 
 
 def test_the_store_is_for_its_owner_only(file: Path, store: Path) -> None:
-    """Whoever could write there could run commands as the user."""
+    """Write access there would allow running commands as the user."""
     before = os.umask(0)
     try:
         Trust(store).give(file)
@@ -142,7 +142,7 @@ def test_the_store_is_for_its_owner_only(file: Path, store: Path) -> None:
 
 
 def test_a_file_that_was_never_trusted_is_not_even_read(file: Path, store: Path) -> None:
-    """A folder from elsewhere may have a pipe or an endless device in its place."""
+    """A downloaded folder may have a pipe or an endless device in its place."""
     file.unlink()
     os.mkfifo(file)
 
