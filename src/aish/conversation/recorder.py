@@ -46,7 +46,7 @@ class Recorder:
         try:
             journal.add(turn, self._now(), meta)
         except StoreTrouble as error:
-            return self.say_once("store", f"this conversation is not recorded: {error}")
+            return self.say_once("store.not_kept", f"this conversation is not recorded: {error}")
         kinds = journal.masked
         text = f"masked in what is kept: {count_kinds(kinds)}"
         return [notice("secrets.masked", text, warning=True, kinds=tuple(kinds))] if kinds else []
@@ -58,7 +58,7 @@ class Recorder:
         try:
             journal.show(text, provenance)
         except StoreTrouble as error:
-            return self.say_once("store", f"this answer is not recorded while it streams: {error}")
+            return self.say_once("store.not_kept", f"this answer is not recorded while it streams: {error}")
         return []
 
     def say_once(self, code: str, text: str, **fields: object) -> list[Notice]:

@@ -91,7 +91,7 @@ def enter(session: Session, backend: Backend, usage: Usage, dollars: float | Non
     try:
         session.services.costs.add(call)
     except StoreTrouble as error:
-        return session.say_once("costs.not_kept", f"costs are not recorded: {error}")
+        return session.say_once("store.not_kept", f"costs are not recorded: {error}")
     return []
 
 
