@@ -158,7 +158,7 @@ def test_every_command_of_the_shell_can_be_read_in_one_line() -> None:
 def test_a_typed_line_is_options_and_then_text(
     typed: str, words: tuple[str, ...], options: dict[str, tuple[str, ...]]
 ) -> None:
-    """Options are those that the command declares; what follows them stays as it was typed."""
+    """Only declared options are parsed. The text after them is kept as typed."""
     command = with_options()
 
     assert command.parse(typed) == Arguments(words, options)
@@ -173,7 +173,7 @@ def test_a_typed_line_is_options_and_then_text(
     ],
 )
 def test_an_option_that_is_not_declared_or_has_no_value_is_refused(typed: str, message: str) -> None:
-    """A mistake must not become part of a text that is kept."""
+    """A mistyped option must not become part of a stored text."""
     with pytest.raises(BadUsage) as refused:
         with_options().parse(typed)
 
@@ -199,7 +199,7 @@ def test_a_command_without_options_gets_its_text_exactly(typed: str) -> None:
 
 
 def test_the_first_word_is_taken_only_if_it_is_one_of_the_choices() -> None:
-    """As a word of its own: a longer one that begins so is text."""
+    """Only a whole word counts: a longer argument that starts with it is text."""
     choices = ("md", "json")
 
     assert Arguments(("md", "a file")).take_word(choices) == ("md", Arguments(("a file",)))
@@ -208,7 +208,7 @@ def test_the_first_word_is_taken_only_if_it_is_one_of_the_choices() -> None:
 
 
 def test_a_word_after_a_group_of_commands_must_be_one_of_them() -> None:
-    """`:recall` takes words of its own; `:reset` has commands below it and takes none."""
+    """`:recall` takes any words; `:reset` has subcommands and takes no other words."""
     commands = table()
 
     @commands.add("reset all")
@@ -223,7 +223,7 @@ def test_a_word_after_a_group_of_commands_must_be_one_of_them() -> None:
 
 
 async def test_a_table_takes_in_another_whose_handlers_get_a_part_of_the_scope() -> None:
-    """Commands of memory run in a shell, and in a verb that has no conversation."""
+    """Memory commands run in the shell, and in a verb without a conversation."""
     whole: Commands[dict[str, Place]] = Commands()
     whole.include(table(), lambda scope: scope["here"])
     here: Place = []

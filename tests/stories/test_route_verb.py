@@ -53,7 +53,7 @@ def test_what_is_shown_cannot_steer_the_terminal(world: World) -> None:
 
 
 def test_no_option_of_a_routed_line_is_taken_for_ours(world: World) -> None:
-    """The line is read to its end; options for us come before the verb."""
+    """Everything after the verb belongs to the line. Options of aish come before the verb."""
     ran = world.aish("--set", "view.color=never", "route", "why", "does", "--model", "matter?")
 
     assert (ran.code, ran.out.partition(":")[0]) == (0, "question")

@@ -53,7 +53,7 @@ class Switched(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The answer is complete; `reason` is the server's finish reason."""
+    """The server finished the answer; `reason` is its finish reason."""
 
     reason: str = "stop"
 
