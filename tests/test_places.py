@@ -1,4 +1,4 @@
-"""Where files live, with and without a home, and which project a directory belongs to."""
+"""The places of files, with and without a home directory, and the project of a directory."""
 
 import os
 import subprocess
@@ -13,21 +13,21 @@ import aish
 from aish.places import Places, find_places, find_project
 
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-STRANGER = 54321  # a user that no user database knows
+UNKNOWN_USER = 54321  # a user id without an entry in the user database
 
 
 @pytest.fixture
 def open_directory() -> Iterator[Path]:
-    """A directory that other users can look into; those of pytest are private."""
+    """A directory that other users can read; those of pytest are private."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o755)
         yield Path(name)
 
 
-def as_stranger(code: str, directory: Path, **env: str) -> str:
-    """What `code` prints when a user without home and name runs it; modules are loaded before the change of user."""
+def as_unknown_user(code: str, directory: Path, **env: str) -> str:
+    """Return the output of `code`, run as a user without home and name; modules are loaded before the switch."""
     setup = "import os, pwd; from pathlib import Path; from aish.places import *; os.setgroups([]); "
-    setup += f"os.setgid({STRANGER}); os.setuid({STRANGER}); "
+    setup += f"os.setgid({UNKNOWN_USER}); os.setuid({UNKNOWN_USER}); "
     done = subprocess.run(
         [sys.executable, "-c", setup + code],
         env={"PYTHONPATH": str(Path(aish.__file__).parents[1]), **env},
@@ -41,7 +41,7 @@ def as_stranger(code: str, directory: Path, **env: str) -> str:
 
 
 def test_without_variables_the_places_are_the_usual_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A user of other programs finds everything where it is expected."""
+    """Users of other programs find everything where they expect it."""
     monkeypatch.setenv("HOME", "/home/ann")
     home = Path("/home/ann")
 
@@ -71,7 +71,7 @@ def test_xdg_variables_move_the_places_and_relative_ones_are_ignored(monkeypatch
 
 
 def test_one_variable_puts_everything_under_one_directory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """For a second, separate aish; a relative directory is meant from here, whatever is changed to later."""
+    """For a second, separate aish; a relative path is resolved at the start."""
     monkeypatch.chdir(tmp_path)
 
     places = find_places({"AISH_HOME": "mine", "XDG_DATA_HOME": "/data"})
@@ -86,14 +86,14 @@ def test_one_variable_puts_everything_under_one_directory(monkeypatch: pytest.Mo
 
 
 def test_a_tilde_in_the_variable_is_the_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no shell has replaced it, as in service files."""
+    """For places where no shell expands it, such as service files."""
     monkeypatch.setenv("HOME", "/home/ann")
 
     assert find_places({"AISH_HOME": "~/x", "HOME": "/home/ann"}).data == Path("/home/ann/x/data")
 
 
-def test_a_tilde_of_nobody_is_a_name_like_any_other(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """A shell leaves it as it is, too; the program must start."""
+def test_a_tilde_of_an_unknown_user_is_a_plain_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A shell does not change it either; the program must start."""
     monkeypatch.chdir(tmp_path)
 
     assert find_places({"AISH_HOME": "~no-such-user/x"}).data == tmp_path / "~no-such-user/x/data"
@@ -110,9 +110,11 @@ def test_every_file_has_a_place_of_its_own(tmp_path: Path) -> None:
 
 
 @only_root
-def test_a_user_without_home_gets_places_that_do_not_last(open_directory: Path) -> None:
-    """Containers run programs as users that exist nowhere; aish works there, and knows that nothing stays."""
-    shown = as_stranger("p = find_places(os.environ); print(p.lasting, p.data)", open_directory, TMPDIR="/elsewhere")
+def test_a_user_without_home_gets_temporary_places(open_directory: Path) -> None:
+    """Containers run programs as unknown users; aish works there, and knows that its files are temporary."""
+    shown = as_unknown_user(
+        "p = find_places(os.environ); print(p.lasting, p.data)", open_directory, TMPDIR="/elsewhere"
+    )
 
     lasting, data = shown.split(" ", 1)
     assert lasting == "False"
@@ -120,19 +122,19 @@ def test_a_user_without_home_gets_places_that_do_not_last(open_directory: Path) 
 
 
 @only_root
-def test_a_user_without_home_does_not_take_settings_that_a_stranger_prepared(open_directory: Path) -> None:
-    """Everybody can write to /tmp, and settings can name a command that is run."""
-    planted = open_directory / f"aish-{STRANGER}" / ".config" / "aish" / "config.toml"
+def test_a_user_without_home_does_not_use_settings_prepared_by_others(open_directory: Path) -> None:
+    """Everybody can write to /tmp, and settings can name a command to run."""
+    planted = open_directory / f"aish-{UNKNOWN_USER}" / ".config" / "aish" / "config.toml"
     planted.parent.mkdir(parents=True)
     planted.write_text('[models.x]\napi_key_command = "evil"\n', encoding="utf-8")
 
     code = "print(find_places(os.environ).config_file.exists())"
-    assert as_stranger(code, open_directory, TMPDIR=str(open_directory)) == "False"
+    assert as_unknown_user(code, open_directory, TMPDIR=str(open_directory)) == "False"
 
 
 @pytest.mark.parametrize("mark", [".git", ".aish.toml"])
 def test_a_project_is_the_nearest_directory_with_a_mark(tmp_path: Path, mark: str) -> None:
-    """So that settings and facts of a project hold in all its folders."""
+    """Settings and facts of a project apply in all its folders."""
     inner = tmp_path / "project" / "src" / "deep"
     inner.mkdir(parents=True)
     (tmp_path / ".git").mkdir()
@@ -144,16 +146,16 @@ def test_a_project_is_the_nearest_directory_with_a_mark(tmp_path: Path, mark: st
 
 
 def test_a_directory_without_marks_is_its_own_project(open_directory: Path) -> None:
-    """Also one that does not exist any more."""
+    """Also a directory that no longer exists."""
     assert find_project(open_directory) == open_directory
     assert find_project(open_directory / "gone") == open_directory / "gone"
 
 
 @only_root
-def test_a_parent_that_may_not_be_looked_into_holds_no_project(open_directory: Path) -> None:
-    """`sudo -u nobody aish` starts in a directory of root; it has to start all the same."""
+def test_an_unreadable_parent_is_not_a_project(open_directory: Path) -> None:
+    """`sudo -u nobody aish` may start in a directory of root; it must work."""
     inner = open_directory / "private" / "inner"
     inner.mkdir(parents=True)
     inner.parent.chmod(0o700)
 
-    assert as_stranger(f"print(find_project(Path({str(inner)!r})))", open_directory, HOME="/") == str(inner)
+    assert as_unknown_user(f"print(find_project(Path({str(inner)!r})))", open_directory, HOME="/") == str(inner)

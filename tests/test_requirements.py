@@ -1,6 +1,6 @@
-"""The list of requirements and the tests agree: nothing is called done that no test proves.
+"""The list of requirements and the tests agree: every requirement marked done has a test.
 
-The marks are read from the text of the test files, so the answer is the same whatever part of them is run.
+The marks are read from the source of the test files, so the result does not depend on which tests run.
 """
 
 import ast
@@ -23,7 +23,7 @@ def requirements() -> Table:
 
 
 def modules() -> dict[str, ast.Module]:
-    """Parse every test file, under its path below the tests."""
+    """Parse every test file; the keys are paths below the tests."""
     return {
         path.relative_to(TESTS).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
         for path in sorted(TESTS.rglob("test_*.py"))
@@ -31,7 +31,7 @@ def modules() -> dict[str, ast.Module]:
 
 
 def marks(expressions: Iterable[ast.AST]) -> Iterator[Mark]:
-    """Read `pytest.mark.NAME(ARGUMENT, …)`, alone or in a list; other expressions are passed over."""
+    """Read `pytest.mark.NAME(ARGUMENT, …)`, alone or in a list; other expressions are ignored."""
     for expression in expressions:
         match expression:
             case ast.List(elts=inner) | ast.Tuple(elts=inner):
@@ -43,7 +43,7 @@ def marks(expressions: Iterable[ast.AST]) -> Iterator[Mark]:
 
 
 def text(argument: ast.expr) -> str:
-    """Give the string that is meant; anything else as its source, which then is no known id."""
+    """Return a string constant; for other expressions their source, which is not a known id."""
     match argument:
         case ast.Constant(value=str(value)):
             return value
@@ -55,12 +55,12 @@ def ids(applied: Iterable[Mark]) -> set[str]:
 
 
 def named(module: ast.Module) -> set[str]:
-    """Find the ids in all marks of a module, wherever they stand."""
+    """Find the ids in all marks of a module."""
     return ids(marks(ast.walk(module)))
 
 
 def whole_block(block: ast.Module | ast.ClassDef) -> Iterator[ast.expr]:
-    """Find what is assigned to `pytestmark`, which holds for every test of the block."""
+    """Find the value of `pytestmark`, which applies to every test of the block."""
     for node in block.body:
         match node:
             case ast.Assign(targets=[ast.Name(id="pytestmark")], value=value):
@@ -70,7 +70,7 @@ def whole_block(block: ast.Module | ast.ClassDef) -> Iterator[ast.expr]:
 def proven(block: ast.Module | ast.ClassDef, around: Iterable[Mark] = ()) -> set[str]:
     """Find the ids that the tests of a module or class prove, by their own marks or those around them.
 
-    A mark with no test below it proves nothing, nor does a test that is skipped or expected to fail.
+    A mark without a test proves nothing, and neither does a test that is skipped or expected to fail.
     """
     here = [*around, *marks(whole_block(block))]
     found: set[str] = set()
@@ -86,7 +86,7 @@ def proven(block: ast.Module | ast.ClassDef, around: Iterable[Mark] = ()) -> set
 
 
 def flaws(table: Table) -> list[str]:
-    """Say of each entry that is not well formed what is wrong with it."""
+    """Report entries that are not well formed."""
     found = []
     for key, entry in table.items():
         if not is_sentence(entry.get("says")):
@@ -105,12 +105,12 @@ def is_sentence(value: object) -> bool:
 
 
 def unproven(table: Table, proofs: set[str]) -> list[str]:
-    """List what is called done although no test proves it."""
+    """List requirements that are marked done without a test."""
     return [key for key, entry in table.items() if entry.get("status") == "done" and key not in proofs]
 
 
-def test_every_requirement_says_what_is_promised_and_whether_it_is_kept() -> None:
-    """A reader of the list must not have to guess."""
+def test_every_requirement_has_a_text_and_a_status() -> None:
+    """The list must be clear without guessing."""
     table = requirements()
 
     assert table
@@ -118,7 +118,7 @@ def test_every_requirement_says_what_is_promised_and_whether_it_is_kept() -> Non
 
 
 def test_every_requirement_that_is_done_is_proven_by_a_test() -> None:
-    """What nobody checks is a hope; it stays planned until a test names it."""
+    """Without a test, a requirement stays planned."""
     proofs = set().union(*(proven(module) for module in modules().values()))
 
     missing = unproven(requirements(), proofs)
@@ -126,7 +126,7 @@ def test_every_requirement_that_is_done_is_proven_by_a_test() -> None:
 
 
 def test_no_test_names_a_requirement_that_does_not_exist() -> None:
-    """A mistyped id would leave the real one without proof."""
+    """A mistyped id would leave the real one without a test."""
     known = requirements().keys()
     strays = {path: sorted(named(module) - known) for path, module in modules().items()}
 
@@ -134,7 +134,7 @@ def test_no_test_names_a_requirement_that_does_not_exist() -> None:
 
 
 def test_marks_are_read_from_functions_classes_and_whole_modules() -> None:
-    """Each is a usual way to say what a test is for."""
+    """Each is a usual way to mark tests."""
     module = ast.parse("""
 pytestmark = [pytest.mark.anyio, pytest.mark.proves("A1")]
 
@@ -165,7 +165,7 @@ class TestMore:
     ],
 )
 def test_a_mark_without_a_test_that_can_fail_proves_nothing(source: str) -> None:
-    """The id is named, and yet nothing would turn red if the promise were broken."""
+    """The id is named, but no test would fail if the promise were broken."""
     module = ast.parse(source)
 
     assert named(module) == {"A1"}
@@ -173,26 +173,26 @@ def test_a_mark_without_a_test_that_can_fail_proves_nothing(source: str) -> None
 
 
 def test_a_mark_in_a_string_or_comment_does_not_count() -> None:
-    """Only code that pytest acts upon is a proof."""
+    """Only code that pytest runs is a proof."""
     assert named(ast.parse("""'pytest.mark.proves("A1")'  # pytest.mark.proves("A2")""")) == set()
 
 
 def test_an_argument_that_is_not_a_plain_string_is_no_known_id() -> None:
-    """It cannot be read without running the code, so it is reported instead of being passed over."""
+    """It cannot be read without running the code, so it is reported."""
     module = ast.parse("@pytest.mark.proves(*EVERYTHING)\ndef test_it(): ...")
 
     assert named(module) == {"*EVERYTHING"}
 
 
 def test_a_done_requirement_without_proof_is_reported_and_a_planned_one_is_not() -> None:
-    """This is what the whole comparison is for."""
+    """This is the purpose of the comparison."""
     table = {"A1": {"status": "done"}, "A2": {"status": "done"}, "A3": {"status": "planned"}}
 
     assert unproven(table, proven(ast.parse('@pytest.mark.proves("A1")\ndef test_it(): ...'))) == ["A2"]
 
 
 def test_an_entry_that_is_not_well_formed_is_reported() -> None:
-    """A status that is misspelt would otherwise excuse the entry from any proof."""
+    """A misspelt status would otherwise need no test."""
     table: Table = {
         "A1": {"says": "Fine.", "status": "done", "gap": "One case is missing."},
         "A2": {"says": " ", "status": "planned"},

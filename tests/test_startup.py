@@ -1,4 +1,4 @@
-"""What is loaded before the prompt appears: start-up stays fast by structure, not by luck."""
+"""The modules that are loaded before the prompt appears: start-up stays fast by structure."""
 
 import json
 import subprocess
@@ -13,7 +13,7 @@ HEAVY = {"prompt_toolkit", "rich", "httpx", "xllamacpp", "numpy", "sqlite3", "py
 
 
 def loaded_by(code: str) -> set[str]:
-    """The modules in a fresh Python after `code`."""
+    """Return the modules in a fresh Python after `code`."""
     report = "import json, sys; print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     done = subprocess.run(
         [sys.executable, "-c", f"{code}\n{report}"],
@@ -31,15 +31,15 @@ def ours(modules: set[str]) -> set[str]:
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
-def test_the_version_is_told_without_loading_the_program(option: str) -> None:
-    """It is asked for by scripts and package managers, and costs no more than Python itself."""
+def test_the_version_is_printed_without_loading_the_program(option: str) -> None:
+    """Scripts and package managers ask for it, and it takes no longer than Python itself."""
     loaded = loaded_by(f"import sys; sys.argv = ['aish', {option!r}]; from aish.__main__ import main; main()")
 
     assert ours(loaded) == {"aish", "aish.__main__"}
 
 
 def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_traceback() -> None:
-    """It was met by Python, which told in which of our lines it had been."""
+    """Python used to print a traceback."""
     press = "import os, signal, sys\nclass Press:\n    def find_spec(name, *_):\n"
     press += "        if name == 'aish.cli':\n            os.kill(os.getpid(), signal.SIGINT)\n"
     code = f"{press}sys.meta_path.insert(0, Press)\nfrom aish.__main__ import main\nsys.exit(main())"
@@ -50,7 +50,7 @@ def test_ctrl_c_while_the_program_is_loaded_ends_it_without_a_traceback() -> Non
 
 @pytest.mark.parametrize("module", ["aish.cli", "aish.wiring", "aish.views.repl", "aish.views.one_shot"])
 def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
-    """The editor comes after the prompt is on the screen, the embedded model after its first use."""
+    """The editor is loaded after the prompt is shown, the embedded model at its first use."""
     loaded = loaded_by(f"import {module}")
 
     assert module in loaded
@@ -58,7 +58,7 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
 
 
 def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_which() -> None:
-    """Settings are read and the prompt is written first; the rest of the program follows."""
+    """Settings are read and the prompt is shown first; the rest of the program follows."""
     loaded = ours(loaded_by("import aish.cli"))
 
     packages = {name.split(".")[1] for name in loaded if "." in name}
@@ -72,15 +72,15 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
     }
 
 
-def test_no_loop_is_loaded_before_the_prompt_and_none_to_look_something_up() -> None:
-    """It brings a tenth of the start with it, and who only searches asks no model."""
+def test_no_event_loop_is_loaded_before_the_prompt_or_for_a_search() -> None:
+    """It takes a tenth of the start-up time, and a search asks no model."""
     assert "asyncio" not in loaded_by("import aish.cli")
     searched = loaded_by("import aish.opening, aish.views.search, aish.memory.finding.finder")
     assert "asyncio" not in searched
     assert not {name for name in ours(searched) if name.startswith(("aish.model.", "aish.context", "aish.intake"))}
 
 
-LIGHT = {  # verbs that open no model and no conversation → packages that they load besides those of the command line
+LIGHT = {  # verbs without a model or conversation → packages they load besides those of the command line
     "config show": {"storage"},
     "config path": {"storage"},
     "cost": {"model", "storage"},
@@ -106,7 +106,7 @@ def test_a_verb_loads_what_it_needs_and_nothing_else(line: str, tmp_path: Path) 
 
 
 def test_every_verb_says_what_it_opens() -> None:
-    """The whole program is for the two that talk to a model."""
+    """Only two verbs, which talk to a model, need the whole program."""
     assert {name for name, verb in VERBS.items() if verb.opens is open_program} == {"doctor", "tokens"}
     assert {name for name, verb in VERBS.items() if verb.opens is open_library} == {
         "import",

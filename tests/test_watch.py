@@ -1,4 +1,4 @@
-"""The watched numbers: each gate is shown to fail on the smallest tree that breaks it."""
+"""The watched numbers: each check fails on the smallest tree that breaks it."""
 
 import importlib.util
 import subprocess
@@ -12,7 +12,7 @@ SCRIPT = Path(__file__).parents[1] / "tools" / "watch.py"
 
 
 def load(path: Path) -> ModuleType:
-    """Import a script that is part of no package."""
+    """Import a script that belongs to no package."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec
     assert spec.loader
@@ -40,12 +40,12 @@ def hidden_imports(root: Path) -> list[str]:
 
 
 def broken(root: Path) -> list[str]:
-    """The names of the readings that fail the run."""
+    """Return the names of the broken readings."""
     return [reading.name for reading in watch.readings(root) if reading.broken]
 
 
-def test_a_sibling_may_not_be_imported(tmp_path: Path) -> None:
-    """Steps of a turn that know each other can no longer be changed alone."""
+def test_a_layer_in_the_same_row_may_not_be_imported(tmp_path: Path) -> None:
+    """Steps of a turn that import each other can no longer be changed alone."""
     plant(tmp_path, "memory/recall.py", "import json\n\nfrom aish.model.port import Model\n")
 
     assert layer_faults(tmp_path) == [
@@ -54,8 +54,8 @@ def test_a_sibling_may_not_be_imported(tmp_path: Path) -> None:
     assert broken(tmp_path) == ["layer faults"]
 
 
-def test_a_sibling_that_is_a_single_file_may_not_be_imported(tmp_path: Path) -> None:
-    """`wiring.py` and the folder `views` stand side by side although one of them is a file."""
+def test_a_single_file_in_the_same_row_may_not_be_imported(tmp_path: Path) -> None:
+    """`wiring.py` and the folder `views` are in one row although one of them is a file."""
     plant(tmp_path, "wiring.py", "import aish.views.repl\n")
 
     assert layer_faults(tmp_path) == [
@@ -76,7 +76,7 @@ def test_a_sibling_that_is_a_single_file_may_not_be_imported(tmp_path: Path) -> 
     ],
 )
 def test_an_upward_import_is_caught_however_it_is_spelled(tmp_path: Path, statement: str) -> None:
-    """A rule that one spelling can go around holds nothing."""
+    """A rule that another spelling avoids is useless."""
     plant(tmp_path, "values/turn.py", statement + "\n")
 
     [fault] = layer_faults(tmp_path)
@@ -84,7 +84,7 @@ def test_an_upward_import_is_caught_however_it_is_spelled(tmp_path: Path, statem
 
 
 def test_layers_below_the_own_folder_and_the_bare_package_may_be_imported(tmp_path: Path) -> None:
-    """The contract forbids two directions only; everything else must stay quiet."""
+    """The contract forbids two directions only; everything else must pass."""
     plant(tmp_path, "cli.py", "from aish import views, wiring\n")
     plant(tmp_path, "memory/ledger.py", "from aish import __version__\nfrom aish.memory.lines import Line\n")
     plant(tmp_path, "memory/lines.py", "from aish.storage.append import append\nfrom . import ledger\n")
@@ -95,14 +95,14 @@ def test_layers_below_the_own_folder_and_the_bare_package_may_be_imported(tmp_pa
 
 
 def test_a_folder_that_is_in_no_layer_is_a_fault(tmp_path: Path) -> None:
-    """A new folder has to be given its place, or nothing would hold it."""
+    """A new folder needs a layer, or no rule would apply to it."""
     plant(tmp_path, "extras/odds.py", "")
 
     assert layer_faults(tmp_path) == ["src/aish/extras/odds.py:1 is in no layer: add extras to LAYERS"]
 
 
 def test_values_use_the_standard_library_only(tmp_path: Path) -> None:
-    """Everything imports values, so whatever they import is paid for by everything."""
+    """Everything imports values, so everything pays for their imports."""
     plant(tmp_path, "values/turn.py", "import json\n\nimport msgspec\n")
 
     assert layer_faults(tmp_path) == [
@@ -123,7 +123,7 @@ def test_values_use_the_standard_library_only(tmp_path: Path) -> None:
     ],
 )
 def test_the_index_may_not_reach_past_its_feed(tmp_path: Path, statement: str) -> None:
-    """An index that reads journal files cannot follow another store."""
+    """An index that reads journal files cannot work with another store."""
     plant(tmp_path, "memory/finding/snapshot.py", f"{statement}\n")
 
     [fault] = watch.feed_faults(watch.read(tmp_path, "src/aish"))
@@ -132,7 +132,7 @@ def test_the_index_may_not_reach_past_its_feed(tmp_path: Path, statement: str) -
 
 
 def test_the_index_may_use_its_own_modules_values_and_files(tmp_path: Path) -> None:
-    """And the rule is about the index only: an adapter knows its store."""
+    """The rule applies to the index only: an adapter may use its store."""
     allowed = "from aish.memory.finding.feed import Feed\nfrom . import feed\nfrom aish.values.turns import Turn\n"
     plant(tmp_path, "memory/finding/columns.py", f"{allowed}from aish.storage.files import write_at\nimport numpy\n")
     plant(tmp_path, "memory/journal_feed.py", "from aish.memory.journal import Journal\nsuffix = '.jsonl'\n")
@@ -142,7 +142,7 @@ def test_the_index_may_use_its_own_modules_values_and_files(tmp_path: Path) -> N
 
 @pytest.mark.parametrize("statement", ["import os", "from os import path", "import urllib.request as web"])
 def test_a_module_that_says_it_is_pure_may_not_reach_the_machine(tmp_path: Path, statement: str) -> None:
-    """The word is a promise to the reader, so it is checked."""
+    """The docstring is a promise to the reader, so it is checked."""
     plant(tmp_path, "action/policy.py", f'"""Rules.\n\nPure: text in, verdict out.\n"""\n\n{statement}\n')
 
     [fault] = watch.purity_faults(watch.read(tmp_path, "src/aish"))
@@ -151,7 +151,7 @@ def test_a_module_that_says_it_is_pure_may_not_reach_the_machine(tmp_path: Path,
 
 
 def test_dates_in_a_pure_module_and_the_machine_in_another_are_fine(tmp_path: Path) -> None:
-    """A date is a plain value, and only the promise is checked, not the mention of the word."""
+    """A date is a plain value, and only a docstring line that starts with the word counts."""
     plant(tmp_path, "action/policy.py", '"""Pure: rules."""\n\nimport datetime\n')
     plant(tmp_path, "action/run.py", '"""Runs a command; not Pure: it starts a process."""\n\nimport os\n')
 
@@ -159,7 +159,7 @@ def test_dates_in_a_pure_module_and_the_machine_in_another_are_fine(tmp_path: Pa
 
 
 def test_an_own_import_inside_a_function_is_caught(tmp_path: Path) -> None:
-    """It hides a boundary in the wrong place; libraries of others may be loaded late."""
+    """It hides a boundary in the wrong place; third-party modules may be loaded late."""
     plant(tmp_path, "cli.py", "def main() -> None:\n    import rich\n    from aish.wiring import build\n")
 
     assert hidden_imports(tmp_path) == [
@@ -169,7 +169,7 @@ def test_an_own_import_inside_a_function_is_caught(tmp_path: Path) -> None:
 
 
 def test_an_import_inside_a_method_is_caught(tmp_path: Path) -> None:
-    """Depth must not hide it."""
+    """Nesting must not hide it."""
     plant(
         tmp_path,
         "cli.py",
@@ -182,7 +182,7 @@ def test_an_import_inside_a_method_is_caught(tmp_path: Path) -> None:
 
 
 def test_only_the_entry_point_may_import_the_command_line_late(tmp_path: Path) -> None:
-    """`--version` answers before anything is loaded; nobody else has that excuse, nor any other module."""
+    """`--version` answers before anything is loaded; no other module may do this."""
     late = "def main():\n    from aish.cli import main\n    from aish.wiring import build\n"
     plant(tmp_path, "__main__.py", late)
 
@@ -202,7 +202,7 @@ def test_only_the_entry_point_may_import_the_command_line_late(tmp_path: Path) -
     ],
 )
 def test_only_memory_itself_uses_its_stores(tmp_path: Path, statement: str, fault: str) -> None:
-    """Whoever writes to the ledger directly skips the redaction and the check for purged words."""
+    """Direct writes to the ledger skip redaction and the check for purged text."""
     plant(tmp_path, "views/doctor.py", statement + "\n")
     plant(tmp_path, "memory/curation.py", statement + "\n")
     modules = watch.read(tmp_path, "src/aish")
@@ -242,7 +242,7 @@ def test_own_modules_are_never_loaded_by_name(tmp_path: Path, module: str, name:
 @pytest.mark.parametrize("clause", ["except:", "except Exception:", "except (ValueError, BaseException) as error:"])
 @pytest.mark.parametrize("comment", ["", "  # noqa: BLE001", "  # type: ignore[misc]"])
 def test_a_broad_except_without_a_reason_is_caught(tmp_path: Path, clause: str, comment: str) -> None:
-    """What is caught blindly hides mistakes; silencing another tool is not a reason."""
+    """A blind except hides mistakes; a comment for another tool is not a reason."""
     plant(tmp_path, "cli.py", f"try:\n    pass\n{clause}{comment}\n    pass\n")
 
     assert list(watch.broad_excepts(watch.read(tmp_path, "src/aish"))) == [("src/aish/cli.py:3", "")]
@@ -250,7 +250,7 @@ def test_a_broad_except_without_a_reason_is_caught(tmp_path: Path, clause: str, 
 
 
 def test_a_broad_except_with_a_reason_is_listed_and_passes(tmp_path: Path) -> None:
-    """The outermost loop may catch all, if it says why."""
+    """The outermost loop may catch everything if it gives a reason."""
     plant(
         tmp_path,
         "cli.py",
@@ -263,7 +263,7 @@ def test_a_broad_except_with_a_reason_is_listed_and_passes(tmp_path: Path) -> No
 
 
 def test_a_named_except_is_not_broad(tmp_path: Path) -> None:
-    """Our own errors may have a name that ends in the word."""
+    """The name of our own error may end in `Exception`."""
     plant(tmp_path, "cli.py", "try:\n    pass\nexcept (OSError, StoreException):\n    pass\n")
 
     assert list(watch.broad_excepts(watch.read(tmp_path, "src/aish"))) == []
@@ -279,8 +279,8 @@ def test_a_named_except_is_not_broad(tmp_path: Path) -> None:
         ("commands/a.py", "import aish.action.sandbox\n", "acting/gate.py"),
     ],
 )
-def test_what_belongs_to_one_place_is_found_elsewhere(tmp_path: Path, name: str, text: str, instead: str) -> None:
-    """Each of these would be a way around a code, a permission or a fence."""
+def test_calls_and_imports_in_forbidden_places_are_found(tmp_path: Path, name: str, text: str, instead: str) -> None:
+    """Each of these would bypass a message code, a permission or the sandbox."""
     plant(tmp_path, name, text)
 
     [fault] = watch.misplaced(watch.read(tmp_path, "src/aish"))
@@ -289,7 +289,7 @@ def test_what_belongs_to_one_place_is_found_elsewhere(tmp_path: Path, name: str,
 
 
 def test_the_places_themselves_and_patterns_are_no_faults(tmp_path: Path) -> None:
-    """A `match` only takes a notice apart, and the gate is where commands run."""
+    """A `match` only reads a notice, and the gate is where commands run."""
     plant(tmp_path, "values/events.py", "Notice(text, warning, code, fields)\n")
     plant(tmp_path, "views/a.py", "match event:\n    case Notice(text): ...\n    case Notice(): ...\n")
     plant(tmp_path, "acting/gate_setup.py", "from aish.action.sandbox import wrap\n")
@@ -298,8 +298,8 @@ def test_the_places_themselves_and_patterns_are_no_faults(tmp_path: Path) -> Non
     assert list(watch.misplaced(watch.read(tmp_path, "src/aish"))) == []
 
 
-def test_a_conversation_that_carries_too_much_fails(tmp_path: Path) -> None:
-    """What belongs to a turn, a layer or a job is not a field of the conversation."""
+def test_too_many_session_fields_fail(tmp_path: Path) -> None:
+    """State of a turn, a layer or a job is not a field of the conversation."""
     fields = "".join(f"    f{number}: int\n" for number in range(watch.SESSION_FIELDS))
     plant(tmp_path, "conversation/session.py", f"class Session:\n{fields}")
     assert broken(tmp_path) == []
@@ -319,15 +319,15 @@ def test_a_conversation_that_carries_too_much_fails(tmp_path: Path) -> None:
         ("jobs/summary.py", "aish.commands.shell"),
     ],
 )
-def test_each_room_keeps_to_itself(tmp_path: Path, name: str, target: str) -> None:
-    """The loop knows no conversation, the conversation no layer and no tool, and none of them a view."""
+def test_layers_in_the_middle_do_not_import_each_other(tmp_path: Path, name: str, target: str) -> None:
+    """The loop does not import conversations, conversations do not import layers or tools, and none imports views."""
     plant(tmp_path, name, f"import {target}\n")
 
     assert broken(tmp_path) == ["layer faults"]
 
 
 def test_mocks_are_counted_as_calls_and_gated_by_rate(tmp_path: Path) -> None:
-    """Words in strings are no mocks; three in a thousand lines are too many."""
+    """Words in strings do not count; three in a thousand lines are too many."""
     plant(tmp_path, "cli.py", "")
     tests = tmp_path / "tests" / "test_cli.py"
     tests.parent.mkdir()
@@ -342,7 +342,7 @@ def test_mocks_are_counted_as_calls_and_gated_by_rate(tmp_path: Path) -> None:
 
 
 def test_sleeps_in_tests_are_counted(tmp_path: Path) -> None:
-    """A test that waits is slow on a good day and wrong on a bad one; letting others run is not waiting."""
+    """A test that sleeps is slow, and fails under load; `sleep(0)` is not waiting."""
     plant(tmp_path, "cli.py", "")
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "test_cli.py").write_text("time.sleep(1)\nasyncio.sleep(0)\n", encoding="utf-8")
@@ -352,7 +352,7 @@ def test_sleeps_in_tests_are_counted(tmp_path: Path) -> None:
 
 
 def test_a_module_over_five_hundred_lines_fails_and_a_long_function_only_warns(tmp_path: Path) -> None:
-    """A module that big holds two nouns; a long function may be a plain match over many cases."""
+    """Such a module usually has two subjects; a long function may be one match with many cases."""
     plant(tmp_path, "cli.py", "def main():\n" + "    pass\n" * 499)
     [function] = [each for each in watch.readings(tmp_path) if each.name == "longest function"]
     assert (function.value, function.places) == ("500", ["src/aish/cli.py:1 main: 500 lines, more than 60"])
@@ -363,12 +363,12 @@ def test_a_module_over_five_hundred_lines_fails_and_a_long_function_only_warns(t
 
 
 def test_a_tree_without_sources_fails(tmp_path: Path) -> None:
-    """A gate that looks in the wrong place would otherwise pass for ever."""
+    """Otherwise a check of the wrong directory would always pass."""
     assert broken(tmp_path) == ["lines of src"]
 
 
 def test_the_script_exits_1_on_a_broken_gate_and_0_otherwise(tmp_path: Path) -> None:
-    """That is all a makefile looks at."""
+    """The makefile only looks at the exit code."""
     (tmp_path / "tools").mkdir()
     script = tmp_path / "tools" / "watch.py"
     script.write_text(SCRIPT.read_text(encoding="utf-8"), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The contract of a feed. Every adapter has to pass it; a new one adds a store to `STORES`."""
+"""The contract of a feed. Every adapter must pass it; a new one adds a store to `STORES`."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -19,7 +19,7 @@ MISSING = Revision("1-1", 100)
 
 
 class Store(Protocol):
-    """What a test does to the conversations behind a feed."""
+    """The changes a test makes to the conversations behind a feed."""
 
     feed: Feed
 
@@ -122,7 +122,7 @@ def test_turns_come_in_order_with_number_time_and_role(store: Store) -> None:
 
 
 def test_positions_are_contiguous_and_end_at_the_revision(store: Store) -> None:
-    """A reader that has read all entries has reached the revision, and knows it."""
+    """A reader that has read all entries has reached the revision."""
     store.say("a", "a heron", "", "an otter")
     found, revision = entries(store, "a"), store.feed.revisions()["a"]
     assert found[0].position == 0
@@ -157,7 +157,7 @@ def test_reading_continues_from_the_end_of_an_entry(store: Store) -> None:
 
 
 def test_reading_stops_at_the_revision(store: Store) -> None:
-    """What is added meanwhile belongs to a later revision."""
+    """Entries added meanwhile belong to a later revision."""
     store.say("a", "a heron")
     revision = store.feed.revisions()["a"]
     store.say("a", "an otter")
@@ -196,7 +196,7 @@ def test_an_edit_that_keeps_the_length_changes_the_revision(store: Store) -> Non
 
 
 def test_the_fingerprint_stays_the_same_while_a_conversation_only_grows(store: Store) -> None:
-    """That is how the index knows that it can read on."""
+    """It tells the index that it can continue reading."""
     store.say("a", "a heron")
     first = store.feed.revisions()["a"]
     fingerprint = store.feed.fingerprint("a", first, first.end)
@@ -206,7 +206,7 @@ def test_the_fingerprint_stays_the_same_while_a_conversation_only_grows(store: S
 
 
 def test_the_fingerprint_differs_after_a_rewrite(store: Store) -> None:
-    """Otherwise the index would keep turns that were purged."""
+    """Otherwise the index would keep purged turns."""
     store.say("a", "a heron")
     first = store.feed.revisions()["a"]
     fingerprint = store.feed.fingerprint("a", first, first.end)
@@ -216,7 +216,7 @@ def test_the_fingerprint_differs_after_a_rewrite(store: Store) -> None:
 
 
 def test_the_fingerprint_differs_after_a_conversation_is_replaced(store: Store) -> None:
-    """Under the same name. A reader of the old one gets none, so that it does not vouch for the new one."""
+    """Under the same name. A reader of the old one gets none, so that its fingerprint is not used for the new one."""
     store.say("a", "a heron")
     first = store.feed.revisions()["a"]
     fingerprint = store.feed.fingerprint("a", first, first.end)
@@ -249,7 +249,7 @@ def test_the_first_poll_and_a_full_one_are_complete(store: Store) -> None:
 
 
 def changed(store: Store, change: Callable[[], None]) -> set[str]:
-    """What a watch notices of a change, by name."""
+    """Return the names of the changes that a watch reports."""
     watch = store.feed.watch()
     before = dict(watch.poll().revisions)
     change()
@@ -262,7 +262,7 @@ def changed(store: Store, change: Callable[[], None]) -> set[str]:
 
 
 def test_the_next_poll_notices_every_kind_of_change(store: Store) -> None:
-    """A turn is found the moment it is said."""
+    """A turn is found the moment it is written."""
     store.say("a", "a heron")
     store.say("b", "an otter")
     assert changed(store, lambda: None) == set()
@@ -273,7 +273,7 @@ def test_the_next_poll_notices_every_kind_of_change(store: Store) -> None:
 
 
 def test_a_change_is_reported_once_and_to_each_watch(store: Store) -> None:
-    """Two readers do not take news from each other."""
+    """Two readers do not consume each other's changes."""
     store.say("a", "a heron")
     first, second = store.feed.watch(), store.feed.watch()
     first.poll()
@@ -303,7 +303,7 @@ def test_a_journal_directory_that_cannot_be_read_is_not_an_empty_store(tmp_path:
 
 
 def test_an_entry_that_is_still_being_written_is_read_when_it_is_complete(tmp_path: Path) -> None:
-    """The reader has not reached the revision before, and continues from where it stopped."""
+    """Until then the reader has not reached the revision, and it continues from where it stopped."""
     store = JournalStore(tmp_path)
     store.say("a", "a heron")
     end = store.feed.revisions()["a"].end

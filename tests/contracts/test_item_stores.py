@@ -25,7 +25,7 @@ Open = Callable[[], ItemStore]
 
 
 class Clock:
-    """Goes a second further with every look."""
+    """A clock that advances a second with every look."""
 
     def __init__(self) -> None:
         self.time = at("2026-05-01T10:00:00")
@@ -36,7 +36,7 @@ class Clock:
 
 
 def mark(text: str) -> str:
-    """A fingerprint that can be told."""
+    """A fingerprint that a test can recognize."""
     return f"mark of {sorted(folded(text))}"
 
 
@@ -79,7 +79,7 @@ def test_items_are_read_newest_first_with_all_their_fields(ledger: Open) -> None
     assert ledger().get(3) is None
 
 
-def test_ids_are_never_given_twice_by_two_writers(ledger: Open) -> None:
+def test_two_writers_never_use_the_same_id(ledger: Open) -> None:
     one, other = ledger(), ledger()
     ids = [writer.add("fact", f"item {number}").item.id for number in range(4) for writer in (one, other)]
 
@@ -88,7 +88,7 @@ def test_ids_are_never_given_twice_by_two_writers(ledger: Open) -> None:
     assert one.add("fact", "of one").item.id == 6
 
 
-def test_the_cursor_gives_exactly_what_came_since_across_two_writers(ledger: Open) -> None:
+def test_the_cursor_gives_exactly_the_new_records_of_two_writers(ledger: Open) -> None:
     one, other = ledger(), ledger()
     one.add("fact", "one")
     seen = list(ledger().since(START))
@@ -101,7 +101,7 @@ def test_the_cursor_gives_exactly_what_came_since_across_two_writers(ledger: Ope
     assert list(ledger().since(later[-1][0])) == []
 
 
-def test_what_is_forgotten_superseded_or_undone_is_kept_but_not_active(ledger: Open, clock: Clock) -> None:
+def test_forgotten_superseded_and_undone_items_are_kept_but_not_active(ledger: Open, clock: Clock) -> None:
     store = ledger()
     store.add("fact", "editor = vim", {"key": "editor"})
     then = clock.time
@@ -117,7 +117,7 @@ def test_what_is_forgotten_superseded_or_undone_is_kept_but_not_active(ledger: O
         store.add("fact", "x", instead_of=4)
 
 
-def test_the_same_text_is_one_item_until_a_key_says_more(ledger: Open) -> None:
+def test_the_same_text_is_one_item_unless_it_gets_a_key(ledger: Open) -> None:
     store = ledger()
     first = store.add("fact", "editor = vim")
     assert store.add("fact", "Editor = vim.") == (first.item, False)
@@ -136,7 +136,7 @@ def test_records_of_one_change_carry_its_number(ledger: Open) -> None:
     assert "change" not in ledger().apply(lambda: [{"kind": "fact", "content": "c"}])[0]
 
 
-def test_what_was_erased_is_nowhere_and_not_learned_again(ledger: Open, tmp_path: Path) -> None:
+def test_erased_text_is_nowhere_and_not_learned_again(ledger: Open, tmp_path: Path) -> None:
     store, reader = ledger(), ledger()
     store.add("fact", "the wolpertinger sleeps")
     store.add("fact", "rain", {"tags": ["wolpertinger"]})
@@ -154,7 +154,7 @@ def test_what_was_erased_is_nowhere_and_not_learned_again(ledger: Open, tmp_path
     assert reader.add("fact", "sun").item.id == 3
 
 
-def test_a_ledger_without_trouble_is_healthy(ledger: Open) -> None:
+def test_a_ledger_without_problems_is_healthy(ledger: Open) -> None:
     ledger().add("fact", "one")
     health = ledger().health()
 
@@ -162,7 +162,7 @@ def test_a_ledger_without_trouble_is_healthy(ledger: Open) -> None:
     assert ledger().name
 
 
-def test_what_is_no_item_is_a_problem_and_hides_nothing(tmp_path: Path, clock: Clock) -> None:
+def test_an_invalid_item_is_a_problem_and_hides_nothing(tmp_path: Path, clock: Clock) -> None:
     for kind in ("files", "a log of lines"):
         store = opener(kind, tmp_path, clock)()
         store.add("fact", "one")
@@ -188,7 +188,7 @@ CHANGES = st.lists(
 
 
 class NoPatterns:
-    """Masks nothing."""
+    """A redaction that masks nothing."""
 
     def redact(self, text: str, salt: bytes) -> tuple[str, list[tuple[str, int, int]]]:
         return text, []
@@ -199,8 +199,8 @@ class NoPatterns:
 
 @settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CHANGES)
-def test_all_adapters_come_to_the_same_memory(tmp_path: Path, changes: list[tuple[str, object]]) -> None:
-    """Whatever happened, every adapter wrote the same records, and reads the same items."""
+def test_all_adapters_have_the_same_memory(tmp_path: Path, changes: list[tuple[str, object]]) -> None:
+    """After any operations, every adapter has written the same records, and reads the same items."""
     found = []
     for kind in ADAPTERS:
         clock = Clock()

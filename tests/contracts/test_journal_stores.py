@@ -52,7 +52,7 @@ def test_the_cursor_gives_exactly_the_turns_since(conversations: Open) -> None:
     assert [entry.turn.content for _, entry in talk.since(cursor)] == ["two"]
 
 
-def test_a_conversation_is_there_with_its_first_turn(conversations: Open) -> None:
+def test_a_conversation_exists_from_its_first_turn(conversations: Open) -> None:
     new = conversations().new(NOW, {"model": "m"})
     assert conversations().ids() == []
     new.add(Turn("user", "hello"), NOW)
@@ -63,7 +63,7 @@ def test_a_conversation_is_there_with_its_first_turn(conversations: Open) -> Non
     assert conversations().find() == new.id
 
 
-def test_names_are_seen_by_all(conversations: Open) -> None:
+def test_all_readers_see_a_name(conversations: Open) -> None:
     conversations().open("a").add(Turn("user", "hello"), NOW)
     conversations().save("a", "work")
 
@@ -71,7 +71,7 @@ def test_names_are_seen_by_all(conversations: Open) -> None:
     assert conversations().find("work") == "a"
 
 
-def test_what_a_killed_program_had_shown_is_recovered_once(conversations: Open) -> None:
+def test_the_shown_answer_of_a_killed_program_is_recovered_once(conversations: Open) -> None:
     talk = conversations().open("talk")
     talk.add(Turn("user", "why?"), NOW)
     talk.show("Because ", "import")
@@ -98,7 +98,7 @@ def test_an_answer_that_reached_the_journal_leaves_nothing_to_recover(conversati
     assert texts(conversations(), "talk") == ["Yes", "And no"]
 
 
-def test_what_was_erased_is_in_no_turn_name_or_leftover(conversations: Open, tmp_path: Path) -> None:
+def test_erased_text_is_in_no_turn_name_or_leftover(conversations: Open, tmp_path: Path) -> None:
     talk = conversations().open("talk")
     talk.add(Turn("user", "where is the wolpertinger?"), NOW)
     talk.show("The wolpertinger")

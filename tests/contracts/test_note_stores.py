@@ -25,7 +25,7 @@ def write(notes: NoteStore, name: NoteName, text: str) -> str:
     return revision
 
 
-def test_what_was_written_is_read_with_its_revision(notes: NoteStore) -> None:
+def test_a_note_is_read_with_its_revision(notes: NoteStore) -> None:
     assert notes.read(MEMORY) == Note("", "")
     revision = write(notes, MEMORY, "# Ärger\n\n- one\n")
 
@@ -33,8 +33,8 @@ def test_what_was_written_is_read_with_its_revision(notes: NoteStore) -> None:
     assert notes.read(NoteName("MEMORY.md")) == Note("", "")
 
 
-def test_of_two_writers_one_gets_the_note_of_the_other(notes: NoteStore) -> None:
-    """Nothing is written over what the writer has not seen."""
+def test_the_second_of_two_writers_gets_the_text_of_the_first(notes: NoteStore) -> None:
+    """A writer never overwrites a text it has not seen."""
     first = write(notes, MEMORY, "one")
     second = write(notes, MEMORY, "two")
 
@@ -48,7 +48,7 @@ def test_of_two_writers_one_gets_the_note_of_the_other(notes: NoteStore) -> None
 def test_the_last_five_texts_are_kept(notes: NoteStore) -> None:
     for number in range(8):
         write(notes, MEMORY, f"text {number}")
-    write(notes, MEMORY, "text 7")  # the same text is no new generation
+    write(notes, MEMORY, "text 7")  # the same text is not a new version
 
     assert notes.earlier(MEMORY) == [f"text {number}" for number in (6, 5, 4, 3, 2)]
     assert notes.earlier(NoteName("OTHER.md")) == []
@@ -62,7 +62,7 @@ def test_an_empty_note_exists(notes: NoteStore) -> None:
     assert notes.replace(MEMORY, "more", "") == Note("", revision)
 
 
-def test_names_are_sorted_and_tell_the_channel(notes: NoteStore) -> None:
+def test_names_are_sorted_and_include_the_channel(notes: NoteStore) -> None:
     names = [NoteName("MEMORY.md"), NoteName("HISTORY.md", "b-1"), NoteName("MEMORY.md", "a-1"), NoteName("AGENTS.md")]
     for name in names:
         write(notes, name, "x")
@@ -70,7 +70,7 @@ def test_names_are_sorted_and_tell_the_channel(notes: NoteStore) -> None:
     assert notes.names() == sorted(names)
 
 
-def test_what_was_erased_is_in_no_note_and_no_earlier_text(notes: NoteStore, tmp_path: Path) -> None:
+def test_erased_text_is_in_no_note_and_no_earlier_text(notes: NoteStore, tmp_path: Path) -> None:
     for text in ("a Wolpertinger", "no animal", "wolpertinger again", "rain"):
         write(notes, MEMORY, text)
     write(notes, NoteName("AGENTS.md"), "feed the wolpertinger")
@@ -128,7 +128,7 @@ def test_files_are_private_and_no_leftover_stays(tmp_path: Path) -> None:
         assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
 
 
-def test_a_note_that_a_person_changed_is_not_written_over(tmp_path: Path) -> None:
+def test_a_note_the_user_changed_is_not_overwritten(tmp_path: Path) -> None:
     notes = NoteFiles(tmp_path)
     revision = write(notes, MEMORY, "one")
     path = tmp_path / "channels" / MEMORY.channel / MEMORY.file
@@ -145,7 +145,7 @@ def test_a_note_that_a_person_changed_is_not_written_over(tmp_path: Path) -> Non
     "link", ["channels", "channels/aish-0a1b", "channels/aish-0a1b/MEMORY.md", "channels/aish-0a1b/.earlier"]
 )
 def test_links_are_refused(tmp_path: Path, link: str) -> None:
-    """A link could send private words elsewhere, or show a stranger's file as a note."""
+    """A link could redirect private text elsewhere, or show another file as a note."""
     outside = tmp_path / "outside"
     (outside / "aish-0a1b").mkdir(parents=True)
     (outside / "MEMORY.md").write_text("of somebody else", encoding="utf-8")

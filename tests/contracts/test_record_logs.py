@@ -14,7 +14,7 @@ from aish.storage.in_memory import InMemoryLog
 from aish.storage.lines import LineFile, encode, open_log
 from aish.values.stores import START, Damage, Record, RecordLog, StaleCursor
 
-Open = Callable[[], RecordLog]  # one more writer or reader of the same log
+Open = Callable[[], RecordLog]  # opens another writer or reader of the same log
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.text(st.characters(codec="utf-8")),
     lambda inner: (
@@ -34,12 +34,12 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Open:
 
 
 def followed(log: RecordLog, cursor: str = START) -> tuple[str, list[Record]]:
-    """What came since the cursor, and where to go on."""
+    """Return the records since the cursor, and the next cursor."""
     found = list(log.since(cursor))
     return found[-1][0] if found else cursor, [record for _, record in found]
 
 
-def test_what_was_appended_is_read_in_order(log: Open) -> None:
+def test_appended_records_are_read_in_order(log: Open) -> None:
     for number in range(5):
         log().append({"n": number})
 
@@ -69,7 +69,7 @@ def test_a_record_that_was_read_cannot_change_the_log(log: Open) -> None:
     assert list(log().read()) == [{"tags": ["a"]}]
 
 
-def test_the_cursor_gives_exactly_what_came_since_across_two_writers(log: Open) -> None:
+def test_the_cursor_gives_exactly_the_new_records_of_two_writers(log: Open) -> None:
     one, other, reader = log(), log(), log()
     seen: list[int] = []
     cursor = START
@@ -91,7 +91,7 @@ def test_every_record_has_a_cursor_to_resume_from(log: Open) -> None:
 
 
 def test_records_are_made_while_nobody_else_writes(log: Open) -> None:
-    """Numbers that depend on the last record cannot be given twice."""
+    """Numbers that depend on the last record cannot be used twice."""
     writer = log()
     for _ in range(3):
         writer.extend(lambda: [{"n": sum(1 for _ in log().read())}])
@@ -110,8 +110,8 @@ def test_records_that_cannot_be_made_leave_nothing_behind(log: Open) -> None:
     assert list(log().read()) == []
 
 
-def test_what_was_erased_is_nowhere_and_older_cursors_are_stale(log: Open, tmp_path: Path) -> None:
-    """Whoever follows a log has derived something from the words, and has to start again."""
+def test_erased_text_is_nowhere_and_older_cursors_are_stale(log: Open, tmp_path: Path) -> None:
+    """A follower has derived data from the text, and must start again."""
     log().extend(lambda: [{"text": "the wolpertinger sleeps"}, {"text": "rain"}, {"name": {"Wolpertinger": 1}}])
     cursor, _ = followed(log())
 
@@ -133,7 +133,7 @@ def test_an_erasure_far_before_the_cursor_that_changes_no_length_makes_it_stale(
         list(log().since(cursor))
 
 
-def test_erasing_what_is_not_there_changes_nothing(log: Open) -> None:
+def test_erasing_an_unknown_text_changes_nothing(log: Open) -> None:
     log().append({"text": "rain"})
     cursor, _ = followed(log())
 
@@ -141,17 +141,17 @@ def test_erasing_what_is_not_there_changes_nothing(log: Open) -> None:
     assert followed(log(), cursor) == (cursor, [])
 
 
-def test_a_log_says_first_what_it_is_for(tmp_path: Path) -> None:
+def test_a_log_starts_with_its_purpose(tmp_path: Path) -> None:
     first: dict[str, Any] = {"meta": {"format": 1, "what": "tests"}}
     for one in (open_log(tmp_path / "log.jsonl", "tests"), InMemoryLog(lambda: first)):
         one.append({"n": 1})
         assert list(one.read()) == [first, {"n": 1}]
 
 
-# Files only: what no other adapter can suffer from
+# Files only: cases that no other adapter has
 
 
-def test_damage_hides_no_neighbour(tmp_path: Path) -> None:
+def test_damage_hides_no_other_record(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     damaged = encode({"n": 1}).replace(b'"n":1', b'"n":7')
     path.write_bytes(encode({"n": 0}) + damaged + b"not JSON\n" + encode({"n": 2}))
@@ -162,7 +162,7 @@ def test_damage_hides_no_neighbour(tmp_path: Path) -> None:
     assert [record["n"] for _, record in LineFile(path).since()] == [0, 2]
 
 
-def test_a_line_that_is_being_written_comes_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_partial_line_is_read_when_it_is_complete(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     line = encode({"n": 1})
     path.write_bytes(encode({"n": 0}) + line[:9])

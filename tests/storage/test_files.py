@@ -1,4 +1,4 @@
-"""Files that are replaced whole or not at all, and directories that stay private and durable."""
+"""Atomic replacement of files, and directories that are private and durable."""
 
 import os
 import re
@@ -42,7 +42,7 @@ needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="needs stra
 
 
 def start(path: Path, times: int) -> subprocess.Popen[bytes]:
-    """A process that replaces the file again and again, once it is told to."""
+    """Start a process that replaces the file again and again after a signal."""
     command = [sys.executable, "-c", REPLACE, str(path), str(times)]
     child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert child.stdin
@@ -60,7 +60,7 @@ def stop(child: subprocess.Popen[bytes]) -> int:
 
 
 def traced(tmp_path: Path, script: str, path: Path) -> list[tuple[str, str]]:
-    """The calls that write, rename and sync below `tmp_path`, in order; the name of a temporary file is TMP."""
+    """Return the calls that write, rename and sync below `tmp_path`, in order; a temporary file is called TMP."""
     log = tmp_path / "log"
     calls = "trace=mkdir,write,fsync,fdatasync,rename"
     program = (
@@ -74,8 +74,8 @@ def traced(tmp_path: Path, script: str, path: Path) -> list[tuple[str, str]]:
 
 @settings(deadline=None, max_examples=30)
 @given(st.lists(st.binary(max_size=300), min_size=1, max_size=4))
-def test_the_newest_content_is_what_stands_in_the_file_and_nothing_else_is_left(contents: list[bytes]) -> None:
-    """Also an empty one, a shorter one, and bytes that are no text."""
+def test_the_file_has_the_newest_content_and_nothing_else_is_left(contents: list[bytes]) -> None:
+    """Also empty content, shorter content, and bytes that are no text."""
     with TemporaryDirectory() as top:
         path = Path(top) / "deep" / "file"
         for content in contents:
@@ -84,8 +84,8 @@ def test_the_newest_content_is_what_stands_in_the_file_and_nothing_else_is_left(
         assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_reader_sees_the_old_file_or_the_new_one_and_never_half(tmp_path: Path) -> None:
-    """Somebody looks at the very moment it is replaced."""
+def test_a_reader_sees_the_old_or_the_new_file_never_a_partial_one(tmp_path: Path) -> None:
+    """A reader opens the file at the moment it is replaced."""
     path = tmp_path / "seen"
     path.write_bytes(OLD)
     child = start(path, 150)
@@ -101,7 +101,7 @@ def test_a_reader_sees_the_old_file_or_the_new_one_and_never_half(tmp_path: Path
 
 
 def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> None:
-    """What it leaves behind beside the file is in nobody's way, and never taken for the file."""
+    """Files left beside it do no harm, and are never taken for the file."""
     path = tmp_path / "killed"
     path.write_bytes(OLD)
     before = path.stat().st_ino
@@ -119,8 +119,8 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("room", [0, 1, 100_000, len(NEW) - 1])
-def test_a_full_disk_leaves_the_old_file_and_no_rest(tmp_path: Path, room: int) -> None:
-    """Half a file would be worse than none, and its rest would keep the disk full."""
+def test_a_full_disk_leaves_the_old_file_and_no_leftovers(tmp_path: Path, room: int) -> None:
+    """A partial file would be worse than none, and a leftover would keep the disk full."""
     path = tmp_path / "full"
     path.write_bytes(OLD)
 
@@ -132,8 +132,8 @@ def test_a_full_disk_leaves_the_old_file_and_no_rest(tmp_path: Path, room: int) 
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_whatever_goes_wrong_no_rest_is_left(tmp_path: Path) -> None:
-    """Also when it is not the disk: a directory in the way, a file where a directory should be, a wrong type."""
+def test_no_error_leaves_leftovers(tmp_path: Path) -> None:
+    """Also for other errors: a directory in the way, a file in place of a directory, a wrong type."""
     (tmp_path / "directory" / "inner").mkdir(parents=True)
     (tmp_path / "file").write_bytes(b"kept")
     before = sorted(tmp_path.rglob("*"))
@@ -149,8 +149,8 @@ def test_whatever_goes_wrong_no_rest_is_left(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_bytes() == b"kept"
 
 
-def test_the_new_file_is_for_its_owner_only_whatever_the_old_one_was(tmp_path: Path) -> None:
-    """It may hold keys or words that others must not read."""
+def test_the_new_file_is_private_whatever_the_old_one_was(tmp_path: Path) -> None:
+    """It may contain keys or private text."""
     path = tmp_path / "a" / "private"
     old = os.umask(0)
     try:
@@ -164,8 +164,8 @@ def test_the_new_file_is_for_its_owner_only_whatever_the_old_one_was(tmp_path: P
     assert path.parent.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_link_is_replaced_and_what_it_points_to_is_not_touched(tmp_path: Path) -> None:
-    """Whoever planted the link does not choose what is overwritten."""
+def test_a_link_is_replaced_and_its_target_is_not_changed(tmp_path: Path) -> None:
+    """The author of a link must not choose which file is overwritten."""
     path, target = tmp_path / "link", tmp_path / "target"
     target.write_bytes(b"precious")
     path.symlink_to(target)
@@ -177,8 +177,8 @@ def test_a_link_is_replaced_and_what_it_points_to_is_not_touched(tmp_path: Path)
 
 
 @needs_strace
-def test_content_is_on_the_disk_before_the_name_and_the_name_before_it_returns(tmp_path: Path) -> None:
-    """In another order a power cut leaves an empty file under the good name."""
+def test_content_is_synced_before_the_rename_and_the_rename_before_it_returns(tmp_path: Path) -> None:
+    """In another order a power cut could leave an empty file with the final name."""
     path = tmp_path / "x" / "y" / "file"
 
     assert traced(tmp_path, "replace_file(path, b'new'); replace_file(path, b'newer', sync=False)", path) == [
@@ -195,8 +195,8 @@ def test_content_is_on_the_disk_before_the_name_and_the_name_before_it_returns(t
     ]
 
 
-def test_a_directory_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
-    """Its owner may have opened it to others on purpose; only what is made here is made private."""
+def test_an_existing_directory_keeps_its_mode(tmp_path: Path) -> None:
+    """The owner may have opened it to others on purpose; only new directories are made private."""
     tmp_path.chmod(0o755)
 
     make_directory(tmp_path)

@@ -1,4 +1,4 @@
-"""Files of JSON lines under several writers, on disks that refuse, and at the moment of a system call."""
+"""JSON line files with several writers, on failing disks, and the order of system calls."""
 
 import os
 import re
@@ -68,7 +68,7 @@ def run(script: str, *arguments: object) -> list[str]:
 
 @contextmanager
 def holding(path: Path, *more: str) -> Iterator[Child]:
-    """Another process that holds the file until it is killed."""
+    """Run another process that holds the file until it is killed."""
     child = start(HOLD, path, *more)
     assert child.stdin
     assert child.stdout
@@ -83,7 +83,7 @@ def holding(path: Path, *more: str) -> Iterator[Child]:
 
 @contextmanager
 def mounted(directory: Path) -> Iterator[Path]:
-    """A small disk of its own at `directory`; the test is skipped where none can be had."""
+    """Mount a small disk at `directory`; skip the test if that is not possible."""
     directory.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(directory)]
     if (
@@ -104,8 +104,8 @@ def read(path: Path) -> tuple[list[Record], int]:
 
 
 @pytest.mark.parametrize(("writers", "count"), [(2, 60), (8, 15)])
-def test_processes_that_append_at_once_lose_glue_and_damage_nothing(tmp_path: Path, writers: int, count: int) -> None:
-    """Several shells are open on one machine, and the first line may be anybody's, but there is one."""
+def test_concurrent_appends_lose_join_and_damage_nothing(tmp_path: Path, writers: int, count: int) -> None:
+    """Several shells are open on one machine; any of them may write the header, but only once."""
     path = tmp_path / "shared" / "all.jsonl"
     children = [start(APPEND, path, me, count) for me in range(writers)]
     try:
@@ -136,7 +136,7 @@ def test_processes_that_append_at_once_lose_glue_and_damage_nothing(tmp_path: Pa
 
 
 def test_a_file_held_by_another_process_is_reported_within_two_seconds(tmp_path: Path) -> None:
-    """The user waits no longer than that for a shell that hangs elsewhere; reading needs no turn at all."""
+    """The user waits no longer than that for a hanging shell; readers do not need the lock."""
     path = tmp_path / "held.jsonl"
     LineFile(path).append({"n": 1})
     with holding(path):
@@ -150,7 +150,7 @@ def test_a_file_held_by_another_process_is_reported_within_two_seconds(tmp_path:
 
 @pytest.mark.parametrize("child", [(), ("child",)], ids=["alone", "with a child that lives on"])
 def test_a_killed_holder_frees_the_file_at_once(tmp_path: Path, child: tuple[str, ...]) -> None:
-    """A lock must die with its process: no stale lock file, and no child that inherited it."""
+    """A lock must end with its process: no stale lock file, and no child that inherits it."""
     path = tmp_path / "freed.jsonl"
     with holding(path, *child) as holder:
         holder.kill()
@@ -161,7 +161,7 @@ def test_a_killed_holder_frees_the_file_at_once(tmp_path: Path, child: tuple[str
 
 
 def test_two_writers_in_one_process_take_turns_too(tmp_path: Path) -> None:
-    """The lock belongs to an opening of the file, not to the process."""
+    """The lock belongs to an open file, not to the process."""
     path = tmp_path / "same.jsonl"
     with LineFile(path).writing() as writer:
         with pytest.raises(StoreTrouble, match="held by another aish process"):
@@ -181,8 +181,8 @@ def make_link(path: Path) -> None:
     [make_link, lambda path: path.symlink_to("nowhere"), Path.mkdir],
     ids=["a link", "a link to nowhere", "a directory"],
 )
-def test_what_is_no_plain_file_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    """A link could send private words to a place that others read."""
+def test_only_a_regular_file_is_written(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """A link could redirect private text to a place that others can read."""
     path = tmp_path / "odd.jsonl"
     make(path)
     before = sorted(tmp_path.iterdir())
@@ -194,15 +194,15 @@ def test_what_is_no_plain_file_is_refused(tmp_path: Path, make: Callable[[Path],
     assert all(entry.stat().st_size == 0 for entry in before if entry.is_file())
 
 
-def test_a_directory_in_the_place_of_a_file_cannot_be_read(tmp_path: Path) -> None:
-    """It is trouble, and not an empty memory."""
+def test_a_directory_in_place_of_a_file_cannot_be_read(tmp_path: Path) -> None:
+    """It is an error, not an empty memory."""
     for read_it in (LineFile(tmp_path).read, LineFile(tmp_path).read_back):
         with pytest.raises(StoreTrouble, match=r"cannot read .*: Is a directory"):
             list(read_it())
 
 
-def test_a_disk_that_may_not_be_written_is_reported_and_can_be_read(tmp_path: Path) -> None:
-    """What was remembered before is still there."""
+def test_a_read_only_disk_is_reported_and_can_be_read(tmp_path: Path) -> None:
+    """Older records are still there."""
     with mounted(tmp_path / "disk") as disk:
         LineFile(disk / "old.jsonl").append({"n": 1})
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
@@ -215,8 +215,8 @@ def test_a_disk_that_may_not_be_written_is_reported_and_can_be_read(tmp_path: Pa
 
 
 @pytest.mark.parametrize("room", [0, 1, 17, 500, 1030])
-def test_a_disk_that_is_full_costs_the_new_record_only(tmp_path: Path, room: int) -> None:
-    """Its first sign is half a write. What is there stays as it is, and writing works again once there is room."""
+def test_a_full_disk_loses_only_the_new_record(tmp_path: Path, room: int) -> None:
+    """The first sign is a partial write. Existing records stay, and writing works again once there is room."""
     path = tmp_path / "full.jsonl"
     old: list[Record] = [{"n": number} for number in range(3)]
     for record in old:
@@ -233,8 +233,8 @@ def test_a_disk_that_is_full_costs_the_new_record_only(tmp_path: Path, room: int
     assert [entry.name for entry in tmp_path.iterdir()] == ["full.jsonl"]
 
 
-def test_a_real_disk_that_fills_up_keeps_all_that_was_acknowledged(tmp_path: Path) -> None:
-    """Every append that returned is there, every one that could not be kept said so, and freed room is used."""
+def test_a_real_disk_that_fills_up_keeps_every_acknowledged_record(tmp_path: Path) -> None:
+    """Every acknowledged append is there, every failed one was reported, and freed room is used."""
     with mounted(tmp_path / "disk") as disk:
         file = LineFile(disk / "full.jsonl")
         kept, refused = [], 0
@@ -257,7 +257,7 @@ def test_a_real_disk_that_fills_up_keeps_all_that_was_acknowledged(tmp_path: Pat
 
 
 def test_a_torn_end_that_cannot_be_set_aside_stays_where_it_is(tmp_path: Path) -> None:
-    """On a full disk the copy may be cut short too; then the only whole one is in the file."""
+    """On a full disk the copy may be truncated too; then the only complete one is in the file."""
     path = tmp_path / "torn.jsonl"
     torn = b'{"torn":"' + b"t" * 5000
     path.write_bytes(encode({"n": 1}) + torn)
@@ -269,8 +269,8 @@ def test_a_torn_end_that_cannot_be_set_aside_stays_where_it_is(tmp_path: Path) -
     assert read(path)[0][0] == {"n": 1}
 
 
-def test_files_and_directories_are_for_their_owner_only(tmp_path: Path) -> None:
-    """Conversations are private, on shared machines too, and so is what was set aside."""
+def test_files_and_directories_are_private(tmp_path: Path) -> None:
+    """Conversations are private, also on shared machines, and so are the torn lines set aside."""
     file = LineFile(tmp_path / "a" / "b" / "private.jsonl")
     old = os.umask(0)
     try:
@@ -286,7 +286,7 @@ def test_files_and_directories_are_for_their_owner_only(tmp_path: Path) -> None:
 
 
 def traced(path: Path, script: str) -> list[tuple[str, str]]:
-    """The calls of a script that write, cut and sync below TOP, the directory of the test, in order."""
+    """Return the calls of a script that write, truncate and sync below TOP, in order."""
     top, log = path.parents[1], path.parents[1] / "log"
     program = (
         "import os, sys; from pathlib import Path; from aish.storage.lines import LineFile\n"
@@ -301,8 +301,8 @@ def traced(path: Path, script: str) -> list[tuple[str, str]]:
 
 @pytest.mark.proves("P5")
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
-def test_an_append_returns_after_the_record_and_the_names_on_its_way_are_synced(tmp_path: Path) -> None:
-    """Before that, a power cut could take back what was promised; each record is one write."""
+def test_an_append_returns_after_the_record_and_its_directories_are_synced(tmp_path: Path) -> None:
+    """Otherwise a power cut could undo an acknowledged write; each record is one write."""
     path = tmp_path.resolve() / "new" / "synced.jsonl"
 
     assert traced(path, 'for n in (1, 2): file.append({"n": n}); os.access("/acknowledged", 0)') == [
@@ -319,7 +319,7 @@ def test_an_append_returns_after_the_record_and_the_names_on_its_way_are_synced(
 
 
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
-def test_a_torn_line_is_synced_in_its_new_place_before_it_is_cut_off(tmp_path: Path) -> None:
+def test_a_torn_line_is_synced_in_its_new_place_before_it_is_truncated(tmp_path: Path) -> None:
     """In another order a power cut loses it."""
     path = tmp_path.resolve() / "new" / "torn.jsonl"
     LineFile(path).append({"n": 1})

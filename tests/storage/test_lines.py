@@ -1,4 +1,4 @@
-"""Files of JSON lines: what is written comes back, and damage stays where it happened."""
+"""JSON line files: records are read as they were written, and damage affects only its own line."""
 
 import json
 import os
@@ -49,14 +49,14 @@ def write(path: Path, content: list[Record]) -> bytes:
 
 @settings(deadline=None)
 @given(st.lists(records, max_size=5))
-def test_any_records_come_back_as_they_were_written_from_both_ends(written: list[Record]) -> None:
-    """Line separators of Unicode, NUL, NaN and fields that look like a checksum are data like any other."""
+def test_any_records_are_read_as_written_from_both_ends(written: list[Record]) -> None:
+    """Unicode line separators, NUL, NaN and fields that look like a checksum are plain data."""
     with TemporaryDirectory() as directory:
         file = LineFile(Path(directory) / "any.jsonl")
         for record in written:
             file.append(record, sync=False)
 
-        # repr tells NaN, -0.0, 1 and True apart, which == does not
+        # repr distinguishes NaN, -0.0, 1 and True; == does not
         assert repr(list(file)) == repr(written)
         assert repr(list(file.read_back())) == repr(written[::-1])
         assert not file.path.with_name("any.jsonl.torn").exists()
@@ -64,7 +64,7 @@ def test_any_records_come_back_as_they_were_written_from_both_ends(written: list
 
 @given(records.filter(bool))
 def test_every_line_is_json_that_other_programs_read(record: Record) -> None:
-    """The file belongs to the user: a line is one object, whatever tool looks at it."""
+    """The file belongs to the user: each line is one object for any tool."""
     line = encode(record)
 
     assert line.count(b"\n") == 1
@@ -73,8 +73,8 @@ def test_every_line_is_json_that_other_programs_read(record: Record) -> None:
     assert repr(seen) == repr({key: value for key, value in record.items() if key != "crc"})
 
 
-def test_half_a_character_costs_itself_and_not_the_record(tmp_path: Path) -> None:
-    """A lone surrogate has no UTF-8, and the file has to stay valid text for every other program."""
+def test_half_a_character_is_dropped_and_the_record_kept(tmp_path: Path) -> None:
+    """A lone surrogate has no UTF-8 form, and the file must stay valid text."""
     file = LineFile(tmp_path / "half.jsonl")
 
     file.append({"content": "a\ud83db", "n": 1})
@@ -84,8 +84,8 @@ def test_half_a_character_costs_itself_and_not_the_record(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("record", [{"n": 10**4200}, {"deep": json.loads("[" * 300 + "]" * 300)}], ids=["int", "deep"])
-def test_huge_numbers_and_deep_nesting_come_back(tmp_path: Path, record: Record) -> None:
-    """What Python can read again must not be called damaged."""
+def test_huge_numbers_and_deep_nesting_survive(tmp_path: Path, record: Record) -> None:
+    """Everything Python can read must not count as damaged."""
     file = LineFile(tmp_path / "huge.jsonl")
 
     file.append(record)
@@ -94,7 +94,7 @@ def test_huge_numbers_and_deep_nesting_come_back(tmp_path: Path, record: Record)
 
 
 def test_a_line_of_ten_megabytes_is_a_line_like_any_other(tmp_path: Path) -> None:
-    """Somebody will paste a whole log."""
+    """Users paste whole logs."""
     file = LineFile(tmp_path / "long.jsonl")
     long: list[Record] = [{"n": 1}, {"content": "ö\u2028" * 2_000_000}, {"n": 3}]
     for record in long:
@@ -115,8 +115,8 @@ def nested(depth: int) -> Any:
 @pytest.mark.parametrize(
     "make", [lambda: 10**5000, lambda: nested(100_000), object], ids=["5,001 digits", "100,000 brackets", "no JSON"]
 )
-def test_what_cannot_be_a_line_is_refused_and_leaves_the_file_alone(tmp_path: Path, make: Callable[[], object]) -> None:
-    """The caller's mistake must not cost what is there already."""
+def test_an_invalid_record_is_refused_and_the_file_is_unchanged(tmp_path: Path, make: Callable[[], object]) -> None:
+    """A mistake of the caller must not damage existing records."""
     file = LineFile(tmp_path / "kept.jsonl")
     before = write(file.path, FOUR)
 
@@ -128,8 +128,8 @@ def test_what_cannot_be_a_line_is_refused_and_leaves_the_file_alone(tmp_path: Pa
     assert read(file.path) == ([*FOUR, {"n": 4}], 0)
 
 
-def test_lines_that_no_reader_could_hold_are_skipped_and_counted(tmp_path: Path) -> None:
-    """Digits, brackets and bytes that make the JSON reader give up must not make aish give up."""
+def test_lines_the_parser_rejects_are_skipped_and_counted(tmp_path: Path) -> None:
+    """Digits, brackets and bytes that the JSON parser rejects must not stop aish."""
     path = tmp_path / "hostile.jsonl"
     hostile = [b'{"n":' + b"9" * 5000 + b"}", b'{"n":' + b"[" * 100_000 + b"}", b'{"n":"\xff\xfe"}', b"[1]", b"null"]
     path.write_bytes(b"\n".join([encode({"n": 1}).strip(), *hostile, b'{"n":2}', b""]))
@@ -138,15 +138,15 @@ def test_lines_that_no_reader_could_hold_are_skipped_and_counted(tmp_path: Path)
     assert read_back(path) == ([{"n": 2}, {"n": 1}], len(hostile))
 
 
-def test_a_file_cut_at_any_byte_keeps_its_whole_lines_and_sets_the_rest_aside(tmp_path: Path) -> None:
-    """A crash may stop a write anywhere; what stood before is not its business, and neither is what comes after."""
+def test_a_truncated_file_keeps_its_complete_lines_and_sets_the_rest_aside(tmp_path: Path) -> None:
+    """A crash may stop a write anywhere; earlier and later lines are not affected."""
     path, torn_path = tmp_path / "cut.jsonl", tmp_path / "cut.jsonl.torn"
     data = write(path, FOUR)
     ends = [place + 1 for place, byte in enumerate(data) if byte == ord("\n")]
     for cut in range(len(data) + 1):
         path.write_bytes(data[:cut])
         torn_path.unlink(missing_ok=True)
-        whole = sum(end - 1 <= cut for end in ends)  # a line that lacks its newline only is whole
+        whole = sum(end - 1 <= cut for end in ends)  # a line without only its newline is complete
         torn = data[ends[whole - 1] if whole else 0 : cut]
 
         assert read(path) == (FOUR[:whole], int(bool(torn))), cut
@@ -158,7 +158,7 @@ def test_a_file_cut_at_any_byte_keeps_its_whole_lines_and_sets_the_rest_aside(tm
 
 
 def test_torn_ends_are_collected_and_none_replaces_another(tmp_path: Path) -> None:
-    """Each may be all that is left of an answer."""
+    """Each may be the only remaining part of an answer."""
     file = LineFile(tmp_path / "twice.jsonl")
     for place in range(2):
         with file.path.open("ab") as raw:
@@ -169,14 +169,14 @@ def test_torn_ends_are_collected_and_none_replaces_another(tmp_path: Path) -> No
     assert file.path.with_name("twice.jsonl.torn").read_bytes() == b'{"torn":0\n{"torn":1\n'
 
 
-def test_a_flipped_byte_costs_its_own_line_only_and_is_counted(tmp_path: Path) -> None:
-    """Disks rot by bits. A record comes back with all that was written, or it is gone and said to be gone."""
+def test_a_flipped_byte_loses_only_its_own_line_and_is_counted(tmp_path: Path) -> None:
+    """A record is read completely, or it is missing and counted."""
     path = tmp_path / "flip.jsonl"
     data = write(path, FOUR)
     with path.open("r+b", buffering=0) as raw:
         for place, byte in enumerate(data):
             mine = data.count(b"\n", 0, place)
-            struck = {mine, mine + 1} if byte == ord("\n") else {mine}  # without its end a line runs into the next
+            struck = {mine, mine + 1} if byte == ord("\n") else {mine}  # without its newline a line joins the next
             sound = [record for number, record in enumerate(FOUR) if number not in struck]
             for value in {byte ^ 1 << bit for bit in range(8)} | set(b'\n\r\x00 "}') - {byte}:
                 os.pwrite(raw.fileno(), bytes([value]), place)
@@ -192,7 +192,7 @@ def test_a_flipped_byte_costs_its_own_line_only_and_is_counted(tmp_path: Path) -
 
 
 def test_lines_written_by_hand_need_no_checksum(tmp_path: Path) -> None:
-    """The file is the user's; an editor or a script is a writer too."""
+    """The file belongs to the user; editors and scripts write to it too."""
     path = tmp_path / "hand.jsonl"
     path.write_bytes(encode({"n": 1}) + b'\n  {"n": 2, "note": "by hand"}  \n\t\n{"n":3}')
 
@@ -204,7 +204,7 @@ def test_lines_written_by_hand_need_no_checksum(tmp_path: Path) -> None:
 
 
 def test_a_line_changed_by_hand_under_its_old_checksum_is_damaged(tmp_path: Path) -> None:
-    """Nobody can tell such a change from a rotten disk, so it is reported instead of being believed."""
+    """Such a change looks like disk damage, so it is reported and not used."""
     path = tmp_path / "changed.jsonl"
     path.write_bytes(encode({"n": 1}).replace(b"1", b"7", 1) + encode({"n": 2}))
 
@@ -213,7 +213,7 @@ def test_a_line_changed_by_hand_under_its_old_checksum_is_damaged(tmp_path: Path
 
 @pytest.mark.parametrize("with_checksum", [True, False], ids=["with checksums", "by hand"])
 def test_windows_line_ends_and_a_byte_order_mark_are_no_damage(tmp_path: Path, with_checksum: bool) -> None:
-    """Some editors add both when they save, to every line and to the first one."""
+    """Some editors add both when they save."""
     path = tmp_path / "windows.jsonl"
     lines = [encode(record).strip() if with_checksum else json.dumps(record).encode() for record in FOUR]
     path.write_bytes(b"\xef\xbb\xbf" + b"\r\n".join([*lines, b""]))
@@ -224,20 +224,20 @@ def test_windows_line_ends_and_a_byte_order_mark_are_no_damage(tmp_path: Path, w
 
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.sampled_from([0, 1, 32_760, *range(65_500, 65_540), 131_050, 131_072, 200_000]), max_size=6))
-def test_reading_back_is_reading_reversed_whatever_the_length_of_lines(sizes: list[int]) -> None:
-    """Files are read back in blocks of 64 KiB, and a line may end before, at or after the edge of one."""
+def test_reading_backwards_equals_reading_reversed_for_any_line_length(sizes: list[int]) -> None:
+    """Files are read backwards in blocks of 64 KiB, and a line may end before, at or after a block border."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "blocks.jsonl"
         written: list[Record] = [{"n": place, "pad": "x" * size} for place, size in enumerate(sizes)]
         data = write(path, written)
         assert read_back(path) == (written[::-1], 0)
 
-        path.write_bytes(data[:-1])  # and the same with a last line that was not ended
+        path.write_bytes(data[:-1])  # and the same with an unfinished last line
         assert read_back(path) == (written[::-1], 0)
 
 
-def test_reading_back_reads_only_as_far_as_it_is_asked(tmp_path: Path) -> None:
-    """The newest turn of a long conversation must not cost the whole file: its damaged front is not even seen."""
+def test_reading_backwards_reads_only_as_far_as_needed(tmp_path: Path) -> None:
+    """The newest turn of a long conversation must not need the whole file: its damaged start is never read."""
     path = tmp_path / "lazy.jsonl"
     size = len(write(path, [{"n": place, "pad": "x" * 1000} for place in range(1000)]))
     with path.open("r+b") as raw:
@@ -254,7 +254,7 @@ def test_reading_back_reads_only_as_far_as_it_is_asked(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_missing_or_empty_holds_no_records(tmp_path: Path) -> None:
-    """Both are a normal beginning, and reading makes nothing."""
+    """Both are normal for a new file, and reading creates nothing."""
     path = tmp_path / "none" / "none.jsonl"
     assert (read(path), read_back(path)) == (([], 0), ([], 0))
     assert list(tmp_path.iterdir()) == []
@@ -266,7 +266,7 @@ def test_a_file_that_is_missing_or_empty_holds_no_records(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("start", [None, b"", b'{"me'], ids=["missing", "empty", "torn in its first line"])
 def test_the_first_line_is_written_once_and_before_all_others(tmp_path: Path, start: bytes | None) -> None:
-    """It says which format the file has."""
+    """It names the format of the file."""
     path = tmp_path / "new" / "first.jsonl"
     if start is not None:
         path.parent.mkdir()
@@ -279,8 +279,8 @@ def test_the_first_line_is_written_once_and_before_all_others(tmp_path: Path, st
     assert read(path) == ([{"meta": 1}, {"n": 1}, {"n": 2}], 0)
 
 
-def test_a_line_knows_its_own_checksum() -> None:
-    """The format is a promise to other programs: CRC-32 of the object without it, in hex, as the last field."""
+def test_a_line_contains_its_own_checksum() -> None:
+    """The format is fixed for other programs: CRC-32 of the object without it, in hex, as the last field."""
     assert encode({"n": 1}) == b'{"n":1,"crc":"d44b3b7e"}\n'
     assert decode(b'{"n":1,"crc":"d44b3b7e"}') == {"n": 1}
     assert decode(b'{"n":1,"crc":"d44b3b7f"}') is None

@@ -1,4 +1,4 @@
-"""Rewriting a file of lines: all of it or nothing, and no writer is left behind with the old one."""
+"""Rewriting a line file: completely or not at all, and no writer continues with the old file."""
 
 import os
 import shutil
@@ -35,10 +35,8 @@ def names(directory: Path) -> list[str]:
 
 @settings(deadline=None, max_examples=60)
 @given(st.lists(st.binary(max_size=12).map(lambda data: data.replace(b"\n", b"")), max_size=8), st.integers(0, 255))
-def test_each_line_is_replaced_by_what_it_becomes_and_the_others_stay_byte_for_byte(
-    lines: list[bytes], byte: int
-) -> None:
-    """Damaged lines, empty ones, and the ends of lines of Windows are bytes like any other."""
+def test_changed_lines_are_replaced_and_the_others_stay_byte_for_byte(lines: list[bytes], byte: int) -> None:
+    """Damaged lines, empty lines and Windows line ends are kept as they are."""
     with TemporaryDirectory() as directory:
         path = Path(directory) / "any.jsonl"
         path.write_bytes(b"".join(line + b"\n" for line in lines))
@@ -55,8 +53,8 @@ def test_each_line_is_replaced_by_what_it_becomes_and_the_others_stay_byte_for_b
         assert names(path.parent) == ["any.jsonl"]
 
 
-def test_lines_can_be_taken_out_and_writing_goes_on(tmp_path: Path) -> None:
-    """The file object that rewrote goes on with the new file, and so does any other."""
+def test_lines_can_be_removed_and_writing_continues(tmp_path: Path) -> None:
+    """The object that rewrote the file continues with the new one, and so do others."""
     file, other = LineFile(tmp_path / "some.jsonl"), LineFile(tmp_path / "some.jsonl")
     records = numbered(file, 5)
 
@@ -68,7 +66,7 @@ def test_lines_can_be_taken_out_and_writing_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_file_in_which_nothing_changes_is_not_touched(tmp_path: Path) -> None:
-    """It keeps its inode and its times, so that nobody reads it again for nothing."""
+    """It keeps its inode and times, so that nothing rereads it."""
     file = LineFile(tmp_path / "same.jsonl")
     numbered(file, 5)
     before = file.path.stat()
@@ -83,7 +81,7 @@ def test_a_file_in_which_nothing_changes_is_not_touched(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("make", [False, True], ids=["missing", "empty"])
 def test_there_is_nothing_to_rewrite_in_a_file_that_is_missing_or_empty(tmp_path: Path, make: bool) -> None:
-    """And none is made."""
+    """And none is created."""
     path = tmp_path / "none.jsonl"
     if make:
         path.touch()
@@ -95,7 +93,7 @@ def test_there_is_nothing_to_rewrite_in_a_file_that_is_missing_or_empty(tmp_path
 
 
 def test_a_change_that_fails_changes_nothing(tmp_path: Path) -> None:
-    """The error is the caller's; the file is as it was, and free."""
+    """The caller gets the error; the file is unchanged and unlocked."""
     file = LineFile(tmp_path / "kept.jsonl")
     records = numbered(file, 4)
     before = file.path.stat().st_ino
@@ -113,8 +111,8 @@ def test_a_change_that_fails_changes_nothing(tmp_path: Path) -> None:
     LineFile(file.path).append({"n": 4})
 
 
-def test_what_an_earlier_rewrite_left_behind_is_no_hindrance(tmp_path: Path) -> None:
-    """A program that was killed in the middle leaves half a file; the same number may be given to another process."""
+def test_leftovers_of_an_earlier_rewrite_do_no_harm(tmp_path: Path) -> None:
+    """A killed program leaves a partial file, and its process id may be reused."""
     file = LineFile(tmp_path / "again.jsonl")
     numbered(file, 3)
     leftover = tmp_path / f".again.jsonl.{os.getpid()}.tmp"
@@ -126,8 +124,8 @@ def test_what_an_earlier_rewrite_left_behind_is_no_hindrance(tmp_path: Path) -> 
     assert b"half" not in file.path.read_bytes()
 
 
-def test_a_link_in_the_place_of_the_new_file_is_not_followed(tmp_path: Path) -> None:
-    """What is rewritten is private, and so is the copy."""
+def test_a_link_in_place_of_the_new_file_is_not_followed(tmp_path: Path) -> None:
+    """The rewritten text is private, and so is its copy."""
     file, elsewhere = LineFile(tmp_path / "own.jsonl"), tmp_path / "elsewhere"
     numbered(file, 3)
     elsewhere.write_bytes(b"not ours")
@@ -141,7 +139,7 @@ def test_a_link_in_the_place_of_the_new_file_is_not_followed(tmp_path: Path) -> 
 
 
 def test_a_torn_end_is_set_aside_before_the_rest_is_rewritten(tmp_path: Path) -> None:
-    """It is no line, so it cannot be given to whoever changes lines."""
+    """It is not a line, so the callback cannot get it."""
     file = LineFile(tmp_path / "torn.jsonl")
     numbered(file, 2)
     with file.path.open("ab") as raw:
@@ -159,8 +157,8 @@ def test_a_torn_end_is_set_aside_before_the_rest_is_rewritten(tmp_path: Path) ->
     assert (tmp_path / "torn.jsonl.torn").read_bytes() == b'{"n":2,"word":"w\n'
 
 
-def test_whoever_keeps_the_others_out_keeps_them_out_of_the_new_file_too(tmp_path: Path) -> None:
-    """The lock is on the file and not on its name, so it has to move with it; afterwards it can be let go."""
+def test_an_exclusive_lock_also_covers_the_new_file(tmp_path: Path) -> None:
+    """The lock is on the file, not on its name, so it must move to the new file; later it can be released."""
     file, other = LineFile(tmp_path / "held.jsonl"), LineFile(tmp_path / "held.jsonl")
     records = numbered(file, 3)
     file.hold()
@@ -169,7 +167,7 @@ def test_whoever_keeps_the_others_out_keeps_them_out_of_the_new_file_too(tmp_pat
         with pytest.raises(StoreTrouble, match=r"^held\.jsonl held by another aish process$"):
             other.hold()
     file.append({"n": 3})
-    assert list(other) == [records[2], {"n": 3}]  # the checksums of two lines are wrong now
+    assert list(other) == [records[2], {"n": 3}]  # two lines have a wrong checksum now
 
     file.close()
     other.hold()
@@ -177,7 +175,7 @@ def test_whoever_keeps_the_others_out_keeps_them_out_of_the_new_file_too(tmp_pat
 
 
 def open_files(directory: Path) -> list[str]:
-    """The files below a directory that this process has open, by name."""
+    """Return the names of the files below a directory that this process has open."""
     found = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
     return [name.removeprefix(f"{directory.resolve()}/") for name in found if name.startswith(str(directory.resolve()))]
 
@@ -185,7 +183,7 @@ def open_files(directory: Path) -> list[str]:
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 @pytest.mark.parametrize("how", ["as usual", "kept open", "held"])
 def test_nobody_keeps_the_old_file_open(tmp_path: Path, how: str) -> None:
-    """As long as it is open, what was erased is still on the disk."""
+    """As long as it is open, the erased text is still on the disk."""
     file = LineFile(tmp_path / "open.jsonl", keep_open=how == "kept open")
     numbered(file, 3)
     if how == "held":
@@ -199,8 +197,8 @@ def test_nobody_keeps_the_old_file_open(tmp_path: Path, how: str) -> None:
 
 
 @pytest.mark.parametrize("how", ["replaced", "deleted"])
-def test_whoever_holds_a_file_writes_into_the_one_that_has_its_name_now(tmp_path: Path, how: str) -> None:
-    """Editors save into a new file. What is written into the old one would be gone without a word."""
+def test_an_exclusive_holder_writes_into_the_file_that_has_the_name_now(tmp_path: Path, how: str) -> None:
+    """Editors save to a new file. Text written to the old one would be lost without notice."""
     file, other = LineFile(tmp_path / "held.jsonl", first=lambda: {"meta": 1}), LineFile(tmp_path / "held.jsonl")
     file.hold()
     file.append({"n": 1})
@@ -233,8 +231,8 @@ except StoreTrouble as error:
 
 @pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="needs root and setpriv")
 @pytest.mark.parametrize("ours", [True, False], ids=["our file in a directory of others", "a file of others"])
-def test_where_nothing_can_be_replaced_nothing_changes_and_it_is_said(ours: bool) -> None:
-    """A purge that cannot be done must not look as if it were."""
+def test_a_rewrite_that_is_not_possible_changes_nothing_and_is_reported(ours: bool) -> None:
+    """A failed purge must not look like a success."""
     with TemporaryDirectory() as directory:
         Path(directory).chmod(0o755)
         path = Path(directory) / "fixed.jsonl"
@@ -269,7 +267,7 @@ except StoreTrouble as error:
 
 @pytest.mark.parametrize("room", [0, 1, 40, 200])
 def test_a_disk_that_fills_up_leaves_the_old_file(tmp_path: Path, room: int) -> None:
-    """Half of the new one is worth nothing and goes away."""
+    """The partial new file is deleted."""
     file = LineFile(tmp_path / "full.jsonl")
     numbered(file, 10)
     before = file.path.read_bytes()
@@ -294,8 +292,8 @@ LineFile(Path(sys.argv[1])).rewrite(change)
 """
 
 
-def test_a_program_that_dies_while_it_rewrites_changes_nothing_and_holds_nothing(tmp_path: Path) -> None:
-    """Whoever comes next can write and rewrite at once."""
+def test_a_program_that_dies_during_a_rewrite_changes_and_locks_nothing(tmp_path: Path) -> None:
+    """The next process can write and rewrite at once."""
     file = LineFile(tmp_path / "dead.jsonl")
     records = numbered(file, 10)
 
@@ -317,7 +315,7 @@ LineFile(Path(sys.argv[1])).rewrite(lambda line: line.replace(b"w", b"v"))
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
 @pytest.mark.parametrize("call", ["write:when=1", "fsync:when=1", "rename:when=1", "fsync:when=2", "fdatasync:when=1"])
 def test_a_kill_at_any_system_call_leaves_the_old_file_or_the_new_one(tmp_path: Path, call: str) -> None:
-    """Never half of one; and whoever comes next can go on."""
+    """Never a partial one, and the next process can continue."""
     file = LineFile(tmp_path / "any.jsonl")
     numbered(file, 3)
     old = file.path.read_bytes()
@@ -330,4 +328,4 @@ def test_a_kill_at_any_system_call_leaves_the_old_file_or_the_new_one(tmp_path: 
     assert file.path.read_bytes() in (old, old.replace(b"w", b"v"))
     assert file.rewrite(lambda line: b"x\n") == 3
     assert file.path.read_bytes() == b"x\n" * 3
-    assert names(tmp_path) == ["any.jsonl"]  # half a file of one who was killed is swept
+    assert names(tmp_path) == ["any.jsonl"]  # the partial file of the killed process is deleted
