@@ -1,4 +1,4 @@
-"""`aish memory VERB`: memory for scripts, with exit codes, JSON, pipes, and files that somebody spoiled."""
+"""`aish memory VERB`: memory for scripts, with exit codes, JSON, pipes, and unusable files."""
 
 import json
 import os
@@ -21,7 +21,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 class Inside:
-    """The command line in this process: the same code from its door inwards, without the time a start takes."""
+    """The command line inside this process: the same code, without the start-up time."""
 
     def __init__(self, world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
         self.world = world
@@ -51,7 +51,7 @@ def memory(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
 
 def test_a_day_with_memory_in_a_script(world: World) -> None:
-    """Through the real program: results on standard output, codes that `if` and `&&` can use."""
+    """With the real program: results on standard output, and exit codes for `if` and `&&`."""
     added = world.aish("memory", "add", "--json", "pref", "short answers")
     listed = world.aish("memory", "list", "--kind", "pref", "short")
     nothing = world.aish("memory", "list", "long")
@@ -87,8 +87,8 @@ def test_a_day_with_memory_in_a_script(world: World) -> None:
         (["export", "out.jsonl"], 0, "1 line written to out.jsonl\n"),
     ],
 )
-def test_every_verb_says_what_it_did(memory: Inside, words: list[str], code: int, said: str) -> None:
-    """Nobody can be asked in a script, so all is not cleared without `--yes`; who says purge has said it."""
+def test_every_verb_reports_its_result(memory: Inside, words: list[str], code: int, said: str) -> None:
+    """A script cannot answer a question, so `clear` needs `--yes`; `purge` asks nothing."""
     memory("add", TANDEM)
 
     ran = memory(*words)
@@ -155,8 +155,8 @@ def test_every_verb_speaks_json(memory: Inside, words: list[str], code: int, sha
         (["add", "x" * 4001], "an item can have 4,000 characters, this one has 4,001"),
     ],
 )
-def test_what_makes_no_sense_is_said_and_ends_with_code_two(memory: Inside, words: list[str], said: str) -> None:
-    """One line, on standard error, with what to do; and nothing is written."""
+def test_invalid_arguments_are_reported_and_end_with_code_two(memory: Inside, words: list[str], said: str) -> None:
+    """One line on standard error that says what to do; nothing is written."""
     ran = memory(*words)
 
     assert (ran.code, ran.out) == (2, "")
@@ -165,7 +165,7 @@ def test_what_makes_no_sense_is_said_and_ends_with_code_two(memory: Inside, word
 
 
 def test_help_lists_the_verbs_and_an_unknown_option_is_refused(world: World) -> None:
-    """As any other program of the command line."""
+    """Like other command-line programs."""
     told = world.aish("memory", "--help")
     wrong = world.aish("memory", "list", "--colour")
 
@@ -183,7 +183,7 @@ def test_help_lists_the_verbs_and_an_unknown_option_is_refused(world: World) -> 
     ],
 )
 def test_options_may_stand_anywhere(memory: Inside, words: list[str]) -> None:
-    """Nobody remembers where they belong."""
+    """Users do not remember the order."""
     assert memory(*words).code == 0
 
     (item,) = memory.json("list")
@@ -192,7 +192,7 @@ def test_options_may_stand_anywhere(memory: Inside, words: list[str]) -> None:
 
 @pytest.mark.parametrize("value", ["two words", "two  words", 'with "quotes" in', "back\\slash end\\"])
 def test_the_value_of_an_option_may_have_blanks(memory: Inside, value: str) -> None:
-    """The shell of the user has put it together already, and it must not come apart again."""
+    """The user's shell has already parsed it, and it must not be split again."""
     memory("add", "--tag", value, "--key", value, "some text")
 
     (item,) = memory.json("list")
@@ -213,8 +213,8 @@ def test_a_dash_reads_standard_input(world: World) -> None:
 
 
 @pytest.mark.parametrize("text", ["--yes is what I say", "--all the world", "--frobnicate is a flag I like"])
-def test_text_is_text_whatever_it_looks_like(memory: Inside, world: World, text: str) -> None:
-    """What is piped in, or stands after `--`, is nobody's option."""
+def test_text_that_looks_like_an_option_is_kept_as_text(memory: Inside, world: World, text: str) -> None:
+    """Piped text, and text after `--`, is never an option."""
     ran = memory("add", "--", *text.split(" "))
     piped = world.aish("memory", "add", "-", given=f"{text}, truly")
 
@@ -232,18 +232,18 @@ def test_text_is_text_whatever_it_looks_like(memory: Inside, world: World, text:
         (["a  text ", "", 'of "three', "lines\nand"], "fact", 'a  text   of "three lines\nand'),
     ],
 )
-def test_a_kind_is_a_word_of_its_own_and_the_rest_is_kept_as_it_is(
+def test_a_kind_is_a_separate_word_and_the_rest_is_kept_as_it_is(
     memory: Inside, words: list[str], kind: str, content: str
 ) -> None:
-    """A text that begins with the name of a kind lost its first word."""
+    """A text that begins with the name of a kind used to lose its first word."""
     assert memory("add", *words).code == 0
 
     (item,) = memory.json("list")
     assert (item["kind"], item["content"]) == (kind, content)
 
 
-def test_a_kind_that_is_piped_in_is_text(world: World) -> None:
-    """A pipe holds a text, not words."""
+def test_a_piped_kind_is_text(world: World) -> None:
+    """Piped input is one text, not words."""
     assert world.aish("memory", "add", "-", given="pref is short for preference").code == 0
     assert world.aish("memory", "add", "context", "-", given="the kettle is on").code == 0
 
@@ -253,8 +253,8 @@ def test_a_kind_that_is_piped_in_is_text(world: World) -> None:
     ]
 
 
-def test_an_option_that_a_verb_does_not_have_is_refused(memory: Inside) -> None:
-    """A tag that is silently dropped is missed only when it is looked for."""
+def test_an_unknown_option_of_a_verb_is_refused(memory: Inside) -> None:
+    """A tag that is silently dropped is noticed only when it is searched for."""
     ran = memory("set", "--tag", "tools", "editor", "=", "helix")
 
     assert (ran.code, ran.err) == (2, "[aish] there is no option --tag; there are: --kind\n")
@@ -262,7 +262,7 @@ def test_an_option_that_a_verb_does_not_have_is_refused(memory: Inside) -> None:
 
 
 def test_options_of_the_program_end_at_two_dashes(memory: Inside) -> None:
-    """`--model` in a text was taken for ours."""
+    """`--model` inside a text used to be parsed as our option."""
     assert memory("add", "--", "start", "it", "with", "--model", "fast", "--set", "a=b").code == 0
     assert memory("--set", "memory.path=other.jsonl", "add", "elsewhere").code == 0
 
@@ -277,7 +277,7 @@ WORDS = st.lists(
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(words=WORDS.filter(lambda words: words[-1:] != ["-"]))
-def test_whatever_words_are_given_they_are_what_is_kept(memory: Inside, words: list[str]) -> None:
+def test_any_words_are_kept_as_given(memory: Inside, words: list[str]) -> None:
     """Between the command line and the file nothing is quoted, split or parsed again."""
     kind, rest = (words[0], words[1:]) if words[:1] in (["fact"], ["pref"], ["context"]) else ("fact", words)
     text = " ".join(rest).strip()
@@ -293,7 +293,7 @@ def test_whatever_words_are_given_they_are_what_is_kept(memory: Inside, words: l
 
 
 def test_a_pipe_can_be_imported_and_exported_to(world: World) -> None:
-    """`ssh other aish memory export | aish memory import -` is the first thing one tries."""
+    """`ssh other aish memory export | aish memory import -` is what users try first."""
     ran = world.aish("memory", "import", "--trust", "-", given='{"content": "from the other side"}\n')
     out = world.aish("memory", "export", "-")
 
@@ -309,11 +309,11 @@ def test_an_edit_can_be_piped_in(world: World) -> None:
     assert lines(world.places.memory)[2]["content"] == "I ride a canoe"
 
 
-# Going to another machine
+# Moving to another machine
 
 
 def other(world: World, memory: Inside, monkeypatch: pytest.MonkeyPatch) -> World:
-    """From now on the command line is on another machine, so to speak."""
+    """Use another home from now on, as on another machine."""
     place = world.directory / "other"
     place.mkdir()
     there = World(place)
@@ -324,10 +324,10 @@ def other(world: World, memory: Inside, monkeypatch: pytest.MonkeyPatch) -> Worl
 
 
 @pytest.mark.proves("M3", "M63")
-def test_what_was_exported_waits_where_it_is_imported_until_it_is_accepted(
+def test_imported_items_are_pending_until_accepted(
     world: World, memory: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A file is nobody's word; tags, keys and fields that this version does not know go with it."""
+    """An imported file is not the user's word; tags, keys and unknown fields are kept."""
     memory("add", "--tag", "bikes", TANDEM)
     memory("set", "editor = helix")
     with world.places.memory.open("a", encoding="utf-8") as file:
@@ -355,10 +355,10 @@ def test_what_was_exported_waits_where_it_is_imported_until_it_is_accepted(
 
 
 @pytest.mark.proves("M3")
-def test_a_backup_that_is_trusted_is_kept_at_once_and_only_once(
+def test_a_trusted_backup_is_kept_at_once_and_only_once(
     world: World, memory: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With where each item came from."""
+    """With the origin of each item."""
     memory("add", TANDEM)
     memory("add", "pref", "short answers")
     memory("export", "out.jsonl")
@@ -375,10 +375,10 @@ def test_a_backup_that_is_trusted_is_kept_at_once_and_only_once(
     ]
 
 
-def test_what_was_forgotten_stays_forgotten_in_a_copy_of_everything(
+def test_forgotten_items_stay_forgotten_in_a_full_copy(
     world: World, memory: Inside, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`--all` writes tombstones too, and they mean the same on the other side."""
+    """`--all` also writes tombstones, and they have the same meaning after an import."""
     memory("add", TANDEM)
     memory("add", "the sea is salty")
     memory("edit", "2", "the lake is not salty")
@@ -392,10 +392,8 @@ def test_what_was_forgotten_stays_forgotten_in_a_copy_of_everything(
 
 
 @pytest.mark.proves("M61")
-def test_what_was_purged_is_not_learned_from_a_file_either(
-    world: World, memory: Inside, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Trusted or not."""
+def test_purged_text_is_not_imported(world: World, memory: Inside, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without `--trust`."""
     memory("add", TANDEM)
     memory("add", "the sea is salty")
     memory("export", "out.jsonl")
@@ -408,8 +406,8 @@ def test_what_was_purged_is_not_learned_from_a_file_either(
     assert memory.contents() == ["the sea is salty"]
 
 
-def test_an_import_takes_what_it_can_of_any_file(memory: Inside, tmp_path: Path) -> None:
-    """A JSON list, lines without a kind, broken ones, other kinds, secrets; what is no item is counted."""
+def test_an_import_takes_every_valid_item_of_any_file(memory: Inside, tmp_path: Path) -> None:
+    """A JSON list, lines without a kind, damaged lines, other kinds, secrets; invalid entries are counted."""
     token = "gh" + "p_" + "Zq3Lw8Rt5Yp2" * 3
     good = [{"content": "one"}, {"content": "two", "kind": "pref"}, {"content": f"key {token}"}]
     bad = [{"content": ""}, {"kind": "whim", "content": "x"}, {"content": 5}, {"content": "x" * 5000}, 7, None]
@@ -428,8 +426,8 @@ def test_an_import_takes_what_it_can_of_any_file(memory: Inside, tmp_path: Path)
     assert memory("export", "no/such/place").code == 4
 
 
-def test_a_list_of_many_items_is_whole_and_in_order(memory: Inside, tmp_path: Path) -> None:
-    """More than fit into one block of the file, and enough for an index."""
+def test_a_list_of_many_items_is_complete_and_in_order(memory: Inside, tmp_path: Path) -> None:
+    """More than one block of the file, and enough for an index."""
     many = [json.dumps({"content": f"thing number {number} {'and so on ' * 30}"}) for number in range(400)]
     (tmp_path / "many").write_text("\n".join(many), encoding="utf-8")
     memory("import", "--trust", "many")
@@ -454,12 +452,12 @@ def test_a_list_of_many_items_is_whole_and_in_order(memory: Inside, tmp_path: Pa
         assert program.stderr.read() == b""
 
 
-# Where the file is, and what stands in its place
+# The path of the ledger, and other things at that path
 
 
 @pytest.mark.proves("M2")
-def test_the_settings_say_where_the_ledger_is(memory: Inside, world: World) -> None:
-    """What waits stands beside it, and the usual file is left alone."""
+def test_the_settings_can_move_the_ledger(memory: Inside, world: World) -> None:
+    """The file of pending items is beside it, and the usual file is not touched."""
     elsewhere = world.directory / "deep" / "er" / "mine.jsonl"
     world.configure(f'model = "script"\n[models.script]\nkind = "scripted"\n[memory]\npath = "{elsewhere}"\n')
 
@@ -473,8 +471,8 @@ def test_the_settings_say_where_the_ledger_is(memory: Inside, world: World) -> N
     assert not world.places.memory.exists()
 
 
-def test_a_path_in_the_home_of_nobody_is_said(memory: Inside) -> None:
-    """A mistake in the settings is no bug of the program."""
+def test_a_path_in_the_home_of_an_unknown_user_is_reported(memory: Inside) -> None:
+    """A mistake in the settings is not a bug of the program."""
     ran = memory.world.aish("--set", 'memory.path="~no-such-user-here/mine.jsonl"', "memory", "list")
 
     assert ran.code == 4
@@ -482,8 +480,8 @@ def test_a_path_in_the_home_of_nobody_is_said(memory: Inside) -> None:
 
 
 @pytest.mark.parametrize("what", ["directory", "link", "link to nothing", "file above"])
-def test_what_stands_in_the_place_of_the_ledger_is_said_and_left_alone(memory: Inside, world: World, what: str) -> None:
-    """Nothing is written through a link that somebody laid, and the question is answered all the same."""
+def test_an_unusable_ledger_file_is_reported_and_left_alone(memory: Inside, world: World, what: str) -> None:
+    """Nothing is written through a link, and the question is still answered."""
     path = world.places.memory
     elsewhere = world.directory / "elsewhere"
     path.parent.mkdir(parents=True)
@@ -509,8 +507,8 @@ def test_what_stands_in_the_place_of_the_ledger_is_said_and_left_alone(memory: I
     assert not elsewhere.exists() or elsewhere.read_bytes() == b""
 
 
-def test_a_disk_that_takes_nothing_is_said(memory: Inside, world: World) -> None:
-    """What was remembered before can still be read."""
+def test_a_full_disk_is_reported(memory: Inside, world: World) -> None:
+    """Older items can still be read."""
     memory("add", TANDEM)
     before = world.places.memory.read_bytes()
     size = len(before) // 512
@@ -531,8 +529,8 @@ def test_a_disk_that_takes_nothing_is_said(memory: Inside, world: World) -> None
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="to root no file is read-only")
-def test_a_ledger_that_may_only_be_read_is_read(memory: Inside, world: World) -> None:
-    """Adding says why it cannot, listing works."""
+def test_a_read_only_ledger_can_be_read(memory: Inside, world: World) -> None:
+    """Adding reports the reason, and listing works."""
     memory("add", TANDEM)
     world.places.memory.chmod(0o400)
 
@@ -543,8 +541,8 @@ def test_a_ledger_that_may_only_be_read_is_read(memory: Inside, world: World) ->
 @pytest.mark.parametrize(
     ("zone", "moment"), [("America/New_York", "0001-01-01T00:00:00Z"), ("Pacific/Kiritimati", "9999-12-31T23:59:59Z")]
 )
-def test_the_ends_of_the_calendar_are_moments_too(world: World, zone: str, moment: str) -> None:
-    """Somebody who wants everything asks for the year 9999."""
+def test_the_ends_of_the_calendar_are_valid_times(world: World, zone: str, moment: str) -> None:
+    """For example the year 9999, for everything."""
     ran = world.aish("memory", "at", moment, TZ=zone)
 
     assert ran.code == 1
@@ -580,13 +578,13 @@ VERBS = st.sampled_from(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(verb=VERBS, words=st.lists(ODD, max_size=3), as_json=st.booleans())
-def test_no_words_whatsoever_end_in_a_traceback(memory: Inside, verb: str, words: list[str], as_json: bool) -> None:
-    """A code that is promised, and never the one for a bug."""
-    if "-" in words or (verb == "export" and words):  # the first waits for a pipe, the second makes files
+def test_no_arguments_cause_a_traceback(memory: Inside, verb: str, words: list[str], as_json: bool) -> None:
+    """One of the documented exit codes, and never the one for a bug."""
+    if "-" in words or (verb == "export" and words):  # the first would wait for a pipe, the second would create files
         return
     try:
         ran = memory(*(["--json"] if as_json else []), verb, *words)
-    except SystemExit as usage:  # the parser of options speaks for itself
+    except SystemExit as usage:  # argparse has printed the usage
         assert usage.code == 2
         return
     assert ran.code in (0, 1, 2, 4), ran.err

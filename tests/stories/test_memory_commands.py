@@ -1,4 +1,4 @@
-"""The commands of memory, as somebody types them: what they say, what they write, and what the model then knows."""
+"""The commands of memory as a user types them: their output, their records, and the model's prompt afterwards."""
 
 import json
 from datetime import timedelta
@@ -21,7 +21,7 @@ TOKEN = "gh" + "p_" + "Zq3Lw8Rt5Yp2" * 3
 
 
 class Typist:
-    """Types lines into a shell with a clock of its own, and looks at what the model is told."""
+    """Types lines into a shell with its own clock, and reads the prompts of the model."""
 
     def __init__(self, world: World, *answers: str, memory: dict[str, Any] | None = None, forgets: bool = False):
         self.world = world
@@ -40,14 +40,14 @@ class Typist:
         return await self.world.type(self.shell, line)
 
     async def type(self, line: str) -> str:
-        """What is said, or the trouble."""
+        """Return the output or the error."""
         try:
             return (await self.reply(line)).text
         except AishError as error:
             return str(error)
 
     async def ask(self, question: str = "well?") -> str:
-        """Ask the model, and return the system prompt it was sent."""
+        """Ask the model, and return the system prompt it got."""
         self.clock += timedelta(seconds=1)
         await self.world.ask(self.session, question)
         return self.prompt
@@ -58,7 +58,7 @@ class Typist:
 
     @property
     def remembered(self) -> list[str]:
-        """The lines of the block in the last prompt."""
+        """Return the lines of the memory block in the last prompt."""
         _, mark, block = self.prompt.partition(BACKGROUND_MARK + "\n")
         return block.split("\n") if mark else []
 
@@ -78,8 +78,8 @@ class Typist:
 
 
 @pytest.mark.proves("M32", "M23")
-async def test_what_is_remembered_is_in_the_prompt_of_the_next_turn(world: World) -> None:
-    """Without a restart, and without the model having to be told."""
+async def test_a_new_item_is_in_the_prompt_of_the_next_turn(world: World) -> None:
+    """Without a restart, and without telling the model."""
     typist = Typist(world)
     await typist.ask()
     before = typist.prompt
@@ -94,7 +94,7 @@ async def test_what_is_remembered_is_in_the_prompt_of_the_next_turn(world: World
 
 @pytest.mark.proves("M32", "M33", "M3")
 async def test_remember_is_memory_add_fact(world: World) -> None:
-    """One is the short form of the other, so their lines differ in id and time only."""
+    """The first is a short form of the second, so their records differ in id and time only."""
     typist = Typist(world)
 
     await typist.type(":remember one thing")
@@ -122,7 +122,7 @@ async def test_remember_is_memory_add_fact(world: World) -> None:
     ],
 )
 async def test_the_first_word_is_the_kind_only_if_it_is_one(world: World, words: str, kind: str, content: str) -> None:
-    """Everything else is part of what is to be remembered."""
+    """Everything else is part of the text."""
     typist = Typist(world)
 
     await typist.type(f":memory add {words}")
@@ -131,8 +131,8 @@ async def test_the_first_word_is_the_kind_only_if_it_is_one(world: World, words:
 
 
 @pytest.mark.parametrize("line", [":remember", ":memory add", ":memory add pref", ":remember   "])
-async def test_nothing_is_not_remembered(world: World, line: str) -> None:
-    """An empty item would only take room."""
+async def test_an_empty_text_is_refused(world: World, line: str) -> None:
+    """An empty item would only take up space."""
     typist = Typist(world)
 
     with pytest.raises(BadUsage, match="there is nothing to remember: the text is empty"):
@@ -142,8 +142,8 @@ async def test_nothing_is_not_remembered(world: World, line: str) -> None:
 
 
 @pytest.mark.proves("M57")
-async def test_what_is_known_is_not_written_again(world: World) -> None:
-    """Whatever the case, the blanks and the full stop."""
+async def test_a_known_text_is_not_written_again(world: World) -> None:
+    """Differences in case, blanks and the full stop do not count."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
 
@@ -152,7 +152,7 @@ async def test_what_is_known_is_not_written_again(world: World) -> None:
 
 
 async def test_tags_and_keys_are_options_in_front(world: World) -> None:
-    """And an option that does not exist is not silently part of the text."""
+    """An unknown option is not silently taken as text."""
     typist = Typist(world)
 
     await typist.type(":memory add --tag home --tag bikes --key ride pref a tandem")
@@ -169,7 +169,7 @@ async def test_tags_and_keys_are_options_in_front(world: World) -> None:
     ("answer", "kept"), [("y", True), ("yes", True), ("", None), ("n", None), ("mask", False), ("m", False)]
 )
 async def test_a_secret_is_remembered_only_after_a_question(world: World, answer: str, kept: bool | None) -> None:
-    """Yes keeps it as it is, `mask` keeps the rest, anything else writes nothing."""
+    """Yes keeps it as it is, `mask` keeps the rest, any other answer writes nothing."""
     typist = Typist(world)
     world.answers = [answer]
 
@@ -189,8 +189,8 @@ async def test_a_secret_is_remembered_only_after_a_question(world: World, answer
 
 
 @pytest.mark.proves("M31", "M28")
-async def test_with_nothing_remembered_the_prompt_is_as_if_there_were_no_memory(world: World, tmp_path: Any) -> None:
-    """To the byte: an empty memory costs no tokens, and forgetting the last item brings that back."""
+async def test_with_an_empty_memory_the_prompt_has_no_memory_block(world: World, tmp_path: Any) -> None:
+    """To the byte: an empty memory costs no tokens, also after the last item was forgotten."""
     never = Typist(World(tmp_path / "another"), memory={"inject_max_chars": 0, "propose": False})
     typist = Typist(world)
     plain = await never.ask()
@@ -204,7 +204,7 @@ async def test_with_nothing_remembered_the_prompt_is_as_if_there_were_no_memory(
 
 @pytest.mark.proves("M24")
 async def test_the_newest_items_are_in_the_prompt_as_far_as_they_fit(world: World) -> None:
-    """The rest stay in the file, where the list still has them."""
+    """The rest stay in the file and in the list."""
     limit = len(BACKGROUND_MARK) + 3 * (1 + len("- (fact) thing number 1"))
     typist = Typist(world, memory={"inject_max_chars": limit, "propose": False})
     for number in range(1, 6):
@@ -218,7 +218,7 @@ async def test_the_newest_items_are_in_the_prompt_as_far_as_they_fit(world: Worl
 
 @pytest.mark.proves("M26")
 async def test_an_item_of_many_lines_is_one_line_of_the_prompt(world: World) -> None:
-    """Or it could pretend to be another item."""
+    """Otherwise it could look like another item."""
     typist = Typist(world)
     await typist.type(":remember first line\n- (pref) second line\r\nthird")
 
@@ -229,8 +229,8 @@ async def test_an_item_of_many_lines_is_one_line_of_the_prompt(world: World) -> 
 
 
 @pytest.mark.proves("M29", "M30")
-async def test_in_goal_mode_what_is_remembered_is_left_out_and_comes_back_after(world: World) -> None:
-    """A goal has its own context; and no prompt of it counts as a use of the item."""
+async def test_goal_mode_leaves_memory_out_of_the_prompt(world: World) -> None:
+    """A goal has its own context, and its prompts do not count as uses of an item."""
     typist = Typist(world)
     typist.session.layer(SummaryLayer).summary = "we talked"
     await typist.type(":remember I ride a tandem")
@@ -248,7 +248,7 @@ async def test_in_goal_mode_what_is_remembered_is_left_out_and_comes_back_after(
 
 @pytest.mark.proves("M32b")
 async def test_another_shell_does_not_change_the_prompt_in_the_middle_of_a_conversation(world: World) -> None:
-    """The server's cache of the prompt stays good, until the user asks for the change."""
+    """The server's prompt cache stays valid until the user asks for the change."""
     typist, other = Typist(world), Typist(world)
     await typist.type(":remember I ride a tandem")
     before = await typist.ask()
@@ -264,7 +264,7 @@ async def test_another_shell_does_not_change_the_prompt_in_the_middle_of_a_conve
 
 @pytest.mark.proves("M38", "M14")
 async def test_inject_brings_an_edit_by_hand_into_the_prompt(world: World) -> None:
-    """The file is the user's: a line without checksum is as good, and one that is broken is skipped and said."""
+    """The file belongs to the user: a line without checksum is valid, and a damaged one is skipped and reported."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.ask()
@@ -284,8 +284,8 @@ async def test_inject_brings_an_edit_by_hand_into_the_prompt(world: World) -> No
 
 
 @pytest.mark.proves("M4")
-async def test_trouble_that_is_found_when_the_user_changes_something_is_said(world: World) -> None:
-    """What is ignored must not be ignored in silence, whichever command comes upon it first."""
+async def test_problems_found_during_a_change_are_reported(world: World) -> None:
+    """Skipped lines are reported by the first command that finds them."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.ask()
@@ -300,7 +300,7 @@ async def test_trouble_that_is_found_when_the_user_changes_something_is_said(wor
 
 @pytest.mark.proves("M32b", "M38")
 async def test_a_new_conversation_and_a_resumed_one_read_the_file_again(world: World) -> None:
-    """What others wrote meanwhile is there from the start."""
+    """Items written by others meanwhile are included from the start."""
     typist, other = Typist(world), Typist(world)
     await typist.ask()
     await other.type(":remember the sea is salty")
@@ -319,7 +319,7 @@ async def test_a_new_conversation_and_a_resumed_one_read_the_file_again(world: W
 
 
 async def test_reset_reads_the_file_again_too(world: World) -> None:
-    """The model starts from nothing, and what is remembered is part of that."""
+    """The model starts again, and its memory is read again."""
     typist, other = Typist(world), Typist(world)
     await typist.ask()
     await other.type(":remember the sea is salty")
@@ -332,7 +332,7 @@ async def test_reset_reads_the_file_again_too(world: World) -> None:
 
 @pytest.mark.proves("M40", "M13")
 async def test_after_a_restart_the_list_and_the_prompt_have_it(world: World) -> None:
-    """The point of it all."""
+    """This is the purpose of memory."""
     first = Typist(world)
     await first.type(":memory add pref short answers")
     await first.program.close()
@@ -345,7 +345,7 @@ async def test_after_a_restart_the_list_and_the_prompt_have_it(world: World) -> 
 
 
 async def test_a_conversation_that_keeps_nothing_neither_reads_nor_writes_memory(world: World) -> None:
-    """`--no-memory` means no traces, in either direction, and the model is offered no tool to leave one."""
+    """`--no-memory` leaves no traces, and the model gets no memory tool."""
     before = Typist(world)
     await before.type(":remember I ride a tandem")
     await before.program.close()
@@ -364,12 +364,12 @@ async def test_a_conversation_that_keeps_nothing_neither_reads_nor_writes_memory
     assert kept == files
 
 
-# Looking at it
+# Listing
 
 
 @pytest.mark.proves("M34")
-async def test_the_list_has_id_age_time_kind_content_and_source_the_newest_first(world: World) -> None:
-    """All that one needs to decide about an item."""
+async def test_the_list_shows_id_age_time_kind_content_and_source_newest_first(world: World) -> None:
+    """This is what a user needs to decide about an item."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     typist.wait(days=3)
@@ -390,7 +390,7 @@ async def test_the_list_has_id_age_time_kind_content_and_source_the_newest_first
 
 @pytest.mark.proves("M34")
 async def test_the_list_is_filtered_by_kind_tag_words_and_number(world: World) -> None:
-    """All of them together narrow it down; what matches nothing is said to."""
+    """Filters are combined; a message says when nothing matches."""
     typist = Typist(world)
     await typist.type(":memory add --tag home --tag bikes fact I ride a TANDEM at home")
     await typist.type(":memory add --tag work pref short answers")
@@ -412,7 +412,7 @@ async def test_the_list_is_filtered_by_kind_tag_words_and_number(world: World) -
 
 
 async def test_an_empty_memory_says_so(world: World) -> None:
-    """Every command that shows something has a word for nothing."""
+    """Every command that lists something has a message for an empty result."""
     typist = Typist(world)
 
     for line, said in {
@@ -433,7 +433,7 @@ async def test_an_empty_memory_says_so(world: World) -> None:
 
 @pytest.mark.proves("M39")
 async def test_help_lists_every_command_of_memory_and_explains_each(world: World) -> None:
-    """What is not listed is not found."""
+    """Commands that are not listed are not found."""
     typist = Typist(world)
     listed = await typist.type(":help")
     names = ["remember", "memory", *(command.name for command in COMMANDS.below("memory"))]
@@ -446,8 +446,8 @@ async def test_help_lists_every_command_of_memory_and_explains_each(world: World
 
 
 @pytest.mark.proves("M63")
-async def test_why_tells_where_an_item_was_said_and_in_which_prompts_it_was(world: World) -> None:
-    """So that nothing the model knows is a mystery."""
+async def test_why_shows_where_an_item_was_said_and_which_prompts_had_it(world: World) -> None:
+    """The user can find out why the model knows something."""
     typist = Typist(world, "Nice.", "Yes.")
     await typist.ask("I have a new bike")
     await typist.type(":remember I ride a tandem")
@@ -467,7 +467,7 @@ async def test_why_tells_where_an_item_was_said_and_in_which_prompts_it_was(worl
 
 
 async def test_why_counts_the_conversations_that_had_the_item(world: World) -> None:
-    """Each once, however many turns it had, and however often the prompt changed around it."""
+    """Each conversation counts once, however many turns or prompt changes it had."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     for number in range(3):
@@ -483,8 +483,8 @@ async def test_why_counts_the_conversations_that_had_the_item(world: World) -> N
 
 
 @pytest.mark.proves("M58", "M59")
-async def test_why_tells_what_became_of_an_item(world: World) -> None:
-    """Superseded, forgotten, restored: each with the other one's number."""
+async def test_why_shows_what_happened_to_an_item(world: World) -> None:
+    """Superseded, forgotten, restored: each with the id of the other item."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.type(":memory edit 1 I ride a tricycle")
@@ -504,8 +504,8 @@ async def test_why_tells_what_became_of_an_item(world: World) -> None:
             await typist.reply(f":memory why {number}")
 
 
-async def test_why_copes_with_a_conversation_that_no_file_can_be_named_after(world: World) -> None:
-    """The line may come from a file that somebody else wrote."""
+async def test_why_works_with_an_invalid_conversation_name(world: World) -> None:
+    """The line may come from a file of somebody else."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     with world.places.memory.open("a", encoding="utf-8") as file:
@@ -515,8 +515,8 @@ async def test_why_copes_with_a_conversation_that_no_file_can_be_named_after(wor
 
 
 @pytest.mark.proves("M60")
-async def test_the_log_has_every_change_the_newest_first(world: World) -> None:
-    """Also those that were taken back."""
+async def test_the_log_has_every_change_newest_first(world: World) -> None:
+    """Including undone changes."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.type(":memory edit 1 I ride a tricycle")
@@ -540,8 +540,8 @@ async def test_the_log_has_every_change_the_newest_first(world: World) -> None:
 
 
 @pytest.mark.proves("M60")
-async def test_memory_can_be_seen_as_it_was(world: World) -> None:
-    """On a day, at a time, some days ago: before a thing was changed, forgotten or known at all."""
+async def test_memory_can_be_shown_as_it_was_at_a_time(world: World) -> None:
+    """On a day, at a time, some days ago: before an item was changed, forgotten or added."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")  # 4 May, noon
     typist.wait(days=2)
@@ -567,12 +567,12 @@ async def test_memory_can_be_seen_as_it_was(world: World) -> None:
     assert (await typist.type(":memory at 2020-01-01")).startswith("nothing was remembered at 2020-01-01 23:59")
 
 
-# Changing it
+# Changing
 
 
 @pytest.mark.proves("M35", "M9", "M11")
-async def test_forgetting_says_what_went_and_a_wrong_number_changes_nothing(world: World) -> None:
-    """Not even the right ones among several, so that one can look again."""
+async def test_forgetting_shows_the_items_and_a_wrong_id_changes_nothing(world: World) -> None:
+    """Not even the valid ids of a command change, so that the user can check again."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.type(":remember the sea is salty")
@@ -589,7 +589,7 @@ async def test_forgetting_says_what_went_and_a_wrong_number_changes_nothing(worl
     assert await typist.listed() == ["the sea is salty"]
 
 
-async def test_several_are_forgotten_and_brought_back_together(world: World) -> None:
+async def test_several_items_are_forgotten_and_restored_together(world: World) -> None:
     """One command is one change."""
     typist = Typist(world)
     for word in ("one", "two", "three"):
@@ -604,7 +604,7 @@ async def test_several_are_forgotten_and_brought_back_together(world: World) -> 
 @pytest.mark.proves("M36", "M60")
 @pytest.mark.parametrize("answer", ["", "n", "no", "maybe", "Y E S", "\0"])
 async def test_clear_asks_and_anything_but_yes_means_no(world: World, answer: str) -> None:
-    """The default of a question that can lose something is no."""
+    """The default is no when something can be lost."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     world.answers = [answer]
@@ -621,7 +621,7 @@ async def test_clear_asks_and_anything_but_yes_means_no(world: World, answer: st
 async def test_clear_writes_a_tombstone_for_each_item_and_undo_brings_all_back(
     world: World, answer: str | None
 ) -> None:
-    """None of the lines goes, and the ids go on."""
+    """All lines stay in the file, and ids continue."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.type(":memory add pref short answers")
@@ -643,7 +643,7 @@ async def test_clear_writes_a_tombstone_for_each_item_and_undo_brings_all_back(
 
 @pytest.mark.proves("M58")
 async def test_edit_opens_the_text_and_the_new_item_supersedes_the_old_one(world: World) -> None:
-    """The old line stays in the file; kind, tags and key go with the new one."""
+    """The old line stays in the file; the new one keeps kind, tags and key."""
     typist = Typist(world)
     await typist.type(":memory add --tag bikes --key ride pref I ride a tandem")
     await typist.ask()
@@ -664,7 +664,7 @@ async def test_edit_opens_the_text_and_the_new_item_supersedes_the_old_one(world
 
 @pytest.mark.proves("M58")
 async def test_an_edit_that_changes_nothing_writes_nothing(world: World) -> None:
-    """Leaving the editor, an empty line, the same text, and what another item says already."""
+    """Leaving the editor, an empty line, the same text, or the text of another item."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.type(":remember the sea is salty")
@@ -683,7 +683,7 @@ async def test_an_edit_that_changes_nothing_writes_nothing(world: World) -> None
 
 @pytest.mark.proves("M59")
 async def test_a_key_has_one_value_and_the_older_ones_are_never_in_a_prompt(world: World) -> None:
-    """Also after the newest is forgotten: an old value does not come back by itself."""
+    """Also after the newest is forgotten: an old value does not return."""
     typist = Typist(world)
     assert await typist.type(":memory set editor = helix") == "remembered (id 1): editor = helix"
     await typist.type(":memory set  Editor=kakoune ")
@@ -701,7 +701,7 @@ async def test_a_key_has_one_value_and_the_older_ones_are_never_in_a_prompt(worl
 
 @pytest.mark.proves("M59", "M60")
 async def test_undo_of_a_set_brings_the_older_value_back(world: World) -> None:
-    """It takes the place of the newer one, as that had taken its place."""
+    """It supersedes the newer one."""
     typist = Typist(world)
     await typist.type(":memory set editor = helix")
     await typist.type(":memory set editor = kakoune")
@@ -715,7 +715,7 @@ async def test_undo_of_a_set_brings_the_older_value_back(world: World) -> None:
 
 @pytest.mark.proves("M59", "M60")
 async def test_undo_of_a_set_does_not_bring_back_a_value_that_was_forgotten_before(world: World) -> None:
-    """The change that is taken back is the last one, not the one before it too."""
+    """Only the last change is undone, not the one before it."""
     typist = Typist(world)
     await typist.type(":memory set editor = helix")
     await typist.type(":memory forget 1")
@@ -727,8 +727,8 @@ async def test_undo_of_a_set_does_not_bring_back_a_value_that_was_forgotten_befo
 
 
 @pytest.mark.proves("M60")
-async def test_undo_says_what_it_took_back_and_goes_on_to_the_change_before(world: World) -> None:
-    """Down to the first one, by appending only; the prompt follows."""
+async def test_undo_reports_the_reverted_change_and_continues_backwards(world: World) -> None:
+    """Back to the first one, by appending only; the prompt follows."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.type(":memory edit 1 I ride a tricycle")
@@ -752,8 +752,8 @@ async def test_undo_says_what_it_took_back_and_goes_on_to_the_change_before(worl
     assert shown == [["- (fact) I ride a tricycle"], ["- (fact) I ride a tandem"], [], []]
 
 
-async def test_what_was_undone_and_done_again_can_be_undone_again(world: World) -> None:
-    """Undo looks at what the last change of the user was, not at its own."""
+async def test_a_repeated_change_can_be_undone_again(world: World) -> None:
+    """Undo reverts the last change of the user, not an undo."""
     typist = Typist(world)
     for _ in range(3):
         await typist.type(":remember I ride a tandem")
@@ -763,11 +763,11 @@ async def test_what_was_undone_and_done_again_can_be_undone_again(world: World) 
     assert await typist.type(":memory undo") == "there is nothing to undo"
 
 
-# What waits
+# Pending items
 
 
 async def proposed(world: World, *contents: str) -> Typist:
-    """A typist with a model that proposed these."""
+    """Return a typist with a model that proposed these items."""
     calls = "\n".join(f"TOOL: memory_add {json.dumps({'kind': 'fact', 'content': text})}" for text in contents)
     typist = Typist(world, calls, memory={"propose": True})
     await typist.ask("tell me something")
@@ -775,8 +775,8 @@ async def proposed(world: World, *contents: str) -> Typist:
 
 
 @pytest.mark.proves("M63")
-async def test_what_the_model_proposes_waits_until_the_user_accepts_it(world: World) -> None:
-    """No prompt has it before, and it stays known as the model's."""
+async def test_a_proposal_is_pending_until_the_user_accepts_it(world: World) -> None:
+    """No prompt has it before that, and its source stays the model."""
     typist = await proposed(world, "the user has a dog", "the user has a cat")
     pending = await typist.reply(":memory pending")
     assert pending.table is not None
@@ -800,8 +800,8 @@ async def test_what_the_model_proposes_waits_until_the_user_accepts_it(world: Wo
     assert await typist.type(":memory reject dog") == "expected a number, got 'dog'"
 
 
-async def test_all_of_what_waits_is_accepted_or_rejected_at_once(world: World) -> None:
-    """And what was said by the user meanwhile is known, not written twice."""
+async def test_all_pending_items_are_accepted_or_rejected_at_once(world: World) -> None:
+    """An item the user has added meanwhile is already known, and is not written twice."""
     typist = await proposed(world, "the user has a dog", "the user has a cat", "the user has a fish")
     await typist.type(":remember The user has a cat.")
 
@@ -816,8 +816,8 @@ async def test_all_of_what_waits_is_accepted_or_rejected_at_once(world: World) -
     assert not (await typist.reply(":memory pending")).found
 
 
-async def test_rejecting_all_leaves_nothing_and_writes_nothing_into_memory(world: World) -> None:
-    """No is no."""
+async def test_rejecting_all_leaves_nothing_pending_and_adds_nothing(world: World) -> None:
+    """The prompt does not change."""
     typist = await proposed(world, "the user has a dog", "the user has a cat")
 
     assert sorted((await typist.type(":memory reject all")).split("\n")) == [
@@ -828,8 +828,8 @@ async def test_rejecting_all_leaves_nothing_and_writes_nothing_into_memory(world
     assert typist.lines() == []
 
 
-async def test_a_wrong_number_among_those_to_accept_changes_nothing(world: World) -> None:
-    """As with forget: one looks again, and nothing is half done."""
+async def test_a_wrong_id_among_those_to_accept_changes_nothing(world: World) -> None:
+    """As with forget: nothing is half done."""
     typist = await proposed(world, "the user has a dog")
 
     with pytest.raises(NotFound):
@@ -839,8 +839,8 @@ async def test_a_wrong_number_among_those_to_accept_changes_nothing(world: World
 
 
 @pytest.mark.proves("M37", "M48", "M49")
-async def test_summarize_shows_each_candidate_and_writes_only_what_the_user_wants(world: World) -> None:
-    """Yes, no, and yes in other words; the prompt follows."""
+async def test_summarize_shows_each_candidate_and_writes_only_the_accepted_ones(world: World) -> None:
+    """Accepted, refused, or accepted with an edit; the prompt follows."""
     typist = Typist(
         world, "Nice.", "fact: has a tandem\npref: likes hills\n- context: rides to Rome\nI hope that helps."
     )
@@ -873,8 +873,8 @@ async def test_purge_asks_first_and_anything_but_yes_means_no(world: World, answ
 
 
 @pytest.mark.proves("M61", "M60")
-async def test_a_purge_takes_the_words_out_of_the_running_conversation_too(world: World) -> None:
-    """The model must not say them again an hour later; and undo does not bring them back."""
+async def test_a_purge_also_erases_the_running_conversation(world: World) -> None:
+    """The model must not repeat them later, and undo does not restore them."""
     typist = Typist(world, "A tandem is a fine thing.")
     await typist.ask("I have a TANDEM")
     await typist.type(":remember my tandem is green")
@@ -900,7 +900,7 @@ async def test_a_purge_takes_the_words_out_of_the_running_conversation_too(world
 @pytest.mark.proves("M61", "M59")
 @pytest.mark.parametrize("how", ["edit", "key"])
 async def test_a_purge_does_not_bring_back_what_the_item_superseded(world: World, how: str) -> None:
-    """An old fact that was corrected must not come back as if it were true, because the correction is erased."""
+    """A corrected fact must not return because its correction was erased."""
     typist = Typist(world)
     await typist.type(":memory set bike = a tandem")
     await typist.type(":memory set bike = a tricycle" if how == "key" else ":memory edit 1 bike = a tricycle")
@@ -914,8 +914,8 @@ async def test_a_purge_does_not_bring_back_what_the_item_superseded(world: World
 
 @pytest.mark.proves("M61")
 @pytest.mark.parametrize("item", ["--tag magpie-nest a place in the garden", "the magpie-nest is empty"])
-async def test_words_that_were_purged_are_not_learned_again_whatever_had_them(world: World, item: str) -> None:
-    """The promise is about the words, not about the line that happened to have them."""
+async def test_purged_words_are_not_learned_again_from_any_source(world: World, item: str) -> None:
+    """The rule is about the words, not about the item that had them."""
     typist = Typist(world)
     await typist.type(f":memory add {item}")
     await typist.type(":memory purge --yes magpie-nest")
@@ -926,7 +926,7 @@ async def test_words_that_were_purged_are_not_learned_again_whatever_had_them(wo
 
 @pytest.mark.proves("M61")
 async def test_the_question_before_a_purge_names_every_item_that_goes_with_it(world: World) -> None:
-    """An item whose text is a part of another one's takes that along, and the user is to know before the yes."""
+    """An item that contains the text of another is erased with it, and the user must know that before confirming."""
     typist = Typist(world)
     await typist.type(":remember rhubarb")
     await typist.type(":remember no rhubarb in the pie")
@@ -938,8 +938,8 @@ async def test_the_question_before_a_purge_names_every_item_that_goes_with_it(wo
 
 
 @pytest.mark.proves("M61")
-async def test_what_cannot_be_purged_is_said(world: World) -> None:
-    """A number that is no item, and words that would take half of everything along."""
+async def test_a_purge_that_is_not_possible_is_reported(world: World) -> None:
+    """An unknown id, and words that would match far too much."""
     typist = Typist(world)
     await typist.type(":remember I ride a tandem")
     await typist.type(":memory purge --yes 1")
@@ -954,7 +954,7 @@ async def test_what_cannot_be_purged_is_said(world: World) -> None:
 
 @pytest.mark.proves("M2")
 async def test_the_ledger_can_be_somewhere_else(world: World) -> None:
-    """On a shared disk, or under version control."""
+    """For example on a shared disk or under version control."""
     elsewhere = world.directory / "shared" / "mine.jsonl"
     typist = Typist(world, memory={"path": str(elsewhere), "propose": False})
 

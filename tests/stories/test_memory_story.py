@@ -1,4 +1,4 @@
-"""The life of something remembered, told from the outside: from the first word of it to the last byte."""
+"""The life of an item from the outside: from adding it to erasing every byte of it."""
 
 import json
 import re
@@ -26,7 +26,7 @@ def serve(world: World, server: FakeServer) -> None:
 
 
 def prompts(server: FakeServer) -> list[str]:
-    """The system prompts that reached the model."""
+    """Return the system prompts that the model got."""
     return [asked.json["messages"][0]["content"] for asked in server.chats()]
 
 
@@ -39,7 +39,7 @@ def aish_in(world: World, directory: Path, given: str) -> Ran:
 
 
 def leftovers(world: World, *texts: str) -> list[str]:
-    """Where any of the texts still stands in the home: as it is, in any case, escaped, or with its letters apart."""
+    """Return where any of the texts is left in the home: plain, in any case, escaped, or with separated letters."""
     wanted = [_form(text) for text in texts]
     found = []
     for path in sorted(world.home.rglob("*")):
@@ -59,7 +59,7 @@ def _form(text: str) -> str:
 
 
 def tool_call(arguments: str) -> Say:
-    """An answer that calls the tool of memory with these arguments, as they are."""
+    """Return an answer that calls the memory tool with exactly these arguments."""
     call = {"index": 0, "id": "call_1", "function": {"name": "memory_add", "arguments": arguments}}
     chunks: list[dict[str, Any]] = [
         {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]},
@@ -69,8 +69,8 @@ def tool_call(arguments: str) -> Say:
 
 
 @pytest.mark.proves("M23", "M32", "M40", "M60", "M61")
-def test_a_thing_is_remembered_known_everywhere_forgotten_brought_back_and_erased(world: World) -> None:
-    """The whole way, with a look at what the model is sent, and at every byte that stays behind."""
+def test_an_item_is_added_used_forgotten_restored_and_erased(world: World) -> None:
+    """The whole life, with a check of the model's prompts and of every byte left behind."""
     with FakeServer(sse("I see.")) as server:
         serve(world, server)
         first = world.aish(given=f"hello\n:remember {TANDEM}\nwhat do I ride?\n:quit\n")
@@ -109,7 +109,7 @@ HARD = [
 
 
 def spread(world: World, server: FakeServer, text: str) -> None:
-    """Let a text get everywhere it can: questions, answers, a call of a tool, an item, what waits."""
+    """Write a text everywhere it can go: questions, answers, a tool call, an item, pending items."""
     flat = " ".join(text.split())
     upper = flat.upper() if "ß" not in flat else flat.lower()
     call = json.dumps({"kind": "fact", "content": f"they say: {text}, so they say"})
@@ -122,8 +122,8 @@ def spread(world: World, server: FakeServer, text: str) -> None:
 
 @pytest.mark.proves("M61", "M3")
 @pytest.mark.parametrize("text", HARD)
-def test_words_are_erased_wherever_they_were_said_and_all_else_stays(world: World, text: str) -> None:
-    """In any case, with any blanks, escaped once or twice; and the journals can be read as before."""
+def test_words_are_erased_everywhere_and_everything_else_stays(world: World, text: str) -> None:
+    """In any case, with any blanks, escaped once or twice; the journals stay readable."""
     with FakeServer(sse("")) as server:
         spread(world, server, text)
         assert len(leftovers(world, text)) >= 3, "it is in the journal, in the names and waits"
@@ -146,7 +146,7 @@ def test_words_are_erased_wherever_they_were_said_and_all_else_stays(world: Worl
 
 
 def journal_of(world: World, name: str, *contents: str) -> Path:
-    """A journal that was written earlier, a line for each content."""
+    """Write a journal with a turn for each content."""
     world.places.sessions.mkdir(parents=True, exist_ok=True)
     path = world.places.sessions / f"{name}.jsonl"
     records: list[dict[str, Any]] = [{"meta": {"format": 1, "id": name}}]
@@ -158,8 +158,8 @@ def journal_of(world: World, name: str, *contents: str) -> Path:
 
 
 @pytest.mark.proves("M61", "M14")
-def test_words_are_erased_from_what_crashes_and_accidents_left(world: World) -> None:
-    """A damaged line, a torn one, an answer that was cut short, a file that a killed program did not finish."""
+def test_words_are_erased_from_damaged_and_unfinished_files(world: World) -> None:
+    """A damaged line, a torn line, a truncated answer, an unfinished temporary file."""
     world.script("fine")
     path = journal_of(world, "20260504-120000-aaaaaaaa", "hello", "the magpie nest is high", "bye", "good bye")
     lines = path.read_bytes().splitlines(keepends=True)
@@ -193,7 +193,7 @@ def test_words_are_erased_from_what_crashes_and_accidents_left(world: World) -> 
 @pytest.mark.proves("M61")
 @pytest.mark.parametrize("before", ["\n", "\t", "—"])
 def test_a_short_word_is_erased_at_the_beginning_of_a_line_too(world: World, before: str) -> None:
-    """In the file it stands after a backslash and a letter, and that letter is no part of it."""
+    """In the file it follows a backslash and a letter, which is not part of the word."""
     world.script("fine")
     text = f"listen:{before}magpie{before}ends, and concatenate {json.dumps(before)}magpie"
     journal_of(world, "20260504-120000-aaaaaaaa", text, json.dumps(text))
@@ -205,8 +205,8 @@ def test_a_short_word_is_erased_at_the_beginning_of_a_line_too(world: World, bef
 
 @pytest.mark.proves("M61")
 @pytest.mark.parametrize("text", ["we concatenate strings", "a scat singer", "cats"])
-def test_a_short_word_is_not_taken_out_of_the_middle_of_another(world: World, text: str) -> None:
-    """Or half of what was ever said would be full of holes."""
+def test_a_short_word_is_not_erased_inside_another(world: World, text: str) -> None:
+    """Otherwise many other words would be damaged."""
     world.script("fine")
     path = journal_of(world, "20260504-120000-aaaaaaaa", text)
     before = path.read_bytes()
@@ -220,7 +220,7 @@ def test_a_short_word_is_not_taken_out_of_the_middle_of_another(world: World, te
     ("said", "words"), [("我住在东京都港区里", "东京都港"), ("我用magpie编辑器", "magpie"), ("我在东京", "东京")]
 )
 def test_words_of_a_script_without_blanks_are_erased_too(world: World, said: str, words: str) -> None:
-    """Where no blank ends a word, the neighbours say nothing; and two letters are a whole name."""
+    """Without blanks the neighbouring characters do not mark a word, and two characters can be a whole name."""
     world.script("fine")
     journal_of(world, "20260504-120000-aaaaaaaa", said)
 
@@ -230,8 +230,8 @@ def test_words_of_a_script_without_blanks_are_erased_too(world: World, said: str
 
 @pytest.mark.proves("M61")
 @pytest.mark.parametrize("escaped", ["Gr\\u00FC\\u00DFe", "Gr\\u00fc\\u00dfe \\u0026 Co\\u002E", "a\\/b/c road"])
-def test_words_are_found_however_a_server_escapes_them(world: World, escaped: str) -> None:
-    """Arguments of a tool stay as they came, and every language has its own idea of what must be escaped."""
+def test_words_are_found_with_any_escaping(world: World, escaped: str) -> None:
+    """Tool arguments are stored as they came, and each language escapes other characters."""
     world.script("fine")
     path = journal_of(world, "20260504-120000-aaaaaaaa", "hello")
     call = {"id": "c", "name": "memory_add", "arguments": f'{{"content": "{escaped}"}}'}
@@ -257,7 +257,7 @@ def test_words_are_found_however_a_server_escapes_them(world: World, escaped: st
     ],
 )
 def test_words_are_erased_in_any_case(world: World, said: str, words: str) -> None:
-    """Also in languages in which a letter becomes two, or another at the end of a word."""
+    """Also in languages where one letter becomes two, or changes at the end of a word."""
     world.script("fine")
     path = journal_of(world, "20260504-120000-aaaaaaaa", said, "nothing of it")
 
@@ -269,8 +269,8 @@ def test_words_are_erased_in_any_case(world: World, said: str, words: str) -> No
 
 @pytest.mark.proves("M61", "M59")
 @pytest.mark.parametrize("sign", ["=", " =", "= "])
-def test_a_value_that_was_set_is_erased_however_it_was_typed(world: World, sign: str) -> None:
-    """The item is written in one form, and the conversation and the typed lines have another."""
+def test_a_set_value_is_erased_in_every_notation(world: World, sign: str) -> None:
+    """The item has one notation; the conversation and the typed lines have another."""
     world.script("fine")
     journal_of(world, "20260504-120000-aaaaaaaa", f":memory set Locker{sign}left-17-right-4")
     world.aish("memory", "set", f"locker{sign}left-17-right-4")
@@ -282,7 +282,7 @@ def test_a_value_that_was_set_is_erased_however_it_was_typed(world: World, sign:
 
 @pytest.mark.proves("M61")
 def test_a_number_that_is_no_item_can_be_erased(world: World) -> None:
-    """It is a telephone number, and just what somebody would want to erase."""
+    """It may be a phone number, which users want to erase."""
     world.script("fine")
     journal_of(world, "20260504-120000-aaaaaaaa", "call 5550123 at noon")
 
@@ -292,7 +292,7 @@ def test_a_number_that_is_no_item_can_be_erased(world: World) -> None:
 
 @pytest.mark.proves("M61")
 def test_a_damaged_leftover_of_an_answer_is_erased_from_too(world: World) -> None:
-    """Nobody is writing it, so nobody will ever finish it."""
+    """No process is writing it, so none will ever finish it."""
     world.script("fine")
     live = journal_of(world, "20260504-130000-bbbbbbbb", "well?").with_suffix(".live")
     live.write_bytes(b"\0\0\0\nThe magpie nest, I said, is")
@@ -304,8 +304,8 @@ def test_a_damaged_leftover_of_an_answer_is_erased_from_too(world: World) -> Non
 
 
 @pytest.mark.proves("M61", "M2")
-def test_what_stands_beside_a_ledger_in_another_place_is_erased_too(world: World) -> None:
-    """A line that was torn, and what a killed purge left: they have the words as well."""
+def test_files_beside_a_moved_ledger_are_erased_too(world: World) -> None:
+    """A torn line, and leftovers of a killed purge, have the words too."""
     place = world.directory / "elsewhere"
     place.mkdir()
     world.script("fine", extra=f'[memory]\npath = "{place / "mine.jsonl"}"\n')
@@ -322,7 +322,7 @@ def test_what_stands_beside_a_ledger_in_another_place_is_erased_too(world: World
 
 @pytest.mark.proves("M61")
 def test_a_purge_erases_notes_and_their_earlier_texts(world: World) -> None:
-    """Somebody who writes a note meanwhile cannot bring the words back: the purge takes the lock of the notes."""
+    """A concurrent writer of a note cannot restore the words: the purge takes the lock of the notes."""
     world.script("fine")
     notes, name = NoteFiles(world.places.workspace), NoteName("MEMORY.md", "garden-12ab")
     first = notes.replace(name, "the magpie nest is high", "")
@@ -338,7 +338,7 @@ def test_a_purge_erases_notes_and_their_earlier_texts(world: World) -> None:
 
 @pytest.mark.proves("M61", "M58", "M34")
 def test_memory_on_a_terminal(world: World) -> None:
-    """A table that fits, an item changed in the line editor, and typed lines without what was purged."""
+    """A table that fits, an edit in the line editor, and the input history without the purged text."""
     world.script("Nice.", "Fine.")
     with Terminal(world, columns=60) as terminal:
         terminal.wait_ready()
@@ -350,7 +350,7 @@ def test_memory_on_a_terminal(world: World) -> None:
         table = terminal.lines[-4:-1]
         terminal.enter(":memory edit 1")
         terminal.wait_for("edit: I ride a green tandem")
-        terminal.type("\x01\x0b")  # to the beginning of the line, and away with it
+        terminal.type("\x01\x0b")  # clear the line
         terminal.enter("my canoe is yellow")
         terminal.wait_for("remembered (id 2): my canoe is yellow")
         terminal.enter("is the Yellow  canoe fast?")
@@ -375,8 +375,8 @@ def test_memory_on_a_terminal(world: World) -> None:
 
 
 @pytest.mark.proves("M61")
-def test_a_pasted_text_of_two_lines_is_erased_from_what_was_typed(world: World) -> None:
-    """The file of typed lines writes them one below the other."""
+def test_a_pasted_text_of_two_lines_is_erased_from_the_input_history(world: World) -> None:
+    """The input history stores it as several lines."""
     world.script("Nice.")
     with Terminal(world) as terminal:
         terminal.wait_ready()

@@ -1,4 +1,4 @@
-"""No secret reaches the disk, whichever way it comes, and the user is told."""
+"""No secret reaches the disk in any way, and the user is told."""
 
 import json
 import os
@@ -16,12 +16,12 @@ from aish.values.events import Notice
 
 pytestmark = pytest.mark.anyio
 
-TOKEN = "gh" + "p_" + "F4k3q9ZkP2mX7vLr8TnWa1B2c3D4e5F6g7H8"  # put together, so that scanners stay calm
+TOKEN = "gh" + "p_" + "F4k3q9ZkP2mX7vLr8TnWa1B2c3D4e5F6g7H8"  # split for secret scanners
 WORD = "Xk9" + "!vq2Lw"
 
 
 def on_disk(world: World, secret: str) -> list[str]:
-    """The files below the home that hold the secret, in any byte; the settings are the user's own."""
+    """Return the files below the home that contain the secret; the settings belong to the user."""
     files = [path for path in world.home.rglob("*") if path.is_file() and path != world.places.config_file]
     assert files
     return [str(path.relative_to(world.home)) for path in files if secret.encode() in path.read_bytes()]
@@ -42,8 +42,8 @@ def serve(world: World, server: FakeServer) -> None:
         (f"my password is {WORD}, is that strong?", "chat"),
     ],
 )
-def test_a_secret_in_a_question_is_masked_in_the_journal_and_said(world: World, line: str, kind: str) -> None:
-    """The model gets what was typed; tomorrow's search, export and backup do not."""
+def test_a_secret_in_a_question_is_masked_in_the_journal_and_reported(world: World, line: str, kind: str) -> None:
+    """The model gets the typed text; searches, exports and backups do not."""
     with FakeServer(sse("Let me see.")) as server:
         serve(world, server)
         ran = world.aish(line)
@@ -58,7 +58,7 @@ def test_a_secret_in_a_question_is_masked_in_the_journal_and_said(world: World, 
 
 @pytest.mark.proves("M62")
 async def test_a_secret_in_an_answer_a_tool_call_and_an_error_is_masked_too(world: World) -> None:
-    """Models repeat what they are told, and servers quote keys in their refusals."""
+    """Models repeat what they read, and servers quote keys in errors."""
     call = json.dumps({"kind": "fact", "content": f"the token is {TOKEN}"})
     settings = {"memory": {"propose": True}}
     session = world.session([f"TOOL: memory_add {call}", f"Your password is {WORD}."], settings)
@@ -74,10 +74,8 @@ async def test_a_secret_in_an_answer_a_tool_call_and_an_error_is_masked_too(worl
 
 @pytest.mark.proves("M62")
 @pytest.mark.parametrize("pieces", [list(f"Use {TOKEN} for it.\nThen"), [f"Use {TOKEN}", " for it.", "\nThen"]])
-async def test_an_answer_that_is_being_given_has_no_secret_on_the_disk_at_any_moment(
-    world: World, pieces: list[str]
-) -> None:
-    """The live file is written before each piece is shown, and a token comes in many pieces."""
+async def test_a_streamed_answer_never_has_a_secret_on_the_disk(world: World, pieces: list[str]) -> None:
+    """The live file is written before each piece is shown, and a token arrives in many pieces."""
     session = world.session()
     live = world.places.sessions / f"{session.journal.id}.live"
     for piece in pieces:
@@ -89,8 +87,8 @@ async def test_an_answer_that_is_being_given_has_no_secret_on_the_disk_at_any_mo
 
 
 @pytest.mark.proves("M62")
-def test_what_is_typed_is_masked_in_the_history_of_lines_and_a_killed_answer_has_no_secret(world: World) -> None:
-    """Up-arrow is worth having; a password in a file of typed lines is not."""
+def test_the_input_history_is_masked_and_a_killed_answer_has_no_secret(world: World) -> None:
+    """The input history is useful, but must not have a password."""
     start = json.dumps({"choices": [{"delta": {"content": f"The key {TOKEN} is"}}]})
     answer = Say(pieces=[f"data: {start}\n\n".encode(), b": never sent\n\n"], hold=threading.Event())
     with FakeServer(answer) as server:
@@ -117,7 +115,7 @@ def test_what_is_typed_is_masked_in_the_history_of_lines_and_a_killed_answer_has
     ],
 )
 async def test_remembering_a_secret_asks_first(world: World, answer: str, kept: str | None) -> None:
-    """Some people want it kept as it is; nobody wants that to happen by accident."""
+    """Some users want to keep it as it is, but never by accident."""
     program = world.program()
     shell = world.shell(program)
     world.answers = [answer]
@@ -134,7 +132,7 @@ async def test_remembering_a_secret_asks_first(world: World, answer: str, kept: 
 
 @pytest.mark.proves("M62")
 def test_a_script_that_adds_a_secret_gets_it_masked(world: World) -> None:
-    """Nobody is there to ask, and the rest of the sentence may be worth keeping."""
+    """A script cannot be asked, and the rest of the sentence may be useful."""
     ran = world.aish("memory", "add", f"the staging password is {WORD} until May")
     world.aish("memory", "add", "--tag", TOKEN, "--key", f"token={TOKEN}", "a plain sentence")
     world.aish(given=f":save {TOKEN}\n")
@@ -144,8 +142,8 @@ def test_a_script_that_adds_a_secret_gets_it_masked(world: World) -> None:
 
 
 @pytest.mark.proves("M62")
-def test_the_same_secret_has_the_same_mask_tomorrow_and_another_one_with_another_salt(tmp_path: Path) -> None:
-    """One can tell two secrets apart without having either."""
+def test_the_same_secret_keeps_its_mask_and_gets_another_with_another_salt(tmp_path: Path) -> None:
+    """One can tell two secrets apart without knowing them."""
     one, other = World(tmp_path / "one"), World(tmp_path / "other")
 
     first = one.program().redaction.text(f"password={WORD}")
@@ -157,7 +155,7 @@ def test_the_same_secret_has_the_same_mask_tomorrow_and_another_one_with_another
 
 
 def test_ordinary_text_loads_no_patterns(tmp_path: Path) -> None:
-    """What stands in front of every write must cost nothing where there is nothing to hide."""
+    """The check before every write must be cheap for text without secrets."""
 
     def load() -> object:
         raise AssertionError("the patterns were loaded")
@@ -170,7 +168,7 @@ def test_ordinary_text_loads_no_patterns(tmp_path: Path) -> None:
 
 
 async def test_a_notice_names_each_kind_once(world: World) -> None:
-    """Three tokens are one line, not three."""
+    """Three tokens give one line, not three."""
     session = world.session(["Fine."])
     notices = (await world.ask(session, f"{TOKEN} and {TOKEN[:-1]}9 and password={WORD}")).notices
 
