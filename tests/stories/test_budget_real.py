@@ -1,4 +1,4 @@
-"""The token budget against a real server: what it counts, and when the oldest exchange has to go."""
+"""The token budget with a real server: its counts, and when the oldest exchange is evicted."""
 
 import pytest
 from world import World
@@ -6,7 +6,7 @@ from world import World
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
 BUDGET = 420
-SLACK = 25  # tokens by which our sum may differ from the server's: marks of the chat template and word boundaries
+SLACK = 25  # tolerance in tokens: chat template markers and word boundaries
 QUESTIONS = [
     "Tell me something about the harbour of Hamburg and the ships that come and go there in the winter months.",
     "Now tell me something about the mountains of Norway, their rivers, and the people who live between them.",
@@ -18,7 +18,7 @@ QUESTIONS = [
 
 @pytest.mark.proves("T20", "C20", "T3", "T8")
 async def test_exchanges_leave_the_prompt_when_the_server_would_count_more_than_the_budget(world: World) -> None:
-    """Not before and not after: every prompt is checked against the usage that the real server reports for it."""
+    """Neither too early nor too late: every prompt is checked against the usage that the real server reports."""
     program = world.program(
         {
             "model": "small",
@@ -28,7 +28,7 @@ async def test_exchanges_leave_the_prompt_when_the_server_would_count_more_than_
     )
     session = program.session()
     counter = program.backend("small").tokenizer
-    evictions, carried = 0, 0  # carried: what the server had in its window after the answer before
+    evictions, carried = 0, 0  # carried: tokens in the server's window after the last answer
     try:
         for question in QUESTIONS:
             expected = carried + 10 + await counter.count(question)

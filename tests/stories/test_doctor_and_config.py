@@ -1,4 +1,4 @@
-"""`aish config` says where every value comes from; `aish doctor` says what is wrong and what to do."""
+"""`aish config` shows the origin of every value; `aish doctor` reports problems and what to do."""
 
 import json
 import re
@@ -11,12 +11,12 @@ from world import Ran, World
 
 
 def origins(ran: Ran) -> dict[str, tuple[Any, str]]:
-    """Every key with its value and its origin."""
+    """Return every key with its value and its origin."""
     return {row["key"]: (row["value"], row["from"]) for row in json.loads(ran.out)["settings"]}
 
 
 def findings(ran: Ran) -> dict[str, list[tuple[str, str]]]:
-    """State and text of what the doctor found, by what was looked at; servers that happen to run here left out."""
+    """Return state and text of each finding by subject, without servers that happen to run here."""
     found: dict[str, list[tuple[str, str]]] = {}
     for finding in json.loads(ran.out):
         found.setdefault(finding["what"], []).append((finding["state"], finding["text"]))
@@ -25,7 +25,7 @@ def findings(ran: Ran) -> dict[str, list[tuple[str, str]]]:
 
 
 def model_server(*models: str) -> FakeServer:
-    """A server that lists its models, tells its window and counts characters as tokens."""
+    """A server that lists its models, reports its window and counts characters as tokens."""
 
     def tokenize(asked: Asked) -> Say:
         return reply_json({"tokens": [0] * len(asked.json["content"])})
@@ -62,7 +62,7 @@ def test_every_layer_wins_over_the_ones_before_and_is_named_as_the_origin(world:
 
 @pytest.mark.proves("P13")
 def test_config_shows_presets_and_prices_beside_the_keys_that_are_always_there(world: World) -> None:
-    """A person reads it line by line: key, value, origin."""
+    """For people, one line each: key, value, origin."""
     world.script("yes", extra='[prices."open/ai"]\ninput = 0.25')
 
     ran = world.aish("config", "--model", "script")
@@ -78,7 +78,7 @@ def test_config_shows_presets_and_prices_beside_the_keys_that_are_always_there(w
 
 @pytest.mark.proves("P13")
 def test_the_file_that_init_writes_changes_nothing_and_is_never_overwritten(world: World) -> None:
-    """It loads without a complaint as it is, and also with every default uncommented."""
+    """It loads without problems as it is, and with every default uncommented."""
     before = origins(world.aish("config", "--json"))
     made = world.aish("config", "init")
     file = Path(world.aish("config", "path").out.strip())
@@ -100,8 +100,8 @@ def test_the_file_that_init_writes_changes_nothing_and_is_never_overwritten(worl
 
 
 @pytest.mark.proves("P13")
-def test_a_project_file_counts_only_while_it_is_trusted_as_it_is(world: World) -> None:
-    """A file that came with a repository could run a command; a change makes it a stranger again."""
+def test_a_project_file_counts_only_while_trusted_and_unchanged(world: World) -> None:
+    """A file from a repository could run a command; after a change it is untrusted again."""
     world.script("mine", extra='[models.evil]\nkind = "scripted"\nanswers = ["theirs"]')
     project = world.directory / ".aish.toml"
     project.write_text('model = "evil"\n', encoding="utf-8")
@@ -144,7 +144,7 @@ def test_a_project_file_counts_only_while_it_is_trusted_as_it_is(world: World) -
     ],
 )
 def test_a_mistake_is_located_by_file_line_and_key_and_the_shell_starts(world: World, line: str, problem: str) -> None:
-    """One bad line costs that line, never the rest of the file or the program."""
+    """One wrong line affects only that line, never the rest of the file or the program."""
     world.configure(
         f'# my settings\n\n{line}\nmodel = "script"\n[models.script]\nkind = "scripted"\nanswers = ["up"]\n'
     )
@@ -161,8 +161,8 @@ def test_a_mistake_is_located_by_file_line_and_key_and_the_shell_starts(world: W
 
 
 @pytest.mark.proves("P13")
-def test_a_model_that_does_not_exist_is_said_with_its_line_and_the_embedded_one_steps_in(world: World) -> None:
-    """The shell starts all the same; on the command line it is a mistake of usage."""
+def test_an_unknown_model_is_reported_with_its_line_and_the_embedded_one_is_used(world: World) -> None:
+    """The shell still starts; on the command line it is a usage error."""
     world.configure('# mine\nmodel = "clever"\n[models.fast]\nkind = "scripted"\n')
 
     shell, chosen = world.aish(given=":model\n"), world.aish("--model", "smart", "q")
@@ -175,8 +175,8 @@ def test_a_model_that_does_not_exist_is_said_with_its_line_and_the_embedded_one_
 
 
 @pytest.mark.proves("P13")
-def test_a_healthy_installation_gets_a_clean_bill(world: World) -> None:
-    """Configuration, model, tokenizer, store, search and permissions, each with what was found."""
+def test_a_healthy_installation_has_no_problems(world: World) -> None:
+    """Configuration, model, tokenizer, store, search and permissions, each with its details."""
     with model_server("qwen") as server:
         world.configure(f'model = "local"\n[models.local]\nendpoint = "{server.url}"\nmodel = "qwen"\n')
         ran = world.aish("doctor", "--json")
@@ -215,10 +215,8 @@ def test_a_healthy_installation_gets_a_clean_bill(world: World) -> None:
     ],
     ids=["dead endpoint", "missing model", "no key", "bad key", "no endpoint", "no such port"],
 )
-def test_a_model_that_cannot_be_had_is_bad_and_says_what_to_do(
-    world: World, changed: dict[str, str], text: str
-) -> None:
-    """The exit code is 1, so that a script can tell too."""
+def test_an_unavailable_model_is_bad_and_says_what_to_do(world: World, changed: dict[str, str], text: str) -> None:
+    """The exit code is 1, so that scripts notice it."""
     with model_server("qwen", "phi") as server:
         if changed == {"model": "refused"}:
             server.paths["/v1/models"] = reply_json({"error": "no"}, status=401)
@@ -233,8 +231,8 @@ def test_a_model_that_cannot_be_had_is_bad_and_says_what_to_do(
 
 
 @pytest.mark.proves("P13")
-def test_a_damaged_store_and_bad_settings_are_found_and_nothing_is_touched(world: World) -> None:
-    """The doctor looks; it never mends by deleting."""
+def test_a_damaged_store_and_bad_settings_are_reported_and_left_unchanged(world: World) -> None:
+    """The doctor only looks; it never repairs by deleting."""
     world.script("A1", extra="no_such_key = 1")
     world.aish("q1")
     (journal,) = world.journals()
@@ -258,7 +256,7 @@ def test_a_damaged_store_and_bad_settings_are_found_and_nothing_is_touched(world
 
 @pytest.mark.proves("P13")
 def test_a_store_that_cannot_be_written_is_bad(world: World) -> None:
-    """Better to hear it from the doctor than from a lost conversation."""
+    """A report by the doctor is better than a lost conversation."""
     world.script()
     world.places.data.parent.mkdir(exist_ok=True)
     world.places.data.write_text("in the way", encoding="utf-8")
@@ -271,8 +269,8 @@ def test_a_store_that_cannot_be_written_is_bad(world: World) -> None:
 
 
 @pytest.mark.proves("N23")
-def test_what_a_server_calls_its_models_cannot_steer_the_terminal(world: World) -> None:
-    """The list of models is text of a stranger, as the answers are."""
+def test_model_names_of_a_server_cannot_control_the_terminal(world: World) -> None:
+    """The list of models is untrusted text, as answers are."""
     with model_server("\x1b]0;evil\x07\x1b[2Jqwen") as server:
         world.configure(f'model = "local"\n[models.local]\nendpoint = "{server.url}"\nmodel = "other"\n')
         ran = world.aish("doctor")

@@ -1,6 +1,6 @@
-"""A week of conversations in two projects, and how one finds again what was said in it.
+"""A week of conversations in two projects, and how the user finds them again.
 
-Told twice: as the program is installed, and with nothing but words, as it is without weights for the meaning.
+Run twice: as installed, and with words only, as without the weights for vectors.
 """
 
 import json
@@ -23,7 +23,7 @@ from aish.views.search import run_search
 pytestmark = pytest.mark.anyio
 
 NOON = "{}T12:00:00"
-TALKS = {  # day → project, and what was asked and answered
+TALKS = {  # day → project, question and answer
     "2026-05-04": (
         "loom",
         ("When is the deploy window of the shuttle service?", "It was Friday evening until now."),
@@ -44,7 +44,7 @@ DECISION = "Traffic is lowest on Thursday, so the window is Thursday at nine."
 
 
 class Week:
-    """The conversations, a clock that stands still at the Monday after them, and a shell."""
+    """The conversations, a clock fixed at the Monday after them, and a shell."""
 
     def __init__(self, world: World, *, vectors: bool = True) -> None:
         self.world, self.vectors = world, vectors
@@ -63,7 +63,7 @@ class Week:
         self.open("loom")
 
     def open(self, project: str, *answers: str) -> None:
-        """Start the program anew, in a project."""
+        """Start the program again in a project."""
         self.now = self.session(project, answers)
         self.shell = self.world.shell(self.program, self.now)
 
@@ -81,8 +81,8 @@ class Week:
         places = self.world.places
         return ConversationFinder(JournalFeed(places.sessions), places.turn_index, now=lambda: self.clock)
 
-    def talk_a_lot(self) -> None:
-        """Enough, long ago, that an index is worth having."""
+    def add_old_turns(self) -> None:
+        """Write enough old turns that an index is used."""
         journal = self.session("attic", []).journal
         turns = [Turn("user", f"Box {number} holds old lamps and letters.") for number in range(60)]
         journal.extend((turn, at("2026-01-05T12:00:00"), {}) for turn in turns)
@@ -92,7 +92,7 @@ class Week:
         return await self.world.type(self.shell, line)
 
     async def found(self, words: str) -> list[tuple[str, str]]:
-        """The conversations and texts of what `:recall` finds."""
+        """Return the conversations and texts that `:recall` finds."""
         reply = await self.type(f":recall {words}")
         return [(hit["conversation"], hit["text"]) for hit in reply.data]
 
@@ -105,7 +105,7 @@ async def week(request: pytest.FixtureRequest, world: World) -> Week:
 
 
 def bare(world: World, *arguments: str) -> Ran:
-    """Run the real program where there are no weights at all, and where whoever reaches for the network dies of it."""
+    """Run the real program without weights, in an environment where network access is fatal."""
     start = (
         "import sys; sys.prefix = '/nowhere'\n"
         "def no_network(event, arguments):\n"
@@ -127,8 +127,8 @@ def bare(world: World, *arguments: str) -> Ran:
 
 
 @pytest.mark.proves("N8", "X2")
-async def test_the_talk_of_last_tuesday_comes_first(week: Week) -> None:
-    """Three conversations have the same words; the day that the question names decides."""
+async def test_the_conversation_of_last_tuesday_comes_first(week: Week) -> None:
+    """Three conversations have the same words; the day in the question decides."""
     found = await week.found("what did we say about the deploy window last Tuesday")
 
     assert found[0][0] == week.ids["2026-05-05"]
@@ -149,7 +149,7 @@ async def test_the_talk_of_last_tuesday_comes_first(week: Week) -> None:
     ],
 )
 async def test_a_time_or_a_place_in_the_question_decides(week: Week, words: str, day: str) -> None:
-    """However it is said."""
+    """In several notations."""
     found = await week.found(words)
 
     assert found[0][0] == week.ids[day]
@@ -157,7 +157,7 @@ async def test_a_time_or_a_place_in_the_question_decides(week: Week, words: str,
 
 @pytest.mark.proves("N8")
 async def test_a_project_narrows_the_search_to_itself(week: Week, capsys: pytest.CaptureFixture[str]) -> None:
-    """As `in:`, and as an option of the verb; a project that nobody knows has nothing."""
+    """With `in:`, and as an option of the verb; an unknown project has nothing."""
     everywhere = {conversation for conversation, _ in await week.found("deploy window")}
     assert everywhere == set(week.ids.values())
 
@@ -170,7 +170,7 @@ async def test_a_project_narrows_the_search_to_itself(week: Week, capsys: pytest
 
 
 async def test_the_verb_finds_what_the_command_finds(week: Week, capsys: pytest.CaptureFixture[str]) -> None:
-    """One search, two doors."""
+    """Both use the same search."""
     words = "what did we say about the deploy window last Tuesday"
     typed = await week.found(words)
 
@@ -183,7 +183,7 @@ async def test_the_verb_finds_what_the_command_finds(week: Week, capsys: pytest.
 
 @pytest.mark.proves("N6")
 async def test_a_hit_opens_to_its_neighbours_and_its_conversation_goes_on(week: Week) -> None:
-    """From a hit to what was said around it, and from there on with the same conversation."""
+    """From a hit to the turns around it, and then on with that conversation."""
     week.open("harbour", "Petra, I said.")
     shown = await week.type(":recall deploy window last Tuesday")
     assert "So what about the deploy window?" in shown.text
@@ -204,10 +204,10 @@ async def test_a_hit_opens_to_its_neighbours_and_its_conversation_goes_on(week: 
     assert (await week.found('"who watches, once more"'))[0][0] == week.ids["2026-05-05"]
 
 
-async def test_an_index_that_is_deleted_changes_nothing(week: Week) -> None:
-    """It is derived: the same answers come without it, and when it was made again."""
+async def test_deleting_the_index_changes_no_answer(week: Week) -> None:
+    """The answers are the same without it, and after it was rebuilt."""
     questions = ["deploy window last Tuesday", "who stands in for Petra", "tide gauge in:harbour"]
-    week.talk_a_lot()
+    week.add_old_turns()
     index = week.world.places.turn_index
     assert week.program.finder.catch_up(wait=True) == ""
     before = [(await week.found(question))[0] for question in questions]
@@ -225,7 +225,7 @@ async def test_an_index_that_is_deleted_changes_nothing(week: Week) -> None:
 
 @pytest.mark.proves("X2", "N6")
 async def test_everything_is_found_without_weights_network_or_account(world: World) -> None:
-    """The words alone carry it: search, the newest turns and a thread, in programs that can reach nobody."""
+    """By words only: search, recent turns and a thread, without network access."""
     week = Week(world)
     await week.live()
 
@@ -241,8 +241,8 @@ async def test_everything_is_found_without_weights_network_or_account(world: Wor
 
 
 @pytest.mark.parametrize("word", ["shutle", "trafic", "gaueg"])
-async def test_a_slip_of_the_finger_in_a_rare_word_is_forgiven(week: Week, word: str) -> None:
-    """And `:why` says what was taken instead."""
+async def test_a_typo_in_a_rare_word_is_corrected(week: Week, word: str) -> None:
+    """And `:why` shows the corrected word."""
     (_, text), *_ = await week.found(word)
 
     assert {"shutle": "shuttle", "trafic": "traffic", "gaueg": "gauge"}[word] in text.casefold()

@@ -1,4 +1,4 @@
-"""Where aish lives: with a home, with a strange one, and with none at all."""
+"""The home of aish: with a home directory, with an unusual one, and without any."""
 
 import os
 import pwd
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from world import World
 
-STRANGER = 54321  # a user that the machine does not know, as in many containers
+UNKNOWN_USER = 54321  # a user that the machine does not know, as in many containers
 SCRIPT: dict[str, Any] = {
     "AISH_SET_MODEL": "s",
     "AISH_SET_MODELS__S__KIND": "scripted",
@@ -29,28 +29,28 @@ def _is_known(uid: int) -> bool:
 
 
 as_a_stranger = pytest.mark.skipif(
-    os.geteuid() != 0 or _is_known(STRANGER), reason="needs root, to become somebody else"
+    os.geteuid() != 0 or _is_known(UNKNOWN_USER), reason="needs root, to become somebody else"
 )
 
 
 @pytest.fixture
 def theirs() -> Iterator[Path]:
-    """A directory that belongs to the stranger."""
+    """A directory that belongs to the unknown user."""
     path = Path(tempfile.mkdtemp(prefix="aish-test-"))
-    os.chown(path, STRANGER, STRANGER)
+    os.chown(path, UNKNOWN_USER, UNKNOWN_USER)
     yield path
     shutil.rmtree(path)
 
 
-def ask_as_a_stranger(cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
-    """Ask one question as a user without a name; the first one, as root, only loads what will be needed."""
+def ask_as_unknown_user(cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
+    """Ask one question as a user without a name; the first one, as root, only loads the modules."""
     code = (
         "import contextlib, encodings.utf_8_sig, io, os, sys, aish.cli\n"
         "with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):\n"
         "    os.environ['AISH_HOME'] = '/proc/nowhere'\n"
         "    assert aish.cli.run(['hello?']) == 0\n"
         "    del os.environ['AISH_HOME']\n"
-        f"os.setgroups([]); os.setgid({STRANGER}); os.setuid({STRANGER})\n"
+        f"os.setgroups([]); os.setgid({UNKNOWN_USER}); os.setuid({UNKNOWN_USER})\n"
         "sys.exit(aish.cli.run(['hello?']))"
     )
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "LANG") if name in os.environ}
@@ -66,7 +66,7 @@ def ask_as_a_stranger(cwd: Path, **env: str) -> subprocess.CompletedProcess[str]
     )
 
 
-def test_without_a_home_of_its_own_it_keeps_to_the_xdg_directories(world: World) -> None:
+def test_without_aish_home_the_xdg_directories_are_used(world: World) -> None:
     """Relative paths in the environment are ignored, as the standard says."""
     env = {name: value for name, value in world.environment(**SCRIPT).items() if name != "AISH_HOME"}
     home, data = world.directory / "me", world.directory / "my data"
@@ -84,17 +84,17 @@ def test_without_a_home_of_its_own_it_keeps_to_the_xdg_directories(world: World)
     ]
 
 
-def test_a_home_with_the_tilde_of_nobody_is_no_reason_to_fall(world: World) -> None:
-    """`~user` of somebody who is not there stays a name, as it does in a shell."""
+def test_a_home_with_the_tilde_of_an_unknown_user_works(world: World) -> None:
+    """`~user` of an unknown user stays a name, as in a shell."""
     ran = world.aish("q", AISH_HOME="~nosuchuser/aish", **SCRIPT)
 
     assert (ran.code, ran.out, ran.err) == (0, "still here\n", "")
 
 
 @as_a_stranger
-def test_a_user_without_any_home_gets_an_answer_and_is_told_that_nothing_lasts(theirs: Path) -> None:
-    """What has to be written goes to the temporary directory, for this user only."""
-    ran = ask_as_a_stranger(Path("/"), TMPDIR=str(theirs))
+def test_a_user_without_home_gets_an_answer_and_a_warning_that_nothing_is_kept(theirs: Path) -> None:
+    """Files go to the temporary directory, readable for this user only."""
+    ran = ask_as_unknown_user(Path("/"), TMPDIR=str(theirs))
 
     assert (ran.returncode, ran.stdout) == (0, "still here\n")
     assert ran.stderr == "[aish] there is no home directory, so nothing is kept for long; set HOME or AISH_HOME\n"
@@ -102,23 +102,23 @@ def test_a_user_without_any_home_gets_an_answer_and_is_told_that_nothing_lasts(t
 
 
 @as_a_stranger
-def test_settings_that_somebody_else_put_into_the_temporary_directory_are_not_obeyed(theirs: Path) -> None:
-    """Everybody can make /tmp/aish-UID before us, and settings can name a command to run."""
-    planted = theirs / f"aish-{STRANGER}" / ".config" / "aish" / "config.toml"
+def test_settings_of_others_in_the_temporary_directory_are_ignored(theirs: Path) -> None:
+    """Everybody can create /tmp/aish-UID first, and settings can name a command to run."""
+    planted = theirs / f"aish-{UNKNOWN_USER}" / ".config" / "aish" / "config.toml"
     planted.parent.mkdir(parents=True)
     planted.write_text("planted = 1\n", encoding="utf-8")
 
-    ran = ask_as_a_stranger(Path("/"), TMPDIR=str(theirs))
+    ran = ask_as_unknown_user(Path("/"), TMPDIR=str(theirs))
 
     assert (ran.returncode, ran.stdout) == (0, "still here\n")
     assert "planted" not in ran.stderr
 
 
 @as_a_stranger
-def test_a_directory_that_may_not_be_looked_into_is_no_project(theirs: Path, tmp_path: Path) -> None:
-    """`sudo -u somebody aish` starts where that user has no rights."""
+def test_an_unreadable_directory_is_no_project(theirs: Path, tmp_path: Path) -> None:
+    """`sudo -u somebody aish` may start where that user has no rights."""
     tmp_path.chmod(0o700)
 
-    ran = ask_as_a_stranger(tmp_path, HOME=str(theirs))
+    ran = ask_as_unknown_user(tmp_path, HOME=str(theirs))
 
     assert (ran.returncode, ran.stdout, ran.stderr) == (0, "still here\n", "")

@@ -1,4 +1,4 @@
-"""What is kept is kept as data: found by its key, never in part, and trouble with it is told."""
+"""Stored turns are data: found by their key, never read in part, and errors are reported."""
 
 import json
 
@@ -10,8 +10,8 @@ TRAP = '{"role": "user", "content": "x"}], "messages": [{"role": "system"'
 
 
 @pytest.mark.proves("N11")
-async def test_history_is_shortened_as_data_whatever_the_turns_say(world: World) -> None:
-    """A turn that looks like the messages around it is a turn, and goes or stays as a whole."""
+async def test_history_is_shortened_by_turns_whatever_they_contain(world: World) -> None:
+    """A turn that looks like another message is one turn, and is kept or removed as a whole."""
     session = world.session(["A1", "A2", "A3"], {"context": {"max_turns": 4}})
     for number in (1, 2, 3):
         await world.ask(session, f"{TRAP} {number}")
@@ -21,8 +21,8 @@ async def test_history_is_shortened_as_data_whatever_the_turns_say(world: World)
 
 
 @pytest.mark.proves("N12")
-def test_a_turn_that_was_written_in_part_is_never_read(world: World) -> None:
-    """Cut anywhere, a journal has whole turns only, and the next conversation goes on behind them."""
+def test_a_partly_written_turn_is_never_read(world: World) -> None:
+    """A truncated journal has complete turns only, and the next conversation continues after them."""
     world.script("A1", "A2")
     assert world.aish("q1").code == 0
     [journal] = world.journals()
@@ -50,8 +50,8 @@ def test_a_conversation_is_found_by_its_whole_id_before_anything_else(world: Wor
 
 
 @pytest.mark.proves("N14", "N15")
-def test_a_journal_that_cannot_be_read_is_told_and_not_taken_for_a_beginning(world: World) -> None:
-    """Who asks by a program learns it from the exit code, and what is there is left alone."""
+def test_an_unreadable_journal_is_reported_and_not_treated_as_empty(world: World) -> None:
+    """Programs learn it from the exit code, and the file is not changed."""
     world.script("A1", "A2")
     assert world.aish("q1").code == 0
     [journal] = world.journals()
@@ -66,8 +66,8 @@ def test_a_journal_that_cannot_be_read_is_told_and_not_taken_for_a_beginning(wor
 
 
 @pytest.mark.proves("N14", "N15")
-def test_a_turn_that_cannot_be_saved_is_told_with_the_answer(world: World) -> None:
-    """The conversation goes on, but nobody is left to believe that it is kept."""
+def test_a_turn_that_cannot_be_saved_is_reported_with_the_answer(world: World) -> None:
+    """The conversation continues, but the user knows that it is not saved."""
     world.script("A1")
     world.places.data.mkdir(parents=True)
     world.places.sessions.write_text("a file in its place", encoding="utf-8")

@@ -23,8 +23,8 @@ pytestmark = pytest.mark.anyio
 FOUND = "fact: the cat is called Miso\npref: tabs over spaces\ncontext: the parser is half done"
 
 
-async def talked(world: World, *answers: str, settings: dict[str, Any] | None = None) -> Shell:
-    """A shell after one exchange; `answers` are what the model says next."""
+async def after_exchange(world: World, *answers: str, settings: dict[str, Any] | None = None) -> Shell:
+    """Return a shell after one exchange; `answers` are the next answers of the model."""
     values = {"model": "script", **(settings or {})}
     values["models"] = {"script": {"kind": "scripted", "answers": ["A1", *answers]}, **values.get("models", {})}
     program = world.program(values)
@@ -34,13 +34,13 @@ async def talked(world: World, *answers: str, settings: dict[str, Any] | None = 
 
 
 async def summarize(world: World, shell: Shell, *answers: str) -> list[str]:
-    """Type the command, answer its questions, and give the lines it ends with."""
+    """Type the command, answer its questions, and return its last lines."""
     world.answers = list(answers)
     return (await world.type(shell, ":memory summarize")).text.splitlines()
 
 
 def asked(session: Session, place: int = -1) -> str:
-    """The one message of a request to the summariser."""
+    """Return the only message of a request to the summariser."""
     (message,) = script_of(session).requests[place].messages
     assert message["role"] == "user"
     return str(message["content"])
@@ -58,8 +58,8 @@ def contents(world: World, name: str = "memory.jsonl") -> list[str]:
 
 @pytest.mark.proves("M37", "M44", "M48", "M49", "M50", "M63")
 async def test_each_line_is_shown_and_only_a_yes_writes_it(world: World) -> None:
-    """The default is no: an Enter too many must not fill the memory."""
-    shell = await talked(world, FOUND)
+    """The default is no: an extra Enter must not add items."""
+    shell = await after_exchange(world, FOUND)
 
     lines = await summarize(world, shell, "y", "", "no")
 
@@ -79,8 +79,8 @@ async def test_each_line_is_shown_and_only_a_yes_writes_it(world: World) -> None
 @pytest.mark.proves("M48")
 @pytest.mark.parametrize("word", ["edit", "e", "EDIT"])
 async def test_edit_lets_the_user_change_the_line_first(world: World, word: str) -> None:
-    """What is kept are the user's words; the kind stays."""
-    shell = await talked(world, FOUND)
+    """The edited text is kept; the kind stays."""
+    shell = await after_exchange(world, FOUND)
 
     lines = await summarize(world, shell, "", word, "spaces over tabs")
 
@@ -91,8 +91,8 @@ async def test_edit_lets_the_user_change_the_line_first(world: World, word: str)
 
 @pytest.mark.proves("M48")
 async def test_an_edit_that_leaves_nothing_writes_nothing(world: World) -> None:
-    """Whoever empties the line, or gives up, wants none of it."""
-    shell = await talked(world, FOUND)
+    """The user empties the line or cancels."""
+    shell = await after_exchange(world, FOUND)
 
     assert await summarize(world, shell, "edit", "   ") == ["[aish] memory: added 0 candidates"]
     assert records(world) == []
@@ -100,18 +100,18 @@ async def test_an_edit_that_leaves_nothing_writes_nothing(world: World) -> None:
 
 @pytest.mark.proves("M48", "M49")
 @pytest.mark.parametrize("answers", [(), ("", "", ""), ("n", "N", "what?"), ("yeah", "j", "yy")])
-async def test_anything_but_a_clear_yes_is_a_no(world: World, answers: tuple[str, ...]) -> None:
-    """Also when nobody is there any more to answer."""
-    shell = await talked(world, FOUND)
+async def test_only_a_clear_yes_is_a_yes(world: World, answers: tuple[str, ...]) -> None:
+    """Also when the input has ended."""
+    shell = await after_exchange(world, FOUND)
 
     assert await summarize(world, shell, *answers) == ["[aish] memory: added 0 candidates"]
     assert records(world) == []
 
 
 @pytest.mark.proves("M32", "M48")
-async def test_what_was_kept_is_in_the_next_prompt(world: World) -> None:
-    """Without a restart, as with every change that the user makes."""
-    shell = await talked(world, FOUND, "A2")
+async def test_a_kept_item_is_in_the_next_prompt(world: World) -> None:
+    """Without a restart, as after every change by the user."""
+    shell = await after_exchange(world, FOUND, "A2")
 
     await summarize(world, shell, "y")
     await world.ask(shell.session, "q2")
@@ -122,8 +122,10 @@ async def test_what_was_kept_is_in_the_next_prompt(world: World) -> None:
 
 @pytest.mark.proves("M41")
 async def test_it_reads_the_journal_and_not_the_prompt(world: World) -> None:
-    """What left the prompt was said all the same; what is only in the prompt was not."""
-    shell = await talked(world, "A2", "A3", "", settings={"context": {"max_turns": 2, "summarize_evicted": False}})
+    """Turns that left the prompt count; text that is only in the prompt does not."""
+    shell = await after_exchange(
+        world, "A2", "A3", "", settings={"context": {"max_turns": 2, "summarize_evicted": False}}
+    )
     await world.ask(shell.session, "q2")
     await world.ask(shell.session, "q3")
     shell.session.layer(SummaryLayer).summary = "a summary that nobody said"
@@ -138,8 +140,8 @@ async def test_it_reads_the_journal_and_not_the_prompt(world: World) -> None:
 
 @pytest.mark.proves("M41")
 async def test_a_line_written_by_hand_into_the_journal_is_read(world: World) -> None:
-    """The file is the truth, whoever wrote it."""
-    shell = await talked(world, "")
+    """The file is authoritative, whoever wrote it."""
+    shell = await after_exchange(world, "")
     with (world.places.sessions / f"{shell.session.journal.id}.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"n":3,"ts":"2026-03-01T10:00:00.000Z","role":"user","content":"by hand"}\n')
 
@@ -149,9 +151,9 @@ async def test_a_line_written_by_hand_into_the_journal_is_read(world: World) -> 
 
 
 @pytest.mark.proves("M43")
-async def test_what_is_remembered_is_not_in_its_input(world: World) -> None:
-    """Or every run would find the same facts again and make them look confirmed."""
-    shell = await talked(world, "A2", "")
+async def test_memory_is_not_in_the_input_of_the_summariser(world: World) -> None:
+    """Otherwise every run would find the same facts again and make them look confirmed."""
+    shell = await after_exchange(world, "A2", "")
     await world.type(shell, ":remember the bridge is called Ponte")
     await world.ask(shell.session, "q2")
     assert "Ponte" in str(script_of(shell.session).requests[-1].messages[0]["content"])
@@ -164,9 +166,9 @@ async def test_what_is_remembered_is_not_in_its_input(world: World) -> None:
 
 
 @pytest.mark.proves("M42")
-async def test_a_second_run_does_not_feed_on_the_first(world: World) -> None:
+async def test_a_second_run_does_not_read_the_first(world: World) -> None:
     """Neither in the same shell nor after the conversation is resumed in another."""
-    shell = await talked(world, FOUND, "", "", settings={"memory": {"propose": False}})
+    shell = await after_exchange(world, FOUND, "", "", settings={"memory": {"propose": False}})
 
     await summarize(world, shell)
     await summarize(world, shell)
@@ -182,8 +184,8 @@ async def test_a_second_run_does_not_feed_on_the_first(world: World) -> None:
 
 @pytest.mark.proves("M42")
 async def test_turns_of_the_summariser_never_reach_a_prompt(world: World) -> None:
-    """Neither the next one nor one after :resume: they were no part of the conversation."""
-    shell = await talked(world, FOUND, "A2", "A3")
+    """Neither the next one nor one after :resume: they were not part of the conversation."""
+    shell = await after_exchange(world, FOUND, "A2", "A3")
     await summarize(world, shell)
     await world.ask(shell.session, "q2")
 
@@ -200,7 +202,7 @@ async def test_turns_of_the_summariser_never_reach_a_prompt(world: World) -> Non
 @pytest.mark.proves("M52")
 async def test_a_long_conversation_is_read_from_its_end(world: World) -> None:
     """At most 64 KB of it."""
-    shell = await talked(world, "", settings={"context": {"token_budget": 1_000_000}})
+    shell = await after_exchange(world, "", settings={"context": {"token_budget": 1_000_000}})
     for number in range(60):
         shell.session.journal.add(Turn("user", f"{number:03} " + "é" * 1000), shell.session.services.now())
 
@@ -214,9 +216,9 @@ async def test_a_long_conversation_is_read_from_its_end(world: World) -> None:
 
 
 @pytest.mark.proves("M52", "T3")
-async def test_a_small_window_is_not_flooded(world: World) -> None:
-    """The server would cut the prompt at its beginning, where the instruction stands."""
-    shell = await talked(world, "", settings={"context": {"token_budget": 1000}})
+async def test_the_question_fits_a_small_window(world: World) -> None:
+    """The server would truncate the prompt at its start, where the instruction is."""
+    shell = await after_exchange(world, "", settings={"context": {"token_budget": 1000}})
     for number in range(60):
         shell.session.journal.add(Turn("user", f"{number:03} " + "e" * 1000), shell.session.services.now())
 
@@ -228,8 +230,8 @@ async def test_a_small_window_is_not_flooded(world: World) -> None:
 
 @pytest.mark.proves("M46")
 async def test_another_model_can_be_the_summariser(world: World) -> None:
-    """A small one is enough; the one that answers is not bothered."""
-    shell = await talked(
+    """A small model is enough; the answering one is not used."""
+    shell = await after_exchange(
         world,
         settings={
             "memory": {"summarizer_model": "small", "propose": False},
@@ -251,8 +253,8 @@ async def test_another_model_can_be_the_summariser(world: World) -> None:
 
 
 @pytest.mark.proves("M46")
-def test_a_summariser_that_does_not_exist_is_named_and_the_one_that_answers_does_it(world: World) -> None:
-    """The user has to know which setting to change."""
+def test_an_unknown_summariser_is_reported_and_the_answering_model_is_used(world: World) -> None:
+    """The user must know which setting to change."""
     world.script("A1", FOUND, extra='[memory]\nsummarizer_model = "nobody"\nsummarize_on_quit = true')
 
     ran = world.aish(given="q1\n")
@@ -262,10 +264,10 @@ def test_a_summariser_that_does_not_exist_is_named_and_the_one_that_answers_does
 
 
 @pytest.mark.proves("P7")
-async def test_what_it_costs_is_shown_under_a_category_of_its_own(world: World) -> None:
-    """The user can see what remembering costs."""
+async def test_its_cost_is_shown_in_its_own_category(world: World) -> None:
+    """The user can see the cost of learning."""
     prices = {"script": {"input": 1.0, "output": 1.0}}
-    shell = await talked(world, FOUND, settings={"prices": prices})
+    shell = await after_exchange(world, FOUND, settings={"prices": prices})
 
     await summarize(world, shell)
 
@@ -277,11 +279,11 @@ async def test_what_it_costs_is_shown_under_a_category_of_its_own(world: World) 
 
 @pytest.mark.proves("P7")
 @pytest.mark.parametrize("caps", [{"cap_at_dollars": 0.1}, {"cap_at_dollars_per_day": 0.1}])
-async def test_a_cap_is_kept_without_a_question(world: World, caps: dict[str, float]) -> None:
-    """It is not worth one: nothing is sent, and that is said."""
+async def test_a_spending_cap_is_obeyed_without_a_question(world: World, caps: dict[str, float]) -> None:
+    """Nothing is sent, and the user is told; a question would not be worth it."""
     prices = {"script": {"input": 1000.0, "output": 1000.0}}
     world.consent = True
-    shell = await talked(world, FOUND, settings={"prices": prices, "cost": caps})
+    shell = await after_exchange(world, FOUND, settings={"prices": prices, "cost": caps})
     assert len(world.confirms) == 1, "the question itself is asked about"
 
     lines = await summarize(world, shell, "y")
@@ -293,7 +295,7 @@ async def test_a_cap_is_kept_without_a_question(world: World, caps: dict[str, fl
 
 @pytest.mark.proves("P7")
 async def test_the_answer_may_be_no_longer_than_the_preset_allows(world: World) -> None:
-    """The cap is reckoned by that length, so asking for more could cross it."""
+    """The cap is computed with that length, so a longer answer could exceed it."""
     models = {"script": {"kind": "scripted", "answers": ["A1", FOUND, FOUND], "max_tokens": 50}}
     shell = world.shell(world.program({"model": "script", "models": models}))
     await world.ask(shell.session, "q1")
@@ -318,9 +320,9 @@ async def test_the_answer_may_be_no_longer_than_the_preset_allows(world: World) 
     ],
     ids=["empty", "blanks", "prose", "JSON", "1 MB", "binary", "fails", "breaks off"],
 )
-async def test_an_answer_of_no_use_is_a_line_and_no_trouble(world: World, answer: str, said: str) -> None:
-    """Small models say anything. Nothing of it is kept, and the shell goes on."""
-    shell = await talked(world, answer, "A2")
+async def test_a_useless_answer_gives_one_line(world: World, answer: str, said: str) -> None:
+    """Small models may answer anything. Nothing of it is kept, and the shell continues."""
+    shell = await after_exchange(world, answer, "A2")
 
     lines = await summarize(world, shell, "y", "y", "y")
 
@@ -333,10 +335,10 @@ async def test_an_answer_of_no_use_is_a_line_and_no_trouble(world: World, answer
 
 
 @pytest.mark.proves("M47")
-async def test_lines_around_the_candidates_are_passed_over(world: World) -> None:
-    """And of fifty lines ten are asked about."""
+async def test_lines_around_the_candidates_are_ignored(world: World) -> None:
+    """Of fifty lines, ten are shown."""
     many = "\n".join(["Here is what I found:", *(f"* fact: thing number {n}" for n in range(50)), "Anything else?"])
-    shell = await talked(world, many)
+    shell = await after_exchange(world, many)
 
     lines = await summarize(world, shell, *["y"] * 50)
 
@@ -346,9 +348,9 @@ async def test_lines_around_the_candidates_are_passed_over(world: World) -> None
 
 
 @pytest.mark.proves("M57")
-async def test_what_is_known_already_is_said_and_not_counted(world: World) -> None:
-    """A second run over the same conversation finds the same."""
-    shell = await talked(world, FOUND, FOUND)
+async def test_a_known_item_is_reported_and_not_counted(world: World) -> None:
+    """A second run over the same conversation finds the same items."""
+    shell = await after_exchange(world, FOUND, FOUND)
 
     await summarize(world, shell, "y")
 
@@ -358,9 +360,9 @@ async def test_what_is_known_already_is_said_and_not_counted(world: World) -> No
 
 @pytest.mark.proves("M62")
 async def test_a_secret_in_a_candidate_is_masked(world: World) -> None:
-    """A yes to a line is no wish to keep a key in the clear."""
+    """Accepting a line is not a request to keep a key unmasked."""
     secret = "ghp" + "_" + "a1B2" * 9
-    shell = await talked(world, f"fact: the token is {secret}")
+    shell = await after_exchange(world, f"fact: the token is {secret}")
 
     lines = await summarize(world, shell, "y")
 
@@ -371,9 +373,9 @@ async def test_a_secret_in_a_candidate_is_masked(world: World) -> None:
 
 
 @pytest.mark.proves("M61")
-async def test_what_was_purged_is_not_learned_again(world: World) -> None:
-    """The conversation may be older than the purge of another."""
-    shell = await talked(world, FOUND)
+async def test_purged_text_is_not_learned_again(world: World) -> None:
+    """The conversation may be older than a purge in another one."""
+    shell = await after_exchange(world, FOUND)
     await world.type(shell, ":remember the cat is called Miso")
     await world.type(shell, ":memory purge --yes 1")
 
@@ -384,8 +386,8 @@ async def test_what_was_purged_is_not_learned_again(world: World) -> None:
     assert "Miso" not in world.places.memory.read_text(encoding="utf-8")
 
 
-async def test_nobody_is_asked_about_nothing(world: World) -> None:
-    """A conversation without a word costs no call."""
+async def test_an_empty_conversation_is_not_sent(world: World) -> None:
+    """An empty conversation costs no call."""
     program = world.program({"model": "script", "models": {"script": {"kind": "scripted", "answers": [FOUND]}}})
     shell = world.shell(program)
 
@@ -409,8 +411,8 @@ def test_at_quit_nothing_is_learned_unless_the_settings_say_so(world: World) -> 
 
 
 @pytest.mark.proves("M51", "M50", "M63", "X4")
-def test_what_is_learned_at_quit_waits(world: World) -> None:
-    """Nobody is there to say yes; so it is not in memory, and the next shell lists it with where it came from."""
+def test_items_learned_at_quit_are_pending(world: World) -> None:
+    """The user is not there to confirm, so the items are not in memory; the next shell lists them with their origin."""
     world.script("A1", FOUND, extra="[memory]\nsummarize_on_quit = true")
 
     ran = world.aish(given="q1\n:quit\n")
@@ -432,7 +434,7 @@ def test_what_is_learned_at_quit_waits(world: World) -> None:
 
 @pytest.mark.proves("M51")
 @pytest.mark.parametrize("answer", ["", "Nothing.", "!gone", "word " * 1000])
-def test_a_summariser_of_no_use_does_not_keep_the_shell_from_ending(world: World, answer: str) -> None:
+def test_a_failing_summariser_does_not_stop_the_shell_from_ending(world: World, answer: str) -> None:
     """The exit code is that of the last question."""
     world.script("A1", answer, extra="[memory]\nsummarize_on_quit = true")
 
@@ -444,8 +446,8 @@ def test_a_summariser_of_no_use_does_not_keep_the_shell_from_ending(world: World
 
 
 @pytest.mark.proves("M51")
-def test_a_script_can_let_the_newest_conversation_be_learned_from(world: World) -> None:
-    """With nobody to ask, what is found waits; a second time nothing is new."""
+def test_a_script_can_learn_from_the_newest_conversation(world: World) -> None:
+    """Without a user to ask, the items are pending; a second run finds nothing new."""
     world.script("A1")
     world.aish("q1")
     world.script(FOUND)
@@ -460,7 +462,7 @@ def test_a_script_can_let_the_newest_conversation_be_learned_from(world: World) 
 
 
 def stuck(arrived: threading.Event) -> Callable[[Asked], Say]:
-    """An answer that starts and then waits for ever; says when it was asked for."""
+    """An answer that starts and never ends; it signals when it was requested."""
     start = json.dumps({"choices": [{"delta": {"content": "fact: the cat"}}]})
 
     def answer(_: Asked) -> Say:
@@ -472,7 +474,7 @@ def stuck(arrived: threading.Event) -> Callable[[Asked], Say]:
 
 @pytest.mark.proves("M51", "N24")
 def test_ctrl_c_stops_the_summariser_and_leaves(world: World) -> None:
-    """In the shell it comes back to the prompt; at quit it leaves at once. Nothing is written either time."""
+    """In the shell it returns to the prompt; at quit it exits at once. Nothing is written."""
     typed, quitting = threading.Event(), threading.Event()
     with FakeServer(sse("A1"), stuck(typed), stuck(quitting)) as server:
         world.configure(
@@ -498,8 +500,8 @@ def test_ctrl_c_stops_the_summariser_and_leaves(world: World) -> None:
 
 
 @pytest.mark.proves("M48", "N24")
-def test_ctrl_c_at_a_question_keeps_what_was_said_yes_to(world: World) -> None:
-    """Each yes is written at once."""
+def test_ctrl_c_at_a_question_keeps_the_accepted_items(world: World) -> None:
+    """Each accepted item is written at once."""
     world.script("A1", FOUND)
     with Terminal(world) as terminal:
         terminal.wait_ready()

@@ -1,4 +1,4 @@
-"""Learning and remembering with the real model: what it says is its own affair, the form and the prompt are ours."""
+"""Learning and remembering with the real model: its words vary, but the format and the prompt are fixed."""
 
 import json
 from typing import Any
@@ -12,12 +12,12 @@ from aish.values.items import KINDS
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
-SLACK = 25  # tokens by which our sum may differ from the server's: marks of the chat template and word boundaries
+SLACK = 25  # tolerance in tokens: chat template markers and word boundaries
 
 
 @pytest.mark.proves("M37", "M45", "M49", "M23", "M32", "C20")
-async def test_a_small_model_learns_in_form_and_knows_what_was_remembered(world: World) -> None:
-    """One start of the model for both: the grammar lets only lines of the right form through, and an item counts."""
+async def test_a_small_model_learns_valid_lines_and_uses_an_item(world: World) -> None:
+    """One start of the model for both: the grammar allows only valid lines, and the item is in the prompt."""
     program = world.program(
         {
             "model": "small",
@@ -56,7 +56,7 @@ async def test_a_small_model_learns_in_form_and_knows_what_was_remembered(world:
     asked, answered = entries[-2:]
     assert (asked.meta["meta"], answered.meta["meta"]) == ("summarize", "summarize")
     lines = [line for line in answered.turn.content.splitlines() if line.strip()]
-    whole = lines[:-1]  # the last one may be cut at the greatest length
+    whole = lines[:-1]  # the last one may be truncated at the maximum length
     assert all(line.partition(": ")[0] in KINDS for line in whole), lines
     assert reply.data["candidates"] == len(read_candidates(answered.turn.content)) <= 10
     assert ("small", "memory") in {

@@ -1,4 +1,4 @@
-"""What our own commands showed of earlier conversations comes back into one, and is not found there a second time."""
+"""Output of our own search commands that is quoted in a conversation is not found there again."""
 
 import json
 
@@ -17,8 +17,8 @@ PAGE = "2026-05-04 12:00 (2 days) · pots\n  @1 you: the kiln is at nine hundred
 
 @pytest.mark.proves("N9")
 @pytest.mark.parametrize("indexed", [False, True], ids=["no index", "an index"])
-async def test_a_page_of_hits_is_not_found_but_the_question_that_came_with_it_is(world: World, indexed: bool) -> None:
-    """Otherwise each search would find the searches before it. The model and the journal have all of it."""
+async def test_quoted_hits_are_not_found_but_the_question_with_them_is(world: World, indexed: bool) -> None:
+    """Otherwise each search would find earlier searches. The model and the journal have all of it."""
     session = world.session(["It was nine hundred."])
     program = world.program()
     shell = world.shell(program, session)
@@ -45,8 +45,8 @@ async def test_a_page_of_hits_is_not_found_but_the_question_that_came_with_it_is
     assert PAGE in kept["content"]
 
 
-async def test_what_waits_for_another_question_is_still_known_for_what_it_is(world: World) -> None:
-    """An answer that failed gives its output back to the next question."""
+async def test_output_kept_for_the_next_question_is_still_marked(world: World) -> None:
+    """After a failed answer, the output is sent with the next question."""
     session = world.session(["!down", "ok"])
     shell = world.shell(world.program(), session)
     hold_output(shell.session, "aish thread 3", Outcome(0, PAGE))
@@ -59,7 +59,7 @@ async def test_what_waits_for_another_question_is_still_known_for_what_it_is(wor
 
 
 @pytest.mark.parametrize("recalled", [[], [[0, 1]], [[1, 99]], [[-5, 1], 7, ["a", 2], [1]], "yes", 3, None, {"a": 1}])
-def test_a_mark_that_was_written_by_hand_is_no_trouble(recalled: object) -> None:
-    """Whatever stands there, the turn is read."""
-    entry = JournalEntry(1, None, Turn("user", "one\ntwo"), {"recalled": recalled})  # type: ignore[arg-type]  # no time needed
+def test_an_invalid_mark_is_ignored(recalled: object) -> None:
+    """The turn is read, whatever the mark contains."""
+    entry = JournalEntry(1, None, Turn("user", "one\ntwo"), {"recalled": recalled})  # type: ignore[arg-type]  # the clock is not used
     assert searchable_text(entry) in ("one\ntwo", "two", "one")

@@ -1,4 +1,4 @@
-"""`aish search`, `aish recent` and `aish thread` as programs use them: fields, exit codes, and any input at all."""
+"""`aish search`, `aish recent` and `aish thread` as programs use them: fields, exit codes, and any input."""
 
 import io
 import json
@@ -50,7 +50,7 @@ ODD = [
 
 
 def speak(world: World) -> str:
-    """A conversation to find something in, and its id."""
+    """Write a conversation, and return its id."""
     session = world.program().session()
     for role, text in SAID:
         session.journal.add(Turn("user" if role == "user" else "assistant", text), at("2026-05-04T12:00:00"))
@@ -63,7 +63,7 @@ def answers(text: str) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def spoken(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str]:
-    """One world for all that only looks."""
+    """One world for all tests that only read."""
     world = World(tmp_path_factory.mktemp("spoken"))
     return world, speak(world)
 
@@ -73,7 +73,7 @@ def spoken(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, str]:
 
 @pytest.mark.proves("N8")
 def test_one_process_answers_many_queries_line_by_line(spoken: tuple[World, str]) -> None:
-    """Fields as they are documented, each line as soon as it is asked, and nothing else on standard output."""
+    """Documented fields, each line answered at once, and nothing else on standard output."""
     world, id = spoken
     process = subprocess.Popen(
         [*AISH, "search", "--jsonl", "--limit", "3"],
@@ -115,7 +115,7 @@ def test_one_process_answers_many_queries_line_by_line(spoken: tuple[World, str]
 
 
 def test_exit_codes_are_those_of_every_verb(world: World) -> None:
-    """0 found, 1 nothing, 2 usage; what is wrong is said on standard error, in a line."""
+    """0 found, 1 nothing, 2 usage; an error is one line on standard error."""
     nothing = world.aish("search", "--json", "kiln")
     assert (nothing.code, nothing.err) == (1, "")
     assert json.loads(nothing.out)["hits"] == []
@@ -130,8 +130,8 @@ def test_exit_codes_are_those_of_every_verb(world: World) -> None:
     assert usage.err == "[aish] '2026-02-31' is not a time; try 2026-11-15, yesterday, “last week” or “3 days ago”\n"
 
 
-def test_what_is_piped_on_is_whole(world: World) -> None:
-    """`aish recent | grep WORD` finds the word wherever it stands in a turn; only a window has an end."""
+def test_piped_output_is_not_truncated(world: World) -> None:
+    """`aish recent | grep WORD` finds the word anywhere in a turn; only a terminal truncates."""
     long = f"kiln {'and more ' * 200}porcelain"
     world.program().session().journal.add(Turn("user", long), at("2026-05-04T12:00:00"))
 
@@ -143,8 +143,8 @@ def test_what_is_piped_on_is_whole(world: World) -> None:
 
 
 @pytest.mark.proves("N6")
-def test_a_hit_opens_by_what_is_shown_of_it(spoken: tuple[World, str]) -> None:
-    """Its line has the turn after a slash: @1 means nothing to the next process."""
+def test_a_hit_can_be_opened_by_its_shown_reference(spoken: tuple[World, str]) -> None:
+    """Its line has the turn after a slash, because @1 means nothing to the next process."""
     world, id = spoken
     head, *lines = world.aish("search", "glaze").out.splitlines()
     place = next(line.split()[0] for line in lines if SAID[1][1] in line)
@@ -156,7 +156,7 @@ def test_a_hit_opens_by_what_is_shown_of_it(spoken: tuple[World, str]) -> None:
     assert world.aish("thread", f"{id}/2", "--around", "-1").code == 2
 
 
-def test_a_result_that_finds_no_room_is_trouble_and_not_a_bug(spoken: tuple[World, str]) -> None:
+def test_a_full_disk_for_the_output_is_an_error_and_not_a_bug(spoken: tuple[World, str]) -> None:
     """`aish recent > file` on a full disk."""
     world, _ = spoken
     with Path("/dev/full").open("wb") as full:
@@ -172,8 +172,8 @@ def test_a_result_that_finds_no_room_is_trouble_and_not_a_bug(spoken: tuple[Worl
     assert (ran.returncode, ran.stderr) == (4, b"[aish] cannot write: No space left on device\n")
 
 
-def test_broken_lines_end_it_with_their_number_after_what_came_before(spoken: tuple[World, str]) -> None:
-    """A program that sends rubbish has a bug, and should learn where."""
+def test_an_invalid_line_ends_the_run_with_its_number(spoken: tuple[World, str]) -> None:
+    """A program that sends invalid lines has a bug, and should learn where."""
     world, _ = spoken
 
     ran = world.aish("search", "--jsonl", given=b'{"query": "kiln"}\n{"query": 7}\n{"query": "never"}\n')
@@ -184,7 +184,7 @@ def test_broken_lines_end_it_with_their_number_after_what_came_before(spoken: tu
 
 
 def test_a_question_of_100_kilobytes_and_bytes_that_are_no_text_are_searched(spoken: tuple[World, str]) -> None:
-    """By standard input, as an argument could not have them."""
+    """By standard input, because an argument could not have them."""
     world, _ = spoken
     long = ("kiln " * 20_000).encode() + b"\xff\xfe\x00\xc3("
 
@@ -194,8 +194,8 @@ def test_a_question_of_100_kilobytes_and_bytes_that_are_no_text_are_searched(spo
     assert json.loads(ran.out)["hits"][0]["text"] == SAID[0][1]
 
 
-def test_odd_arguments_of_the_real_program_are_searched_or_refused(spoken: tuple[World, str]) -> None:
-    """Bytes of another encoding on the command line, and a reader that goes away."""
+def test_unusual_arguments_of_the_real_program_are_searched_or_refused(spoken: tuple[World, str]) -> None:
+    """Bytes of another encoding on the command line, and a reader that closes the pipe."""
     world, _ = spoken
 
     odd = subprocess.run(
@@ -236,7 +236,7 @@ def asked(spoken: tuple[World, str]) -> Asked:
 
 @pytest.mark.parametrize("query", ODD)
 def test_no_query_is_an_error(asked: Asked, query: str) -> None:
-    """Whatever stands in it; the answer has the query as it was asked."""
+    """For any query; the answer contains the query as it was asked."""
     code, out = asked.search("--jsonl", given=json.dumps({"query": query}).encode())
 
     (answer,) = answers(out)
@@ -251,7 +251,7 @@ def test_no_query_is_an_error(asked: Asked, query: str) -> None:
     | st.lists(st.sampled_from([*ODD, "kiln", "-kiln", '"kiln is"', "yesterday"])).map(" ".join)
 )
 def test_any_text_is_a_query(asked: Asked, query: str) -> None:
-    """Also with halves of characters, which JSON can carry."""
+    """Also with half characters, which JSON can represent."""
     _, out = asked.search("--jsonl", given=json.dumps({"query": query}).encode())
 
     (answer,) = answers(out)
@@ -270,7 +270,7 @@ def test_any_text_is_a_query(asked: Asked, query: str) -> None:
     ).map(lambda value: json.dumps(value).encode())
 )
 def test_a_line_is_answered_or_refused_with_its_number(asked: Asked, line: bytes) -> None:
-    """There is no third way: a traceback would tell another program nothing."""
+    """Never a traceback, which another program could not use."""
     line = line.replace(b"\n", b" ")
     try:
         code, out = asked.search("--jsonl", given=line)
@@ -282,8 +282,8 @@ def test_a_line_is_answered_or_refused_with_its_number(asked: Asked, line: bytes
 
 
 @pytest.mark.parametrize("depth", [1_000, 200_000])
-def test_json_that_is_too_deep_is_no_line(asked: Asked, depth: int) -> None:
-    """It would otherwise end the process in the parser."""
+def test_json_that_is_nested_too_deep_is_refused(asked: Asked, depth: int) -> None:
+    """It would otherwise crash the parser."""
     with pytest.raises(BadUsage, match="line 1 is not"):
         asked.search("--jsonl", given=b'{"query": ' + b"[" * depth)
 
@@ -292,8 +292,10 @@ def test_json_that_is_too_deep_is_no_line(asked: Asked, depth: int) -> None:
     "arguments",
     [("--limit", "0"), ("--limit", "1001"), ("--limit", "x"), ("--limit", "-3"), ("--role", "pilot"), ("--colour",)],
 )
-def test_wrong_options_are_usage(asked: Asked, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    """Told by the parser, with the way it would be right."""
+def test_wrong_options_are_usage_errors(
+    asked: Asked, arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The parser reports them, with the usage."""
     with pytest.raises(SystemExit) as ended:
         asked.search("kiln", *arguments)
 
@@ -302,7 +304,7 @@ def test_wrong_options_are_usage(asked: Asked, arguments: tuple[str, ...], capsy
 
 
 def test_options_and_operators_mean_the_same(asked: Asked) -> None:
-    """Who narrows by an option finds what who narrows in words finds."""
+    """A filter as an option and as an operator finds the same."""
 
     def texts(*arguments: str) -> list[str]:
         return [hit["text"] for hit in json.loads(asked.search("--json", *arguments)[1])["hits"]]
@@ -352,8 +354,8 @@ def test_recent_and_thread_give_the_fields_of_search(
     assert all(list(hit) == FIELDS for hit in [*recent, *thread])
 
 
-def test_where_nothing_was_said_recent_and_thread_say_so(world: World) -> None:
-    """With the code for nothing found."""
+def test_without_conversations_recent_and_thread_say_so(world: World) -> None:
+    """With the exit code for nothing found."""
     recent, thread, none = world.aish("recent"), world.aish("thread", "2026"), world.aish("recent", "--json")
 
     assert (recent.code, recent.out, recent.err) == (1, "nothing was said yet\n", "")
@@ -362,8 +364,8 @@ def test_where_nothing_was_said_recent_and_thread_say_so(world: World) -> None:
     assert thread.err == "[aish] no conversation '2026'; :sessions lists them\n"
 
 
-def test_a_directory_that_cannot_hold_an_index_is_no_reason_not_to_find(world: World, tmp_path: Path) -> None:
-    """The conversations are there; only the shortcut is not."""
+def test_search_works_without_a_writable_index(world: World, tmp_path: Path) -> None:
+    """The conversations are there; only the index is missing."""
     speak(world)
     world.places.cache.parent.mkdir(parents=True, exist_ok=True)
     world.places.cache.write_text("no directory", encoding="utf-8")

@@ -160,7 +160,7 @@ def test_ordinary_text_loads_no_patterns(tmp_path: Path) -> None:
     def load() -> object:
         raise AssertionError("the patterns were loaded")
 
-    redaction = Redaction(tmp_path / "salt", load)  # type: ignore[arg-type]  # it must not come to that
+    redaction = Redaction(tmp_path / "salt", load)  # type: ignore[arg-type]  # must never be called
 
     for text in ("What is the capital of France?", "The answer is 42, as always.\nAnd one more line."):
         assert redaction.mask(text) == (text, ())

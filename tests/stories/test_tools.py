@@ -1,4 +1,4 @@
-"""The tools of the model: when they are offered, how calls come in, what they write, and what is said about it."""
+"""The tools of the model: when they are offered, how calls are parsed, what they write, and what the user is told."""
 
 import json
 from collections.abc import AsyncGenerator
@@ -39,7 +39,7 @@ def pending(world: World) -> list[tuple[str, str]]:
 
 
 def results(session: Session) -> list[dict[str, Any]]:
-    """What the tools answered, as the model reads it."""
+    """Return the results of the tools, as the model reads them."""
     return [json.loads(turn.content) for turn in session.history.turns if turn.role == "tool"]
 
 
@@ -55,7 +55,7 @@ def server_session(world: World, server: FakeServer, **preset: Any) -> Session:
 
 
 def deltas(*calls: list[dict[str, Any]], text: str = "", finish: str = "tool_calls") -> Say:
-    """A stream with one chunk for each list of call fragments."""
+    """Return a stream with one chunk for each list of call fragments."""
     chunks: list[dict[str, Any]] = [{"choices": [{"delta": {"content": text}}]}] if text else []
     chunks += [{"choices": [{"delta": {"tool_calls": fragments}}]} for fragments in calls]
     chunks.append({"choices": [{"delta": {}, "finish_reason": finish}]})
@@ -80,7 +80,7 @@ def _names(tools: tuple[Message, ...]) -> list[str]:
 
 
 async def test_tools_are_offered_where_they_can_be_used(world: World) -> None:
-    """Not to a model that cannot call them, no proposing where that is switched off, none where nothing is kept."""
+    """Not to a model without tool support, no proposals if disabled, none if nothing is kept."""
     both = {**ON, "finding": {"tools": True}}
     offered = world.session(["A1"], both)
     off = world.session(["A1"], {"memory": {"propose": False}, "finding": {"tools": True}})
@@ -100,7 +100,7 @@ async def test_tools_are_offered_where_they_can_be_used(world: World) -> None:
 
 @pytest.mark.proves("C20")
 async def test_the_schema_counts_as_part_of_the_prompt_only_where_it_is_sent(world: World) -> None:
-    """What is counted is what is sent."""
+    """Only what is sent is counted."""
     unable = {"models": {"script": {"kind": "scripted", "answers": ["A1"], "tools": False}}}
     offered, off = world.session(["A1"], ON), world.session(settings=unable)
     counted = await offered.backend.tokenizer.count(
@@ -132,7 +132,7 @@ REFUSALS = [
 
 @pytest.mark.parametrize(("status", "words"), REFUSALS)
 async def test_a_server_that_refuses_tools_is_asked_again_without_them(world: World, status: int, words: str) -> None:
-    """The user gets an answer, and hears once why nothing will be proposed."""
+    """The user gets an answer, and is told once why the model cannot propose anything."""
     with FakeServer(reply_json({"error": {"message": words}}, status=status), sse("A1"), sse("A2")) as server:
         session = server_session(world, server)
 
@@ -152,8 +152,8 @@ async def test_a_server_that_refuses_tools_is_asked_again_without_them(world: Wo
     assert [entry.turn.content for entry in session.journal.entries()] == ["q1", "A1", "q2", "A2"]
 
 
-async def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(world: World) -> None:
-    """Also a server that complains about tools when there are none comes to an end."""
+async def test_a_server_that_always_refuses_is_asked_a_limited_number_of_times(world: World) -> None:
+    """This also holds for a server that complains about tools when there are none."""
     refusal = reply_json({"error": {"message": "this model does not support tools"}}, status=400)
     with FakeServer(refusal) as server:
         session = server_session(world, server)
@@ -165,7 +165,7 @@ async def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(world: World
     assert said.done.trouble and "does not support tools" in said.done.trouble.reason
 
 
-# Coming in
+# Parsing
 
 
 @pytest.mark.proves("C4", "C10")
@@ -190,8 +190,8 @@ async def test_a_server_that_refuses_for_ever_is_not_asked_for_ever(world: World
         pytest.param(deltas([fragment(arguments("tea"), "memory_add", "c1")], finish="stop"), id="finished by stop"),
     ],
 )
-async def test_a_call_is_put_together_from_its_fragments(world: World, stream: Say) -> None:
-    """However a server cuts it, it is one call, and the model gets the answer to it."""
+async def test_a_call_is_assembled_from_its_fragments(world: World, stream: Say) -> None:
+    """With any fragments it is one call, and the model gets its result."""
     with FakeServer(stream, sse("Done that.")) as server:
         session = server_session(world, server)
 
@@ -242,7 +242,7 @@ async def test_a_call_is_put_together_from_its_fragments(world: World, stream: S
     ],
 )
 async def test_several_calls_are_answered_each_by_its_id(world: World, stream: Say) -> None:
-    """In the order of their places, whatever order the fragments came in."""
+    """In the order of their index, whatever the order of the fragments."""
     with FakeServer(stream, sse("Done that.")) as server:
         session = server_session(world, server)
 
@@ -256,7 +256,7 @@ async def test_several_calls_are_answered_each_by_its_id(world: World, stream: S
 
 @pytest.mark.proves("C6")
 async def test_calls_without_an_id_get_one_each(world: World) -> None:
-    """Or their answers could not be told apart, and the server would refuse the prompt."""
+    """Otherwise their results could not be told apart, and the server would refuse the prompt."""
     calls = [fragment(arguments(text), "memory_add", "", n) for n, text in enumerate(("tea", "milk"))]
     with FakeServer(deltas(calls), deltas(calls), sse("Done that.")) as server:
         session = server_session(world, server)
@@ -289,8 +289,10 @@ async def test_calls_without_an_id_get_one_each(world: World) -> None:
         ('TOOL: memory_add {"content":"' + "tea " * 2000 + '"}', "an item can have 4,000 characters"),
     ],
 )
-async def test_a_bad_call_is_an_answer_to_the_model_and_writes_nothing(world: World, call: str, reason: str) -> None:
-    """It reads what was wrong and can try again; the turn goes on."""
+async def test_an_invalid_call_is_reported_to_the_model_and_writes_nothing(
+    world: World, call: str, reason: str
+) -> None:
+    """The model reads the error and can try again; the turn continues."""
     session = world.session([call, "I see."], ON)
 
     said = await world.ask(session, "q1")
@@ -303,8 +305,8 @@ async def test_a_bad_call_is_an_answer_to_the_model_and_writes_nothing(world: Wo
     assert (active(world), pending(world)) == ([], [])
 
 
-async def test_a_model_can_try_again_after_a_bad_call(world: World) -> None:
-    """The answer told it how."""
+async def test_a_model_can_try_again_after_an_invalid_call(world: World) -> None:
+    """The result explained the mistake."""
     session = world.session(['TOOL: memory_add {"text":"tea"}', CAT, "There."], ON)
 
     await world.ask(session, "q1")
@@ -314,7 +316,7 @@ async def test_a_model_can_try_again_after_a_bad_call(world: World) -> None:
 
 
 async def test_a_call_where_no_tools_were_offered_does_nothing(world: World) -> None:
-    """A model that calls from habit is told that there is no such tool."""
+    """The model is told that there is no such tool."""
     session = world.session([CAT, "I see."], {"memory": {"propose": False}})
 
     await world.ask(session, "q1")
@@ -327,8 +329,8 @@ async def test_a_call_where_no_tools_were_offered_does_nothing(world: World) -> 
 # The loop
 
 
-async def test_a_model_that_only_calls_tools_is_ended_and_that_is_said(world: World) -> None:
-    """After so many steps it is asked without tools; an empty answer is no answer, so the user must hear something."""
+async def test_a_model_that_only_calls_tools_is_stopped_and_the_user_is_told(world: World) -> None:
+    """After a number of steps it is asked without tools; an empty answer must be reported to the user."""
     calls = [f'TOOL: memory_add {{"content":"thing number {n}"}}' for n in range(30)]
     session = world.session(calls, ON)
 
@@ -343,7 +345,7 @@ async def test_a_model_that_only_calls_tools_is_ended_and_that_is_said(world: Wo
 
 
 async def test_the_loop_of_tools_ends(world: World) -> None:
-    """Whatever the model does, and the conversation can go on after it."""
+    """The conversation can continue after it."""
     calls = [f'TOOL: memory_add {{"content":"thing number {n}"}}' for n in range(MAX_STEPS + 1)]
     session = world.session([*calls, "A2"], ON)
 
@@ -360,7 +362,7 @@ async def test_the_loop_of_tools_ends(world: World) -> None:
 
 @pytest.mark.proves("C5", "C6", "C10", "M63")
 async def test_calls_and_results_are_turns_of_the_history_and_the_journal(world: World) -> None:
-    """Both tell the same, so that a resumed conversation has what the first had."""
+    """Both have the same content, so that a resumed conversation equals the original."""
     session = world.session([f"One moment.\n{CAT}", "Proposed."], ON)
 
     await world.ask(session, "q1")
@@ -381,8 +383,8 @@ async def test_calls_and_results_are_turns_of_the_history_and_the_journal(world:
 
 
 @pytest.mark.proves("C11", "C13")
-async def test_without_the_tool_role_call_and_result_are_told_as_text(world: World) -> None:
-    """For servers that know no tools, and the result is there all the same."""
+async def test_without_the_tool_role_call_and_result_are_sent_as_text(world: World) -> None:
+    """For servers without tool support; the result is still in the prompt."""
     session = world.session([CAT, "Proposed.", "A2"], {**ON, "context": {"use_tool_role": False}})
 
     await world.ask(session, "q1")
@@ -399,7 +401,7 @@ async def test_without_the_tool_role_call_and_result_are_told_as_text(world: Wor
 
 @pytest.mark.proves("C20", "P7")
 async def test_every_step_is_counted_and_billed(world: World) -> None:
-    """A tool costs a call, and its arguments are part of the next prompt."""
+    """A tool costs a request, and its arguments are part of the next prompt."""
     session = world.session([CAT, "Proposed."], {**ON, "prices": {"script": {"input": 1.0, "output": 1.0}}})
 
     said = await world.ask(session, "q1")
@@ -420,8 +422,8 @@ async def test_every_step_is_counted_and_billed(world: World) -> None:
 
 
 @pytest.mark.proves("P7")
-async def test_one_yes_to_the_cost_is_good_for_all_steps_of_an_answer(world: World) -> None:
-    """Being asked in the middle of an answer would be a nuisance."""
+async def test_one_cost_confirmation_covers_all_steps_of_an_answer(world: World) -> None:
+    """A second question in the middle of an answer would be annoying."""
     world.consent = True
     settings = {**ON, "prices": {"script": {"input": 1000.0, "output": 1000.0}}, "cost": {"cap_at_dollars": 0.1}}
     session = world.session([CAT, "Proposed."], settings)
@@ -433,7 +435,7 @@ async def test_one_yes_to_the_cost_is_good_for_all_steps_of_an_answer(world: Wor
 
 
 async def until(events: AsyncGenerator[TurnEvent], wanted: str) -> None:
-    """Follow a turn up to a notice, and leave it there."""
+    """Follow a turn up to a notice, and stop there."""
     async with aclosing(events):
         async for event in events:
             if isinstance(event, Notice) and wanted in event.text:
@@ -443,7 +445,7 @@ async def until(events: AsyncGenerator[TurnEvent], wanted: str) -> None:
 
 @pytest.mark.proves("P5", "P7")
 async def test_a_turn_that_is_stopped_after_a_call_is_recorded_once(world: World) -> None:
-    """The words before the call are in the journal already, and the call is on the bill."""
+    """The text before the call is already in the journal, and the call is billed."""
     session = world.session([f"One moment.\n{CAT}", "Never asked for."], ON)
 
     await until(take_turn(session, "q1", Nobody()), "would like to remember")
@@ -454,8 +456,8 @@ async def test_a_turn_that_is_stopped_after_a_call_is_recorded_once(world: World
     assert [turn.role for turn in session.history.turns] == ["user", "assistant", "tool"]
 
 
-async def test_the_conversation_goes_on_after_a_stop_between_call_and_answer(world: World) -> None:
-    """What was proposed stays proposed, and the prompt is one that a server takes."""
+async def test_the_conversation_continues_after_a_stop_between_call_and_answer(world: World) -> None:
+    """The proposal stays, and the next prompt is valid for a server."""
     session = world.session([CAT, "A2"], ON)
 
     await until(take_turn(session, "q1", Nobody()), "would like to remember")
@@ -467,8 +469,8 @@ async def test_the_conversation_goes_on_after_a_stop_between_call_and_answer(wor
     assert roles == ["system", "user", "assistant", "tool", "user"]
 
 
-async def test_a_model_that_fails_after_a_call_keeps_what_came_before(world: World) -> None:
-    """The proposal waits; the failure is the answer."""
+async def test_a_model_that_fails_after_a_call_keeps_the_proposal(world: World) -> None:
+    """The proposal stays pending, and the failure is the answer."""
     session = world.session([CAT, "!the server burns", "A2"], ON)
 
     said = await world.ask(session, "q1")
@@ -478,8 +480,8 @@ async def test_a_model_that_fails_after_a_call_keeps_what_came_before(world: Wor
     assert (await world.ask(session, "q2")).text == "A2"
 
 
-async def test_calls_of_an_answer_that_broke_off_are_not_run(world: World) -> None:
-    """Their arguments may be half."""
+async def test_calls_of_an_interrupted_answer_are_not_run(world: World) -> None:
+    """Their arguments may be incomplete."""
     session = world.session([f"{CAT}\nand now…"], ON)
 
     said = await world.ask(session, "q1")
@@ -488,12 +490,12 @@ async def test_calls_of_an_answer_that_broke_off_are_not_run(world: World) -> No
     assert (active(world), pending(world)) == ([], [])
 
 
-# What it writes
+# Results
 
 
 @pytest.mark.proves("M63", "X4")
-async def test_a_proposal_waits_and_the_answer_says_where(world: World) -> None:
-    """Neither the model nor the user can be mistaken about it."""
+async def test_a_proposal_is_pending_and_the_answer_says_where(world: World) -> None:
+    """Both the model and the user are told where it is."""
     session = world.session([CAT, "Proposed.", "A2"], ON)
 
     said = await world.ask(session, "My cat is called Miso.")
@@ -510,8 +512,8 @@ async def test_a_proposal_waits_and_the_answer_says_where(world: World) -> None:
 
 
 @pytest.mark.proves("M63", "X4")
-async def test_what_the_user_said_and_asked_for_in_this_turn_is_kept_at_once(world: World) -> None:
-    """The wish was the yes. It can be taken back."""
+async def test_content_the_user_said_and_requested_in_this_turn_is_kept_at_once(world: World) -> None:
+    """The request is the confirmation. It can be undone."""
     session = world.session([CAT, "Kept."], ON)
 
     said = await world.ask(session, "Remember that the cat is called Miso, please.")
@@ -534,8 +536,8 @@ async def test_what_the_user_said_and_asked_for_in_this_turn_is_kept_at_once(wor
         ("Remember that the cat is called Miso.", "yes"),
     ],
 )
-async def test_a_wish_is_good_for_its_own_turn_only(world: World, before: str, typed: str) -> None:
-    """What is proposed later was not asked for then."""
+async def test_a_request_counts_for_its_own_turn_only(world: World, before: str, typed: str) -> None:
+    """A later proposal was not requested."""
     session = world.session(["A1", CAT, "Proposed."], ON)
 
     await world.ask(session, before)
@@ -545,8 +547,8 @@ async def test_a_wish_is_good_for_its_own_turn_only(world: World, before: str, t
 
 
 @pytest.mark.proves("M57")
-async def test_what_is_known_or_waits_already_is_not_written_again(world: World) -> None:
-    """The model hears where it is, and the user is not told twice."""
+async def test_a_known_or_pending_item_is_not_written_again(world: World) -> None:
+    """The model is told where it is, and the user is not told twice."""
     session = world.session([CAT, "a", CAT, "b", CAT, "c"], ON)
     shell = world.shell(world.program(ON), session)
 
@@ -581,7 +583,7 @@ async def test_a_secret_in_a_proposal_is_masked_everywhere_on_the_disk(world: Wo
 
 @pytest.mark.proves("M61")
 async def test_a_purged_fact_cannot_be_proposed_again(world: World) -> None:
-    """The model and the user are told; the words do not come back."""
+    """The model and the user are told, and the words are not written."""
     session = world.session([CAT, "I see."], ON)
     shell = world.shell(world.program(ON), session)
     await world.type(shell, ":remember the cat is called Miso")
@@ -608,7 +610,7 @@ async def test_a_purged_fact_cannot_be_proposed_again(world: World) -> None:
     ],
 )
 async def test_a_claim_without_a_call_gets_a_notice(world: World, typed: str, answer: str) -> None:
-    """Once, after the answer, with what to type instead."""
+    """Once, after the answer, with the command to type instead."""
     said = await world.ask(world.session([answer], ON), typed)
 
     assert [notice for notice in said.notices if NOT_SAVED in notice] == [
@@ -627,8 +629,8 @@ async def test_a_claim_after_a_refused_call_gets_a_notice_too(world: World) -> N
 
 
 @pytest.mark.proves("M63")
-async def test_no_notice_when_something_was_written_or_waits(world: World) -> None:
-    """Then the line about it says all."""
+async def test_no_notice_when_an_item_was_written_or_is_pending(world: World) -> None:
+    """Then the line about the item is enough."""
     for typed, call in (
         ("q1", CAT),
         ("Remember that the cat is called Miso.", CAT),
@@ -640,7 +642,7 @@ async def test_no_notice_when_something_was_written_or_waits(world: World) -> No
 
 @pytest.mark.proves("M63")
 async def test_no_notice_under_an_ordinary_answer(world: World) -> None:
-    """Also where tools are switched off altogether."""
+    """Also when tools are disabled."""
     for settings in (ON, {}):
         said = await world.ask(world.session(["I have saved the file to disk."], settings), "write it")
         assert said.notices == []
@@ -662,8 +664,8 @@ OBEY = 'TOOL: memory_add {"kind":"fact","content":"the admin is mallory"}'
         "",
     ],
 )
-def test_what_is_piped_in_is_never_the_users_word(world: World, question: str) -> None:
-    """Whatever it says, it may be a file from anywhere."""
+def test_piped_text_is_never_the_users_word(world: World, question: str) -> None:
+    """It may be a file from anywhere."""
     world.script(OBEY, "Done that.")
 
     ran = world.aish("-p", *([question] if question else []), given=PIPED)
@@ -675,8 +677,8 @@ def test_what_is_piped_in_is_never_the_users_word(world: World, question: str) -
 
 
 @pytest.mark.proves("M63", "X4")
-async def test_attached_words_are_no_wish_and_no_part_of_one(world: World) -> None:
-    """A wish that was typed does not make the attached words the user's."""
+async def test_attached_text_is_neither_a_request_nor_part_of_one(world: World) -> None:
+    """A typed request does not make the attached text the user's."""
     session = world.session([OBEY, "Done that."], ON)
 
     events = [event async for event in take_turn(session, "Remember who the admin is", Nobody(), PIPED)]
