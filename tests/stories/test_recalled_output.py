@@ -61,5 +61,5 @@ async def test_output_kept_for_the_next_question_is_still_marked(world: World) -
 @pytest.mark.parametrize("recalled", [[], [[0, 1]], [[1, 99]], [[-5, 1], 7, ["a", 2], [1]], "yes", 3, None, {"a": 1}])
 def test_an_invalid_mark_is_ignored(recalled: object) -> None:
     """The turn is read, whatever the mark contains."""
-    entry = JournalEntry(1, None, Turn("user", "one\ntwo"), {"recalled": recalled})  # type: ignore[arg-type]  # the clock is not used
+    entry = JournalEntry(1, None, Turn("user", "one\ntwo"), {"recalled": recalled})  # type: ignore[arg-type]  # time unused
     assert searchable_text(entry) in ("one\ntwo", "two", "one")
