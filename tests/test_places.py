@@ -12,7 +12,7 @@ import pytest
 import aish
 from aish.places import Places, find_places, find_project
 
-only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can switch users")
 UNKNOWN_USER = 54321  # a user id without an entry in the user database
 
 

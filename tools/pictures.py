@@ -97,19 +97,19 @@ SCENES = (
     ),
     Scene(
         "answer",
-        "aish: answers, laid out as they come",
+        "aish: answers, formatted while they stream",
         ((f"how can my search ignore accents?{ENTER}", "not at every search"),),
         answers=(ACCENTS,),
     ),
     Scene(
         "gate",
-        "aish: nothing is deleted without a word",
+        "aish: deletions need your confirmation",
         ((f"is build-old still needed?{ENTER}", "anything else"), ("run", "skips it: run")),
         answers=(CLEANING,),
     ),
     Scene(
         "memory",
-        "aish: what you want it to know for good",
+        "aish: facts to remember",
         (
             (f":remember notes.md must never be lost{ENTER}", "remembered (id 5)"),
             (f":memory list{ENTER}", "British spelling"),

@@ -90,7 +90,7 @@ def test_every_record_has_a_cursor_to_resume_from(log: Open) -> None:
         assert [each["n"] for _, each in log().since(cursor)] == list(range(place + 1, 4))
 
 
-def test_records_are_made_while_nobody_else_writes(log: Open) -> None:
+def test_records_are_made_under_the_lock(log: Open) -> None:
     """Numbers that depend on the last record cannot be used twice."""
     writer = log()
     for _ in range(3):

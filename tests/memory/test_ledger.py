@@ -401,7 +401,7 @@ def test_exhausted_ids_are_reported(memory: Memory, id: int) -> None:
 
 
 @pytest.mark.parametrize("target", [1 << 63, -(1 << 63) - 1, 10**400], ids=["high", "low", "very high"])
-def test_a_tombstone_for_a_number_that_nobody_can_hold_changes_nothing(memory: Memory, target: int) -> None:
+def test_a_tombstone_for_an_impossible_id_changes_nothing(memory: Memory, target: int) -> None:
     """A long ledger with such a line still has an index."""
     by_hand(memory, *({"id": id, "kind": "fact", "content": f"n {id}"} for id in range(1, 200)))
     by_hand(memory, {"id": 200, "kind": "forget", "target": target})
@@ -949,7 +949,7 @@ def test_a_file_of_another_user_is_read_if_permitted_and_never_replaced(mode: in
         command = [*nobody, str(path), str(Path(directory) / "cache" / "index")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False, cwd="/")
         if "Permission denied" in done.stderr or "ModuleNotFoundError" in done.stderr:
-            pytest.skip("nobody may not run this Python")
+            pytest.skip("the user nobody cannot run this Python")
 
         assert done.stdout.splitlines() == expected
         assert path.read_bytes() == b'{"id":1,"kind":"fact","content":"one"}\n'

@@ -394,7 +394,7 @@ EDITS: dict[str, Callable[[Path], None]] = {
     "saved by an editor of Windows": edit(lambda data: BOM + data.replace(b"\n", b"\r\n")),
     "copied, and nothing else": by_rename(lambda data: data),
     "emptied": edit(lambda data: b""),
-    "emptied and filled anew": by_rename(lambda data: LINE + b"\n"),
+    "emptied and refilled": by_rename(lambda data: LINE + b"\n"),
     "half of it is noise": edit(lambda data: data[: len(data) // 2] + bytes(range(256)) * 3),
     "deleted": Path.unlink,
 }

@@ -121,7 +121,7 @@ def test_the_options_of_a_command_are_words(text: str) -> None:
         ("role:assistant,tool", {"assistant", "tool"}),
     ],
 )
-def test_a_role_may_be_said_from_the_side_of_the_user(text: str, roles: set[str]) -> None:
+def test_a_role_may_be_me_or_you(text: str, roles: set[str]) -> None:
     """ "me" is the user, and "you" is the assistant."""
     assert read_query(f"a {text} b", NOW) == Query(words="a b", roles=frozenset(roles))
 

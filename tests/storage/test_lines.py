@@ -73,7 +73,7 @@ def test_every_line_is_json_that_other_programs_read(record: Record) -> None:
     assert repr(seen) == repr({key: value for key, value in record.items() if key != "crc"})
 
 
-def test_half_a_character_is_dropped_and_the_record_kept(tmp_path: Path) -> None:
+def test_half_a_character_is_replaced_and_the_record_kept(tmp_path: Path) -> None:
     """A lone surrogate has no UTF-8 form, and the file must stay valid text."""
     file = LineFile(tmp_path / "half.jsonl")
 

@@ -182,7 +182,7 @@ def open_files(directory: Path) -> list[str]:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc")
 @pytest.mark.parametrize("how", ["as usual", "kept open", "held"])
-def test_nobody_keeps_the_old_file_open(tmp_path: Path, how: str) -> None:
+def test_the_old_file_is_not_kept_open(tmp_path: Path, how: str) -> None:
     """As long as it is open, the erased text is still on the disk."""
     file = LineFile(tmp_path / "open.jsonl", keep_open=how == "kept open")
     numbered(file, 3)
@@ -244,7 +244,7 @@ def test_a_rewrite_that_is_not_possible_changes_nothing_and_is_reported(ours: bo
         command = ["setpriv", "--reuid=65534", "--clear-groups", sys.executable, "-c", AS_NOBODY, str(path)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False, cwd="/")
         if "Permission denied" in done.stderr or "ModuleNotFoundError" in done.stderr:
-            pytest.skip("nobody may not run this Python")
+            pytest.skip("the user nobody cannot run this Python")
 
         assert str(path) in done.stdout
         assert "Permission denied" in done.stdout

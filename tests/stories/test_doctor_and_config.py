@@ -149,9 +149,9 @@ def test_a_mistake_is_located_by_file_line_and_key_and_the_shell_starts(world: W
         f'# my settings\n\n{line}\nmodel = "script"\n[models.script]\nkind = "scripted"\nanswers = ["up"]\n'
     )
     known = () if "TOML" in problem else ("--model", "script")
-    anew = ("--set", "models.s.kind=scripted", "--set", 'models.s.answers=["up"]', "--model", "s")
+    fresh = ("--set", "models.s.kind=scripted", "--set", 'models.s.answers=["up"]', "--model", "s")
 
-    ran = world.aish(*(known or anew), "hello?")
+    ran = world.aish(*(known or fresh), "hello?")
     config = world.aish("config")
 
     place = f"{world.places.config_file}:3: "

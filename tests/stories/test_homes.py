@@ -28,9 +28,7 @@ def _is_known(uid: int) -> bool:
         return False
 
 
-as_a_stranger = pytest.mark.skipif(
-    os.geteuid() != 0 or _is_known(UNKNOWN_USER), reason="needs root, to become somebody else"
-)
+as_a_stranger = pytest.mark.skipif(os.geteuid() != 0 or _is_known(UNKNOWN_USER), reason="needs root to switch users")
 
 
 @pytest.fixture

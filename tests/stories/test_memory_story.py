@@ -89,7 +89,7 @@ def test_an_item_is_added_used_forgotten_restored_and_erased(world: World) -> No
         assert [BACKGROUND_MARK in prompt for prompt in sent] == [False, True, True, False, False, True]
         assert second.out.splitlines()[2].endswith(f"fact  {TANDEM}  user")
         assert lines[1] == f"taken back: forgot 1: {TANDEM}"
-        assert lines[-1].split()[0] == "3", "a copy, with an id of its own"
+        assert lines[-1].split()[0] == "3", "a copy with a new id"
         assert [BACKGROUND_MARK in prompt for prompt in prompts(server)[6:]] == [True, False]
         assert (again.code, again.out) == (1, "")
         assert again.err.startswith("[aish] this was purged, so it is not learned again")
