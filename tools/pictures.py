@@ -156,7 +156,7 @@ class Terminal:
         deadline = time.monotonic() + PATIENCE
         while wanted not in seen():
             if not self._take(deadline - time.monotonic()):
-                raise SystemExit(f"waited for {wanted!r} in vain; on the screen is:\n\n{self.text}")
+                raise SystemExit(f"waited for {wanted!r}, the screen has:\n\n{self.text}")
 
     def _take(self, seconds: float) -> bool:
         """Read the program's output; return whether there was any within that time."""

@@ -265,7 +265,7 @@ def test_one_word_the_user_did_not_use_makes_it_pending(before: str, typed: str)
         pytest.param("-" * 30_000, id="dashes"),
         pytest.param("| --- " * 5_000, id="a table"),
         pytest.param("I " * 15_000, id="many I"),
-        pytest.param("remember " * 5_000, id="many wishes"),
+        pytest.param("remember " * 5_000, id="many requests"),
         pytest.param("i will" + " " * 30_000, id="blanks"),
         pytest.param("'" * 30_000, id="quotes"),
     ],

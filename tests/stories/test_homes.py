@@ -28,7 +28,9 @@ def _is_known(uid: int) -> bool:
         return False
 
 
-as_a_stranger = pytest.mark.skipif(os.geteuid() != 0 or _is_known(UNKNOWN_USER), reason="needs root to switch users")
+needs_unknown_user = pytest.mark.skipif(
+    os.geteuid() != 0 or _is_known(UNKNOWN_USER), reason="needs root to switch users"
+)
 
 
 @pytest.fixture
@@ -89,7 +91,7 @@ def test_a_home_with_the_tilde_of_an_unknown_user_works(world: World) -> None:
     assert (ran.code, ran.out, ran.err) == (0, "still here\n", "")
 
 
-@as_a_stranger
+@needs_unknown_user
 def test_a_user_without_home_gets_an_answer_and_a_warning_that_nothing_is_kept(theirs: Path) -> None:
     """Files go to the temporary directory, readable for this user only."""
     ran = ask_as_unknown_user(Path("/"), TMPDIR=str(theirs))
@@ -99,7 +101,7 @@ def test_a_user_without_home_gets_an_answer_and_a_warning_that_nothing_is_kept(t
     assert [path.stat().st_mode & 0o077 for path in theirs.rglob("*") if path.is_dir()][:1] == [0]
 
 
-@as_a_stranger
+@needs_unknown_user
 def test_settings_of_others_in_the_temporary_directory_are_ignored(theirs: Path) -> None:
     """Everybody can create /tmp/aish-UID first, and settings can name a command to run."""
     planted = theirs / f"aish-{UNKNOWN_USER}" / ".config" / "aish" / "config.toml"
@@ -112,7 +114,7 @@ def test_settings_of_others_in_the_temporary_directory_are_ignored(theirs: Path)
     assert "planted" not in ran.stderr
 
 
-@as_a_stranger
+@needs_unknown_user
 def test_an_unreadable_directory_is_no_project(theirs: Path, tmp_path: Path) -> None:
     """`sudo -u somebody aish` may start where that user has no rights."""
     tmp_path.chmod(0o700)

@@ -528,7 +528,7 @@ def test_a_full_disk_is_reported(memory: Inside, world: World) -> None:
     assert memory.contents() == [TANDEM]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="to root no file is read-only")
+@pytest.mark.skipif(os.geteuid() == 0, reason="root can write to read-only files")
 def test_a_read_only_ledger_can_be_read(memory: Inside, world: World) -> None:
     """Adding reports the reason, and listing works."""
     memory("add", TANDEM)
