@@ -326,6 +326,20 @@ async def test_a_call_where_no_tools_were_offered_does_nothing(world: World) -> 
     assert (active(world), pending(world)) == ([], [])
 
 
+async def test_a_fallback_can_use_tools_that_the_chosen_model_cannot(world: World) -> None:
+    """The embedded model gets no tools; the server that answers in its place is offered them, so they must work."""
+    models = {
+        "small": {"kind": "scripted", "tools": False, "answers": ["!not installed", "!not installed"]},
+        "big": {"kind": "scripted", "answers": [CAT, "Proposed."]},
+    }
+    session = world.program({**ON, "model": "small", "fallback": ["big"], "models": models}).session()
+
+    await world.ask(session, "My cat is called Miso.")
+
+    assert [answer["status"] for answer in results(session)] == ["pending"]
+    assert pending(world) == [("the cat is called Miso", "model")]
+
+
 # The loop
 
 

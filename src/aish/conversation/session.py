@@ -86,11 +86,15 @@ class Session:
         """Return the layer of this class."""
         return next(layer for layer in self.layers if isinstance(layer, kind))
 
-    def offered_tools(self, backend: Backend) -> tuple[Tool[Any], ...]:
-        """Return the enabled tools, or none if the model cannot use tools."""
-        if not self.remembers or not self.endpoints.takes_tools(backend):
+    def enabled_tools(self) -> tuple[Tool[Any], ...]:
+        """Return the tools that the settings switch on."""
+        if not self.remembers:
             return ()
         return tuple(tool for tool in self.tools if not tool.setting or attrgetter(tool.setting)(self.settings))
+
+    def offered_tools(self, backend: Backend) -> tuple[Tool[Any], ...]:
+        """Return the enabled tools, or none if the model cannot use tools."""
+        return self.enabled_tools() if self.endpoints.takes_tools(backend) else ()
 
     def chain_for(self, question: str) -> list[str]:
         """Return the presets to ask, in order: from the first matching rule, else the chosen one; then fallbacks."""

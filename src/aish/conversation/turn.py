@@ -15,7 +15,7 @@ from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
 from aish.conversation.permission import AskPerson
-from aish.conversation.prompt import fit_question, is_ready_before, load_layers, make_room, message_front, offered_tools
+from aish.conversation.prompt import fit_question, is_ready_before, load_layers, make_room, message_front
 from aish.conversation.session import Session
 from aish.conversation.spending import settle
 from aish.conversation.turn_context import CommandGate, TurnContext
@@ -75,7 +75,8 @@ async def take_turn(
                 yield event
         for event in await make_room(turn, asking.backend, limits):
             yield event
-        tools = {tool.name: tool for tool in offered_tools(session, asking.backend, turn)}
+        # not only those for this backend: a fallback may answer, and be offered more
+        tools = {tool.name: tool for tool in session.enabled_tools()} if turn.tools_offered else {}
         loop = run_loop(
             asking.ask, tools, permission or AskPerson(), turn, new_id=lambda: f"call-{session.turn_number}"
         )
