@@ -38,7 +38,8 @@ async def test_what_is_due_runs_in_the_background_one_after_another(world: World
         return []
 
     scheduler = Scheduler([job("a", work), job("b", work), Job("never", "after answer", lambda session: False, work)])
-    session = world.session()
+    session = world.session(["A1"])
+    await world.ask(session, "q1")
     scheduler.start("after answer", session)
     scheduler.start("after answer", session)
     await ended(scheduler)
@@ -150,3 +151,56 @@ async def test_a_job_in_the_foreground_tells_what_it_found(world: World) -> None
     with pytest.raises(StoreTrouble):
         await scheduler.run(job("b", fails), session)
     assert [run.outcome for run in scheduler.log] == ["done", "failed"]
+
+
+async def test_a_job_does_not_begin_the_conversation(world: World) -> None:
+    """The journal of a conversation names the directory and the model of its first question, not those at the start."""
+
+    async def work(session: Session) -> list[Notice]:
+        return []
+
+    scheduler, session = Scheduler([Job("a", "start", lambda session: True, work)]), world.session(["A1"])
+    scheduler.start("start", session)
+    await ended(scheduler)
+    session.cwd = world.directory / "elsewhere"
+    await world.ask(session, "q1")
+
+    assert session.journal.meta()["cwd"] == str(world.directory / "elsewhere")
+    assert [run.conversation for run in scheduler.log] == [""]
+
+
+async def test_a_job_in_the_foreground_stops_the_one_in_the_background(world: World) -> None:
+    """The user waits for it, and two jobs at once would fight for the same model."""
+    began = asyncio.Event()
+
+    async def hangs(session: Session) -> list[Notice]:
+        began.set()
+        await asyncio.Event().wait()
+        return []
+
+    async def works(session: Session) -> list[Notice]:
+        return []
+
+    scheduler, session = Scheduler([job("a", hangs)]), world.session()
+    scheduler.start("after answer", session)
+    await began.wait()
+    await scheduler.run(job("b", works), session)
+
+    assert [(run.job, run.outcome) for run in scheduler.log] == [("a", "stopped"), ("b", "done")]
+
+
+async def test_a_job_in_the_foreground_may_take_its_time(world: World) -> None:
+    """A slow model must not end the shell with an error; the user can press Ctrl-C."""
+    waited = list[bool]()
+
+    async def slow(session: Session) -> list[Notice]:
+        try:
+            async with asyncio.timeout(0.05):
+                await asyncio.Event().wait()
+        except TimeoutError:
+            waited.append(True)
+        return []
+
+    await Scheduler([]).run(job("a", slow, seconds=0.001), world.session())
+
+    assert waited == [True]

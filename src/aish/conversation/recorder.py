@@ -26,6 +26,11 @@ class Recorder:
         self._journal: TurnLog | None = None
         self._said: set[str] = set()
 
+    @property
+    def conversation(self) -> str:
+        """The id of this conversation; empty before it begins, and asking does not begin it."""
+        return self._journal.id if self._journal else ""
+
     def journal(self, cwd: Path, model: str) -> TurnLog:
         """Return the journal of this conversation; its file is created with the first turn."""
         if self._journal is None:

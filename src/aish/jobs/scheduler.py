@@ -1,7 +1,7 @@
 """The scheduler: runs background jobs one after another, without delaying the user.
 
-It works for one conversation at a time, stops its job at once when a question comes, limits the run time of each
-job, keeps a log, and leaves nothing running when it is closed.
+It works for one conversation at a time, stops its job at once when a question comes, limits the run time of jobs in
+the background, keeps a log, and leaves nothing running when it is closed.
 """
 
 import asyncio
@@ -32,12 +32,12 @@ class Job(NamedTuple):
     moment: Moment
     due: Callable[[Session], bool]
     run: Callable[[Session], Coroutine[Any, Any, list[Notice]]]
-    seconds: float = 300.0
+    seconds: float = 300.0  # the limit in the background; in the foreground the user waits, and Ctrl-C ends it
     announcement: str = ""  # shown before it runs in the foreground
 
 
 class JobRun(NamedTuple):
-    """A log entry: which job ran, for which conversation, and how it ended."""
+    """A log entry: which job ran, for which conversation (empty before the first question), and how it ended."""
 
     job: str
     conversation: str
@@ -74,7 +74,8 @@ class Scheduler:
 
     async def run(self, job: Job, session: Session) -> list[Notice]:
         """Run a job in the foreground while the user waits. Raises what the job raises."""
-        return await self._run(job, session)
+        await self.close()
+        return await self._run(job, session, seconds=None)
 
     def person_first(self) -> None:
         """Stop the running job, because the user has asked something."""
@@ -94,15 +95,15 @@ class Scheduler:
     async def _run_all(self, jobs: Sequence[Job], session: Session) -> None:
         for job in jobs:
             try:
-                await self._run(job, session)
+                await self._run(job, session, job.seconds)
             except (AishError, TimeoutError):
                 continue  # _run has logged it
 
-    async def _run(self, job: Job, session: Session) -> list[Notice]:
+    async def _run(self, job: Job, session: Session, seconds: float | None) -> list[Notice]:
         started, outcome, reason = time.monotonic(), "stopped", ""
-        conversation = session.journal.id
+        conversation = session.recorder.conversation
         try:
-            async with asyncio.timeout(job.seconds):
+            async with asyncio.timeout(seconds):
                 notices = await job.run(session)
             outcome = "done"
             return notices
