@@ -13,7 +13,7 @@ from aish.agent.loop import MAX_STEPS
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.model.cost import by_model
-from aish.values.events import Notice, TurnDone, TurnEvent
+from aish.values.events import Notice, TextPiece, TurnDone, TurnEvent
 from aish.values.person import Nobody
 from aish.values.turns import Message, ToolCall, Turn
 
@@ -455,6 +455,26 @@ async def until(events: AsyncGenerator[TurnEvent], wanted: str) -> None:
             if isinstance(event, Notice) and wanted in event.text:
                 return
     raise AssertionError(f"no notice {wanted!r}")
+
+
+@pytest.mark.proves("P7")
+async def test_a_stopped_answer_costs_what_the_server_has_counted_so_far(world: World) -> None:
+    """Some servers send a running total, which knows better than an estimate what the reasoning has cost."""
+    total = {"prompt_tokens": 300, "completion_tokens": 90}
+    chunks: list[dict[str, Any]] = [
+        {"choices": [{"delta": {"reasoning_content": "Well, "}}], "usage": total},
+        {"choices": [{"delta": {"content": "Yes"}}]},
+        {"choices": [{"delta": {}, "finish_reason": "stop"}]},
+    ]
+    with FakeServer(Say(pieces=[f"data: {json.dumps(chunk)}\n\n".encode() for chunk in chunks])) as server:
+        session = server_session(world, server)
+        async with aclosing(take_turn(session, "q1", Nobody())) as events:
+            async for event in events:
+                if isinstance(event, TextPiece):
+                    break
+
+    (call,) = session.services.costs.all()
+    assert (call.usage.prompt_tokens, call.usage.completion_tokens) == (300, 90)
 
 
 @pytest.mark.proves("P5", "P7")

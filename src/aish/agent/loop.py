@@ -47,7 +47,6 @@ class StepDone(NamedTuple):
 
     text: str
     calls: tuple[ToolCall, ...] = ()
-    usage: Usage | None = None
     failure: Failed | None = None
     cut: bool = False
     last: bool = True
@@ -61,7 +60,7 @@ class ToolDone(NamedTuple):
     own_words: bool = False
 
 
-LoopEvent = TextPiece | ReasoningPiece | Notice | ToolProgress | StepDone | ToolDone
+LoopEvent = TextPiece | ReasoningPiece | Usage | Notice | ToolProgress | StepDone | ToolDone
 
 
 async def run_loop(
@@ -81,8 +80,8 @@ async def run_loop(
         reply = _Reply()
         async with aclosing(ask(step < max_steps)) as events:
             async for event in events:
-                for shown in reply.take(event):
-                    yield shown
+                for passed_on in reply.take(event):
+                    yield passed_on
         done = reply.done(step, new_id, may_call=step < max_steps)
         yield done
         if done.last:
@@ -98,22 +97,19 @@ class _Reply:
     def __init__(self) -> None:
         self.text: list[str] = []
         self.calls: dict[tuple[int, int], ToolCall] = {}  # by their place in the stream
-        self.usage: Usage | None = None
         self.failure: Failed | None = None
         self.cut = False
 
-    def take(self, event: AskEvent) -> list[TextPiece | ReasoningPiece | Notice]:
-        """Collect one event, and return the events to show."""
+    def take(self, event: AskEvent) -> list[TextPiece | ReasoningPiece | Usage | Notice]:
+        """Collect one event, and return the events to pass on."""
         match event:
             case TextPiece(text):
                 self.text.append(text)
                 return [event]
-            case ReasoningPiece() | Notice():
+            case ReasoningPiece() | Notice() | Usage():  # usage at once: it counts also if the answer is stopped
                 return [event]
             case ToolPiece():
                 self._add_piece(event)
-            case Usage():
-                self.usage = event
             case Failed():
                 self.failure = event
             case Finished(reason) if reason in CUT:
@@ -137,7 +133,7 @@ class _Reply:
             failure = Failed(only_calls if calls else "the model gave an empty answer")
         last = not calls or failure is not None or not may_call
         named = tuple(call._replace(id=call.id or f"{new_id()}-{step}-{place}") for place, call in enumerate(calls))
-        return StepDone(text, () if last else named, self.usage, failure, self.cut, last)
+        return StepDone(text, () if last else named, failure, self.cut, last)
 
 
 async def _run_calls(

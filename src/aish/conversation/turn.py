@@ -95,7 +95,7 @@ class Answer:
     def __init__(self, turn: TurnContext, asked: Turn, asking: Asking) -> None:
         self.turn, self.asked, self.asking = turn, asked, asking
         self.text: list[str] = []  # shown since the last recorded step
-        self.usage: Usage | None = None
+        self.usage: Usage | None = None  # of the step that is not recorded yet
         self.failure: Failed | None = None
         self.open_calls: list[str] = []  # ids of tool calls without a result
         self.recorded = False
@@ -108,6 +108,9 @@ class Answer:
             case TextPiece(text):
                 self.text.append(text)
                 return [*session.recorder.keep_shown(session.journal, text, self.turn.provenance), event]
+            case Usage():
+                self.usage = event
+                return []
             case StepDone():
                 return self.finish(event) if event.last else self.called(event)
             case ToolDone():
@@ -121,10 +124,10 @@ class Answer:
     def called(self, step: StepDone) -> Sequence[TurnEvent]:
         """Record the model's text and its tool calls."""
         session, text = self.turn.session, for_keeping(step.text)
-        usage, _, notices = settle(self.turn, self.asking.backend, step.usage, text)
+        usage, _, notices = settle(self.turn, self.asking.backend, self.usage, text)
         turn = session.history.add(Turn(role="assistant", content=text, tool_calls=step.calls))
         notices += keep(self.turn, turn, self._meta(usage))
-        self.text, self.started = [], time.monotonic()
+        self.text, self.usage, self.started = [], None, time.monotonic()
         self.open_calls = [call.id for call in step.calls]
         return notices
 
@@ -142,7 +145,7 @@ class Answer:
 
     def finish(self, step: StepDone) -> Sequence[TurnEvent]:
         """Record the end of the answer."""
-        self.usage, self.failure = step.usage, step.failure
+        self.failure = step.failure
         done, notices = self.record("failed" if step.failure else "interrupted" if step.cut else "complete")
         if not self.turn.wrote and claims_to_have_saved(done.text, self.turn.question):
             notices.append(notice("memory.not_saved", _NOT_SAVED, warning=True))
