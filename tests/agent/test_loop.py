@@ -130,6 +130,36 @@ async def test_permission_is_asked_before_each_call_and_for_one_at_a_time() -> N
     assert order["decided b"] < order["ran b"]
 
 
+async def test_a_tool_that_asks_itself_runs_while_no_other_question_is_open() -> None:
+    """Two commands at once would read the same key and share one terminal."""
+    asking, most = 0, 0
+
+    async def question() -> None:
+        nonlocal asking, most
+        asking += 1
+        most = max(most, asking)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        asking -= 1
+
+    async def ask_and_run(parsed: ParsedCall, desk: Desk) -> AsyncGenerator[ToolEvent]:
+        await question()
+        yield ToolResult("done")
+
+    class Asks(Rules):
+        async def ask(self, tool: Tool[Desk], call: ParsedCall, context: Desk) -> Decision:
+            if not tool.asks_itself:
+                await question()
+            return await super().ask(tool, call, context)
+
+    tools = {"command": tool("command")._replace(run=ask_and_run, asks_itself=True), "a": tool("a", "change")}
+    script = Script([call("command", 0), call("command", 1), call("a", 2)], [TextPiece("ok")])
+    events = [event async for event in run_loop(script.ask, tools, Asks(), Desk())]
+
+    assert [event.call.id for event in events if isinstance(event, ToolDone)] == ["id-0", "id-1", "id-2"]
+    assert most == 1
+
+
 async def test_a_call_that_is_not_allowed_does_not_run_and_the_model_reads_why() -> None:
     """It can then try something else."""
     desk, script = Desk(), Script([call("a")], [TextPiece("ok")])

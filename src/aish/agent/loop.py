@@ -7,7 +7,7 @@ records the events: each one is yielded before the next step starts.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing
+from contextlib import aclosing, nullcontext
 from typing import NamedTuple, TypeVar
 
 from aish.agent.permission import Permission
@@ -141,7 +141,8 @@ async def _run_calls(
 ) -> AsyncGenerator[Notice | ToolProgress | ToolDone]:
     """Run the calls concurrently. Yields their events as they arrive, and the results in the order of the calls.
 
-    Permission is asked for one call at a time, so that two questions never appear at once.
+    Permission is asked for one call at a time, and a tool that asks the user itself runs while no other one asks, so
+    that two questions never appear at once.
     """
     queue: asyncio.Queue[tuple[int, ToolEvent] | BaseException] = asyncio.Queue()
     turn = asyncio.Lock()
@@ -196,7 +197,7 @@ async def _run_call(
         yield refused(decision.reason)
         return
     try:
-        async with aclosing(tool.run(parsed, context)) as events:
+        async with turn if tool.asks_itself else nullcontext(), aclosing(tool.run(parsed, context)) as events:
             async for event in events:
                 yield event
                 if isinstance(event, ToolResult):
