@@ -5,9 +5,12 @@ import json
 import pytest
 from world import World, script_of
 
+from aish.acting.gate import Decided
 from aish.conversation.held_output import hold_output
+from aish.conversation.turn import take_turn
 from aish.memory.finding.turn_text import searchable_text
 from aish.values.outcomes import Outcome
+from aish.values.person import Nobody
 from aish.values.turns import JournalEntry, Turn
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +46,25 @@ async def test_quoted_hits_are_not_found_but_the_question_with_them_is(world: Wo
     (asked,) = script_of(session).requests
     assert kept["content"] == asked.messages[-1]["content"]
     assert PAGE in kept["content"]
+
+
+class AlwaysRuns:
+    """A gate that has run every command, and shown the page."""
+
+    async def decide(self, command: str) -> Decided:
+        return Decided(command, Outcome(0, PAGE))
+
+
+@pytest.mark.parametrize(("command", "found"), [("aish search kiln", 0), ("cat pots.txt", 1)])
+async def test_hits_shown_by_a_command_of_the_model_are_not_found(world: World, command: str, found: int) -> None:
+    """Whether a line of the answer or a tool call ran it."""
+    call = f"TOOL: run_command {json.dumps({'command': command})}"
+    session = world.session([call, "There."], {"commands": {"tool": True}})
+
+    async for _ in take_turn(session, "how hot was the oven?", Nobody(), gate=AlwaysRuns()):
+        pass
+
+    assert len(session.finder.search('"nine hundred"').hits) == found
 
 
 async def test_output_kept_for_the_next_question_is_still_marked(world: World) -> None:

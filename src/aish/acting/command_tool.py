@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 
 from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, as_json, refused, schema
 from aish.conversation.turn_context import TurnContext
+from aish.intake.past_questions import shows_past
 
 _RUN_COMMAND = schema(
     "run_command",
@@ -28,7 +29,10 @@ async def _run_command(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[To
         yield refused(f"[aish] {decided.reason}")
         return
     output = turn.session.services.redaction.text(decided.outcome.output)
-    yield ToolResult(as_json(command=decided.command, status=decided.outcome.status, output=output))
+    yield ToolResult(
+        as_json(command=decided.command, status=decided.outcome.status, output=output),
+        recalled=shows_past(decided.command),
+    )
 
 
 COMMAND_TOOLS = (Tool(_RUN_COMMAND, _run_command, effect="unknown", setting="commands.tool", asks_itself=True),)
