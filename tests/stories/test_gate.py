@@ -559,3 +559,75 @@ def test_an_edit_leaves_alone_what_was_not_edited(workshop: Workshop) -> None:
         terminal.type(" c" + ENTER)
         terminal.wait_question(2)
         assert terminal.offered == ["touch 'a  b'", "touch 'a  b' c"]
+
+
+# The tool `run_command`
+
+TOOL = "[commands]\ntool = true\n"
+
+
+def run_tool(*commands: str) -> str:
+    return "\n".join(f"TOOL: run_command {json.dumps({'command': command})}" for command in commands)
+
+
+def results(world: World) -> list[dict[str, object]]:
+    """What the model was told about its tool calls."""
+    lines = [line for journal in world.journals() for line in journal.read_bytes().splitlines()]
+    return [json.loads(record["content"]) for record in map(json.loads, lines) if record.get("role") == "tool"]
+
+
+def test_the_tool_passes_the_same_gate(workshop: Workshop) -> None:
+    """What only reads runs at once, a change needs a key, and the model reads what came of each."""
+    workshop.script(run_tool("echo seen", "touch new", "rm -r x"), "Done.", extra=TOOL)
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question(1)
+        assert terminal.offered == ["echo seen", "touch new"]
+        assert workshop.files() == set()
+        terminal.type("r")
+        terminal.wait_question(2)
+        terminal.type("y" + ENTER)
+        terminal.wait("Done.", PROMPT)
+
+    first, second, third = results(workshop)
+    assert (first["status"], str(first["output"]).strip()) == (0, "seen")
+    assert second["status"] == 0
+    assert third == {"status": "refused", "reason": "[aish] skipped by user"}
+    assert workshop.files() == {"new"}
+
+
+def test_nothing_is_written_over_a_question_of_the_tool(workshop: Workshop) -> None:
+    """The clock of a slow answer stops."""
+    workshop.script(run_tool("touch new"), "Done.", extra=TOOL)
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        terminal.watch(1.5)
+        assert terminal.lines[-1].endswith("[s]kip")
+        assert terminal.raw.endswith(KEY)
+        terminal.type("s")
+        terminal.wait("Done.", PROMPT)
+
+
+def test_the_words_before_a_call_the_command_and_the_answer_have_lines_of_their_own(workshop: Workshop) -> None:
+    """An answer that is drawn as it comes must not be drawn over the output of a command."""
+    workshop.script(f"- Let me\n- look.\n{run_tool('echo seen')}", "Done.", extra=TOOL)
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_for("Done.")
+        terminal.wait_prompt()
+        shown = [line.strip() for line in terminal.lines if not line.startswith("[aish]")]
+        assert shown[-6:] == ["• Let me", "• look.", "▸ echo seen", "seen", "Done.", PROMPT]
+
+
+@pytest.mark.proves("P5")
+def test_on_a_pipe_the_tool_runs_nothing_and_reads_no_line(workshop: Workshop) -> None:
+    """Nobody can see a command there, and the next line is no answer to a question about one."""
+    workshop.script(run_tool("echo seen", "rm -rf kept"), "One.", "Two.", extra=TOOL)
+    (workshop.directory / "kept").mkdir()
+
+    ran = workshop.aish(given="what now?\nrun\n")
+
+    assert ran.out == "One.\nTwo.\n"
+    assert [result["reason"] for result in results(workshop)] == ["commands cannot be run here"] * 2
+    assert workshop.files() == {"kept"}

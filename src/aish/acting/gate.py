@@ -173,7 +173,8 @@ class Gate:
                 return await self._run(command, hold, fenced=False)
         self.failed = (command, outcome.status) if outcome.status else ("", 0)
         if outcome.status not in (0, _STOPPED):
-            self._note("command.failed", f"exit status {outcome.status}; ? asks why", status=outcome.status)
+            hint = "; ? asks why" if hold else ""  # a tool call tells the model itself
+            self._note("command.failed", f"exit status {outcome.status}{hint}", status=outcome.status)
         if done.keeps_something:
             await self._keep(done)
         return outcome

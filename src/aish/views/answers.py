@@ -31,6 +31,7 @@ class AnswerScreen(Screen):
         super().__init__(color, styles=styles)
         self._show_reasoning = show_reasoning
         self._spinner: Spinner | None = None
+        self._stream: Stream | None = None  # the answer that is being shown
         self.load_stream: Callable[[], Stream] | None = None  # formats answers; None: show them unchanged
 
     async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
@@ -40,6 +41,7 @@ class AnswerScreen(Screen):
         )
         loading = asyncio.create_task(asyncio.to_thread(self.load_stream)) if self.load_stream else None
         stream: Stream = AsItIs()
+        self._stream = stream
         done = None
         try:
             async with aclosing(events):
@@ -49,7 +51,8 @@ class AnswerScreen(Screen):
                     match event:
                         case TextPiece(text):
                             if loading:
-                                stream, loading = await loading, None
+                                self._stream = stream = await loading
+                                loading = None
                             stream.feed(text)
                             sys.stdout.flush()
                         case ReasoningPiece(text) if self._show_reasoning:
@@ -67,6 +70,7 @@ class AnswerScreen(Screen):
             if spinner:
                 spinner.stop()
             stream.finish()
+            self._stream = None
             sys.stdout.flush()
         if done and done.trouble:
             self.note(done.trouble.reason, warning=True)
@@ -74,6 +78,7 @@ class AnswerScreen(Screen):
 
     def show_event(self, event: GateEvent) -> None:
         """Show an event of the command gate."""
+        self.pause()
         match event:
             case Notice(text, warning):
                 self.note(text, warning=warning)
@@ -83,9 +88,11 @@ class AnswerScreen(Screen):
                 self.say(for_terminal(text))
 
     def pause(self) -> None:
-        """Stop the spinner, because the user is about to be asked something."""
+        """Stop the spinner and end the line of the answer, because something else is about to be shown."""
         if self._spinner:
             self._spinner.stop()
+        if self._stream:
+            self._stream.pause()
 
 
 class Stream(Protocol):

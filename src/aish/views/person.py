@@ -11,7 +11,7 @@ from aish.views.screen import Screen
 
 
 class TerminalPerson:
-    """Asks on standard error and reads standard input. On a pipe the next line is the answer; confirmations fail."""
+    """Asks on standard error and reads standard input. On a pipe only `line` reads the answer; all else is a no."""
 
     def __init__(self, screen: Screen, edit: Callable[[str], Awaitable[str]], pause: Callable[[], None]) -> None:
         self._screen, self._edit, self._pause = screen, edit, pause
@@ -27,9 +27,13 @@ class TerminalPerson:
         return agrees(await ask_line(""))
 
     async def key(self, question: str, keys: str) -> str:
-        return await ask_key(f"[aish] {question}", keys) if self._interactive else keys[-1]
+        if not self._interactive:
+            return keys[-1]
+        self._pause()
+        return await ask_key(f"[aish] {question}", keys)
 
     async def line(self, question: str) -> str:
+        self._pause()
         if self._interactive:
             return await ask_line(question)
         sys.stderr.write(for_terminal(question))
@@ -39,7 +43,8 @@ class TerminalPerson:
         return answer
 
     async def word(self, question: str, words: Collection[str]) -> str:
-        return chosen_word(await self.line(f"[aish] {question}"), words)
+        return chosen_word(await self.line(f"[aish] {question}"), words) if self._interactive else ""
 
     async def edit(self, text: str) -> str:
+        self._pause()
         return await self._edit(text)

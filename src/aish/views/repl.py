@@ -225,14 +225,16 @@ class Repl:
     async def _ask(self, text: str) -> int:
         self._jobs.person_first()
         session = self._shell.session
-        done: TurnDone | None = await self._screen.show(take_turn(session, text, self._person, gate=self._gate))
+        visible = self._interactive and sys.stderr.isatty()  # can the user see commands, and answer questions?
+        gate = self._gate if visible else None
+        done: TurnDone | None = await self._screen.show(take_turn(session, text, self._person, gate=gate))
         self._failed = ("", 0)
-        if done and self._interactive and sys.stderr.isatty():  # where commands and questions are shown
+        if done and gate:
             whole = done.state == "complete"
-            await self._gate.offer(
+            await gate.offer(
                 done.text if whole else done.text.rpartition("\n")[0]
             )  # a partial line may be a different command
-            self._failed = self._gate.failed
+            self._failed = gate.failed
         self._jobs.start("after answer", session)
         return answer_code(done)
 
