@@ -145,11 +145,11 @@ async def _run_calls(
     that two questions never appear at once.
     """
     queue: asyncio.Queue[tuple[int, ToolEvent] | BaseException] = asyncio.Queue()
-    turn = asyncio.Lock()
+    one_question = asyncio.Lock()
 
     async def run(place: int, call: ToolCall) -> None:
         try:
-            async with aclosing(_run_call(call, tools, permission, context, turn)) as events:
+            async with aclosing(_run_call(call, tools, permission, context, one_question)) as events:
                 async for event in events:
                     queue.put_nowait((place, event))
         except Exception as error:  # a bug in a tool: raised again by the reader of the queue
@@ -179,7 +179,7 @@ async def _run_calls(
 
 
 async def _run_call(
-    call: ToolCall, tools: Mapping[str, Tool[C]], permission: Permission[C], context: C, turn: asyncio.Lock
+    call: ToolCall, tools: Mapping[str, Tool[C]], permission: Permission[C], context: C, one_question: asyncio.Lock
 ) -> AsyncGenerator[ToolEvent]:
     """Run one call. The model gets every error as a result; the user also sees failures of the tool."""
     tool = tools.get(call.name)
@@ -191,13 +191,14 @@ async def _run_call(
         yield refused("the arguments are not a JSON object")
         return
     parsed = ParsedCall(call.id, call.name, arguments)
-    async with turn:
+    async with one_question:
         decision = await permission.ask(tool, parsed, context)
     if not decision.allowed:
         yield refused(decision.reason)
         return
     try:
-        async with turn if tool.asks_itself else nullcontext(), aclosing(tool.run(parsed, context)) as events:
+        alone = one_question if tool.asks_itself else nullcontext()
+        async with alone, aclosing(tool.run(parsed, context)) as events:
             async for event in events:
                 yield event
                 if isinstance(event, ToolResult):
