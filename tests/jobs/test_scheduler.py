@@ -123,6 +123,19 @@ async def test_trouble_is_logged_and_the_next_job_runs(world: World) -> None:
     ]
 
 
+async def test_a_bug_in_a_job_is_logged_as_a_failure(world: World) -> None:
+    """It must not look as if the user had stopped it."""
+
+    async def breaks(session: Session) -> list[Notice]:
+        raise KeyError("no such layer")
+
+    scheduler = Scheduler([])
+    with pytest.raises(KeyError):
+        await scheduler.run(job("a", breaks), world.session())
+
+    assert [(run.outcome, run.reason) for run in scheduler.log] == [("failed", "'no such layer'")]
+
+
 async def test_a_job_that_takes_too_long_is_stopped(world: World) -> None:
     """A hanging server must not hold the others back for good."""
 

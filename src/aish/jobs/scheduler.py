@@ -100,18 +100,21 @@ class Scheduler:
                 continue  # _run has logged it
 
     async def _run(self, job: Job, session: Session, seconds: float | None) -> list[Notice]:
-        started, outcome, reason = time.monotonic(), "stopped", ""
+        started, outcome, reason = time.monotonic(), "failed", ""
         conversation = session.recorder.conversation
         try:
             async with asyncio.timeout(seconds):
                 notices = await job.run(session)
             outcome = "done"
             return notices
+        except asyncio.CancelledError:
+            outcome = "stopped"
+            raise
         except TimeoutError:
             outcome = "took too long"
             raise
-        except AishError as error:
-            outcome, reason = "failed", str(error)
+        except Exception as error:  # also a bug: it is logged as one, and raised again
+            reason = str(error)
             raise
         finally:
             self._log(job, conversation, started, outcome, reason)
