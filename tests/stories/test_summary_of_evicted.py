@@ -152,3 +152,20 @@ async def test_a_summary_is_not_made_when_it_would_cross_the_cap(world: World) -
 
     assert len(script_of(session).requests) == 2
     assert session.layer(SummaryLayer).summary == ""
+
+
+@pytest.mark.proves("T16")
+async def test_a_purge_during_a_summary_is_not_undone_by_it(world: World) -> None:
+    """The model has read the phrase in the summary before, and may repeat it."""
+    session = await evicting(world, "It was about Miso.", "A3", "Again about Miso.")
+    await summarize_evicted(session)
+    await world.ask(session, "q3")
+
+    work = asyncio.create_task(summarize_evicted(session))
+    await asyncio.sleep(0)
+    assert len(script_of(session).requests) == 5, "the model has read the old summary"
+    session.erase(["Miso"])
+    await work
+
+    assert "Miso" not in session.layer(SummaryLayer).summary
+    assert [turn.content for turn in session.evicted] == ["q2", "A2"], "they are summarised after the next answer"

@@ -25,13 +25,14 @@ async def summarize_evicted(session: Session) -> list[Notice]:
     if not is_due(session):
         return []
     turns, layer = list(session.evicted), session.layer(SummaryLayer)
+    before = layer.summary
     request = ChatRequest(
-        messages=({"role": "user", "content": f"{_ORDER}\n\n{_transcript(layer.summary, turns)}"},),
+        messages=({"role": "user", "content": f"{_ORDER}\n\n{_transcript(before, turns)}"},),
         max_tokens=SUMMARY_TOKENS,
     )
     answer = await ask_side_question(session, session.backend, request, "summary")
-    was_reset = session.evicted[: len(turns)] != turns
-    if answer is None or not answer.whole or not answer.text.strip() or was_reset:
+    changed = session.evicted[: len(turns)] != turns or layer.summary != before  # by :new, :reset or a purge
+    if answer is None or not answer.whole or not answer.text.strip() or changed:
         return []
     layer.summary = clip(answer.text.strip(), SUMMARY_CHARS)
     del session.evicted[: len(turns)]
