@@ -14,6 +14,7 @@ from aish.memory.fingerprint import fingerprint
 from aish.memory.ledger_lines import folded
 from aish.memory.purge import Eraser
 from aish.memory.purged_phrases import Purged
+from aish.storage.lines import LineFile
 
 SALT = b"s" * 32
 
@@ -129,3 +130,15 @@ def test_a_link_is_left_alone(tmp_path: Path) -> None:
     assert not Eraser(["gatekeeper"], str).clean_file(link)
     assert link.is_symlink()
     assert target.read_text(encoding="utf-8") == "the gatekeeper"
+
+
+def test_a_file_without_the_words_is_only_read(tmp_path: Path) -> None:
+    """A purge does not wait for the writers of other files, and sets nothing aside in them."""
+    busy, torn = LineFile(tmp_path / "busy.jsonl"), tmp_path / "torn.jsonl"
+    busy.append({"content": "nothing"})
+    torn.write_bytes(b'{"content": "noth')
+    busy.hold()
+
+    assert not any(Eraser(["gatekeeper"], str).clean_file(path) for path in (busy.path, torn))
+    assert torn.read_bytes() == b'{"content": "noth'
+    busy.close()
