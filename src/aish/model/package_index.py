@@ -104,13 +104,16 @@ def _links_of_json(base: str, text: str) -> Iterator[WheelLink]:
     try:
         for file in json.loads(text)["files"]:
             yield WheelLink(str(file["filename"]), urljoin(base, file["url"]), str(file["hashes"].get("sha256", "")))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise IndexTrouble(f"{urlsplit(base).hostname} is not a package index") from None
 
 
 def _links_of_html(base: str, text: str) -> Iterator[WheelLink]:
     parser = _Anchors(base)
-    parser.feed(text)
+    try:
+        parser.feed(text)
+    except (ValueError, AssertionError):  # an invalid base URL, or a declaration that the parser cannot read
+        raise IndexTrouble(f"{urlsplit(base).hostname or base} is not a package index") from None
     for href in parser.hrefs:
         try:
             url, _, fragment = urljoin(parser.base, href).partition("#")
