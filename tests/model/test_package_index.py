@@ -155,6 +155,24 @@ def test_trouble_with_an_index_is_one_line_without_its_login(page: Say, message:
     assert "sesame" not in str(caught.value) and "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("address", "proxy"),
+    [
+        ("http://anna:ses/ame@127.0.0.1:1/simple", ""),
+        ("http://anna:ses#ame@127.0.0.1:1/simple", ""),
+        ("http://anna:sesame@/simple", ""),
+        ("http:///anna:sesame@127.0.0.1:1/simple", ""),
+        ("http://index.invalid/simple", "http:/anna:sesame@127.0.0.1:1"),
+    ],
+    ids=["slash", "number sign", "no host", "three slashes", "proxy"],
+)
+def test_a_login_in_an_invalid_address_is_not_shown(address: str, proxy: str) -> None:
+    """The part that looks like a host or a port may be a part of the password."""
+    with pytest.raises(IndexTrouble) as caught:
+        find(IndexSettings(indexes=(address,), proxy=proxy), NETRC="/dev/null")
+    assert "anna" not in str(caught.value) and "ses" not in str(caught.value)
+
+
 @pytest.mark.parametrize("address", ["http://127.0.0.1:1/simple", "http://[::bad/simple", "gopher://x/", "http:///x"])
 def test_an_index_that_cannot_be_reached_is_trouble(address: str) -> None:
     """Every failure is raised as `IndexTrouble`."""
@@ -249,6 +267,21 @@ def test_certificates_are_checked_against_the_bundle_of_the_settings(tmp_path: P
         assert find(plain._replace(trusted_hosts=frozenset([address.split("/")[2]])))
         with pytest.raises(IndexTrouble, match=r"cannot read the certificates in /no/such\.pem: No such file"):
             find(plain._replace(cert="/no/such.pem"))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        html(NAME, head='<base href="http://[">'),
+        html(NAME, head="<![unknown["),
+        Say(kind="application/vnd.pypi.simple.v1+json", pieces=[b"[" * 100_000]),
+    ],
+    ids=["base", "declaration", "deep"],
+)
+def test_a_page_that_cannot_be_parsed_is_trouble(page: Say) -> None:
+    """The page of a proxy or a login form must not end in a crash report."""
+    with FakeServer(paths={PAGE: page}) as server, pytest.raises(IndexTrouble, match="is not a package index"):
+        find_at(server)
 
 
 def test_an_answer_that_is_no_json_is_trouble() -> None:

@@ -118,7 +118,7 @@ class IndexClient:
     def _request(self, url: str, headers: Mapping[str, str]) -> urllib.request.Request:
         address = urlsplit(url)
         if address.scheme not in ("http", "https") or not address.hostname:
-            raise ValueError("not an http(s) address")
+            raise IndexTrouble(f"{_host(url)}: not an http(s) address")
         login, _, host = address.netloc.rpartition("@")
         if login:
             name, _, password = login.partition(":")
@@ -182,14 +182,18 @@ def _trouble(url: str, error: Exception) -> IndexTrouble:
         reason = f"sent nothing for {_SILENCE_SECONDS:g} s"
     elif isinstance(cause, ssl.SSLError):
         reason = f"TLS connection failed: {getattr(cause, 'verify_message', '') or cause.reason or cause}"
+    elif isinstance(cause, (ValueError, http.client.InvalidURL)):  # their texts may quote a login
+        reason = "invalid index URL, proxy setting or answer"
     else:
         reason = getattr(cause, "strerror", "") or str(cause) or type(cause).__name__
     return IndexTrouble(f"{_host(url)}: {' '.join(reason.split())}")
 
 
 def _host(url: str) -> str:
-    """Return the host of an address, without its login."""
-    return re.sub(r"^\w+://", "", url).partition("/")[0].rpartition("@")[2] or url
+    """Return the host of an address, without its login. An `@` in the path means that the login has a `/`."""
+    place, _, path = re.sub(r"^\w+://", "", url).partition("/")
+    host = place.rpartition("@")[2]
+    return host if host and "@" not in path else "the package index"
 
 
 def _file_name(url: str) -> str:
