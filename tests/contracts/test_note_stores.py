@@ -33,6 +33,12 @@ def test_a_note_is_read_with_its_revision(notes: NoteStore) -> None:
     assert notes.read(NoteName("MEMORY.md")) == Note("", "")
 
 
+def test_half_a_character_becomes_a_question_mark(notes: NoteStore) -> None:
+    revision = write(notes, MEMORY, "a\ud800b")
+
+    assert notes.read(MEMORY) == Note("a?b", revision)
+
+
 def test_the_second_of_two_writers_gets_the_text_of_the_first(notes: NoteStore) -> None:
     """A writer never overwrites a text it has not seen."""
     first = write(notes, MEMORY, "one")

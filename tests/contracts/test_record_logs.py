@@ -133,6 +133,22 @@ def test_an_erasure_far_before_the_cursor_that_changes_no_length_makes_it_stale(
         list(log().since(cursor))
 
 
+@pytest.mark.parametrize("words", [",", '{"', "no such words"])
+def test_only_records_that_change_are_counted(log: Open, words: str) -> None:
+    """The words may be found in the notation of a record and not in its texts."""
+    log().extend(lambda: [{"a": 1, "b": 2}])
+    cursor, _ = followed(log())
+
+    assert log().erase(Eraser([words], str)) == 0
+    assert followed(log(), cursor) == (cursor, [])
+
+
+def test_half_a_character_becomes_a_question_mark(log: Open) -> None:
+    log().append({"text": "a\ud800b"})
+
+    assert list(log().read()) == [{"text": "a?b"}]
+
+
 def test_erasing_an_unknown_text_changes_nothing(log: Open) -> None:
     log().append({"text": "rain"})
     cursor, _ = followed(log())

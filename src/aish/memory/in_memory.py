@@ -92,9 +92,10 @@ class InMemoryNotes:
         note = self.read(name)
         if note.revision != expected:
             return note
-        revision = revision_of(text.encode())
+        data = text.encode("utf-8", "replace")
+        revision = revision_of(data)
         if revision != expected:
-            self._texts[name] = [text, *self._texts.get(name, [])][: KEPT + 1]
+            self._texts[name] = [data.decode(), *self._texts.get(name, [])][: KEPT + 1]
         return revision
 
     def earlier(self, name: NoteName) -> list[str]:

@@ -23,7 +23,7 @@ class InMemoryLog:
     def extend(self, make: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
         with self._alone:
             first = [self._first()] if self._first and not self._texts else []
-            self._texts += [json.dumps(record) for record in [*first, *make()]]
+            self._texts += [_to_text(record) for record in [*first, *make()]]
 
     def read(self, damage: Damage | None = None) -> Iterator[Record]:
         return map(json.loads, self._texts)
@@ -43,11 +43,18 @@ class InMemoryLog:
 
     def erase(self, cleaner: Cleaner) -> int:
         with self._alone:
-            found = [place for place, text in enumerate(self._texts) if cleaner.found_in(text)]
-            for place in found:
-                self._texts[place] = json.dumps(cleaner.clean_record(json.loads(self._texts[place])))
-            self._erased += bool(found)
-            return len(found)
+            old = self._texts
+            self._texts = [
+                _to_text(cleaner.clean_record(json.loads(text))) if cleaner.found_in(text) else text for text in old
+            ]
+            count = sum(before != after for before, after in zip(old, self._texts, strict=True))
+            self._erased += bool(count)
+            return count
 
     def health(self) -> Health:
         return Health("memory of this process")
+
+
+def _to_text(record: Mapping[str, Any]) -> str:
+    """The record as a file would keep it: half of a character becomes a question mark."""
+    return json.dumps(record, ensure_ascii=False).encode("utf-8", "replace").decode()
