@@ -133,6 +133,17 @@ def test_an_erasure_far_before_the_cursor_that_changes_no_length_makes_it_stale(
         list(log().since(cursor))
 
 
+def test_a_cursor_is_stale_after_two_erasures_too(log: Open) -> None:
+    """The second new file may get the inode of the first file."""
+    log().extend(lambda: [{"text": "wolperti"}, {"text": "elwetrit"}, {"text": "x" * 500}])
+    cursor, _ = followed(log())
+    for word in ("wolperti", "elwetrit"):
+        log().erase(Eraser([word], str))
+
+    with pytest.raises(StaleCursor):
+        list(log().since(cursor))
+
+
 @pytest.mark.parametrize("words", [",", '{"', "no such words"])
 def test_only_records_that_change_are_counted(log: Open, words: str) -> None:
     """The words may be found in the notation of a record and not in its texts."""

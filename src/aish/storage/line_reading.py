@@ -1,7 +1,7 @@
 """Reading files of lines: forwards, backwards, and from a cursor on.
 
-A cursor is `inode-offset-crc`, the CRC-32 being of the last bytes before the offset. A rewritten file has another
-inode, so a cursor from before a purge is noticed; an edit in place is noticed if it changed those bytes or the length.
+A cursor is `inode-offset-crc`, with the CRC-32 of all bytes before the offset. The inode alone does not show that a
+file was rewritten: the second rewrite may get the inode of the first file.
 """
 
 import os
@@ -13,7 +13,6 @@ from typing import IO
 from aish.values.stores import START, Cursor, StaleCursor
 
 _BLOCK = 1 << 16
-_TAIL = 64  # bytes before a cursor that must not change; they hold the checksum of the line
 
 
 def opener_now(path: str, flags: int) -> int:
@@ -55,23 +54,23 @@ def lines_since(path: Path, cursor: Cursor) -> Iterator[tuple[Cursor, bytes]]:
     """Every line after a cursor that ends in a newline, with the cursor after it. Raises `StaleCursor`."""
     with open(path, "rb", opener=opener_now) as file:
         inode = os.fstat(file.fileno()).st_ino
-        offset, tail = _find(file, inode, cursor)
+        offset, crc = _find(file, inode, cursor)
         for line in file:
             if not line.endswith(b"\n"):
                 return  # it is still being written
             offset += len(line)
-            tail = line[-_TAIL:] if len(line) >= _TAIL else (tail + line)[-_TAIL:]
-            yield f"{inode}-{offset}-{zlib.crc32(tail):08x}", line
+            crc = zlib.crc32(line, crc)
+            yield f"{inode}-{offset}-{crc:08x}", line
 
 
-def _find(file: IO[bytes], inode: int, cursor: Cursor) -> tuple[int, bytes]:
-    """Go to the cursor, and return its offset and the bytes before it."""
+def _find(file: IO[bytes], inode: int, cursor: Cursor) -> tuple[int, int]:
+    """Go to the cursor, and return its offset and the CRC-32 of the bytes before it."""
     if cursor == START:
-        return 0, b""
-    known, offset, crc = cursor.split("-")
-    start = max(0, int(offset) - _TAIL)
-    file.seek(start)
-    tail = file.read(int(offset) - start)
-    if int(known) != inode or zlib.crc32(tail) != int(crc, 16):
+        return 0, 0
+    known_inode, offset, known_crc = cursor.split("-")
+    left, crc = int(offset), 0
+    while left and int(known_inode) == inode and (block := file.read(min(_BLOCK, left))):
+        left, crc = left - len(block), zlib.crc32(block, crc)
+    if left or crc != int(known_crc, 16):
         raise StaleCursor
-    return int(offset), tail
+    return int(offset), crc
