@@ -156,6 +156,7 @@ def test_links_are_refused(tmp_path: Path, link: str) -> None:
     (outside / "aish-0a1b").mkdir(parents=True)
     (outside / "MEMORY.md").write_text("of somebody else", encoding="utf-8")
     (outside / "aish-0a1b" / "MEMORY.md").write_text("of somebody else", encoding="utf-8")
+    (outside / ".MEMORY.md.1-2.tmp").write_text("of somebody else", encoding="utf-8")
     path = tmp_path / "workspace" / link
     path.parent.mkdir(parents=True)
     path.symlink_to(outside / "MEMORY.md" if link.endswith(".md") else outside)
@@ -167,6 +168,7 @@ def test_links_are_refused(tmp_path: Path, link: str) -> None:
     assert notes.names() == []
     assert notes.erase(Eraser(["somebody"], str)) == 0
     assert "somebody" in (outside / "MEMORY.md").read_text(encoding="utf-8")
+    assert (outside / ".MEMORY.md.1-2.tmp").exists()
 
 
 def test_earlier_texts_of_a_deleted_note_and_leftovers_are_erased(tmp_path: Path) -> None:

@@ -83,9 +83,12 @@ class NoteFiles:
         for directory, channel in self._directories():
             yield from (directory / name.file for name in _notes_in(directory, channel))
             earlier = directory / _EARLIER
-            yield from [] if earlier.is_symlink() else earlier.glob("*.md.*")
-            for left in (*directory.glob(".*.tmp"), *earlier.glob(".*.tmp")):
-                left.unlink(missing_ok=True)
+            folders = [directory]
+            if not earlier.is_symlink():
+                folders.append(earlier)
+                yield from earlier.glob("*.md.*")
+            for left in [path for folder in folders for path in folder.glob(".*.tmp")]:
+                _remove(left)
 
     def _path(self, name: NoteName) -> Path:
         """Where a note is. Raises `BadUsage`, and `StoreTrouble` where a link would be followed."""
@@ -137,11 +140,15 @@ class NoteFiles:
         number = int(kept[-1].suffix[1:]) + 1 if kept else 1
         new = path.parent / _EARLIER / f"{path.name}.{number}"
         replace_file(new, data)
-        try:
-            for old in [*kept, new][:-KEPT]:
-                old.unlink(missing_ok=True)
-        except OSError as error:
-            raise StoreTrouble(f"cannot remove {error.filename}: {error.strerror or error}") from error
+        for old in [*kept, new][:-KEPT]:
+            _remove(old)
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreTrouble(f"cannot remove {path}: {error.strerror or error}") from error
 
 
 def _opener(path: str, flags: int) -> int:
