@@ -288,14 +288,14 @@ def test_a_turn_without_an_id_is_known_after_a_purge_whatever_was_said_twice(tmp
 def test_a_purge_while_an_import_is_at_work_holds_for_the_rest_of_it(tmp_path: Path) -> None:
     """An import can take minutes; turns written after the purge do not have the phrase."""
     sessions = tmp_path / "sessions"
-    keys, seals = redaction(sessions), set[str]()
+    keys, fingerprints = redaction(sessions), set[str]()
 
     def heard() -> Iterable[ImportedRecord]:
         yield from (said("a heron", minute=number) for number in range(5_000))
-        seals.add(keys.fingerprint("a heron"))
+        fingerprints.add(keys.fingerprint("a heron"))
         yield said("a heron", minute=5_000)
 
-    result = Importer(sessions, "tool", keys, lambda: seals).take(heard())
+    result = Importer(sessions, "tool", keys, lambda: fingerprints).take(heard())
 
     assert (result.turns, result.purged) == (5_001, 1)
     assert [texts[-1] for texts in kept(sessions).values()] == ["[purged]"]

@@ -66,8 +66,8 @@ def test_overlapping_phrases_are_removed_as_in_a_purge() -> None:
 
 def test_with_another_salt_nothing_is_recognized() -> None:
     """A fingerprint is useless without its salt."""
-    seals = [fingerprint(folded("magpie nest"), SALT)]
-    assert Purged(seals, b"t" * 32).clean("the magpie nest") == "the magpie nest"
+    fingerprints = [fingerprint(folded("magpie nest"), SALT)]
+    assert Purged(fingerprints, b"t" * 32).clean("the magpie nest") == "the magpie nest"
 
 
 def test_fingerprints_of_another_form_are_ignored() -> None:

@@ -1,4 +1,4 @@
-"""A seal: what stays of words that must not be kept. A module of its own, because hashing takes time to load."""
+"""Fingerprints: all that is kept of purged words. In its own module, because `hashlib` takes time to load."""
 
 import hashlib
 from collections.abc import Collection
@@ -10,7 +10,7 @@ def digest(text: str, salt: bytes) -> str:
 
 
 def fingerprint(text: str, salt: bytes) -> str:
-    """The hash with the length of the text in front: so whoever has the seal knows which parts of a text to try."""
+    """The salted hash of a text after its length, which tells how long the parts are that may match it."""
     return f"{len(text)}-{digest(text, salt)}"
 
 

@@ -53,12 +53,12 @@ class Importer:
         sessions: Path,
         source: str,
         redaction: Redaction,
-        seals: Callable[[], Collection[str]] = frozenset,
+        purged: Callable[[], Collection[str]] = frozenset,
         *,
         dry_run: bool = False,
     ) -> None:
         self._sessions, self._source, self._redaction, self._dry_run = sessions, source, redaction, dry_run
-        self._seals = seals  # hashes of purged phrases, read again before each write
+        self._read_purged = purged  # fingerprints of purged phrases, read again before each write
         self._purged: Purged | None = None
         self._names: dict[str, str] = {}  # journal names by the hash at their end
         self._pending: dict[str, list[ImportedTurn]] = {}
@@ -94,8 +94,8 @@ class Importer:
                 progress(self.result)
 
     def _write(self) -> None:
-        seals = self._seals()
-        self._purged = Purged(seals, self._redaction.salt) if seals else None
+        fingerprints = self._read_purged()
+        self._purged = Purged(fingerprints, self._redaction.salt) if fingerprints else None
         for conversation, said in self._pending.items():
             self._keep(conversation, said)
         self._pending, self._turns, self._chars = {}, 0, 0

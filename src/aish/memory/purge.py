@@ -1,4 +1,4 @@
-"""Erasing: words leave every file of ours, and nothing but a seal stays behind.
+"""Purging: removes words from every file of ours. Only fingerprints of them stay.
 
 The ledger comes last: as long as it has the words, a purge that was interrupted can be repeated.
 """

@@ -1,6 +1,6 @@
-"""What was purged, found in a text by its seals: nobody needs to know the words to take them out again.
+"""Finds purged phrases in a text by their fingerprints, and removes them without knowing the words.
 
-Pure: texts and seals in, texts out.
+Pure: texts and fingerprints in, texts out.
 """
 
 import re
@@ -30,10 +30,10 @@ class _Letter(NamedTuple):
 class Purged:
     """Takes out of a text what a purge would have taken out of it."""
 
-    def __init__(self, seals: Iterable[str], salt: bytes) -> None:
+    def __init__(self, fingerprints: Iterable[str], salt: bytes) -> None:
         self._salt = salt
-        self._digests: dict[int, set[str]] = {}  # by the length of what they seal
-        for fingerprint in seals:
+        self._digests: dict[int, set[str]] = {}  # by the length of the phrase
+        for fingerprint in fingerprints:
             if known := re.fullmatch(_DIGEST, fingerprint):
                 self._digests.setdefault(int(known[1]), set()).add(known[2])
 
@@ -77,7 +77,7 @@ def _stands_alone(text: str, start: int, end: int) -> bool:
 
 
 def _flat(text: str) -> str:
-    """The text as it is sealed, but with its last full stop."""
+    """The text as it is fingerprinted, but with its last full stop."""
     return " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""What stands in front of every write: secrets become masks, and what was purged is known by its seal only."""
+"""Redaction before every write: secrets are masked, and purged phrases are known by their fingerprints only."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -53,7 +53,7 @@ class Redaction:
         self._ready()
         if not self._lasting and self._make_salt:
             self._redactor = None  # perhaps it can be kept the next time
-            raise StoreTrouble(f"cannot read or write {self._salt_path}, which seals of what was purged are made with")
+            raise StoreTrouble(f"cannot read or write {self._salt_path}; fingerprints of purged phrases need it")
         return self._salt
 
     def mask(self, text: str) -> Masked:
@@ -70,7 +70,7 @@ class Redaction:
     def fingerprint(self, text: str) -> str:
         """A salted hash: the same text has the same one, and nothing leads back from it.
 
-        Raises `StoreTrouble` where the salt cannot be kept: nobody would know the seal again.
+        Raises `StoreTrouble` if the salt cannot be kept: the fingerprint would never match again.
         """
         salt = self.salt
         return self._ready().fingerprint(text, salt)

@@ -1,4 +1,4 @@
-"""The veil: masks an answer while it streams, for the file that must have each piece before it is shown.
+"""Masks an answer while it streams, for the live file, which gets each piece before it is shown.
 
 Pure: pieces in, what to do with the file out.
 """

@@ -338,7 +338,7 @@ class Writer:
         return self.write_line(encode(record))
 
     def write_line(self, line: bytes) -> bytes:
-        """The same for a line that `encode` or `sealed` made."""
+        """Write a line that `encode` or `with_checksum` made."""
         self.size += len(line)  # before, so that it is taken back if the write is interrupted
         if os.write(self.fd, line) != len(line):  # the first sign of a full disk
             raise StoreTrouble(f"cannot write {self._file.path}: no space left on the disk")
