@@ -1,4 +1,4 @@
-"""Where files live: everything under `AISH_HOME`, or the XDG directories."""
+"""The directories of aish: everything below `AISH_HOME`, or the XDG directories."""
 
 import os
 import re
@@ -11,17 +11,17 @@ from typing import NamedTuple
 from aish.values.errors import StoreTrouble
 
 PROJECT_FILE = ".aish.toml"  # the settings of a project
-_MOST_GIT_BYTES = 4096  # of a small file of git
+_MOST_GIT_BYTES = 4096  # limit for small files of git
 
 
 class Places(NamedTuple):
-    """The directories of one user. Nothing here is made before it is needed."""
+    """The directories of one user. Each is created on first use."""
 
     config: Path
     data: Path
     cache: Path
     state: Path
-    lasting: bool = True  # false: there is no home, so nothing is kept beyond this run
+    lasting: bool = True  # false: there is no home directory, so nothing is stored permanently
 
     @property
     def config_file(self) -> Path:
@@ -36,16 +36,16 @@ class Places(NamedTuple):
         return self.data / "memory.jsonl"
 
     def memory_file(self, path: str) -> Path:
-        """The file of curated memory for the setting `memory.path`. Raises `StoreTrouble`."""
+        """Return the memory file for the setting `memory.path`. Raises `StoreTrouble`."""
         if "\0" in path:
-            raise StoreTrouble("memory.path cannot be used: no path can have a NUL in it")
+            raise StoreTrouble("memory.path cannot be used: it contains a NUL character")
         try:
             return self.data / Path(path).expanduser() if path else self.memory
         except RuntimeError:
-            raise StoreTrouble(f"memory.path cannot be used: there is no home for {path}") from None
+            raise StoreTrouble(f"memory.path cannot be used: no home directory for {path}") from None
 
     def memory_index(self, file: Path) -> Path:
-        """The index of a memory file; every file has its own."""
+        """Return the path of the index of a memory file. Each memory file has its own index."""
         return self.indexes / f"ledger-{zlib.crc32(str(file).encode()):08x}"
 
     @property
@@ -98,13 +98,13 @@ class Places(NamedTuple):
 
 
 def find_places(env: Mapping[str, str]) -> Places:
-    """The places for this environment. Relative XDG paths are ignored, as the standard says."""
+    """Return the places for this environment. Ignores relative XDG paths, as the standard requires."""
     if env.get("AISH_HOME"):
         home = Path(os.path.expanduser(env["AISH_HOME"])).absolute()  # noqa: PTH111  # leaves `~nobody` as it is
         return Places(config=home / "config", data=home / "data", cache=home / "cache", state=home / "state")
     try:
         home, lasting = Path.home(), True
-    except RuntimeError:  # no HOME, and the user database does not know us
+    except RuntimeError:  # HOME is not set, and the user is not in the user database
         home, lasting = _own(Path(env.get("TMPDIR", "/tmp")) / f"aish-{os.getuid()}"), False
 
     def xdg(name: str, default: str) -> Path:
@@ -121,7 +121,7 @@ def find_places(env: Mapping[str, str]) -> Places:
 
 
 def _own(path: Path) -> Path:
-    """A directory in a place that everybody can write to; one that somebody else made is left alone."""
+    """Create a private directory in a shared place. Refuses a directory of another user."""
     try:
         path.mkdir(mode=0o700, exist_ok=True)
         found = path.lstat()
@@ -133,31 +133,31 @@ def _own(path: Path) -> Path:
 
 
 def home_directory() -> Path:
-    """The user's home; `~` where nobody knows one."""
+    """Return the user's home directory, or `~` if it is unknown."""
     return Path(os.path.expanduser("~"))  # noqa: PTH111  # a Path raises
 
 
 def model_directories(places: Places, env: Mapping[str, str]) -> list[Path]:
-    """Where weights may be: below `AISH_HOME`, and in the cache that the user has without it."""
+    """Return the directories for weights: the cache below `AISH_HOME`, and the default cache."""
     usual = find_places({name: value for name, value in env.items() if name != "AISH_HOME"})
     return [places.models, usual.models]
 
 
 def find_project(directory: Path) -> Path:
-    """The project a directory belongs to: the nearest parent with `.git` or `.aish.toml`, else itself."""
+    """Return the project of a directory: the nearest parent with `.git` or `.aish.toml`, or itself."""
     for candidate in (directory, *directory.parents):
         try:
             if (candidate / ".git").exists() or (candidate / PROJECT_FILE).exists():
                 return candidate
-        except PermissionError:  # not ours to look into
+        except PermissionError:  # not readable by the user
             break
     return directory
 
 
 def git_directory(root: Path) -> Path | None:
-    """Where the repository of a checkout is: `.git`, or what that file names in a worktree or a submodule.
+    """Return the repository of a checkout: `.git`, or the path in that file for a worktree or submodule.
 
-    Git itself is not run: the settings of a repository can make it run programs.
+    Does not run git, because the settings of a repository can make git run programs.
     """
     git = root / ".git"
     mode = mode_of(git)
@@ -168,20 +168,20 @@ def git_directory(root: Path) -> Path | None:
 
 
 def read_small(path: Path) -> str:
-    """The text of one of git's small files; nothing if there is none."""
+    """Return the text of a small file of git; empty if it does not exist."""
     return (read_bounded(path, _MOST_GIT_BYTES) or b"").decode("utf-8", "replace").strip()
 
 
 def mode_of(path: Path, *, follow: bool = True) -> int:
-    """What a path is, as `stat` tells it; 0 if that cannot be found out."""
+    """Return the mode of a path from `stat`; 0 on an error."""
     try:
         return path.stat(follow_symlinks=follow).st_mode
-    except (OSError, ValueError):  # not there, not permitted, links in a circle, a NUL in its name
+    except (OSError, ValueError):  # missing, not permitted, circular links, a NUL in the name
         return 0
 
 
 def read_bounded(path: Path, most: int) -> bytes | None:
-    """The bytes of a file; None if it cannot be read, is longer, or is no plain file: a pipe would never end."""
+    """Return the bytes of a file. None if it is unreadable, too long, or not regular, because a pipe never ends."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     except (OSError, ValueError):

@@ -123,10 +123,10 @@ def test_a_conversation_is_found_by_number_name_or_beginning(
 @pytest.mark.parametrize(
     ("wanted", "message"),
     [
-        ("0", "no conversation '0'; :sessions lists them"),
-        ("4", "no conversation '4'; :sessions lists them"),
-        ("sk", "no conversation 'sk'; :sessions lists them"),
-        ("../" + FIRST, f"no conversation '../{FIRST}'; :sessions lists them"),
+        ("0", "no conversation '0'; see :sessions"),
+        ("4", "no conversation '4'; see :sessions"),
+        ("sk", "no conversation 'sk'; see :sessions"),
+        ("../" + FIRST, f"no conversation '../{FIRST}'; see :sessions"),
         ("202611", "3 conversations start with '202611'; type more of the id"),
     ],
 )

@@ -167,7 +167,7 @@ def test_a_new_file_begins_with_its_format_and_directories_are_made(
     assert (ledger_of(memory).known("x"), memory.get(1), list(memory.log())) == (None, None, [])
     assert memory.forget([1]) == []
     assert path.exists() == (start is not None) or lines_of(memory)[1:] == []
-    with pytest.raises(NotFound, match="there is nothing to undo"):
+    with pytest.raises(NotFound, match="nothing to undo"):
         memory.undo()
     assert memory.remember("first").item.id == 1
     assert memory.remember("second").item.id == 2
@@ -241,10 +241,10 @@ def test_damaged_and_unknown_lines_hide_nothing_and_stay_in_the_file(memory: Mem
     assert contents(memory) == ["two", "one"]
     assert state.damaged == 3
     assert state.problems == [
-        "line 3 is of the unknown kind 'wish'",
+        "line 3 has the unknown kind 'wish'",
         "line 4 has no content",
         "line 5 has no usable id",
-        "line 6 has the id 1, which is taken",
+        "line 6 has the id 1, which another line already has",
     ]
     assert ledger_of(memory).path.read_bytes().startswith(before)
 
@@ -518,7 +518,7 @@ def test_undo_reports_each_change_it_reverts_until_none_is_left(memory: Memory) 
         "added 1: (fact) one",
     ]
     assert contents(memory) == []
-    with pytest.raises(NotFound, match="there is nothing to undo"):
+    with pytest.raises(NotFound, match="nothing to undo"):
         memory.undo()
 
 

@@ -85,7 +85,7 @@ def test_doctor_counts_damaged_lines(world: World) -> None:
 
     assert "2 damaged line(s) are skipped" in world.aish("doctor").out
     assert world.aish("memory", "add", "Tea is ready.").code == 0
-    assert "a torn end of memory.jsonl was set aside" in world.aish("doctor").out
+    assert "an incomplete last line of memory.jsonl was moved to" in world.aish("doctor").out
     assert path.with_name("memory.jsonl.torn").exists()
 
 
@@ -141,7 +141,7 @@ def test_duplicate_joined_or_damaged_lines_are_detected(written: Written) -> Non
 
     assert sum("is damaged" in problem for problem in found) == 2
     assert any("comes after" in problem for problem in found)
-    assert any("is taken" in problem for problem in found)
+    assert any("another line already has" in problem for problem in found)
 
 
 def test_leftovers_of_a_purge_are_detected(written: Written) -> None:

@@ -47,7 +47,7 @@ def test_a_line_of_another_kind_is_no_item_and_says_why(kind: Any) -> None:
     found = read_item({"id": 1, "kind": kind, "content": "a"})
 
     assert isinstance(found, str)
-    assert found.startswith("is of the unknown kind ")
+    assert found.startswith("has the unknown kind ")
 
 
 @pytest.mark.proves("M4")
@@ -144,7 +144,7 @@ def test_an_empty_text_is_refused(content: str) -> None:
 def test_a_text_may_be_four_thousand_characters_long_and_not_longer() -> None:
     """A whole log does not belong in memory; the message says where it does."""
     assert checked("fact", "ö" * MAX_CONTENT) == "ö" * MAX_CONTENT
-    with pytest.raises(BadUsage, match="4,000 characters, this one has 1,048,576; keep the text in a file"):
+    with pytest.raises(BadUsage, match="4,000 characters, this one has 1,048,576; save the text in a file"):
         checked("fact", "ö" * (1 << 20))
 
 

@@ -195,7 +195,7 @@ def test_problems_name_the_line_and_are_limited() -> None:
 
     problems = read(data).problems
 
-    assert problems[0] == "line 3 is of the unknown kind 'wish'"
+    assert problems[0] == "line 3 has the unknown kind 'wish'"
     assert len(problems) == 20
 
 

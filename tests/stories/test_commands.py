@@ -109,9 +109,9 @@ async def test_what_cannot_be_found_or_named_is_said_and_changes_nothing(world: 
 
     assert await typist.types(":save", ":save 7", ":resume 2", ":resume nope", ":sessions many", ":history 0") == [
         "BadUsage: missing name; use :save NAME",
-        "BadUsage: a name needs at least one letter, because numbers mean places in the list",
-        "NotFound: no conversation '2'; :sessions lists them",
-        "NotFound: no conversation 'nope'; :sessions lists them",
+        "BadUsage: a name needs at least one letter, because numbers refer to places in the list",
+        "NotFound: no conversation '2'; see :sessions",
+        "NotFound: no conversation 'nope'; see :sessions",
         "BadUsage: expected a number of 1 or more, got 'many'",
         "BadUsage: expected a number of 1 or more, got '0'",
     ]

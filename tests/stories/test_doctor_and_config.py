@@ -86,7 +86,7 @@ def test_the_file_that_init_writes_changes_nothing_and_is_never_overwritten(worl
     again = world.aish("config", "init")
 
     assert made.out == f"written: {file}\n" and file == world.places.config_file
-    assert (again.code, again.err) == (2, f"[aish] {file} exists already; it was not touched\n")
+    assert (again.code, again.err) == (2, f"[aish] {file} already exists and was not changed\n")
     assert file.read_text(encoding="utf-8") == text
     assert origins(world.aish("config", "--json")) == before
 
@@ -117,7 +117,7 @@ def test_a_project_file_counts_only_while_trusted_and_unchanged(world: World) ->
     world.aish("config", "distrust")
     distrusted = world.aish("q")
 
-    assert trusted.out == f"{project} is trusted as it is now\n"
+    assert trusted.out == f"{project} is trusted with its current content\n"
     assert [(each.out, each.err) for each in (stranger, friend, changed, friend_again, distrusted)] == [
         ("mine\n", ignored),
         ("theirs\n", ""),
@@ -209,7 +209,7 @@ def test_a_healthy_installation_has_no_problems(world: World) -> None:
         ),
         ({"model": "big"}, "the server has no 'big'; it has: qwen, phi"),
         ({"api_key_env": "NO_SUCH_KEY"}, "the key is missing: set the environment variable NO_SUCH_KEY"),
-        ({"model": "refused"}, "the server refuses the key (401)"),
+        ({"model": "refused"}, "the server rejected the key (401)"),
         ({"endpoint": ""}, "local has no endpoint; set models.local.endpoint"),
         ({"endpoint": "http://127.0.0.1:99999"}, "99999"),
     ],
@@ -247,7 +247,7 @@ def test_a_damaged_store_and_bad_settings_are_reported_and_left_unchanged(world:
     assert found["configuration"] == [("bad", f"{world.places.config_file}:2: no_such_key: unknown key")]
     assert found["model"] == [("ok", "script is ready")]
     assert found["store"] == [
-        ("bad", f"{journal}: 1 damaged line(s) are skipped; the rest is fine, the file is left as it is")
+        ("bad", f"{journal}: 1 damaged line(s) are skipped; the rest is fine, and the file is not changed")
     ]
     advice = f"other users can read your conversations; run: chmod 700 {world.places.sessions}"
     assert found["permissions"] == [("note", advice)]

@@ -344,7 +344,7 @@ def test_a_format_that_is_not_that_of_the_file_is_said_to_be_wrong(
 
 def test_what_is_nothing_known_and_what_is_not_there_are_told_apart(desk: Desk) -> None:
     """One needs --format, the other needs another path."""
-    with pytest.raises(BadUsage, match=r"what is .*a\.txt\? Name its format with --format: jsonl, "):
+    with pytest.raises(BadUsage, match=r"unknown format of .*a\.txt; use --format with one of: jsonl, "):
         desk.take(put(desk.world.directory / "a.txt", "hello\n"))
     with pytest.raises(StoreTrouble, match=r"cannot read .*gone: No such file"):
         desk.take(desk.world.directory / "gone")
@@ -409,7 +409,7 @@ def test_the_verb_says_what_it_did_in_words_and_codes(world: World) -> None:
     assert dry.out == f"{path}: 2 turns of 1 conversation would be imported\n"
     assert done.out == f"{path}: 2 turns of 1 conversation imported\n"
     assert (wrong.out, gone.out) == ("", "")
-    assert "secrets were masked: 1 × github-token" in done.err
+    assert "secrets masked: 1 × github-token" in done.err
     assert "left out: a line that is not a complete JSON object (first: notes.jsonl)\n" in done.err
     assert "\x1b" not in done.err + done.out
     assert TOKEN not in done.err + done.out
@@ -452,10 +452,10 @@ def test_a_file_that_is_named_twice_has_two_results(world: World) -> None:
 
     assert twice.out.splitlines() == [
         f"{path}: 2 turns of 1 conversation imported",
-        f"{path}: nothing new; 2 turns were here already",
+        f"{path}: nothing new; 2 turns were already imported",
     ]
-    assert piped.out == "/dev/stdin: nothing new; 2 turns were here already\n"
-    assert (empty.code, empty.out) == (1, f"{world.directory / 'empty.jsonl'}: nothing in it\n")
+    assert piped.out == "/dev/stdin: nothing new; 2 turns were already imported\n"
+    assert (empty.code, empty.out) == (1, f"{world.directory / 'empty.jsonl'}: no turns found\n")
 
 
 def test_an_import_that_is_stopped_says_what_is_in(world: World) -> None:
@@ -474,7 +474,7 @@ def test_an_import_that_is_stopped_says_what_is_in(world: World) -> None:
             shown += os.read(terminal, 1000)
         run.send_signal(signal.SIGINT)
         out = run.stdout.read().decode()
-        while b"goes on from there\r\n" not in shown:
+        while b"import again to continue\r\n" not in shown:
             shown += os.read(terminal, 1000)
     for end in (terminal, other):
         os.close(end)
@@ -502,7 +502,7 @@ def test_what_a_directory_is_taken_for_is_said_and_nothing_is_called_empty(world
 
     taken, bare, nil = [world.aish("import", str(world.directory / name)) for name in ("there", "bare", "nil")]
 
-    assert f"{world.directory / 'there'} is taken for jsonl; " in taken.err
+    assert f"{world.directory / 'there'}: all files are read as jsonl; " in taken.err
     assert (bare.code, nil.code) == (2, 2)
     assert "bare is empty" in bare.err and "nil is empty" in nil.err
 
@@ -556,7 +556,7 @@ def test_what_was_purged_before_the_first_import_never_comes_in(desk: Desk) -> N
 
     told = world.aish("import", str(path))
 
-    assert "what was purged before was taken out of 2 turns" in told.err
+    assert "purged text was removed from 2 turns" in told.err
     (journal,) = world.journals()
     assert desk.thread(journal.stem) == [("user", "[purged], please"), ("user", "it is [purged]."), ("user", texts[2])]
     assert not [name for name, data in whole(world).items() if b"falcon" in data.lower()]
@@ -591,6 +591,6 @@ def test_a_dry_run_leaves_the_home_as_it_is(world: World, used: bool) -> None:
     ran = world.aish("import", "--dry-run", str(path), AISH_SET_MEMORY__EXCLUSIVE="true")
 
     assert (ran.code, ran.out) == (0, f"{path}: 2 turns of 1 conversation would be imported\n")
-    assert "secrets were masked: 1 × github-token" in ran.err
-    assert ("what was purged before was taken out of 1 turn" in ran.err) == used
+    assert "secrets masked: 1 × github-token" in ran.err
+    assert ("purged text was removed from 1 turn" in ran.err) == used
     assert whole(world) == before

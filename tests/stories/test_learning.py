@@ -366,7 +366,7 @@ async def test_a_secret_in_a_candidate_is_masked(world: World) -> None:
 
     lines = await summarize(world, shell, "y")
 
-    assert lines[0].startswith("masked in what is kept: 1 × ")
+    assert lines[0].startswith("masked before saving: 1 × ")
     assert lines[-1] == "[aish] memory: added 1 candidates"
     for path in world.home.rglob("*"):
         assert not path.is_file() or secret.encode() not in path.read_bytes(), path

@@ -61,8 +61,8 @@ def test_a_day_with_memory_in_a_script(world: World) -> None:
     assert json.loads(added.out).items() >= {"id": 1, "new": True, "kind": "pref", "content": "short answers"}.items()
     assert (listed.code, listed.err) == (0, "")
     assert [line.split()[0] for line in listed.out.splitlines()] == ["id", "1"]
-    assert (nothing.code, nothing.out, nothing.err) == (1, "nothing like that is remembered\n", "")
-    assert (wrong.code, wrong.out, wrong.err) == (1, "", "[aish] there is no item 9; :memory list shows them\n")
+    assert (nothing.code, nothing.out, nothing.err) == (1, "no matching items\n", "")
+    assert (wrong.code, wrong.out, wrong.err) == (1, "", "[aish] there is no item 9; see :memory list\n")
 
 
 @pytest.mark.parametrize(
@@ -76,13 +76,13 @@ def test_a_day_with_memory_in_a_script(world: World) -> None:
         (["edit", "1"], 1, "nothing was changed\n"),
         (["forget", "1"], 0, "forgotten (id 1): I ride a tandem\n"),
         (["clear"], 1, "nothing was changed\n"),
-        (["clear", "--yes"], 0, "forgot 1 item; :memory undo\n"),
-        (["undo"], 0, "taken back: added 1: (fact) I ride a tandem\n"),
+        (["clear", "--yes"], 0, "forgot 1 item; undo with :memory undo\n"),
+        (["undo"], 0, "undone: added 1: (fact) I ride a tandem\n"),
         (["purge", "1"], 0, "erased in 1 place of 1 file; it will not be learned again\n"),
         (["purge", "1", "--yes"], 0, "erased in 1 place of 1 file; it will not be learned again\n"),
-        (["pending"], 1, "nothing waits for your yes\n"),
-        (["accept", "all"], 1, "nothing waits for your yes\n"),
-        (["reject", "all"], 1, "nothing waits for your yes\n"),
+        (["pending"], 1, "nothing is pending\n"),
+        (["accept", "all"], 1, "nothing is pending\n"),
+        (["reject", "all"], 1, "nothing is pending\n"),
         (["inject"], 0, "1 item in the prompt, 72 characters\n"),
         (["export", "out.jsonl"], 0, "1 line written to out.jsonl\n"),
     ],
@@ -94,7 +94,7 @@ def test_every_verb_reports_its_result(memory: Inside, words: list[str], code: i
     ran = memory(*words)
 
     assert (ran.code, ran.out) == (code, said)
-    no = "[aish] forget all 1 item? [y/N] nobody is there to ask; --yes says yes\n"
+    no = "[aish] forget all 1 item? [y/N] no user to ask; use --yes\n"
     assert ran.err == (no if words == ["clear"] else "")
 
 
@@ -137,22 +137,22 @@ def test_every_verb_speaks_json(memory: Inside, words: list[str], code: int, sha
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["remmeber", "x"], "there is no verb 'remmeber'; there are: "),
-        (["add"], "there is nothing to remember: the text is empty"),
-        (["add", "--kind", "whim", "x"], "there is no kind 'whim'; an item is one of: fact, pref, context"),
-        (["list", "--kind", "whim"], "there is no kind 'whim'"),
+        (["remmeber", "x"], "unknown verb 'remmeber'; use one of: "),
+        (["add"], "nothing to remember: the text is empty"),
+        (["add", "--kind", "whim", "x"], "unknown kind 'whim'; use one of: fact, pref, context"),
+        (["list", "--kind", "whim"], "unknown kind 'whim'"),
         (["list", "--limit", "-1"], "expected a number, got '-1'"),
         (["set", "editor"], "expected KEY = VALUE"),
-        (["forget"], "an id is missing"),
+        (["forget"], "missing id; see :memory list"),
         (["forget", "one"], "expected a number, got 'one'"),
         (["edit", "x", "y"], "expected a number, got 'x'"),
-        (["why"], "an id is missing"),
-        (["at"], "a date is missing"),
+        (["why"], "missing id; see :memory list"),
+        (["at"], "missing date"),
         (["at", "noon"], "'noon' is not a date"),
         (["log", "many"], "expected a number, got 'many'"),
-        (["import"], "a file is missing"),
-        (["purge", "tea"], "words of less than four letters"),
-        (["add", "x" * 4001], "an item can have 4,000 characters, this one has 4,001"),
+        (["import"], "missing file"),
+        (["purge", "tea"], "the text to erase is too short"),
+        (["add", "x" * 4001], "an item can have at most 4,000 characters, this one has 4,001"),
     ],
 )
 def test_invalid_arguments_are_reported_and_end_with_code_two(memory: Inside, words: list[str], said: str) -> None:
@@ -169,7 +169,7 @@ def test_help_lists_the_verbs_and_an_unknown_option_is_refused(world: World) -> 
     told = world.aish("memory", "--help")
     wrong = world.aish("memory", "list", "--colour")
 
-    assert told.code == 0 and "purge      Erase for good" in told.out and "summarize" in told.out
+    assert told.code == 0 and "purge      Erase permanently" in told.out and "summarize" in told.out
     assert wrong.code == 2 and "unrecognized arguments: --colour" in wrong.err
 
 
@@ -343,8 +343,8 @@ def test_imported_items_are_pending_until_accepted(
     memory("accept", "all")
 
     assert (first.code, first.err) == (0, "")
-    assert first.out == "3 items now waiting for your yes (:memory pending), 0 known already, 0 could not be taken\n"
-    assert again.code == 1 and ", 3 known already, 0 could not be taken" in again.out
+    assert first.out == "3 items pending (see :memory pending), 0 already known, 0 rejected\n"
+    assert again.code == 1 and ", 3 already known, 0 rejected" in again.out
     assert before == [] and len(pending) == 3
     assert {item["source"] for item in pending} == {"import"}
     assert sorted(memory.contents()) == [TANDEM, "by hand", "editor = helix"]
@@ -366,8 +366,8 @@ def test_a_trusted_backup_is_kept_at_once_and_only_once(
 
     first, again = memory("import", "--trust", "out.jsonl"), memory("import", "out.jsonl", "--trust")
 
-    assert first.out == "2 items taken in, 0 known already, 0 could not be taken\n"
-    assert (again.code, again.out) == (1, "0 items taken in, 2 known already, 0 could not be taken\n")
+    assert first.out == "2 items imported, 0 already known, 0 rejected\n"
+    assert (again.code, again.out) == (1, "0 items imported, 2 already known, 0 rejected\n")
     items = memory.json("list")
     assert sorted((item["kind"], item["content"], item["source"]) for item in items) == [
         ("fact", TANDEM, "user"),
@@ -401,8 +401,8 @@ def test_purged_text_is_not_imported(world: World, memory: Inside, monkeypatch: 
     memory("add", TANDEM)
     memory("purge", "--yes", "1")
 
-    assert memory("import", "--trust", "out.jsonl").out == "1 item taken in, 0 known already, 1 could not be taken\n"
-    assert memory("import", "out.jsonl").out.endswith(", 1 known already, 1 could not be taken\n")
+    assert memory("import", "--trust", "out.jsonl").out == "1 item imported, 0 already known, 1 rejected\n"
+    assert memory("import", "out.jsonl").out.endswith(", 1 already known, 1 rejected\n")
     assert memory.contents() == ["the sea is salty"]
 
 
@@ -415,7 +415,7 @@ def test_an_import_takes_every_valid_item_of_any_file(memory: Inside, tmp_path: 
     (tmp_path / "lines").write_bytes(b'{"content": "three"}\n\n{"conte\n\xff\xfe\n[1]\n"x"\n' + b"[" * 100_000 + b"\n")
     (tmp_path / "empty").write_bytes(b"")
 
-    assert memory("import", "list.json").out.endswith("0 known already, 6 could not be taken\n")
+    assert memory("import", "list.json").out.endswith("0 already known, 6 rejected\n")
     assert memory("import", "lines").out.startswith("1 item")
     assert memory("import", "empty").code == 1
     assert [item["content"] for item in memory.json("pending")][:3] != []
@@ -546,7 +546,7 @@ def test_the_ends_of_the_calendar_are_valid_times(world: World, zone: str, momen
     ran = world.aish("memory", "at", moment, TZ=zone)
 
     assert ran.code == 1
-    assert ran.out.startswith("nothing was remembered at ")
+    assert ran.out.startswith("no items at ")
 
 
 ODD = st.text(max_size=12) | st.sampled_from(

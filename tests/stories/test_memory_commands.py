@@ -135,7 +135,7 @@ async def test_an_empty_text_is_refused(world: World, line: str) -> None:
     """An empty item would only take up space."""
     typist = Typist(world)
 
-    with pytest.raises(BadUsage, match="there is nothing to remember: the text is empty"):
+    with pytest.raises(BadUsage, match="nothing to remember: the text is empty"):
         await typist.reply(line)
 
     assert typist.lines() == []
@@ -176,7 +176,7 @@ async def test_a_secret_is_remembered_only_after_a_question(world: World, answer
     await typist.type(f":remember the key is {TOKEN}")
 
     (question,) = world.asked
-    assert question.endswith("remember it as it is? [y/N/mask] ") and TOKEN not in question
+    assert question.endswith("save it unmasked? [y/N/mask] ") and TOKEN not in question
     written = [line["content"] for line in typist.lines()[1:]]
     if kept is None:
         assert written == []
@@ -242,7 +242,7 @@ async def test_goal_mode_leaves_memory_out_of_the_prompt(world: World) -> None:
 
     assert "tandem" not in with_goal and with_goal.endswith("The goal: tidy up")
     assert without.index("You are aish") < without.index(BACKGROUND_MARK) < without.index("[summary]")
-    assert "in prompts     never yet" in unused
+    assert "in prompts     never" in unused
     assert "in prompts     1 conversation, last " in await typist.type(":memory why 1")
 
 
@@ -277,7 +277,7 @@ async def test_inject_brings_an_edit_by_hand_into_the_prompt(world: World) -> No
     await typist.ask()
 
     assert "memory.jsonl: 1 damaged lines are skipped; see: aish doctor" in said
-    assert any("is of the unknown kind 'whim', so it is ignored" in line for line in said)
+    assert any("has the unknown kind 'whim', so it is ignored" in line for line in said)
     assert typist.remembered == ["- (fact) I ride a tandem", "- (pref) short answers"]
     assert "damaged" not in await typist.type(":memory inject"), "it is said once"
     assert await typist.type(":remember a next one") == "remembered (id 10): a next one"
@@ -295,7 +295,7 @@ async def test_problems_found_during_a_change_are_reported(world: World) -> None
     said = await typist.type(":remember the sea is salty")
     said += "".join((await world.ask(typist.session, "well?")).notices)
 
-    assert "is of the unknown kind 'whim', so it is ignored" in said
+    assert "has the unknown kind 'whim', so it is ignored" in said
 
 
 @pytest.mark.proves("M32b", "M38")
@@ -405,9 +405,9 @@ async def test_the_list_is_filtered_by_kind_tag_words_and_number(world: World) -
     assert await typist.listed("--limit 1") == ["the home is being painted #home"]
     assert await typist.listed("facts") == []
     nothing = await typist.reply(":memory list fact painted")
-    assert (nothing.text, nothing.found) == ("nothing like that is remembered", False)
+    assert (nothing.text, nothing.found) == ("no matching items", False)
     assert (await typist.reply(":memory")).data == (await typist.reply(":memory list")).data
-    assert "there is no kind 'whim'" in await typist.type(":memory list --kind whim")
+    assert "unknown kind 'whim'" in await typist.type(":memory list --kind whim")
     assert await typist.type(":memory list --limit many") == "expected a number, got 'many'"
 
 
@@ -416,19 +416,19 @@ async def test_an_empty_memory_says_so(world: World) -> None:
     typist = Typist(world)
 
     for line, said in {
-        ":memory list": "nothing is remembered",
-        ":memory pending": "nothing waits for your yes",
-        ":memory log": "nothing was ever changed",
-        ":memory clear": "nothing is remembered",
-        ":memory accept all": "nothing waits for your yes",
-        ":memory reject all": "nothing waits for your yes",
-        ":memory at now": "nothing was remembered at",
+        ":memory list": "no items yet",
+        ":memory pending": "nothing is pending",
+        ":memory log": "no changes yet",
+        ":memory clear": "no items yet",
+        ":memory accept all": "nothing is pending",
+        ":memory reject all": "nothing is pending",
+        ":memory at now": "no items at",
     }.items():
         reply = await typist.reply(line)
         assert reply.text.startswith(said), line
         assert not reply.found, line
     assert not world.places.memory.exists(), "looking writes nothing"
-    assert await typist.type(":memory undo") == "there is nothing to undo"
+    assert await typist.type(":memory undo") == "nothing to undo"
 
 
 @pytest.mark.proves("M39")
@@ -461,7 +461,7 @@ async def test_why_shows_where_an_item_was_said_and_which_prompts_had_it(world: 
     assert fresh[1] == "from           user"
     assert fresh[2] == f"said in        {id}, turn 2: Nice."
     assert fresh[3].startswith("recorded       2026-05-0") and fresh[3].endswith(" (now)")
-    assert fresh[4:] == ["state          active", "in prompts     never yet"]
+    assert fresh[4:] == ["state          active", "in prompts     never"]
     assert used[3].endswith(" (2 days)")
     assert used[5].startswith("in prompts     1 conversation, last 2026-05-0") and used[5].endswith(f" ({id})")
 
@@ -496,10 +496,10 @@ async def test_why_shows_what_happened_to_an_item(world: World) -> None:
     assert "state          superseded by 2 2026-05-0" in await typist.type(":memory why 1")
     assert "superseded     1: I ride a tandem" in await typist.type(":memory why 2")
     assert "state          forgotten 2026-05-0" in await typist.type(":memory why 2")
-    assert "from           user; it restored 2" in await typist.type(":memory why 4")
+    assert "from           user; restores 2" in await typist.type(":memory why 4")
     assert "state          superseded by another item with its key" in await typist.type(":memory why 5")
     assert "superseded     5: editor = helix" in await typist.type(":memory why 6")
-    for number, said in {"99": "there is no item 99", "3": "item 3 is purged or was never an item"}.items():
+    for number, said in {"99": "there is no item 99", "3": "item 3 was purged or was never an item"}.items():
         with pytest.raises(NotFound, match=said):
             await typist.reply(f":memory why {number}")
 
@@ -563,8 +563,8 @@ async def test_memory_can_be_shown_as_it_was_at_a_time(world: World) -> None:
     assert await at_time("3 days ago") == ["editor = helix", "I ride a tricycle"]
     assert await at_time("yesterday") == ["editor = kakoune"] == await at_time("now")
     assert "is not a date; try" in await typist.type(":memory at some day")
-    assert await typist.type(":memory at") == "a date is missing: :memory at 2026-11-15"
-    assert (await typist.type(":memory at 2020-01-01")).startswith("nothing was remembered at 2020-01-01 23:59")
+    assert await typist.type(":memory at") == "missing date: :memory at 2026-11-15"
+    assert (await typist.type(":memory at 2020-01-01")).startswith("no items at 2020-01-01 23:59")
 
 
 # Changing
@@ -579,10 +579,10 @@ async def test_forgetting_shows_the_items_and_a_wrong_id_changes_nothing(world: 
 
     assert await typist.type(":memory forget 1") == "forgotten (id 1): I ride a tandem"
     size = len(typist.lines())
-    assert await typist.type(":memory forget 1") == "item 1 is not there any more; nothing was changed"
-    assert await typist.type(":memory forget 2 9") == "there is no item 9; :memory list shows them"
-    assert await typist.type(":memory forget 3") == "item 3 is not there any more; nothing was changed"
-    assert await typist.type(":memory forget") == "an id is missing; :memory list shows them"
+    assert await typist.type(":memory forget 1") == "item 1 no longer exists; nothing was changed"
+    assert await typist.type(":memory forget 2 9") == "there is no item 9; see :memory list"
+    assert await typist.type(":memory forget 3") == "item 3 no longer exists; nothing was changed"
+    assert await typist.type(":memory forget") == "missing id; see :memory list"
     assert await typist.type(":memory forget the sea") == "expected a number, got 'the'"
     assert await typist.type(":memory forget 99999999999999999999") == "expected a number, got '99999999999999999999'"
     assert len(typist.lines()) == size
@@ -597,7 +597,7 @@ async def test_several_items_are_forgotten_and_restored_together(world: World) -
 
     assert await typist.type(":memory forget 1, #3") == "forgotten (id 1): number one\nforgotten (id 3): number three"
     assert await typist.listed() == ["number two"]
-    assert await typist.type(":memory undo") == "taken back: forgot 1: number one and 1 more"
+    assert await typist.type(":memory undo") == "undone: forgot 1: number one and 1 more"
     assert sorted(await typist.listed()) == ["number one", "number three", "number two"]
 
 
@@ -628,7 +628,7 @@ async def test_clear_writes_a_tombstone_for_each_item_and_undo_brings_all_back(
     before = world.places.memory.read_bytes()
     world.answers = [answer] if answer else []
 
-    assert await typist.type(f":memory clear{'' if answer else ' --yes'}") == "forgot 2 items; :memory undo"
+    assert await typist.type(f":memory clear{'' if answer else ' --yes'}") == "forgot 2 items; undo with :memory undo"
     await typist.ask()
     assert world.places.memory.read_bytes().startswith(before)
     assert [(line["kind"], line["target"]) for line in typist.lines()[3:]] == [("forget", 2), ("forget", 1)]
@@ -674,11 +674,11 @@ async def test_an_edit_that_changes_nothing_writes_nothing(world: World) -> None
     assert await typist.type(":memory edit 1") == "nothing was changed"
     assert await typist.type(":memory edit 1") == "unchanged"
     assert await typist.type(":memory edit 1") == "already known (id 2)"
-    assert await typist.type(":memory edit 9 text") == "there is no item 9; :memory list shows them"
-    assert await typist.type(":memory edit") == "an id is missing; :memory list shows them"
+    assert await typist.type(":memory edit 9 text") == "there is no item 9; see :memory list"
+    assert await typist.type(":memory edit") == "missing id; see :memory list"
     assert len(typist.lines()) == size
     assert await typist.type(":memory edit 1 I ride a  tandem") == "remembered (id 3): I ride a tandem"
-    assert await typist.type(":memory edit 1 again") == "item 1 is not there any more; nothing was changed"
+    assert await typist.type(":memory edit 1 again") == "item 1 no longer exists; nothing was changed"
 
 
 @pytest.mark.proves("M59")
@@ -744,10 +744,10 @@ async def test_undo_reports_the_reverted_change_and_continues_backwards(world: W
         file = world.places.memory.read_bytes()
 
     assert said == [
-        "taken back: forgot 2: I ride a tricycle",
-        "taken back: edited 1 into 2: (fact) I ride a tricycle",
-        "taken back: added 1: (fact) I ride a tandem",
-        "there is nothing to undo",
+        "undone: forgot 2: I ride a tricycle",
+        "undone: edited 1 into 2: (fact) I ride a tricycle",
+        "undone: added 1: (fact) I ride a tandem",
+        "nothing to undo",
     ]
     assert shown == [["- (fact) I ride a tricycle"], ["- (fact) I ride a tandem"], [], []]
 
@@ -760,7 +760,7 @@ async def test_a_repeated_change_can_be_undone_again(world: World) -> None:
         await typist.type(":memory undo")
 
     assert await typist.listed() == []
-    assert await typist.type(":memory undo") == "there is nothing to undo"
+    assert await typist.type(":memory undo") == "nothing to undo"
 
 
 # Pending items
@@ -791,12 +791,12 @@ async def test_a_proposal_is_pending_until_the_user_accepts_it(world: World) -> 
     assert typist.remembered == ["- (fact) the user has a dog"]
     assert await typist.type(":memory reject 2") == "dropped: the user has a cat"
 
-    assert await typist.type(":memory pending") == "nothing waits for your yes"
+    assert await typist.type(":memory pending") == "nothing is pending"
     why = await typist.type(":memory why 1")
     assert "from           model, confirmed by the user" in why
     assert f"said in        {typist.session.journal.id}, turn " in why
-    assert await typist.type(":memory accept 1") == "nothing with the number 1 waits; :memory pending lists what does"
-    assert await typist.type(":memory accept") == "an id is missing; :memory pending shows them"
+    assert await typist.type(":memory accept 1") == "no pending item 1; see :memory pending"
+    assert await typist.type(":memory accept") == "missing id; see :memory pending"
     assert await typist.type(":memory reject dog") == "expected a number, got 'dog'"
 
 
@@ -868,7 +868,7 @@ async def test_purge_asks_first_and_anything_but_yes_means_no(world: World, answ
     before, world.answers = world.places.memory.read_bytes(), [answer]
 
     assert await typist.type(":memory purge 1") == "nothing was changed"
-    assert world.asked == ["erase 1 (I ride a tandem) for good, everywhere? [y/N] "]
+    assert world.asked == ["permanently erase 1 (I ride a tandem) everywhere? [y/N] "]
     assert world.places.memory.read_bytes() == before
 
 
@@ -892,8 +892,8 @@ async def test_a_purge_also_erases_the_running_conversation(world: World) -> Non
     assert "tandem" not in str(request.messages).lower()
     assert "[purged] is a fine thing" in str(request.messages)
     assert await typist.listed() == []
-    assert await typist.type(":memory undo") == "there is nothing to undo"
-    with pytest.raises(Declined, match="this was purged, so it is not learned again"):
+    assert await typist.type(":memory undo") == "nothing to undo"
+    with pytest.raises(Declined, match="this was purged, so it is not saved again"):
         await typist.reply(":remember My  tandem is GREEN.")
 
 
@@ -946,7 +946,7 @@ async def test_a_purge_that_is_not_possible_is_reported(world: World) -> None:
 
     with pytest.raises(NotFound, match="there is no item 1, or it is purged already"):
         await typist.reply(":memory purge 1")
-    with pytest.raises(BadUsage, match="words of less than four letters stand everywhere"):
+    with pytest.raises(BadUsage, match="the text to erase is too short"):
         await typist.reply(":memory purge tea")
     with pytest.raises(BadUsage):
         await typist.reply(":memory purge")

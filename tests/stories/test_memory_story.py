@@ -88,11 +88,11 @@ def test_an_item_is_added_used_forgotten_restored_and_erased(world: World) -> No
         assert [block in prompt for prompt in sent] == [False, True, True, False, False, True]
         assert [BACKGROUND_MARK in prompt for prompt in sent] == [False, True, True, False, False, True]
         assert second.out.splitlines()[2].endswith(f"fact  {TANDEM}  user")
-        assert lines[1] == f"taken back: forgot 1: {TANDEM}"
+        assert lines[1] == f"undone: forgot 1: {TANDEM}"
         assert lines[-1].split()[0] == "3", "a copy with a new id"
         assert [BACKGROUND_MARK in prompt for prompt in prompts(server)[6:]] == [True, False]
         assert (again.code, again.out) == (1, "")
-        assert again.err.startswith("[aish] this was purged, so it is not learned again")
+        assert again.err.startswith("[aish] this was purged, so it is not saved again")
     assert leftovers(world, TANDEM, "green tandem") == []
     assert "damaged" not in doctor.out and re.search(r"ok +memory +", doctor.out)
 
@@ -356,11 +356,11 @@ def test_memory_on_a_terminal(world: World) -> None:
         terminal.enter("is the Yellow  canoe fast?")
         terminal.wait_for("Nice.")
         terminal.enter(":memory purge yellow canoe")
-        terminal.wait_for("for good, everywhere? [y/N]")
+        terminal.wait_for(" everywhere? [y/N]")
         terminal.enter("y")
         terminal.wait_for("it will not be learned again")
         terminal.enter(":memory purge 2")
-        terminal.wait_for("2 (my canoe is yellow) for good, everywhere? [y/N]")
+        terminal.wait_for("2 (my canoe is yellow) everywhere? [y/N]")
         terminal.enter("y")
         terminal.wait_times(b"it will not be learned again", 2)
         terminal.wait("aish>")

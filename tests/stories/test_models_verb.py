@@ -84,4 +84,4 @@ def test_the_doctor_names_missing_weights_for_search_and_what_to_do(world: World
 
     advice = "by words only: the weights for meaning are not installed; run: aish models pull wordllama"
     assert search() == [["note", advice]]
-    assert search("--set", "finding.meaning=false") == [["ok", "by words only, as finding.meaning says"]]
+    assert search("--set", "finding.meaning=false") == [["ok", "by words only (finding.meaning is off)"]]

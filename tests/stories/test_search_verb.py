@@ -358,10 +358,10 @@ def test_without_conversations_recent_and_thread_say_so(world: World) -> None:
     """With the exit code for nothing found."""
     recent, thread, none = world.aish("recent"), world.aish("thread", "2026"), world.aish("recent", "--json")
 
-    assert (recent.code, recent.out, recent.err) == (1, "nothing was said yet\n", "")
+    assert (recent.code, recent.out, recent.err) == (1, "no turns yet\n", "")
     assert (none.code, none.out) == (1, "[]\n")
     assert (thread.code, thread.out) == (1, "")
-    assert thread.err == "[aish] no conversation '2026'; :sessions lists them\n"
+    assert thread.err == "[aish] no conversation '2026'; see :sessions\n"
 
 
 def test_search_works_without_a_writable_index(world: World, tmp_path: Path) -> None:

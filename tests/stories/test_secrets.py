@@ -52,7 +52,7 @@ def test_a_secret_in_a_question_is_masked_in_the_journal_and_reported(world: Wor
     secret = TOKEN if TOKEN in line else WORD
     assert secret in sent
     assert on_disk(world, secret) == []
-    assert f"[aish] masked in what is kept: 1 × {kind}\n" in ran.err
+    assert f"[aish] masked before saving: 1 × {kind}\n" in ran.err
     assert f"[masked {kind}" in world.journals()[0].read_text(encoding="utf-8")
 
 
@@ -69,7 +69,7 @@ async def test_a_secret_in_an_answer_a_tool_call_and_an_error_is_masked_too(worl
     assert said.text == f"Your password is {WORD}."
     assert on_disk(world, TOKEN) == on_disk(world, WORD) == []
     assert "[masked" in world.places.memory.with_suffix(".pending.jsonl").read_text(encoding="utf-8")
-    assert sum(notice.startswith("masked in what is kept: ") for notice in said.notices) >= 2
+    assert sum(notice.startswith("masked before saving: ") for notice in said.notices) >= 2
 
 
 @pytest.mark.proves("M62")
@@ -122,7 +122,7 @@ async def test_remembering_a_secret_asks_first(world: World, answer: str, kept: 
 
     reply = await world.type(shell, f":remember the door password is {WORD}")
 
-    assert world.asked == ["this holds a secret (1 × chat)\nremember it as it is? [y/N/mask] "]
+    assert world.asked == ["this contains a secret (1 × chat)\nsave it unmasked? [y/N/mask] "]
     contents = [item.content for item in program.memory.items()]
     assert reply.found == bool(kept)
     assert len(contents) == (1 if kept else 0) and all(str(kept) in content for content in contents)
@@ -137,7 +137,7 @@ def test_a_script_that_adds_a_secret_gets_it_masked(world: World) -> None:
     world.aish("memory", "add", "--tag", TOKEN, "--key", f"token={TOKEN}", "a plain sentence")
     world.aish(given=f":save {TOKEN}\n")
 
-    assert ran.code == 0 and "masked in what is kept: 1 × chat" in ran.out
+    assert ran.code == 0 and "masked before saving: 1 × chat" in ran.out
     assert on_disk(world, WORD) == on_disk(world, TOKEN) == []
 
 
@@ -172,4 +172,4 @@ async def test_a_notice_names_each_kind_once(world: World) -> None:
     session = world.session(["Fine."])
     notices = (await world.ask(session, f"{TOKEN} and {TOKEN[:-1]}9 and password={WORD}")).notices
 
-    assert notices == [Notice("masked in what is kept: 2 × github-token, 1 × setting").text]
+    assert notices == [Notice("masked before saving: 2 × github-token, 1 × setting").text]

@@ -41,7 +41,7 @@ def test_aish_itself_is_a_command_at_its_prompt(shell: World) -> None:
         tmux.enter("aish --version | tr a-z A-Z")
         tmux.wait_for(f"AISH {__version__.upper()}")
         tmux.enter("aish memory list")
-        tmux.wait_for("nothing is remembered")
+        tmux.wait_for("no items yet")
 
 
 @pytest.mark.proves("P2")

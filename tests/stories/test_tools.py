@@ -283,10 +283,10 @@ async def test_calls_without_an_id_get_one_each(world: World) -> None:
         ('TOOL: memory_add {"content":7}', "content must be a string"),
         ('TOOL: memory_add {"content":["tea"]}', "content must be a string"),
         ('TOOL: memory_add {"kind":["fact"],"content":"tea"}', "content must be a string"),
-        ('TOOL: memory_add {"kind":"forget","content":"tea"}', "there is no kind 'forget'"),
-        ('TOOL: memory_add {"kind":"secret","content":"tea"}', "there is no kind 'secret'"),
+        ('TOOL: memory_add {"kind":"forget","content":"tea"}', "unknown kind 'forget'"),
+        ('TOOL: memory_add {"kind":"secret","content":"tea"}', "unknown kind 'secret'"),
         ('TOOL: memory_add {"content":"   "}', "the text is empty"),
-        ('TOOL: memory_add {"content":"' + "tea " * 2000 + '"}', "an item can have 4,000 characters"),
+        ('TOOL: memory_add {"content":"' + "tea " * 2000 + '"}', "an item can have at most 4,000 characters"),
     ],
 )
 async def test_an_invalid_call_is_reported_to_the_model_and_writes_nothing(
@@ -609,7 +609,7 @@ async def test_a_secret_in_a_proposal_is_masked_everywhere_on_the_disk(world: Wo
     said = await world.ask(session, "q1")
 
     told = [notice.partition(":")[0] for notice in said.notices]
-    masked = "masked in what is kept"
+    masked = "masked before saving"
     assert told == [masked, masked, "the model would like to remember"], "of the call, and of the item"
     for path in world.home.rglob("*"):
         assert not path.is_file() or secret.encode() not in path.read_bytes(), path

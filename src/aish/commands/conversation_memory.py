@@ -1,4 +1,4 @@
-"""The commands of memory in a conversation: what they change follows in the prompt, and a model can propose items."""
+"""The memory commands in a conversation: changes update the prompt, and a model can propose items."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -71,9 +71,9 @@ COMMANDS.include(MEMORY_COMMANDS, ConversationMemory)
 
 @COMMANDS.add("memory summarize")
 async def summarize(shell: Shell, arguments: Arguments) -> Reply:
-    """Let the model look for what is worth keeping of this conversation.
+    """Let the model propose items to remember from this conversation.
 
-    You decide about each line. It reads the journal, not the prompt. Nothing is written without your yes.
+    The model reads the journal, not the prompt. You are asked about each item; nothing is saved without your consent.
     """
     session = shell.session
     memory = shell.memory

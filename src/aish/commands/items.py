@@ -1,4 +1,4 @@
-"""What the commands of memory share: options, ids, tables of items, and the report of a change."""
+"""Shared by the memory commands: options, ids, tables of items, and the report of a change."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -26,11 +26,11 @@ _USUAL = len(("id", "ts", "kind", "content", "source"))
 
 
 async def keep_said(scope: MemoryScope, text: str, kind: str, fields: dict[str, Any] | None = None) -> Reply:
-    """Remember what the user said; a secret only after a question."""
+    """Remember a text from the user. Ask first if it contains a secret."""
     memory = scope.memory
     masked, plain = memory.redaction.mask(text), False
     if masked.kinds:
-        question = f"this holds a secret ({count_kinds(masked.kinds)})\nremember it as it is? [y/N/mask] "
+        question = f"this contains a secret ({count_kinds(masked.kinds)})\nsave it unmasked? [y/N/mask] "
         answer = (await scope.person.line(question)).strip().lower()
         plain = answer in ("y", "yes")
         if not plain and answer not in ("m", "mask", NOBODY):
@@ -50,7 +50,7 @@ def say_kept(scope: MemoryScope, kept: Kept, text: str = "") -> Reply:
 
 
 def changed(scope: MemoryScope, reply: Reply) -> Reply:
-    """Bring a change into the prompt. Trouble with that comes before the reply."""
+    """Update the prompt after a change, and put any warnings before the reply."""
     notices = scope.memory_changed()
     return reply._replace(text="\n".join([*(notice.text for notice in notices), reply.text])) if notices else reply
 
@@ -62,7 +62,7 @@ def as_table(scope: MemoryScope, items: list[Item], nothing: str) -> Reply:
 
 
 class ItemRows(Sequence[tuple[str, ...]]):
-    """The rows of a table of items. Made when they are looked at, because a long list would be held twice."""
+    """The rows of a table of items, formatted on access so that a long list is not in memory twice."""
 
     def __init__(self, items: list[Item], moments: "Moments") -> None:
         self._items, self._moments = items, moments
@@ -81,7 +81,7 @@ class ItemRows(Sequence[tuple[str, ...]]):
 
     def _row(self, item: Item) -> tuple[str, ...]:
         id, ts, kind, text, record = item
-        if len(record) == _USUAL and "source" in record:  # a long list is made of these
+        if len(record) == _USUAL and "source" in record:  # the usual case in long lists
             source = str(record["source"])
         else:
             text, source = _in_full(item)
@@ -89,38 +89,38 @@ class ItemRows(Sequence[tuple[str, ...]]):
 
 
 def _in_full(item: Item) -> tuple[str, str]:
-    """Content and source of an item that has tags, a key that its text does not name, or another origin."""
+    """Return content and source of an item, with its tags, key and origin."""
     tags = "".join(f" #{tag}" for tag in item.tags)
-    key = f" (takes the place of: {item.key})" if item.key and not item.content.startswith(item.key) else ""
+    key = f" (key: {item.key})" if item.key and not item.content.startswith(item.key) else ""
     source = item.source if item.origin == item.source else f"{item.origin}, {item.source}"
     return item.content + tags + key, source
 
 
 class Moments:
-    """Formats times for a list. It is fast for long lists, in which many items have the same hour."""
+    """Formats times for a list. Caches by hour, because many items of a long list have the same hour."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now
         self._by_hour: dict[str, tuple[str, str]] = {}
 
     def of(self, ts: str) -> tuple[str, str]:
-        """How long ago, and the time on the user's clock."""
+        """Return the age, and the local time."""
         known, ours = self._by_hour.get(ts[:13]), len(ts) == 24 and ts[23] == "Z"
         if known and ours:
             return known[0], known[1] + ts[13:16]
         time = read_time(ts)
         old, clock = age(time, self._now), local(time)
-        # older than a day, the hour is exact enough, where the offset is a whole number of hours
+        # the age in days needs only the hour; cached only if the UTC offset is a whole number of hours
         if ours and clock[13:] == ts[13:16] and old.rstrip("s").endswith(("day", "week", "month", "year")):
             self._by_hour[ts[:13]] = old, clock[:13]
         return old, clock
 
 
 def matching(items: Iterable[Item], kind: str, tags: Iterable[str], text: str) -> Iterable[Item]:
-    """The items of a kind, with these tags, that have all words of the text. Raises `BadUsage`."""
+    """Return the items of this kind that have all of the tags and all words of the text. Raises `BadUsage`."""
     wanted_tags, wanted = set(tags), text.casefold().split()
     if kind and kind not in KINDS:
-        raise BadUsage(f"there is no kind {kind!r}; an item is one of: {', '.join(KINDS)}")
+        raise BadUsage(f"unknown kind {kind!r}; use one of: {', '.join(KINDS)}")
     if kind:
         items = (item for item in items if item.kind == kind)
     if wanted_tags:
@@ -137,7 +137,7 @@ def read_limit(arguments: Arguments) -> int | None:
 def read_id(word: str) -> int:
     text = word.strip().removeprefix("#")
     if not text:
-        raise BadUsage("an id is missing; :memory list shows them")
+        raise BadUsage("missing id; see :memory list")
     if not text.isdecimal() or len(text) > 15:
         raise BadUsage(f"expected a number, got {one_line(word, 40)!r}")
     return int(text)
@@ -145,7 +145,7 @@ def read_id(word: str) -> int:
 
 def read_ids(words: str, where: str = ":memory list") -> list[int]:
     if not words.strip():
-        raise BadUsage(f"an id is missing; {where} shows them")
+        raise BadUsage(f"missing id; see {where}")
     return [read_id(word) for word in words.replace(",", " ").split()]
 
 
@@ -155,12 +155,12 @@ def pending_ids(scope: MemoryScope, words: str) -> list[int]:
     known, ids = set(scope.memory.pending_ids()), list(dict.fromkeys(read_ids(words, ":memory pending")))
     missing = [id for id in ids if id not in known]
     if missing:
-        raise NotFound(f"nothing with the number {missing[0]} waits; :memory pending lists what does")
+        raise NotFound(f"no pending item {missing[0]}; see :memory pending")
     return ids
 
 
 def read_records(data: bytes) -> Iterable[dict[str, Any] | None]:
-    """The records of a file: JSON lines, or one JSON list. None for what is neither."""
+    """Return the records of a file of JSON lines or one JSON list. None stands for an invalid record."""
     try:
         whole = json.loads(data)
         if isinstance(whole, list):
@@ -175,6 +175,6 @@ async def agreed(person: Person, question: str) -> bool:
 
 
 def nothing_after(name: str, text: str) -> None:
-    """Raise `BadUsage` for text after a command that would act on more than the text says."""
+    """Raise `BadUsage` if there is text after a command that acts on all items."""
     if text.strip():
-        raise BadUsage(f":memory {name} takes nothing after it, but got {one_line(text, 40)!r}; nothing was changed")
+        raise BadUsage(f":memory {name} takes no arguments, but got {one_line(text, 40)!r}; nothing was changed")

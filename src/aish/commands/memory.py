@@ -1,4 +1,4 @@
-"""Commands about what is remembered on purpose. `aish memory VERB` runs the same ones."""
+"""Commands for curated memory. `aish memory VERB` runs the same ones."""
 
 from itertools import islice
 from typing import Any
@@ -31,39 +31,39 @@ from aish.values.times import local, read_moment
 
 @MEMORY_COMMANDS.add("remember", argument="TEXT")
 async def remember(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Remember TEXT for good; the model knows it from the next turn on.
+    """Remember TEXT permanently; the model knows it from the next turn on.
 
-    The same as `:memory add fact TEXT`. A secret is not kept without asking.
+    The same as `:memory add fact TEXT`. If TEXT contains a secret, aish asks before it saves it.
     """
     return await keep_said(scope, arguments.text, "fact")
 
 
 @MEMORY_COMMANDS.add("memory")
 async def overview(scope: MemoryScope, arguments: Arguments) -> str | Reply:
-    """Show what is remembered; what else can be done with it follows below."""
+    """List the remembered items. More memory commands follow below."""
     return await show_list(scope, arguments)
 
 
 @MEMORY_COMMANDS.add("memory list", argument="[KIND] [WORDS]", options=(KIND, TAG, LIMIT))
 async def show_list(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """List what is remembered, the newest first.
+    """List the remembered items, newest first.
 
-    Only items of a kind (`fact`, `pref`, `context`), with a tag (`--tag TAG` in front), or with all the words, if you
-    say so. `--limit N` shows the newest N.
+    KIND (`fact`, `pref` or `context`) shows only items of this kind, WORDS only items that contain all of the words.
+    Options come first: `--tag TAG` shows only items with this tag, `--limit N` only the newest N.
     """
     kind, rest = _kind_and_rest(arguments)
     found = matching(scope.memory.items(), kind, arguments.values("tag"), rest.text)
     items = list(islice(found, read_limit(arguments)))
     narrowed = arguments.words or arguments.options
-    return as_table(scope, items, "nothing like that is remembered" if narrowed else "nothing is remembered")
+    return as_table(scope, items, "no matching items" if narrowed else "no items yet")
 
 
 @MEMORY_COMMANDS.add("memory add", argument="[KIND] TEXT", options=(KIND, TAG, KEY))
 async def add(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Remember TEXT. KIND is `fact` (unless you say), `pref` or `context`.
+    """Remember TEXT. KIND is `fact` (the default), `pref` or `context`.
 
-    What is known already is not written again. `--tag TAG` in front gives it a tag, `--key KEY` a key: an item with a
-    key takes the place of the one that had it before.
+    An item that is already known is not saved again. Options come first: `--tag TAG` adds a tag, `--key KEY` sets a
+    key. A new item with a key replaces the item that had this key before.
     """
     kind, rest = _kind_and_rest(arguments)
     fields: dict[str, Any] = {"tags": list(arguments.values("tag")), "key": arguments.value("key")}
@@ -72,9 +72,9 @@ async def add(scope: MemoryScope, arguments: Arguments) -> Reply:
 
 @MEMORY_COMMANDS.add("memory set", argument="KEY = VALUE", options=(KIND,))
 async def set_key(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Remember a value under a key, such as `:memory set editor = helix`.
+    """Remember a value for a key, such as `:memory set editor = helix`.
 
-    The value that the key had before is superseded: it stays in the history, but no prompt has it any more.
+    The old value of the key is superseded: it stays in the history, but is no longer in any prompt.
     """
     key, sign, value = arguments.text.partition("=")
     if not sign:
@@ -85,9 +85,9 @@ async def set_key(scope: MemoryScope, arguments: Arguments) -> Reply:
 
 @MEMORY_COMMANDS.add("memory forget", argument="ID")
 async def forget(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Forget an item: no prompt has it any more.
+    """Forget an item, so that it is no longer in any prompt.
 
-    The line stays in the file, and `:memory undo` brings it back. `:memory purge ID` erases it for good.
+    The line stays in the file, and `:memory undo` restores the item. `:memory purge ID` erases it permanently.
     """
     memory = scope.memory
     items = [memory.active(id) for id in dict.fromkeys(read_ids(arguments.text))]
@@ -98,23 +98,25 @@ async def forget(scope: MemoryScope, arguments: Arguments) -> Reply:
 
 @MEMORY_COMMANDS.add("memory clear", options=(YES,))
 async def clear(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Forget everything, after a question. `:memory undo` brings it back."""
+    """Forget all items, after asking. `:memory undo` restores them."""
     memory = scope.memory
     nothing_after("clear", arguments.text)
     ids = list(memory.ids())
     if not ids:
-        return Reply("nothing is remembered", data={"forgotten": []}, found=False)
+        return Reply("no items yet", data={"forgotten": []}, found=False)
     if not arguments.has("yes") and not await agreed(scope.person, f"forget all {counted(len(ids), 'item')}?"):
         return Reply("nothing was changed", data={"forgotten": []}, found=False)
     gone = memory.forget(ids)
-    return changed(scope, Reply(f"forgot {counted(len(gone), 'item')}; :memory undo", data={"forgotten": gone}))
+    return changed(
+        scope, Reply(f"forgot {counted(len(gone), 'item')}; undo with :memory undo", data={"forgotten": gone})
+    )
 
 
 @MEMORY_COMMANDS.add("memory edit", argument="ID [TEXT]")
 async def edit(scope: MemoryScope, arguments: Arguments) -> Reply:
     """Change the text of an item, in the line editor or to TEXT.
 
-    A new item is written, which supersedes the old one.
+    The result is saved as a new item that supersedes the old one.
     """
     number, _, text = arguments.text.strip().partition(" ")
     memory = scope.memory
@@ -128,42 +130,42 @@ async def edit(scope: MemoryScope, arguments: Arguments) -> Reply:
 
 @MEMORY_COMMANDS.add("memory undo")
 async def undo(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Take the last change back: an add, a forget, a clear or an edit.
+    """Undo the last change: an add, a forget, a clear or an edit.
 
-    Again takes back the one before it. Nothing is rewritten: what undoes a change is a change itself, and `:memory log`
-    shows both. A purge is for good.
+    Repeat it to undo earlier changes. The history is not rewritten: undoing is a change too, and `:memory log` shows
+    both. A purge cannot be undone.
     """
     nothing_after("undo", arguments.text)
     said = scope.memory.undo()
-    return changed(scope, Reply(f"taken back: {one_line(said, 100)}", data={"undone": said}))
+    return changed(scope, Reply(f"undone: {one_line(said, 100)}", data={"undone": said}))
 
 
 @MEMORY_COMMANDS.add("memory log", argument="[N]", options=(LIMIT,))
 async def show_log(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Show every change, the newest first, or the last N."""
+    """Show all changes, newest first, or the last N."""
     limit = read_id(arguments.text) if arguments.words else read_limit(arguments)
     changes = list(islice(scope.memory.log(), limit))
     rows = [(str(c.id), c.ts.replace("T", " ")[:19], c.what, c.text) for c in changes]
     table = Table(("change", "time (UTC)", "what", ""), rows, [""] * len(rows), wide=3)
     data = [change._asdict() for change in changes]
-    return Reply("" if rows else "nothing was ever changed", table, data, found=bool(rows))
+    return Reply("" if rows else "no changes yet", table, data, found=bool(rows))
 
 
 @MEMORY_COMMANDS.add("memory at", argument="DATE")
 async def show_at(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Show what was remembered at a time.
+    """Show the items that memory had at a past time.
 
-    `2026-11-15` means the end of that day; `2026-11-15 18:30`, `yesterday` and `3 days ago` are understood too.
+    `2026-11-15` means the end of that day; `2026-11-15 18:30`, `yesterday` and `3 days ago` work too.
     """
     if not arguments.text.strip():
-        raise BadUsage("a date is missing: :memory at 2026-11-15")
+        raise BadUsage("missing date: :memory at 2026-11-15")
     time = read_moment(arguments.text, scope.now())
-    return as_table(scope, scope.memory.at(time), f"nothing was remembered at {local(time)}")
+    return as_table(scope, scope.memory.at(time), f"no items at {local(time)}")
 
 
 @MEMORY_COMMANDS.add("memory why", argument="ID")
 async def show_why(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Tell where an item came from, when it was in a prompt, and what it superseded."""
+    """Show where an item came from, which prompts contained it, and what it superseded."""
     found = scope.memory.explain(read_id(arguments.text), scope.conversations)
     lines = [f"{name:<14} {value}" for name, value in found.items() if name != "record"]
     return Reply("\n".join(lines), data=found)
@@ -171,9 +173,9 @@ async def show_why(scope: MemoryScope, arguments: Arguments) -> Reply:
 
 @MEMORY_COMMANDS.add("memory inject")
 async def inject(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Bring what is remembered into the prompt anew.
+    """Load memory into the prompt again.
 
-    After an edit of the file by hand, or a change in another shell.
+    Use it after you edited the file by hand, or after a change in another shell.
     """
     text, ids, notices = scope.read_background()
     summary = f"{counted(len(ids), 'item')} in the prompt, {len(text):,} characters"
@@ -182,6 +184,6 @@ async def inject(scope: MemoryScope, arguments: Arguments) -> Reply:
 
 
 def _kind_and_rest(arguments: Arguments) -> tuple[str, Arguments]:
-    """The kind, as an option or as the first word, and the other words."""
+    """Return the kind, given as an option or as the first word, and the remaining arguments."""
     kind = arguments.value("kind")
     return (kind, arguments) if kind else arguments.take_word(KINDS)

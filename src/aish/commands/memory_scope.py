@@ -1,4 +1,4 @@
-"""What the commands of memory may use. The shell offers it, and so does `aish memory`, which has no conversation."""
+"""The interface that the memory commands use. The shell implements it, and so does `aish memory`."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -8,7 +8,7 @@ from aish.intake.commands import Commands
 from aish.places import Places
 from aish.values.person import Person
 
-if TYPE_CHECKING:  # a verb that needs none of them does not load them
+if TYPE_CHECKING:  # loaded only by the verbs that use them
     from aish.memory.conversations import Conversations
     from aish.memory.curation import Memory
     from aish.values.events import Notice
@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # a verb that needs none of them does not load them
 
 
 class Background(NamedTuple):
-    """The block of memory in the prompt."""
+    """The memory block in the prompt."""
 
     text: str
     ids: tuple[int, ...]
@@ -24,13 +24,13 @@ class Background(NamedTuple):
 
 
 class MemoryScope(Protocol):
-    """Memory, and as much of the rest as its commands need. Parts are opened when they are first used."""
+    """Memory, and the other parts that its commands need. Each part is opened on first use."""
 
     person: Person
 
     @property
     def memory(self) -> "Memory":
-        """Curated memory. Raises `BadUsage` where it is switched off."""
+        """Curated memory. Raises `BadUsage` if it is switched off."""
 
     @property
     def places(self) -> Places: ...
@@ -44,13 +44,13 @@ class MemoryScope(Protocol):
     def now(self) -> datetime: ...
 
     def said_where(self) -> dict[str, Any]:
-        """The conversation and turn that an item is said in; empty outside of a conversation."""
+        """Return the current conversation and turn as fields of an item; empty outside of a conversation."""
 
     def memory_changed(self) -> "Sequence[Notice]":
-        """Bring a change into the prompt, if there is one. Returns warnings."""
+        """Update the prompt after a change, if there is a prompt. Return warnings."""
 
     def read_background(self) -> Background:
-        """Bring memory into the prompt again. A verb opens the whole program for it."""
+        """Load memory into the prompt again. Outside of a conversation this opens the whole program."""
 
     def erase_from_prompt(self, phrases: list[str]) -> None:
         """Remove purged words from the conversation in progress, if there is one."""

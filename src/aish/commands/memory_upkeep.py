@@ -12,19 +12,19 @@ from aish.values.text import counted, json_text, one_line
 
 @MEMORY_COMMANDS.add("memory purge", argument="ID|WORDS", options=(YES,))
 async def purge(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Erase for good, from every file of ours.
+    """Erase permanently, from every file of aish.
 
-    From memory, from every conversation, from what you typed, and from everything made of them. Only the id and a
-    salted hash stay, so that it is not learned or imported again. There is no undo. WORDS are erased wherever they
-    stand, and items that have them in their text are erased whole.
+    Erases from memory, all conversations, the input history, and all data derived from them. Only the id and a salted
+    hash remain, so that the text is not learned or imported again. This cannot be undone. WORDS are erased everywhere;
+    items that contain them are erased completely.
     """
     memory, places = scope.memory, scope.places
     phrases, items = memory.phrases(arguments.text)
     named = list(dict.fromkeys(f"{item.id} ({one_line(item.content, 40)})" for item in items))
     what = ", ".join(named[:5]) or one_line(arguments.text, 60)
-    if not arguments.has("yes") and not await agreed(scope.person, f"erase {what} for good, everywhere?"):
+    if not arguments.has("yes") and not await agreed(scope.person, f"permanently erase {what} everywhere?"):
         return Reply("nothing was changed", data={"places": 0, "files": 0}, found=False)
-    scope.finder.drop()  # a purge cannot search it, and another process may write it again before the words are gone
+    scope.finder.drop()  # a purge cannot search the index, and another process may rebuild it before the words are gone
     directories = (places.data, places.sessions, places.state, places.indexes)
     erased = memory.purge(phrases, directories, [places.salt], NoteFiles(places.workspace))
     scope.erase_from_prompt(phrases)
@@ -32,43 +32,43 @@ async def purge(scope: MemoryScope, arguments: Arguments) -> Reply:
     where = f"erased in {counted(erased.places, 'place')} of {counted(erased.files, 'file')}"
     text = f"{where if erased.places else 'not found'}; it will not be learned again"
     if erased.busy:
-        text += "\nanother shell is giving an answer that has the words; purge them again when it is done"
+        text += "\nanother aish is streaming an answer that contains the words; purge them again when it has finished"
     return changed(scope, Reply(text, data={"places": erased.places, "files": erased.files, "busy": erased.busy}))
 
 
 @MEMORY_COMMANDS.add("memory pending")
 async def pending(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """List what waits for your yes: proposals of models, and imports.
+    """List the pending items: proposals of models, and imports.
 
-    `:memory accept ID` keeps one, `:memory reject ID` drops it; `all` means every one of them.
+    `:memory accept ID` saves an item, `:memory reject ID` drops it; `all` stands for all pending items.
     """
-    return as_table(scope, list(scope.memory.pending_items()), "nothing waits for your yes")
+    return as_table(scope, list(scope.memory.pending_items()), "nothing is pending")
 
 
 @MEMORY_COMMANDS.add("memory accept", argument="ID|all")
 async def accept(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Keep what waited; where it came from stays written with it."""
+    """Save pending items. Each keeps its origin."""
     memory = scope.memory
     kept = [memory.accept(id) for id in pending_ids(scope, arguments.text)]
     lines = [f"{'remembered' if one.new else 'already known'} (id {one.item.id}): {one.item.content}" for one in kept]
-    text = "\n".join(one_line(line, 100) for line in lines) or "nothing waits for your yes"
+    text = "\n".join(one_line(line, 100) for line in lines) or "nothing is pending"
     data = [{"id": one.item.id, "new": one.new} for one in kept]
     return changed(scope, Reply(text, data=data, found=bool(kept)))
 
 
 @MEMORY_COMMANDS.add("memory reject", argument="ID|all")
 async def reject(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Drop what waited."""
+    """Drop pending items."""
     dropped = [scope.memory.reject(id) for id in pending_ids(scope, arguments.text)]
-    text = "\n".join(f"dropped: {one_line(item.content, 80)}" for item in dropped) or "nothing waits for your yes"
+    text = "\n".join(f"dropped: {one_line(item.content, 80)}" for item in dropped) or "nothing is pending"
     return Reply(text, data={"dropped": [item.id for item in dropped]}, found=bool(dropped))
 
 
 @MEMORY_COMMANDS.add("memory export", argument="[FILE]", options=(Option("all"),))
 async def export(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Write the items out as JSON lines, to FILE or the screen.
+    """Write the items as JSON lines, to FILE or to the screen.
 
-    With `--all` in front every change there ever was.
+    With `--all` before FILE, write all changes, also of forgotten items.
     """
     memory = scope.memory
     records = memory.records() if arguments.has("all") else [item.record for item in memory.items()][::-1]
@@ -82,18 +82,18 @@ async def export(scope: MemoryScope, arguments: Arguments) -> Reply:
 
 @MEMORY_COMMANDS.add("memory import", argument="FILE", options=(Option("trust"),))
 async def import_items(scope: MemoryScope, arguments: Arguments) -> Reply:
-    """Take items in from JSON lines, such as `:memory export` writes.
+    """Import items from JSON lines, such as those from `:memory export`.
 
-    They wait for your yes. With `--trust` in front they are kept at once, as from a backup of your own. What is known
-    already is not taken twice.
+    They are pending until you accept them. With `--trust` before FILE they are saved at once, for example from your own
+    backup. Items that are already known are not imported again.
     """
     file = arguments.text.strip()
     if not file:
-        raise BadUsage("a file is missing: :memory import FILE")
+        raise BadUsage("missing file: :memory import FILE")
     records = list(read_records(read_whole(file)))
     bad = sum(record is None for record in records)
     whole = ({"kind": "fact", **record} for record in records if record is not None)
     new, known, refused = scope.memory.take_in(whole, trusted=arguments.has("trust"))
-    where = "taken in" if arguments.has("trust") else "now waiting for your yes (:memory pending)"
-    text = f"{counted(new, 'item')} {where}, {known} known already, {bad + refused} could not be taken"
+    where = "imported" if arguments.has("trust") else "pending (see :memory pending)"
+    text = f"{counted(new, 'item')} {where}, {known} already known, {bad + refused} rejected"
     return changed(scope, Reply(text, data={"new": new, "known": known, "refused": bad + refused}, found=new > 0))

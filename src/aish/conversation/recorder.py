@@ -53,7 +53,7 @@ class Recorder:
         except StoreTrouble as error:
             return self.say_once("store.not_kept", f"this conversation is not recorded: {error}")
         kinds = journal.masked
-        text = f"masked in what is kept: {count_kinds(kinds)}"
+        text = f"masked before saving: {count_kinds(kinds)}"
         return [notice("secrets.masked", text, warning=True, kinds=tuple(kinds))] if kinds else []
 
     def keep_shown(self, journal: TurnLog, text: str, provenance: str = "") -> list[Notice]:

@@ -1,6 +1,6 @@
-"""What happened to memory: the log of changes, and how the last one is taken back.
+"""The log of changes to memory, and undo.
 
-Undoing appends. What undoes a change says so (`undoes`), and many records can be one change (`change`).
+Undoing appends records with a field `undoes`. The records of one change share the field `change`.
 """
 
 from collections.abc import Iterator
@@ -12,12 +12,20 @@ from aish.values.errors import NotFound
 from aish.values.items import FORGET, Item
 from aish.values.stores import Record
 
-OWN = {"id", "ts", "crc", "change", "undoes", "restores", "supersedes"}  # not part of what an item says
-SUPERSEDED = "superseded"  # why an item stays hidden when the one that took its place is purged
+OWN = {
+    "id",
+    "ts",
+    "crc",
+    "change",
+    "undoes",
+    "restores",
+    "supersedes",
+}  # fields of one line that a copy of the item does not get
+SUPERSEDED = "superseded"  # the reason of a tombstone that keeps an item hidden when its successor is purged
 
 
 class Change(NamedTuple):
-    """One line of the log: what happened to memory, and when."""
+    """One line of the log."""
 
     id: int
     ts: str
@@ -26,7 +34,7 @@ class Change(NamedTuple):
 
 
 def log(ledger: ItemStore) -> Iterator[Change]:
-    """Every change, the newest first."""
+    """Yield all changes, newest first."""
     for record in ledger.records_back():
         change = _change(ledger, record)
         if change:
@@ -34,7 +42,7 @@ def log(ledger: ItemStore) -> Iterator[Change]:
 
 
 def undo(ledger: ItemStore) -> str:
-    """Take the last change back that was not taken back yet, and say what it was. Raises `NotFound`."""
+    """Undo the last change that is not undone yet, and return its description. Raises `NotFound`."""
     said = ""
 
     def changes() -> list[dict[str, Any]]:
@@ -46,7 +54,7 @@ def undo(ledger: ItemStore) -> str:
             said += f" and {len(group) - 1} more"
         number = _number(group[-1])
         undone = [fields for record in group if (fields := _opposite(ledger, record, copies))]
-        said += "" if undone else " (nothing was left of it)"
+        said += "" if undone else " (it had no effect any more)"
         return [{**fields, "undoes": number} for fields in undone or [{"kind": FORGET, "target": 0}]]
 
     ledger.apply(changes)
@@ -54,20 +62,20 @@ def undo(ledger: ItemStore) -> str:
 
 
 def _opposite(ledger: ItemStore, record: Record, copies: dict[int, int]) -> dict[str, Any] | None:
-    """What takes a record back, or None if nothing is left to take back."""
+    """Return the record that undoes this one, or None if there is nothing to undo."""
     if record["kind"] == FORGET:
         old = next((ledger.get(id) for id in targets(record)), None)
-        return {**_saying(old.record), "restores": old.id} if old else None
+        return {**_copied_fields(old.record), "restores": old.id} if old else None
     state = ledger.state()
     shown = next((id for id in _copies(record["id"], copies) if state.shows(id)), None)
     older = _before(ledger, record)
     if older:
-        return {**_saying(older.record), "restores": older.id, "supersedes": [shown or record["id"]]}
+        return {**_copied_fields(older.record), "restores": older.id, "supersedes": [shown or record["id"]]}
     return {"kind": FORGET, "target": shown} if shown else None
 
 
 def _last_change(ledger: ItemStore) -> tuple[list[Record], dict[int, int]]:
-    """The records of the last change that was not undone, newest first, and which item is a copy of which."""
+    """Return the records of the last change that is not undone, newest first, and the copy of each restored item."""
     undone: set[int] = set()
     copies: dict[int, int] = {}
     group: list[Record] = []
@@ -84,12 +92,12 @@ def _last_change(ledger: ItemStore) -> tuple[list[Record], dict[int, int]]:
         elif _can_be_undone(record) and _number(record) not in undone:
             group.append(record)
     if not group:
-        raise NotFound("there is nothing to undo")
+        raise NotFound("nothing to undo")
     return group, copies
 
 
 def _before(ledger: ItemStore, record: Record) -> Item | None:
-    """The item that this one took the place of."""
+    """Return the item that this one replaced."""
     ids = targets(record)
     key = record.get("key")
     if not ids and isinstance(key, str):
@@ -99,7 +107,7 @@ def _before(ledger: ItemStore, record: Record) -> Item | None:
                 ids = [id]
                 break
         if ids and any(r.get("target") == ids[0] and r["id"] < record["id"] for r in _tombstones(ledger)):
-            ids = []  # it was forgotten before, so it does not come back
+            ids = []  # it was already forgotten, so it is not restored
     return ledger.get(ids[0]) if ids else None
 
 
@@ -130,23 +138,23 @@ def _change(ledger: ItemStore, record: Record) -> Change | None:
 
 
 def _number(record: Record) -> int:
-    """The change that a record belongs to: many can be one change, and most are one of their own."""
+    """Return the number of the change that a record belongs to. By default it is the id of the record."""
     change = record.get("change")
     return change if isinstance(change, int) else int(record["id"])
 
 
 def _can_be_undone(record: Record) -> bool:
-    """A purge is for good, and so is what it left to keep older items hidden."""
+    """A purge cannot be undone, nor can the tombstones that keep older items hidden after it."""
     return "kind" in record and "purged" not in record and record.get("reason") != SUPERSEDED
 
 
-def _saying(record: Record) -> dict[str, Any]:
-    """What a record says, without what only belongs to its own line."""
+def _copied_fields(record: Record) -> dict[str, Any]:
+    """Return the fields of a record that a copy of it gets."""
     return {name: value for name, value in record.items() if name not in OWN}
 
 
 def _copies(id: int, copies: dict[int, int]) -> Iterator[int]:
-    """The item and everything that restored it, oldest first."""
+    """Yield the id of an item and of all its restored copies, oldest first."""
     seen = set()
     while id not in seen:
         seen.add(id)

@@ -1,4 +1,4 @@
-"""All conversations: found by number, name or id, listed and exported."""
+"""All conversations: find by number, name or id, list and export."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -27,7 +27,7 @@ class Listed(NamedTuple):
 
 
 class Conversations:
-    """All conversations. A list reads the first and the last turns of each, never the whole."""
+    """All conversations. Listing reads only the first and last turns of each."""
 
     def __init__(self, where: Path | JournalStore, redaction: Redaction | None = None) -> None:
         """A path is a directory of journals."""
@@ -36,20 +36,20 @@ class Conversations:
         self._names = self._store.names()
 
     def ids(self) -> list[str]:
-        """Every conversation, the newest first."""
+        """Return all conversations, newest first."""
         return sorted(self._store.ids(), reverse=True)
 
     def own_ids(self) -> Iterator[str]:
-        """Every conversation that was held in aish and not imported, the newest first."""
+        """Yield the conversations that were not imported, newest first."""
         for id in self.ids():
             try:
                 if not self.open(id).meta().get("source"):
                     yield id
             except StoreTrouble:
-                yield id  # opening it reports the trouble
+                yield id  # opening it reports the error
 
     def names(self) -> dict[str, str]:
-        """Names given by the user, by id; the last one counts."""
+        """Return the names given by the user, by id. The last one counts."""
         return {
             str(record["id"]): str(record["name"])
             for record in self._names.read()
@@ -57,9 +57,9 @@ class Conversations:
         }
 
     def save(self, conversation: str, name: str) -> None:
-        """Give a conversation a name. A name means one conversation: the newest that got it."""
+        """Give a conversation a name. Another conversation with this name loses it."""
         if not name or name.isdecimal():
-            raise BadUsage("a name needs at least one letter, because numbers mean places in the list")
+            raise BadUsage("a name needs at least one letter, because numbers refer to places in the list")
         name = self._redaction.text(name) if self._redaction else name
         for other, old in self.names().items():
             if old == name and other != conversation:
@@ -67,35 +67,35 @@ class Conversations:
         self._names.append({"id": conversation, "name": name})
 
     def list(self, limit: int = 20) -> list[Listed]:
-        """The newest conversations that have turns."""
+        """Return the newest conversations that have turns."""
         names = self.names()
         return list(islice((listed for id in self.ids() if (listed := self._listed(id, names))), limit))
 
     def open(self, conversation: str, meta: dict[str, Any] | None = None) -> TurnLog:
-        """A conversation; `meta` is for the first record of a new one."""
+        """Open a conversation. `meta` is for the first record of a new one."""
         log = self._store.log(conversation, lambda: first_record(conversation, meta))
         return TurnLog(conversation, log, self._store.live(conversation), self._redaction)
 
     def new(self, now: datetime, meta: dict[str, Any]) -> TurnLog:
-        """A conversation that starts now. Nothing is stored before its first turn."""
+        """Start a conversation. Nothing is stored before its first turn."""
         return self.open(new_id(now), meta)
 
     def checks(self) -> Iterator[Callable[[], Health]]:
-        """A check of each conversation, and of the names; a check raises `StoreTrouble` if it cannot read."""
+        """Yield a check for each conversation and for the names. A check raises `StoreTrouble` if it cannot read."""
         yield from (self.open(id).health for id in reversed(self.ids()))
         yield self._names.health
 
     def erase(self, cleaner: Cleaner, now: datetime) -> int:
-        """Take phrases out of all conversations and names, and return how many records had them."""
+        """Erase phrases from all conversations and names, and return how many records had them."""
         count = self._names.erase(cleaner)
         for id in self.ids():
             conversation = self.open(id)
-            conversation.recover(now)  # a leftover answer may have them too
+            conversation.recover(now)  # a leftover answer may have them, too
             count += conversation.erase(cleaner)
         return count
 
     def find(self, wanted: str = "") -> str:
-        """The id of a conversation by list number, name or beginning of its id; by default the newest of our own."""
+        """Return the id for a list number, a name or the start of an id; by default the newest own one."""
         if wanted.isdecimal() and len(wanted) < 5:
             listed = self.list(int(wanted))
             if 1 <= int(wanted) <= len(listed):
@@ -112,9 +112,7 @@ class Conversations:
                 return matching[0]
             if matching:
                 raise NotFound(f"{len(matching)} conversations start with {wanted!r}; type more of the id")
-        raise NotFound(
-            f"no conversation {wanted!r}; :sessions lists them" if wanted else "there is no conversation yet"
-        )
+        raise NotFound(f"no conversation {wanted!r}; see :sessions" if wanted else "there is no conversation yet")
 
     def _listed(self, id: str, names: dict[str, str]) -> Listed | None:
         journal, last = self.open(id), self._last(id)
@@ -125,7 +123,7 @@ class Conversations:
         return Listed(id=id, name=names.get(id, ""), turns=last.number, time=last.time, title=title)
 
     def _last(self, id: str) -> JournalEntry | None:
-        """The newest turn, or None: there is none, or nobody can read the file, and `aish doctor` says so."""
+        """Return the newest turn. None if there is none, or if the file is unreadable, which `aish doctor` reports."""
         try:
             return next(self.open(id).entries_back(), None)
         except StoreTrouble:
@@ -135,9 +133,9 @@ class Conversations:
 def window(
     journal: TurnLog, max_turns: int, max_chars: int, damage: Damage | None = None, *, leave_out: str = ""
 ) -> list[JournalEntry]:
-    """The newest entries that a prompt could hold, oldest first, starting with a question.
+    """Return the newest entries that fit into a prompt, oldest first, starting with a user turn.
 
-    Turns whose meta is `leave_out` were never part of the conversation.
+    Turns whose meta is `leave_out` are not part of the conversation.
     """
     entries: list[JournalEntry] = []
     chars = 0
@@ -155,7 +153,7 @@ def window(
 
 
 def as_markdown(journal: TurnLog, title: str) -> Iterator[str]:
-    """A conversation for people, piece by piece."""
+    """Yield a conversation as Markdown, in pieces."""
     yield f"# {title}\n"
     who = {"user": "You", "assistant": "aish", "tool": "Tool"}
     for entry in journal.entries():
@@ -166,7 +164,7 @@ def as_markdown(journal: TurnLog, title: str) -> Iterator[str]:
 
 
 def as_json(journal: TurnLog) -> Iterator[str]:
-    """A conversation for programs, one turn a line."""
+    """Yield a conversation as JSON lines, one for each turn."""
     for entry in journal.entries():
         turn = entry.turn
         record = {"conversation": journal.id, "turn": entry.number, "time": stamp(entry.time), "role": turn.role}

@@ -1,6 +1,6 @@
-"""Curated memory behind one door: the ledger, what waits for the user's yes, masks, undo and purge.
+"""Curated memory: combines the ledger, pending items, secret masking, undo and purge.
 
-Everything that remembers goes through here: commands, scripts, tools of the model, the summariser.
+All writes to memory go through here: from commands, scripts, tools of the model, and the summariser.
 """
 
 import re
@@ -23,11 +23,11 @@ from aish.values.items import FORGET, Item, stamp
 from aish.values.stores import Health, NoteStore, Record
 from aish.values.text import for_keeping
 
-_CLAIMED = {"conversation", "turn", "meta", "target", "purged", "reason"}  # what only our own records may say
+_CLAIMED = {"conversation", "turn", "meta", "target", "purged", "reason"}  # fields that imported records may not set
 
 
 class Kept(NamedTuple):
-    """What came of a wish to remember: the item, whether it is new, whether it only waits, and what was masked."""
+    """The result of saving an item: the item, whether it is new, whether it is pending, and what was masked."""
 
     item: Item
     new: bool
@@ -36,11 +36,11 @@ class Kept(NamedTuple):
 
 
 class Memory:
-    """All that is remembered on purpose.
+    """The items that aish remembers across conversations.
 
-    1. What is not the user's own word waits in a file of its own, which no prompt is ever made of.
-    2. No secret is written but one the user insists on; nothing that was purged is written again.
-    3. Every change can be undone but a purge, and undoing appends.
+    1. Items that do not come from the user are pending, in a separate file that is never part of a prompt.
+    2. Secrets are masked unless the user confirms them. Purged text is never written again.
+    3. Every change except a purge can be undone. Undoing appends.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class Memory:
         now: Callable[[], datetime],
         files: Sequence[Path] = (),
     ) -> None:
-        """`files` are those of the two stores, if they are files: a purge leaves them until everything else is done."""
+        """`files` are the files of both stores, if they have any. A purge erases from them last."""
         self._ledger = ledger
         self._pending = pending
         self._files = files
@@ -66,62 +66,62 @@ class Memory:
 
     @property
     def file_name(self) -> str:
-        """The name of the file with the items."""
+        """The name of the memory file."""
         return self._ledger.name
 
     def items(self) -> Iterator[Item]:
-        """The active items, newest first, each read when it is asked for."""
+        """Yield the active items, newest first. Each is read on demand."""
         return self._ledger.items()
 
     def ids(self) -> Iterator[int]:
-        """The ids of the active items, newest first, without reading the items."""
+        """Yield the ids of the active items, newest first, without reading the items."""
         return (id for id, *_ in self._ledger.state().newest())
 
     def get(self, id: int) -> Item | None:
-        """The item with this id, also if it was forgotten; None if there was none, or it is purged."""
+        """Return the item with this id, also a forgotten one. None if it never existed or was purged."""
         return self._ledger.get(id)
 
     def active(self, id: int) -> Item:
-        """The active item with this id. Raises `NotFound`."""
+        """Return the active item with this id. Raises `NotFound`."""
         state, item = self._ledger.state(), self._ledger.get(id)
         if item and state.shows(id):
             return item
         if item or id <= state.last_id:
-            raise NotFound(f"item {id} is not there any more; nothing was changed")
-        raise NotFound(f"there is no item {id}; :memory list shows them")
+            raise NotFound(f"item {id} no longer exists; nothing was changed")
+        raise NotFound(f"there is no item {id}; see :memory list")
 
     def at(self, time: datetime) -> list[Item]:
-        """The items that were active at that time, newest first."""
+        """Return the items that were active at that time, newest first."""
         return self._ledger.at(time)
 
     def records(self) -> list[Record]:
-        """Every change, oldest first, as it was written."""
+        """Return all records of the ledger, oldest first."""
         return list(self._ledger.records_back())[::-1]
 
     def pending_items(self) -> Iterator[Item]:
-        """The items that wait for the user's yes, newest first."""
+        """Yield the pending items, newest first."""
         return self._pending.items()
 
     def pending_ids(self) -> list[int]:
-        """The ids of those, newest first, without reading the items."""
+        """Return the ids of the pending items, newest first, without reading the items."""
         return [id for id, *_ in self._pending.state().newest()]
 
     def purged(self) -> Collection[str]:
-        """The fingerprints of all that was purged."""
+        """Return the fingerprints of all purged texts."""
         return self._ledger.state().purged
 
     def health(self) -> Health:
-        """What is wrong with the file of the items. Raises `StoreTrouble`."""
+        """Check the memory file. Raises `StoreTrouble`."""
         return self._ledger.health()
 
     def pending_health(self) -> Health:
-        """What is wrong with the file of the items that wait. Raises `StoreTrouble`."""
+        """Check the file of pending items. Raises `StoreTrouble`."""
         return self._pending.health()
 
     # Remembering
 
     def remember(self, content: str, kind: str = "fact", *, plain: bool = False, **fields: Any) -> Kept:
-        """Keep an item. `source` is one of the fields; `plain` keeps a secret as it is, because the user insists."""
+        """Save an item. `source` is one of the fields. `plain` saves a secret unmasked, as the user confirmed."""
         return self._keep(content, kind, fields, plain=plain)
 
     def _keep(self, content: str, kind: str, fields: dict[str, Any], *, plain: bool = False) -> Kept:
@@ -130,7 +130,7 @@ class Memory:
         return Kept(added.item, added.new, masked="" if plain else masked.notice)
 
     def propose(self, content: str, kind: str = "fact", **fields: Any) -> Kept:
-        """Let an item wait for the user's yes, unless it is known or waits already."""
+        """Save an item as pending, unless it is already known or pending."""
         return self._keep_pending(content, kind, fields)
 
     def _keep_pending(self, content: str, kind: str, fields: dict[str, Any]) -> Kept:
@@ -143,7 +143,7 @@ class Memory:
         return Kept(added.item, added.new, pending=True, masked=masked.notice)
 
     def accept(self, id: int) -> Kept:
-        """Keep what waited. It stays what it was: where it came from does not change, only that the user said yes."""
+        """Save a pending item. It keeps its origin, and is marked as confirmed by the user."""
         item = self._pending_item(id)
         fields = {name: value for name, value in item.record.items() if name not in OWN | {"kind", "content"}}
         added = self._ledger.add(item.kind, item.content, {**fields, "confirmed": True})
@@ -151,20 +151,20 @@ class Memory:
         return Kept(added.item, added.new)
 
     def reject(self, id: int) -> Item:
-        """Drop what waited."""
+        """Drop a pending item, and return it."""
         item = self._pending_item(id)
         self._pending.forget([id])
         return item
 
     def set(self, key: str, value: str, kind: str = "fact", **fields: Any) -> Kept:
-        """Keep `key = value`; what had the key before is superseded."""
+        """Save `key = value`. It supersedes the item that had this key before."""
         key = " ".join(folded(key).split())
         if not key or not value.strip():
             raise BadUsage("expected KEY = VALUE, such as: editor = helix")
         return self.remember(f"{key} = {value.strip()}", kind, key=key, **fields)
 
     def edit(self, id: int, content: str) -> Kept:
-        """Keep another text in the place of an item."""
+        """Replace an item by one with another text."""
         old = self.active(id)
         fields = {name: value for name, value in old.record.items() if name not in OWN | {"kind", "content"}}
         if content.strip() == old.content:
@@ -176,25 +176,25 @@ class Memory:
         return Kept(added.item, added.new, masked=masked.notice)
 
     def forget(self, ids: Iterable[int]) -> list[int]:
-        """Forget these, and return which were there."""
+        """Forget these items, and return the ids that were active."""
         return self._ledger.forget(ids)
 
     def prune(self, days: int) -> int:
-        """Forget what is older than so many days."""
+        """Forget items older than this many days, and return how many."""
         try:
             limit = int((self._now() - timedelta(days=days)).timestamp() * 1000)
-        except OverflowError:  # older than the calendar
+        except OverflowError:  # before the first year of the calendar
             return 0
         old = [id for id, time, _, _ in self._ledger.state().newest() if time < limit]
         return len(self._ledger.forget(old, {"reason": "pruned"})) if old else 0
 
     def take_in(self, records: Iterable[Record], *, trusted: bool) -> tuple[int, int, int]:
-        """Import items: how many came in, were known, or could not be taken. They wait unless they are trusted."""
+        """Import items, and return how many were new, known and rejected. They are pending unless `trusted`."""
         new = known = refused = 0
         records = list(records)
         gone = {id for record in records for id in targets(record)}
         for record in records:
-            if isinstance(record.get("id"), int) and record["id"] in gone:  # forgotten or superseded over there
+            if isinstance(record.get("id"), int) and record["id"] in gone:  # forgotten or superseded in the source
                 continue
             item = read_item({"id": 1, **record})
             if isinstance(item, str):
@@ -202,13 +202,15 @@ class Memory:
                 continue
             fields = {name: value for name, value in record.items() if name not in OWN | {"kind", "content"}}
             if trusted:
-                fields["ts"] = stamp(item.time)  # a copy of a memory has its times too
+                fields["ts"] = stamp(item.time)  # a backup keeps its times
             else:
                 fields = {name: value for name, value in fields.items() if name not in _CLAIMED}
                 fields |= {"source": "import", "origin": "import", "confirmed": None}
             try:
                 keep = self._keep if trusted else self._keep_pending
-                kept = keep(item.content, item.kind, fields)  # no name of theirs is an argument of ours
+                kept = keep(
+                    item.content, item.kind, fields
+                )  # as a dictionary, so that an imported field cannot become an argument
             except (BadUsage, Declined):
                 refused += 1
                 continue
@@ -218,32 +220,37 @@ class Memory:
     # Looking back
 
     def log(self) -> Iterator[Change]:
-        """Every change, the newest first."""
+        """Yield all changes, newest first."""
         return log(self._ledger)
 
     def undo(self) -> str:
-        """Take the last change back that was not taken back yet, and say what it was. Raises `NotFound`."""
+        """Undo the last change that is not undone yet, and return its description. Raises `NotFound`."""
         return undo(self._ledger)
 
     def explain(self, id: int, conversations: Conversations) -> dict[str, Any]:
-        """All there is to know about an item, by name. Raises `NotFound`."""
+        """Return all details of an item, by name. Raises `NotFound`."""
         return explain(self._ledger, conversations, id, self._now())
 
     # Erasing
 
     def phrases(self, wanted: str) -> tuple[list[str], list[Item]]:
-        """What a purge of an id or of words would erase, and the items that say it. Raises `NotFound`, `BadUsage`."""
+        """Return the phrases that a purge of an id or of words erases, and the items that contain them.
+
+        Raises `NotFound` and `BadUsage`.
+        """
         wanted = wanted.strip()
         if not wanted:
-            raise BadUsage("an id or words are missing: what is to be erased?")
+            raise BadUsage("missing id or text: :memory purge ID|WORDS")
         if wanted.isdecimal() and len(wanted) < 16:
             item = self._ledger.get(int(wanted))
             if item:
                 wanted = item.content
-            elif len(wanted) < 4 or int(wanted) <= self._ledger.state().last_id:  # else it is a number to be erased
+            elif (
+                len(wanted) < 4 or int(wanted) <= self._ledger.state().last_id
+            ):  # a longer number may be the text to erase
                 raise NotFound(f"there is no item {wanted}, or it is purged already")
         elif len(wanted) < (4 if wanted.isascii() else 2):
-            raise BadUsage("words of less than four letters stand everywhere; say more of them")
+            raise BadUsage("the text to erase is too short and would match too much; give at least four letters")
         eraser = Eraser([wanted], self.redaction.fingerprint)
         records = [*self._ledger.records_back(), *self._pending.records_back()]
         found = [read_item(record) for record in records]
@@ -257,7 +264,7 @@ class Memory:
         leave: Iterable[Path],
         notes: NoteStore | None = None,
     ) -> Erased:
-        """Erase the phrases from notes and from everything below the directories, and from the ledger last.
+        """Erase the phrases from notes, from all files below the directories, and last from the ledger.
 
         Raises `StoreTrouble`.
         """
@@ -268,19 +275,19 @@ class Memory:
         eraser = Eraser(phrases, fingerprint)
         noted = notes.erase(eraser) if notes else 0  # first, under their lock
         files, busy = purge_files(eraser, directories, {*leave, *self._files}, self._now)
-        older = self._kept_back(eraser)
+        older = self._would_reappear(eraser)
         if older:
             self._ledger.apply(lambda: [{"kind": FORGET, "target": id, "reason": SUPERSEDED} for id in older])
         lines = [ledger.erase(eraser) for ledger in (self._pending, self._ledger)]
         known = self._ledger.state().purged
-        tight = [re.sub(r"\s*=\s*", "=", phrase) for phrase in phrases]  # as it was typed, perhaps
+        tight = [re.sub(r"\s*=\s*", "=", phrase) for phrase in phrases]  # the user may have typed it without spaces
         missing = [one for one in dict.fromkeys(map(fingerprint, phrases + tight)) if one not in known]
-        if missing:  # what was no item must not become one
+        if missing:  # text that was not an item must not become one
             self._ledger.apply(lambda: [{"kind": FORGET, "target": 0, "purged": one} for one in missing])
         return Erased(eraser.places, noted + files + sum(count > 0 for count in lines), busy)
 
-    def _kept_back(self, eraser: Eraser) -> list[int]:
-        """The items that only those about to be erased keep from coming back."""
+    def _would_reappear(self, eraser: Eraser) -> list[int]:
+        """Return the hidden items that would become active again when the items with the phrases are erased."""
         state, older, keys = self._ledger.state(), set[int](), set[str]()
         for record in self._ledger.records_back():
             item = read_item(record)
@@ -294,12 +301,12 @@ class Memory:
         return sorted(id for id in older if state.row(id) and not state.shows(id))
 
     def _fields(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """The fields that have something to say; those that somebody else may have written are masked."""
+        """Return the fields that are not empty, with secrets masked."""
         masked = self._clean(fields)
         return {name: one for name, one in masked.items() if one not in (None, "", [])}
 
     def _clean(self, value: Any) -> Any:
-        """A value as it may be kept, however deep its texts are."""
+        """Mask secrets in a value, at any depth."""
         match value:
             case str():
                 return for_keeping(self.redaction.text(value))
@@ -312,12 +319,12 @@ class Memory:
     def _refuse_purged(self, content: str) -> None:
         purged = self._ledger.state().purged
         if purged and self.redaction.fingerprint(folded(content)) in purged:
-            raise Declined("this was purged, so it is not learned again")
+            raise Declined("this was purged, so it is not saved again")
 
     def _pending_item(self, id: int) -> Item:
         item = self._pending.get(id) if self._pending.state().shows(id) else None
         if item is None:
-            raise NotFound(f"nothing with the number {id} waits; :memory pending lists what does")
+            raise NotFound(f"no pending item {id}; see :memory pending")
         return item
 
 
@@ -331,7 +338,7 @@ def open_memory(
     exclusive: bool = False,
     progress: Progress | None = None,
 ) -> tuple[Memory, str]:
-    """The memory at `path`, and a warning when it cannot be written. Nothing is read before it is needed."""
+    """Open the memory at `path`. Also return a warning if it cannot be written. It is read on first use."""
     ledger = Ledger(
         path, index, now=now, fingerprint=redaction.fingerprint, allow_duplicates=allow_duplicates, progress=progress
     )

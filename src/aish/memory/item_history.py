@@ -1,4 +1,4 @@
-"""Why an item is there: where it came from, when it was in a prompt, what it took the place of."""
+"""The history of an item: its origin, the prompts that contained it, and what it replaced."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -12,24 +12,26 @@ from aish.values.items import FORGET, Item, read_time
 from aish.values.text import counted, one_line
 from aish.values.times import age, local
 
-if TYPE_CHECKING:  # a list of items does not need it
+if TYPE_CHECKING:  # listing items does not need it
     from aish.memory.conversations import Conversations
 
 _MOST_JOURNALS = 5000
 
 
 def explain(ledger: ItemStore, conversations: "Conversations", id: int, now: datetime) -> dict[str, Any]:
-    """All there is to know about an item, by name. Raises `NotFound`."""
+    """Return all details of an item, by name. Raises `NotFound`."""
     item = ledger.get(id)
     if item is None:
         state = ledger.state()
-        raise NotFound(f"item {id} is purged or was never an item" if id <= state.last_id else f"there is no item {id}")
+        raise NotFound(
+            f"item {id} was purged or was never an item" if id <= state.last_id else f"there is no item {id}"
+        )
     found: dict[str, Any] = {"item": f"{id} ({item.kind}) {item.content}", "from": _origin(item)}
     said = _said(conversations, item)
     if said:
         found["said in"] = said
     found["recorded"] = f"{local(item.time)} ({age(item.time, now)})"
-    found["state"] = _fate(ledger, item)
+    found["state"] = _status(ledger, item)
     if item.key:
         found["key"] = item.key
     older = _before(ledger, item)
@@ -45,7 +47,7 @@ def _origin(item: Item) -> str:
     if item.origin not in ("user", "by hand"):
         words += ", confirmed by the user" if item.record.get("confirmed") else ""
     if "restores" in item.record:
-        words += f"; it restored {item.record['restores']}"
+        words += f"; restores {item.record['restores']}"
     return words
 
 
@@ -56,13 +58,13 @@ def _said(conversations: "Conversations", item: Item) -> str:
     try:
         entries = conversations.open(str(conversation)).entries()
         turn = next((entry.turn for entry in entries if entry.number == number), None)
-    except (StoreTrouble, ValueError):  # the latter: a name that no file can have
+    except (StoreTrouble, ValueError):  # ValueError: not a valid file name
         turn = None
     return f"{conversation}, turn {number}" + (f": {one_line(turn.content, 60)}" if turn else "")
 
 
-def _fate(ledger: ItemStore, item: Item) -> str:
-    """Whether it is there, and if not, what became of it."""
+def _status(ledger: ItemStore, item: Item) -> str:
+    """Tell whether an item is active, forgotten or superseded."""
     if ledger.state().shows(item.id):
         return "active"
     for record in ledger.records_back():
@@ -73,7 +75,7 @@ def _fate(ledger: ItemStore, item: Item) -> str:
 
 
 def _before(ledger: ItemStore, item: Item) -> list[Item]:
-    """The items that this one took the place of, the newest first."""
+    """Return the items that this one replaced, newest first."""
     older = [one for id in targets(item.record) if (one := ledger.get(id))]
     if item.key:
         for record in ledger.records_back():
@@ -85,7 +87,7 @@ def _before(ledger: ItemStore, item: Item) -> list[Item]:
 
 
 def _prompts(conversations: "Conversations", id: int) -> Iterator[tuple[str, str]]:
-    """The conversations that had the item in their prompt, the newest first, and since when."""
+    """Yield the conversations whose prompt contained the item, newest first, each with the first time."""
     for conversation in islice(conversations.own_ids(), _MOST_JOURNALS):
         try:
             for record in conversations.open(conversation).records_with("background"):
@@ -99,7 +101,7 @@ def _prompts(conversations: "Conversations", id: int) -> Iterator[tuple[str, str
 
 def _uses(uses: list[tuple[str, str]]) -> str:
     if not uses:
-        return "never yet"
+        return "never"
     newest, oldest = uses[0], uses[-1]
     words = f"{counted(len(uses), 'conversation')}, last {local(read_time(newest[1]))} ({newest[0]})"
     return words if len(uses) == 1 else f"{words}, first {local(read_time(oldest[1]))}"

@@ -1,6 +1,6 @@
-"""The port of curated memory: what `Memory` asks of a ledger, and the rules of a change that all adapters share.
+"""The port of curated memory: the interface of a ledger, and the rules for changes that all adapters share.
 
-Pure: the rules take the state of a ledger, and return what is to be written.
+Pure: the rules take the state of a ledger, and return the records to write.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -17,28 +17,28 @@ Fields = Mapping[str, Any]
 
 
 class Added(NamedTuple):
-    """What came of an item: it is in the ledger now, or it was there before."""
+    """The result of adding an item: the new item, or the existing one with the same text."""
 
     item: Item
     new: bool
 
 
 class ItemCleaner(Cleaner, Protocol):
-    """Erases items as well: an item with the phrases becomes a tombstone with its fingerprint."""
+    """A cleaner that also erases items: an item with the phrases becomes a tombstone with its fingerprint."""
 
     def clean_item(self, record: Record) -> Record: ...
 
 
 class ItemStore(Protocol):
-    """Items that stay until they are forgotten.
+    """Items that are active until they are forgotten.
 
     1. Once a change returns, it survives a crash.
-    2. Ids grow and are never given twice, whatever the number of writers.
-    3. A record is never edited or removed except by `erase`; forgetting and undoing append.
-    4. `since` gives each record once, whoever wrote it; unknown fields are kept.
-    5. Changes of other writers are in the next `state`.
+    2. Ids grow and are never reused, with any number of writers.
+    3. Only `erase` edits or removes records. Forgetting and undoing append.
+    4. `since` yields each record of any writer once. Unknown fields are kept.
+    5. The next `state` includes changes by other writers.
 
-    All verbs raise `StoreTrouble`.
+    All methods raise `StoreTrouble`.
     """
 
     @property
@@ -46,57 +46,57 @@ class ItemStore(Protocol):
         """A short name for messages."""
 
     def state(self) -> State:
-        """What all records come to: which items there are, and which are hidden."""
+        """Return the current state: which items exist, and which are hidden."""
 
     def items(self) -> Iterator[Item]:
-        """The active items, newest first, each read when it is asked for."""
+        """Yield the active items, newest first. Each is read on demand."""
 
     def get(self, id: int) -> Item | None:
-        """The item with this id, also if it was forgotten; None if there was none, or it is purged."""
+        """Return the item with this id, also a forgotten one. None if it never existed or was purged."""
 
     def known(self, content: str) -> Item | None:
-        """The active item with the same text, if there is one."""
+        """Return the active item with the same text, if there is one."""
 
     def records_back(self) -> Iterator[Record]:
-        """Every record, newest first."""
+        """Yield all records, newest first."""
 
     def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
-        """Every record after `cursor`, oldest first, each with its own cursor. Raises `StaleCursor`."""
+        """Yield all records after `cursor`, oldest first, each with its cursor. Raises `StaleCursor`."""
 
     def at(self, time: datetime) -> list[Item]:
-        """The items that were active at that time, newest first."""
+        """Return the items that were active at that time, newest first."""
 
     def add(self, kind: str, content: str, fields: Fields | None = None, *, instead_of: int = 0) -> Added:
-        """Write an item, unless another has the same text; `instead_of` is the item that it supersedes.
+        """Write an item, unless an active item has the same text. `instead_of` is the item that it supersedes.
 
-        Raises `BadUsage`, `Declined`, `NotFound`; nothing is written then.
+        Raises `BadUsage`, `Declined` and `NotFound`. Nothing is written in these cases.
         """
 
     def forget(self, ids: Iterable[int], fields: Fields | None = None) -> list[int]:
-        """Write a tombstone for each of these that is active, and return which were."""
+        """Write a tombstone for each of these items that is active, and return their ids."""
 
     def apply(self, changes: Callable[[], list[dict[str, Any]]]) -> list[Record]:
-        """Write records as one change, each with its id and time. They are made while nobody else can write."""
+        """Write records as one change, each with an id and time. `changes` is called under the lock."""
 
     def erase(self, cleaner: ItemCleaner) -> int:
-        """Take phrases out of all records, and return how many had them."""
+        """Erase phrases from all records, and return how many had them."""
 
     def health(self) -> Health: ...
     def close(self) -> None: ...
 
 
 def check_add(state: State, text: str, instead_of: int, fingerprint: Callable[[str], str] | None) -> None:
-    """Refuse an item that was purged, or that would replace one that is not active. `text` is folded."""
+    """Refuse an item that was purged, or that would replace an inactive item. `text` is folded."""
     if state.purged and fingerprint and fingerprint(text) in state.purged:
-        raise Declined("this was purged, so it is not learned again; say it in other words to have it back")
+        raise Declined("this was purged, so it is not saved again; to save it anyway, use other words")
     if instead_of and not state.shows(instead_of):
-        raise NotFound(f"item {instead_of} is not there any more; nothing was changed")
+        raise NotFound(f"item {instead_of} no longer exists; nothing was changed")
 
 
 def plan_add(
     state: State, older: Item | None, kind: str, content: str, fields: Fields | None, instead_of: int
 ) -> list[dict[str, Any]]:
-    """The records to write for an item; none if `older`, which has the same text, is enough."""
+    """Return the records to write for an item. None are needed if `older`, with the same text, is enough."""
     record = {"kind": kind, "content": content, **(fields or {})}
     if not older or older.id == instead_of:
         return [record]
@@ -104,26 +104,26 @@ def plan_add(
         return []
     if older.key:
         return [record]
-    # Without a tombstone the older item would stay when the key gets another value.
+    # Without a tombstone, the older item would stay active when the key gets another value.
     change = state.last_id + 1
     return [{"kind": FORGET, "target": older.id, "change": change}, {**record, "change": change}]
 
 
 def plan_forget(state: State, ids: Iterable[int], fields: Fields | None) -> tuple[list[int], list[dict[str, Any]]]:
-    """Which of these are active, and the tombstones for them: one change."""
+    """Return which of these items are active, and their tombstones, as one change."""
     gone = [id for id in dict.fromkeys(ids) if state.shows(id)]
     change = {"change": state.last_id + 1} if len(gone) > 1 else {}
     return gone, [{"kind": FORGET, "target": id, **change, **(fields or {})} for id in gone]
 
 
 def as_one_change(state: State, records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Mark records as one change, if there are more than one."""
+    """Mark records as one change, if there is more than one."""
     group = {"change": state.last_id + 1} if len(records) > 1 else {}
     return [{**fields, **group} for fields in records]
 
 
 def items_at(records: Iterable[Record], time: datetime) -> list[Item]:
-    """The items that were active at that time, newest first, by all records of a ledger."""
+    """Return the items that were active at that time, newest first, from all records of a ledger."""
     state, taken = State(), list[Record]()
     for record in records:
         if read_time(str(record.get("ts", ""))) <= time:

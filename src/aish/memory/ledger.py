@@ -1,6 +1,7 @@
 """The ledger: curated memory in one append-only file, `memory.jsonl`.
 
-{"meta": …} first, then one line a change: an item, or a tombstone that forgets one. Only a purge rewrites anything.
+The first line is {"meta": …}. Each other line is a change: an item, or a tombstone that hides one. Only a purge
+rewrites lines.
 """
 
 import os
@@ -33,12 +34,12 @@ FORMAT = 1
 
 
 class Ledger:
-    """Items that stay until they are forgotten.
+    """Items that are active until they are forgotten.
 
     1. Once a change returns, it survives a crash and a power cut.
-    2. Ids grow and are never given twice, whatever the number of writers.
-    3. A line is never edited or removed, but by a purge; forgetting and undoing append.
-    4. Reading needs no lock. What other programs and people wrote is noticed by `state`.
+    2. Ids grow and are never reused, with any number of writers.
+    3. Only a purge edits or removes lines. Forgetting and undoing append.
+    4. Reading needs no lock. `state` includes changes by other processes and manual edits.
     """
 
     def __init__(
@@ -68,48 +69,48 @@ class Ledger:
         self._lines.hold()
 
     def close(self) -> None:
-        """Let go of the file, and leave a snapshot for the next who opens it."""
+        """Close the file, and write a snapshot that makes the next opening fast."""
         self._reader.close()
         self._lines.close()
 
     # Reading
 
     def state(self) -> State:
-        """What the file says now. Raises `StoreTrouble`."""
+        """Return the current state of the file. Raises `StoreTrouble`."""
         with self._reader.reading() as (_, state):
             return state
 
     def items(self) -> Iterator[Item]:
-        """The active items, newest first. Each is read from the file when it is asked for."""
+        """Yield the active items, newest first. Each is read from the file on demand."""
         with self._reader.reading() as (fd, state):
             yield from self._reader.items(fd, state.newest())
 
     def get(self, id: int) -> Item | None:
-        """The item with this id, also if it was forgotten; None if there was none, or it is purged."""
+        """Return the item with this id, also a forgotten one. None if it never existed or was purged."""
         with self._reader.reading() as (fd, state):
             row = state.row(id)
             return next(self._reader.items(fd, [row]), None) if row else None
 
     def known(self, content: str) -> Item | None:
-        """The active item that says the same, if there is one."""
+        """Return the active item with the same text, if there is one."""
         text = folded(content)
         with self._reader.reading() as (fd, state):
             return self._reader.known(fd, state, text, fold_number(text))
 
     def records_back(self) -> Iterator[Record]:
-        """Every whole line, newest first."""
+        """Yield all valid records, newest first."""
         return self._lines.read_back()
 
     def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
-        """Every record after `cursor`, oldest first, each with its own cursor. Raises `StaleCursor`."""
+        """Yield all records after `cursor`, oldest first, each with its cursor. Raises `StaleCursor`."""
         return self._lines.since(cursor)
 
     def at(self, time: datetime) -> list[Item]:
-        """The items that were active at that time, newest first."""
+        """Return the items that were active at that time, newest first."""
         return items_at(self._lines.read(), time)
 
     def health(self) -> Health:
-        """What is wrong with the file. Raises `StoreTrouble`."""
+        """Check the file. Raises `StoreTrouble`."""
         state, aside = self.state(), self._lines.torn_path
         set_aside = str(aside) if aside.exists() else ""
         return Health(str(self.path), state.damaged, tuple(state.problems), self._reader.torn, set_aside)
@@ -117,9 +118,9 @@ class Ledger:
     # Changing
 
     def add(self, kind: str, content: str, fields: Fields | None = None, *, instead_of: int = 0) -> Added:
-        """Write an item, unless another says the same already; `instead_of` is the item that it supersedes.
+        """Write an item, unless an active item has the same text. `instead_of` is the item that it supersedes.
 
-        Raises `BadUsage`, `Declined`, `NotFound` and `StoreTrouble`; nothing is written then.
+        Raises `BadUsage`, `Declined`, `NotFound` and `StoreTrouble`. Nothing is written in these cases.
         """
         content = checked(kind, content)
         text = folded(content)
@@ -138,7 +139,7 @@ class Ledger:
             return Added(Item(record["id"], record["ts"], kind, content, record), new=True)
 
     def forget(self, ids: Iterable[int], fields: Fields | None = None) -> list[int]:
-        """Write a tombstone for each of these that is active, and return which were."""
+        """Write a tombstone for each of these items that is active, and return their ids."""
         with self._lines.writing(watcher=self._reader) as writer:
             state = self._reader.begin(writer)
             gone, records = plan_forget(state, ids, fields)
@@ -147,19 +148,19 @@ class Ledger:
             return gone
 
     def apply(self, changes: Callable[[], list[dict[str, Any]]]) -> list[Record]:
-        """Write records as one change, each with its id and time. They are made while nobody else can write."""
+        """Write records as one change, each with an id and time. `changes` is called under the lock."""
         with self._lines.writing(watcher=self._reader) as writer:
             records = changes()
             state = self._reader.begin(writer)
             return [self._write(writer, state, fields) for fields in as_one_change(state, records)]
 
     def erase(self, cleaner: ItemCleaner) -> int:
-        """Take phrases out of all lines and of torn ends, and return how many had them. Raises `StoreTrouble`."""
+        """Erase phrases from all lines and the `.torn` file. Return how many had them. Raises `StoreTrouble`."""
         count = self.rewrite(partial(cleaned_line, cleaner, cleaner.clean_item))
         return count + erase_from(self._lines.torn_path, cleaner)
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> int:
-        """Change lines in place, for a purge. The index, which may quote them, goes first."""
+        """Rewrite lines, for a purge. The snapshot is deleted first, because it may contain text of the lines."""
         try:
             if self._index:
                 self._index.unlink(missing_ok=True)
@@ -169,11 +170,11 @@ class Ledger:
         return self._lines.rewrite(change)
 
     def tidy(self) -> None:
-        """Leave a snapshot of a long ledger now."""
+        """Write a snapshot of a long ledger now."""
         self._reader.tidy()
 
     def _add_new(self, writer: Writer, state: State, kind: str, content: str, fields: Fields, fold: int) -> Added:
-        """Write an item that nothing else depends on: what is done most often is done with the least."""
+        """Write an item that supersedes nothing. This is the most frequent change, so it has a fast path."""
         now = self._now()
         id, ts = self._next_id(state), stamp(now)
         record = {"id": id, "ts": ts, "kind": kind, "content": content, **fields}
@@ -192,10 +193,10 @@ class Ledger:
     def _next_id(self, state: State) -> int:
         id = state.last_id + 1
         if id >= LARGEST_ID:
-            raise StoreTrouble(f"cannot write {self.path}: the id {id - 1} in it is the last there is")
+            raise StoreTrouble(f"cannot write {self.path}: its id {id - 1} is the largest possible")
         return id
 
 
 def _meta() -> dict[str, object]:
-    """The first line. The name of the ledger makes its ids unique in the world."""
+    """Return the first line. The random name of the ledger makes its ids globally unique."""
     return {"format": FORMAT, "what": "memory", "ledger": os.urandom(8).hex()}

@@ -1,6 +1,6 @@
-"""The lines of a ledger: what makes one an item, and when two items say the same.
+"""The lines of a ledger: how an item is read, checked, and compared with other items.
 
-Pure: records in, items and numbers out.
+Pure functions.
 """
 
 import re
@@ -14,27 +14,27 @@ from aish.values.errors import BadUsage
 from aish.values.items import FORGET, KINDS, Item
 from aish.values.text import for_keeping
 
-MAX_CONTENT = 4000  # characters; what is longer belongs into a file
-LARGEST_ID = 1 << 53  # what every JSON reader can hold
+MAX_CONTENT = 4000  # characters; longer text belongs in a file
+LARGEST_ID = 1 << 53  # the largest integer that all JSON readers support
 _SUM_SIZE = len(b',"crc":"00000000"}')
 _new = tuple.__new__
 PUNCTUATION = " .,;:!?…。，；：！？"
 
 
 def read_item(record: dict[str, Any]) -> Item | str:
-    """The item in a record, or why it is none."""
+    """Return the item in a record, or the reason why it is not an item."""
     id, kind, content = record.get("id"), record.get("kind"), record.get("content")
     if not isinstance(id, int) or not valid_id(id):
         return "has no usable id"
     if kind not in KINDS:
-        return f"is of the unknown kind {str(kind)[:40]!r}"
+        return f"has the unknown kind {str(kind)[:40]!r}"
     if not isinstance(content, str) or not content.strip():
         return "has no content"
     return Item(id, str(record.get("ts", "")), kind, content, record)
 
 
 def quick_item(line: bytes) -> Item | None:
-    """The item in a line of the form that we write most, much faster than by way of JSON; else None."""
+    """Parse a line in the usual form without JSON, which is much faster. None for any other line."""
     try:
         match = _usual().match(str(line, "utf-8"))
     except UnicodeDecodeError:
@@ -50,9 +50,9 @@ def quick_item(line: bytes) -> Item | None:
 
 
 def quick_items(data: bytes, start: int) -> dict[int, Item]:
-    """The same for a part of a file, by where each stands: only that tells whether the line is sound and counts."""
+    """Parse the usual lines in a part of a file, by offset. The caller must know that the offset is a valid item."""
     found, plain = {}, data.isascii()
-    for match in _usual().finditer(str(data, "latin-1")):  # a letter is a byte, so that places are right
+    for match in _usual().finditer(str(data, "latin-1")):  # one character per byte, so that the offsets are right
         number, ts, kind, content, source, _ = match.groups()
         if not plain:
             if not source.isascii():
@@ -65,7 +65,7 @@ def quick_items(data: bytes, start: int) -> dict[int, Item]:
 
 
 def usual_line(id: int, ts: str, kind: str, content: str, fields: Mapping[str, Any]) -> str:
-    """The JSON of an item of that form, faster than by way of a dictionary; nothing if it is of another."""
+    """Return the JSON of an item in the usual form, without building a dictionary. Empty for any other item."""
     if len(fields) == 1 and content.isprintable() and '"' not in content and "\\" not in content:
         source = fields.get("source")
         if isinstance(source, str) and source.isidentifier():
@@ -75,7 +75,7 @@ def usual_line(id: int, ts: str, kind: str, content: str, fields: Mapping[str, A
 
 @cache
 def _usual() -> re.Pattern[str]:
-    """Compiled when it is needed first: at every start it would cost more than it saves."""
+    """Return the pattern of a usual line, compiled on first use to keep start-up fast."""
     return re.compile(
         r'(?m)^\{"id":([1-9]\d{0,14}),"ts":"([0-9TZ:.-]+)","kind":"(fact|pref|context)","content":"([^"\\\x00-\x1f]*)",'
         r'"source":"([\w:.-]*)","crc":"([0-9a-f]{8})"\}$'
@@ -87,34 +87,34 @@ def valid_id(id: int) -> bool:
 
 
 def checked(kind: str, content: str) -> str:
-    """The content as it may be kept. Raises `BadUsage`."""
+    """Check kind and content, and return the content in the form to store. Raises `BadUsage`."""
     if kind not in KINDS:
-        raise BadUsage(f"there is no kind {kind!r}; an item is one of: {', '.join(KINDS)}")
+        raise BadUsage(f"unknown kind {kind!r}; use one of: {', '.join(KINDS)}")
     content = for_keeping(content).strip()
     if not content:
-        raise BadUsage("there is nothing to remember: the text is empty")
+        raise BadUsage("nothing to remember: the text is empty")
     if len(content) > MAX_CONTENT:
         raise BadUsage(
-            f"an item can have {MAX_CONTENT:,} characters, this one has {len(content):,}; "
-            "keep the text in a file and remember where it is"
+            f"an item can have at most {MAX_CONTENT:,} characters, this one has {len(content):,}; "
+            "save the text in a file and remember its path"
         )
     return content
 
 
 def folded(text: str) -> str:
-    """The text as duplicates are compared: letters, case, blanks and a last full stop made equal."""
+    """Normalise a text to compare duplicates: Unicode form, case, whitespace and final punctuation."""
     flat = " ".join((text if text.isascii() else unicodedata.normalize("NFKC", text)).casefold().split())
     return flat.rstrip(PUNCTUATION) or flat
 
 
 def fold_number(text: str) -> int:
-    """A number for a folded text, to find it fast; who finds it compares the texts."""
+    """Return a hash of a folded text for fast lookup. Callers must compare the texts, too."""
     data = text.encode("utf-8", "replace")
     return zlib.crc32(data) << 31 | zlib.adler32(data) & 0x7FFFFFFF
 
 
 def targets(record: dict[str, Any]) -> list[int]:
-    """The ids that a record hides: the target of a tombstone, or what an item supersedes."""
+    """Return the ids that a record hides: the target of a tombstone, or the items that an item supersedes."""
     if record.get("kind") == FORGET:
         target = record.get("target")
         return [target] if isinstance(target, int) and valid_id(target) else []

@@ -1,7 +1,7 @@
-"""What the lines of a ledger come to: which items there are, which are hidden, and how they are found.
+"""The state of a ledger: which items exist, which are hidden, and where they are in the file.
 
-The first part of a long ledger comes as a snapshot (snapshot.py), everything after it line by line. Pure but for the
-snapshot, which is read when it is needed.
+The first part of a long ledger comes from a snapshot (ledger_snapshot.py), the rest line by line. Pure except for the
+snapshot, which is read on demand.
 """
 
 import zlib
@@ -18,7 +18,7 @@ _TAIL = 200  # bytes
 
 
 class Row(NamedTuple):
-    """Where an item stands in the file, and what it is ordered by."""
+    """The position of an item in the file, and its sort keys."""
 
     id: int
     time: int  # milliseconds since 1970
@@ -27,32 +27,32 @@ class Row(NamedTuple):
 
 
 class State:
-    """The meaning of a ledger up to `size` bytes.
+    """The state of a ledger up to `size` bytes.
 
-    1. Hiding is a set: a tombstone or a superseding item counts wherever it stands in the file.
-    2. Of the items with one key the last is there; that stays so when it is forgotten, or old facts would come back.
-    3. An id counts once: the first line that has it.
+    1. Hiding does not depend on order: a tombstone or a superseding item may be anywhere in the file.
+    2. Of the items with the same key only the last can be active. Forgetting it does not restore an older one.
+    3. If several lines have the same id, only the first counts.
     """
 
     def __init__(self, base: LedgerSnapshot | None = None) -> None:
         self.base = base or LedgerSnapshot.empty()
         self.size = self.base.size
         self.crc = self.base.crc
-        self.tail = b""  # the last bytes, as far as they came after the snapshot
+        self.tail = b""  # the last bytes after the snapshot
         self.lines = self.base.lines
-        self.unended = self.base.unended  # the last line was whole but for its end
+        self.unended = self.base.unended  # the last line is complete except for its newline
         self.damaged = self.base.damaged
         self.last_id = self.base.last_id
         self.problems = list(self.base.problems)
         self.purged = set(self.base.purged)
-        self.keys: dict[str, int] = dict(self.base.keys)  # the id that counts
+        self.keys: dict[str, int] = dict(self.base.keys)  # the last id of each key
         self.fresh: list[Row] = []  # items after the snapshot
-        self.hidden: set[int] = set()  # ids that the lines after the snapshot hide
+        self.hidden: set[int] = set()  # ids hidden by lines after the snapshot
         self._by_id: dict[int, int] = {}
         self._by_fold: dict[int, list[int]] = {}
 
     def take_bytes(self, data: bytes) -> None:
-        """Take in what follows in the file: whole lines, and a last one without an end if it is whole."""
+        """Add the next bytes of the file: complete lines, and a valid last line without a newline."""
         offset, start, size = self.size, 0, len(data)
         while start < size:
             end = data.find(b"\n", start) + 1
@@ -65,26 +65,26 @@ class State:
             elif written:
                 record = decode(line)
                 if not end and record is None:
-                    break  # somebody is writing it
+                    break  # still being written
                 self.lines += 1
                 if record is None:
                     self.damaged += 1
                 else:
                     self.take(record, offset + start)
             elif end and not self.unended:
-                self.lines += 1  # empty, but an editor counts it
+                self.lines += 1  # an empty line counts for line numbers
             self.unended = written and not end
             start = end or size
         self._grow(data[:start])
 
     def take_written(self, record: dict[str, Any], line: bytes) -> None:
-        """Take in a record that was just written at the end."""
+        """Add a record that was just appended."""
         self.lines += 1
         self.take(record, self.size)
         self._grow(line)
 
     def take_new(self, id: int, time: int, fold: int, line: bytes) -> None:
-        """Take in an item that was just written at the end: its id is new, and it supersedes nothing."""
+        """Add an item that was just appended, has a new id and supersedes nothing."""
         self.lines += 1
         self.last_id = id
         self._place(Row(id, time, self.size, fold))
@@ -102,7 +102,7 @@ class State:
         self.tail = data[-_TAIL:] if len(data) >= _TAIL else (self.tail + data)[-_TAIL:]
 
     def take(self, record: dict[str, Any], offset: int) -> None:
-        """Take in one record that stands at `offset`."""
+        """Add one record at `offset`."""
         if "meta" in record and "id" not in record:
             return
         id = record.get("id")
@@ -123,7 +123,7 @@ class State:
     def _take_item(self, item: Item, offset: int) -> None:
         self.last_id = max(self.last_id, item.id)
         if item.id in self._by_id or (item.id <= self.base.last_id and self.base.row(item.id)):
-            self._problem(f"has the id {item.id}, which is taken")
+            self._problem(f"has the id {item.id}, which another line already has")
         else:
             time = int(read_time(item.ts).timestamp() * 1000)
             self._place(Row(item.id, time, offset, fold_number(folded(item.content))))
@@ -134,7 +134,7 @@ class State:
                     self.hidden.add(min(item.id, older))
 
     def row(self, id: int) -> Row | None:
-        """The item with this id, hidden or not."""
+        """Return the row of an item, hidden or not."""
         place = self._by_id.get(id)
         if place is not None:
             return self.fresh[place]
@@ -146,15 +146,15 @@ class State:
         return id not in self.hidden and not self.base.hides(id) and self.row(id) is not None
 
     def alike(self, fold: int) -> list[Row]:
-        """The items that are not hidden and may say the same as a text with this fold."""
+        """Return the items that are not hidden and may have the same text, because their fold is the same."""
         places = self._by_fold.get(fold)
-        if not places and not self.base.size:  # as it is for almost everything that is new
+        if not places and not self.base.size:  # the usual case for a new item
             return []
         rows = [self.fresh[place] for place in places or ()] + [Row(*found) for found in self.base.alike(fold)]
         return [row for row in rows if self.shows(row.id)]
 
     def newest(self) -> Iterator[Found]:
-        """The items that are not hidden, the newest first; of two at once the higher id first."""
+        """Yield the items that are not hidden, newest first; at the same time, the higher id first."""
         ours = sorted((row for row in self.fresh if self.shows(row.id)), key=_age)
         place, hidden = 0, self.hidden
         for found in self.base.newest():
@@ -166,7 +166,7 @@ class State:
         yield from ours[place:]
 
     def snapshot(self, stamp: Stamp) -> bytes:
-        """All of this as a snapshot of the file that has this stamp, ready to be written."""
+        """Return this state as the bytes of a snapshot with this stamp."""
         rows = [*self.base.rows(), *self.fresh]
         rows.sort()
         return LedgerSnapshot.encode(

@@ -1,8 +1,8 @@
-"""Notes: Markdown files that programs and people edit.
+"""Notes: Markdown files that both aish and the user edit.
 
 workspace/AGENTS.md                              a note of the whole workspace
 workspace/channels/<channel>/MEMORY.md           a note of a channel
-workspace/channels/<channel>/.earlier/MEMORY.md.7   a text it had before; the higher number is the newer one
+workspace/channels/<channel>/.earlier/MEMORY.md.7   an earlier text; higher numbers are newer
 """
 
 import errno
@@ -23,26 +23,26 @@ _EARLIER = ".earlier"
 
 
 def check_name(name: NoteName) -> None:
-    """Refuse a name that could lead anywhere else or name a file that is no note. Raises `BadUsage`."""
+    """Refuse a name that leads to another directory or is not a note. Raises `BadUsage`."""
     if not _FILE.fullmatch(name.file):
-        raise BadUsage(f"{name.file!r} cannot be the name of a note; use letters, digits, . _ - and the ending .md")
+        raise BadUsage(f"{name.file!r} is not a valid note name; use letters, digits, . _ - and the ending .md")
     if name.channel and not is_channel_name(name.channel):
-        raise BadUsage(f"{name.channel!r} cannot be the name of a channel; use letters, digits and -")
+        raise BadUsage(f"{name.channel!r} is not a valid channel name; use letters, digits and -")
 
 
 def revision_of(data: bytes) -> str:
-    """What tells one text of a note from another."""
+    """Return a hash that identifies a text of a note."""
     import hashlib  # loads OpenSSL, which most runs never need
 
     return hashlib.sha256(data).hexdigest()[:32]
 
 
 class NoteFiles:
-    """Notes below one directory; see `NoteStore` for what it promises.
+    """Notes below one directory. Implements `NoteStore`.
 
-    Files and directories are private to the user. Symbolic links are refused: they could lead anywhere.
-    An editor takes no lock, so its change can be lost between the comparison and the replacement, and is then kept
-    nowhere; two programs of ours cannot lose anything to each other.
+    Files and directories are private to the user. Symbolic links are refused, because they could lead anywhere.
+    An editor takes no lock: if it saves between the comparison and the replacement, its change is lost. Two aish
+    processes cannot overwrite each other's changes.
     """
 
     def __init__(self, workspace: Path) -> None:
@@ -79,7 +79,7 @@ class NoteFiles:
             return sum(erase_from(path, cleaner) for path in list(self._files()))
 
     def _files(self) -> Iterator[Path]:
-        """Every note and every earlier text, also of notes that were deleted. Leftovers of killed programs go."""
+        """Yield all notes and earlier texts, also of deleted notes. Delete leftovers of killed processes."""
         for directory, channel in self._directories():
             yield from (directory / name.file for name in _notes_in(directory, channel))
             earlier = directory / _EARLIER
@@ -91,12 +91,12 @@ class NoteFiles:
                 _remove(left)
 
     def _path(self, name: NoteName) -> Path:
-        """Where a note is. Raises `BadUsage`, and `StoreTrouble` where a link would be followed."""
+        """Return the path of a note. Raises `BadUsage`, and `StoreTrouble` for a symbolic link."""
         check_name(name)
         channels = self._workspace / "channels"
         directory = channels / name.channel if name.channel else self._workspace
         for path in (channels, directory, directory / _EARLIER, directory / name.file):
-            if path.is_symlink() and path != self._workspace:  # the user may keep the workspace elsewhere
+            if path.is_symlink() and path != self._workspace:  # the workspace itself may be a link
                 raise StoreTrouble(f"cannot use {path}: it is a symbolic link; put the file itself there")
         return directory / name.file
 
@@ -111,7 +111,7 @@ class NoteFiles:
             raise StoreTrouble(f"cannot read {path}: {reason or error}") from error
 
     def _directories(self) -> Iterator[tuple[Path, str]]:
-        """Every directory that may have notes, with its channel."""
+        """Yield all directories that may have notes, each with its channel."""
         yield self._workspace, ""
         try:
             channels = self._workspace / "channels"
@@ -127,7 +127,7 @@ class NoteFiles:
         )
 
     def _generations(self, path: Path) -> list[Path]:
-        """The files with earlier texts, oldest first."""
+        """Return the files with earlier texts, oldest first."""
         folder = path.parent / _EARLIER
         if folder.is_symlink():
             return []

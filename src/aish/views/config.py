@@ -1,4 +1,4 @@
-"""`aish config`: every value and where it comes from, a file to start with, and trust for project files."""
+"""`aish config`: show all settings and their origins, create a settings file, trust project files."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -18,8 +18,8 @@ from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
-    """Show, write or trust."""
-    parser = make_parser("aish config", "Show the settings in force, or set things up.")
+    """Run one action of `aish config`."""
+    parser = make_parser("aish config", "Show the current settings, create a settings file, or trust a project.")
     parser.add_argument("action", nargs="?", default="show", choices=("show", "init", "path", "trust", "distrust"))
     parser.add_argument("directory", nargs="?", default=".", help="the project, for trust and distrust")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -33,7 +33,9 @@ def run(start: Start, arguments: Sequence[str]) -> int:
             file = Path(options.directory) / PROJECT_FILE
             trust = Trust(start.places.trusted)
             trust.give(file) if action == "trust" else trust.take(file)
-            Screen().say(f"{file} is {'trusted as it is now' if action == 'trust' else 'no longer trusted'}")
+            Screen().say(
+                f"{file} is {'trusted with its current content' if action == 'trust' else 'no longer trusted'}"
+            )
         case _:
             _show(start, as_json=options.json)
             return NOTHING if start.loaded.problems else OK
@@ -42,7 +44,7 @@ def run(start: Start, arguments: Sequence[str]) -> int:
 
 def _init(path: Path) -> int:
     if path.exists():
-        raise BadUsage(f"{path} exists already; it was not touched")
+        raise BadUsage(f"{path} already exists and was not changed")
     replace_file(path, template().encode())
     print(f"written: {path}")
     return OK
@@ -62,7 +64,7 @@ def _show(start: Start, *, as_json: bool) -> None:
 
 
 def values(settings: Settings) -> Iterator[tuple[str, Any]]:
-    """Every key in force with its value, those of presets and prices too."""
+    """Yield every setting with its value, including presets and prices."""
     for key, _, _ in describe(Settings):
         value: Any = settings
         for part in key.split("."):

@@ -1,4 +1,4 @@
-"""`aish doctor`: check everything that could be wrong, and say what to do about it."""
+"""`aish doctor`: check that everything works, and suggest fixes."""
 
 import argparse
 import asyncio
@@ -33,7 +33,7 @@ _SECONDS = 2.0
 
 
 class Diagnosis(NamedTuple):
-    """The result of one check, with what to do if it is bad."""
+    """The result of one check, with a fix if it failed."""
 
     what: str
     state: Literal["ok", "note", "bad"]
@@ -42,7 +42,7 @@ class Diagnosis(NamedTuple):
 
 def run(program: Program, arguments: Sequence[str]) -> int:
     """Check everything; exit code 1 if something is bad."""
-    parser = argparse.ArgumentParser(prog="aish doctor", description="Check that everything works, and say what to do.")
+    parser = argparse.ArgumentParser(prog="aish doctor", description="Check that everything works, and suggest fixes.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     findings = run_loop(examine(program))
@@ -57,7 +57,7 @@ def run(program: Program, arguments: Sequence[str]) -> int:
 
 
 async def examine(program: Program) -> list[Diagnosis]:
-    """All findings, in the order in which they are printed."""
+    """Return all findings in the order of printing."""
     try:
         findings = [Diagnosis("aish", "ok", f"version {__version__}"), *_configuration(program)]
         findings += [finding async for finding in _model(program)]
@@ -71,7 +71,7 @@ async def examine(program: Program) -> list[Diagnosis]:
 def _configuration(program: Program) -> list[Diagnosis]:
     problems = [Diagnosis("configuration", "bad", str(problem)) for problem in program.loaded.problems]
     file = program.places.config_file
-    where = str(file) if file.exists() else f"defaults ({file} is not there; aish config init writes one)"
+    where = str(file) if file.exists() else f"defaults ({file} does not exist; create it with: aish config init)"
     return problems or [Diagnosis("configuration", "ok", where)]
 
 
@@ -89,7 +89,7 @@ async def _model(program: Program) -> AsyncIterator[Diagnosis]:
                 yield Diagnosis("model", "ok", f"{name} is ready")
         except KeyError:
             known = ", ".join(program.presets())
-            yield Diagnosis("model", "bad", f"there is no preset {name!r}; there are: {known}")
+            yield Diagnosis("model", "bad", f"unknown preset {name!r}; use one of: {known}")
             continue
         except AishError as error:
             yield Diagnosis("model", "bad", f"{name}: {error}")
@@ -109,7 +109,7 @@ async def _reach(name: str, preset: Preset, program: Program) -> Diagnosis:
     except (TimeoutError, HttpTrouble) as error:
         return Diagnosis("model", "bad", f"{name}: {error or 'no answer'}; is the server running?")
     if status in (401, 403):
-        return Diagnosis("model", "bad", f"{name}: the server refuses the key ({status})")
+        return Diagnosis("model", "bad", f"{name}: the server rejected the key ({status})")
     listed = answer.get("data") if isinstance(answer, dict) else None
     known = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     if known and backend.model_name not in known:
@@ -146,7 +146,7 @@ def _stores(program: Program) -> list[Diagnosis]:
             continue
         torn += bool(health.set_aside)
         findings += [Diagnosis("store", "bad", _damaged(health))] if health.damaged else []
-    aside = f", {torn} with a torn end set aside" if torn else ""
+    aside = f", {torn} with an incomplete last line that was moved to a .torn file" if torn else ""
     return [
         *(findings or [Diagnosis("store", "ok", f"{len(ids)} conversations in {data}{aside}")]),
         *_memory(program),
@@ -154,16 +154,16 @@ def _stores(program: Program) -> list[Diagnosis]:
 
 
 def _memory(program: Program) -> list[Diagnosis]:
-    """Memory, and lines of its files that could not be read."""
+    """Check memory, and the lines of its files that could not be read."""
     memory = program.memory
     try:
         files = memory.health(), memory.pending_health()
         items, pending = sum(1 for _ in memory.ids()), len(memory.pending_ids())
     except StoreTrouble as error:
         return [Diagnosis("memory", "bad", str(error))]
-    wait = f", {pending} pending (see: aish memory pending)" if pending else ""
+    waiting = f", {pending} pending (see: aish memory pending)" if pending else ""
     findings = [finding for file in files for finding in _memory_file(file)]
-    return findings or [Diagnosis("memory", "ok", f"{items} items in {files[0].place}{wait}")]
+    return findings or [Diagnosis("memory", "ok", f"{items} items in {files[0].place}{waiting}")]
 
 
 def _memory_file(file: Health) -> Iterator[Diagnosis]:
@@ -176,13 +176,13 @@ def _memory_file(file: Health) -> Iterator[Diagnosis]:
         text = f"{place}: its last line is incomplete and is skipped; the next change moves it to {name}.torn"
         yield Diagnosis("memory", "bad", text)
     if file.set_aside:
-        yield Diagnosis("memory", "note", f"a torn end of {name} was set aside in {file.set_aside}")
+        yield Diagnosis("memory", "note", f"an incomplete last line of {name} was moved to {file.set_aside}")
 
 
 def _search(program: Program) -> Diagnosis:
-    """Whether search compares meanings; without its weights it still finds words."""
+    """Check whether search by meaning is available. Without its weights, search still finds words."""
     if not program.settings.finding.meaning:
-        return Diagnosis("search", "ok", "by words only, as finding.meaning says")
+        return Diagnosis("search", "ok", "by words only (finding.meaning is off)")
     if find_here(WORDLLAMA, model_directories(program.places, os.environ)):
         return Diagnosis("search", "ok", f"by words and meaning ({WORDLLAMA.name})")
     text = f"by words only: the weights for meaning are not installed; run: aish models pull {WORDLLAMA.name}"
@@ -190,7 +190,7 @@ def _search(program: Program) -> Diagnosis:
 
 
 def _damaged(file: Health) -> str:
-    return f"{file.place}: {file.damaged} damaged line(s) are skipped; the rest is fine, the file is left as it is"
+    return f"{file.place}: {file.damaged} damaged line(s) are skipped; the rest is fine, and the file is not changed"
 
 
 def _permissions(program: Program) -> list[Diagnosis]:
@@ -202,7 +202,7 @@ def _permissions(program: Program) -> list[Diagnosis]:
 
 
 def _sandbox(program: Program) -> list[Diagnosis]:
-    """Whether commands of the model run in a sandbox."""
+    """Check whether commands of the model run in a sandbox."""
     wanted = program.settings.commands.sandbox
     missing, found = why(wanted), kind(wanted)
     if found == "none":
@@ -218,7 +218,7 @@ def _readable_by_others(path: Path) -> bool:
 
 
 async def _servers(program: Program) -> AsyncIterator[Diagnosis]:
-    """Servers on the usual ports of this machine. They are suggested, and used only if the user configures them."""
+    """Look for model servers on the usual local ports, to suggest them. Only configured servers are used."""
     known = " ".join(preset.endpoint for preset in program.presets().values())
     for port, name in USUAL_PORTS.items():
         endpoint = f"http://127.0.0.1:{port}/v1"

@@ -1,4 +1,4 @@
-"""`aish import`: import conversations of other tools. Importing again adds nothing."""
+"""`aish import`: import conversations from other tools. Importing again adds nothing."""
 
 import argparse
 import sys
@@ -18,23 +18,23 @@ from aish.views.screen import Screen
 
 
 def run(library: Library, arguments: Sequence[str]) -> int:
-    """Import files, and put them into the index."""
+    """Import files, and index them."""
     parser = make_parser(
         "aish import",
-        "Take in conversations of other tools. What was imported before is not imported again.",
+        "Import conversations from other tools. Importing again adds nothing.",
     )
-    parser.add_argument("--format", choices=list(FORMATS), help="what the files are; by default it is found out")
-    parser.add_argument("--dry-run", action="store_true", help="write nothing, and say what would be imported")
+    parser.add_argument("--format", choices=list(FORMATS), help="the format of the files; detected by default")
+    parser.add_argument("--dry-run", action="store_true", help="write nothing; show what would be imported")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="files, directories of them, or - for standard input"
+        "files", nargs="+", type=Path, metavar="FILE", help="files, directories, or - for standard input"
     )
     options = parser.parse_intermixed_args(arguments)
     screen = Screen(library.settings.view.color)
     results: list[tuple[str, Imported]] = []
     paths = [library.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
     redaction = library.redaction.reading() if options.dry_run else library.redaction
-    # A memory of its own, without the lock of `memory.exclusive`, because it is only read.
+    # Opened without the lock of `memory.exclusive`, because memory is only read here.
     memory, _ = open_memory(library.places.memory_file(library.settings.memory.path), None, redaction, library.now)
     formats = [options.format or _format(path, screen) for path in paths]  # before anything is written
     try:
@@ -42,12 +42,12 @@ def run(library: Library, arguments: Sequence[str]) -> int:
             importer = Importer(library.places.sessions, format, redaction, memory.purged, dry_run=options.dry_run)
             results.append((str(path), importer.result))
             with closing(read(format, path)) as heard:
-                importer.take(heard, _Told(path))
+                importer.take(heard, _Progress(path))
         trouble = "" if options.dry_run else library.finder.catch_up(wait=True)
     except (AishError, KeyboardInterrupt) as stopped:
         _report(screen, [(path, result) for path, result in results if result.turns or result.known], options)
         if isinstance(stopped, KeyboardInterrupt):
-            screen.note("stopped; the same import goes on from there")
+            screen.note("stopped; run the same import again to continue")
         raise
     if trouble:
         screen.note(trouble, warning=True)
@@ -56,7 +56,7 @@ def run(library: Library, arguments: Sequence[str]) -> int:
 
 
 def _report(screen: Screen, results: Sequence[tuple[str, Imported]], options: argparse.Namespace) -> None:
-    """Report what was imported, also after an error: it is kept."""
+    """Report what was imported. Also called after an error, because turns imported before it are kept."""
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     if options.json:
@@ -67,19 +67,19 @@ def _report(screen: Screen, results: Sequence[tuple[str, Imported]], options: ar
 
 
 def _format(path: Path, screen: Screen) -> str:
-    """The format of a file, or of most files in a directory, by its content."""
+    """Detect the format of a file, or of most files in a directory, from its content."""
     found = sniff(path)
     if found and path.is_dir():
-        screen.note(f"{path} is taken for {found}; for what else is in it name that file, or its --format")
+        screen.note(f"{path}: all files are read as {found}; import files of other formats separately, or use --format")
     if not found:
         empty = not any(path.iterdir()) if path.is_dir() else path.is_file() and not path.stat().st_size
-        unknown = f"what is {path}? Name its format with --format: {', '.join(FORMATS)}"
+        unknown = f"unknown format of {path}; use --format with one of: {', '.join(FORMATS)}"
         raise BadUsage(f"{path} is empty" if empty else unknown)
     return found
 
 
-class _Told:
-    """Shows progress on a terminal. The total is unknown before the end."""
+class _Progress:
+    """Shows progress on a terminal, without a total, which is not known in advance."""
 
     def __init__(self, path: Path) -> None:
         self._name = for_terminal(one_line(path.name, 40))
@@ -105,14 +105,14 @@ def _record(result: Imported) -> dict[str, object]:
 def _say(screen: Screen, path: str, result: Imported, *, dry_run: bool) -> None:
     verb = "would be imported" if dry_run else "imported"
     turns, talks = counted(result.turns, "turn"), counted(len(result.conversations), "conversation")
-    came = f"{turns} of {talks} {verb}" if result.turns else "nothing new" if result.known else "nothing in it"
-    known = f"; {counted(result.known, 'turn')} {'was' if result.known == 1 else 'were'} here already"
+    came = f"{turns} of {talks} {verb}" if result.turns else "nothing new" if result.known else "no turns found"
+    known = f"; {counted(result.known, 'turn')} {'was' if result.known == 1 else 'were'} already imported"
     screen.say(f"{path}: {came}{known if result.known else ''}")
     if result.masked:
         kinds = ", ".join(f"{count} × {kind}" for kind, count in result.masked.items())
-        screen.note(f"secrets were masked: {kinds}")
+        screen.note(f"secrets masked: {kinds}")
     if result.purged:
-        screen.note(f"what was purged before was taken out of {counted(result.purged, 'turn')}")
+        screen.note(f"purged text was removed from {counted(result.purged, 'turn')}")
     for why, count in result.skipped.items():
         screen.note(
             f"left out{f', {count:,} ×' if count > 1 else ''}: {why} (first: {result.where[why]})", warning=True

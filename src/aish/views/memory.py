@@ -20,7 +20,7 @@ from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
 
-if TYPE_CHECKING:  # most verbs need nothing of this
+if TYPE_CHECKING:  # most verbs need none of these
     from aish.conversation.library import Library
     from aish.memory.conversations import Conversations
     from aish.memory.curation import Memory
@@ -30,11 +30,11 @@ if TYPE_CHECKING:  # most verbs need nothing of this
 __all__ = ["MemoryDoors", "memory", "memory_upkeep", "run"]
 
 _PROPOSE = "summarize"
-_ABOUT_PROPOSE = "Let the model look for what is worth keeping of the newest conversation."
+_ABOUT_PROPOSE = "Let the model propose items to remember from the newest conversation."
 
 
 class MemoryDoors(NamedTuple):
-    """What opens memory, and the rest of the program for the few verbs that need it."""
+    """Functions that open memory, and the rest of the program for the few verbs that need it."""
 
     start: Start
     memory: Callable[[Callable[[], datetime]], "Memory"]
@@ -44,15 +44,15 @@ class MemoryDoors(NamedTuple):
 
 
 def run(doors: MemoryDoors, arguments: Sequence[str]) -> int:
-    """Run one command of memory."""
-    gc.disable()  # a verb ends soon: collecting garbage would take a third of the time of a long list
+    """Run one memory command."""
+    gc.disable()  # the process ends soon, and garbage collection takes a third of the time of a long list
     verbs = {command.name.removeprefix("memory "): command for command in MEMORY_COMMANDS.below("memory")}
-    end = [*arguments, "--"].index("--")  # intermixed parsing does not understand it
+    end = [*arguments, "--"].index("--")  # parse_intermixed_args does not support `--`
     options = _parser(verbs).parse_intermixed_args(arguments[:end])
     given_words = [*([] if options.verb is None else [options.verb]), *options.words, *arguments[end + 1 :]]
     verb, *words = given_words or ["list"]
     if verb not in verbs and verb != _PROPOSE:
-        raise BadUsage(f"there is no verb {verb!r}; there are: {', '.join([*verbs, _PROPOSE])}")
+        raise BadUsage(f"unknown verb {verb!r}; use one of: {', '.join([*verbs, _PROPOSE])}")
     screen = Screen(doors.start.settings.view.color)
     if verb == _PROPOSE:
         reply = doors.propose()
@@ -60,7 +60,7 @@ def run(doors: MemoryDoors, arguments: Sequence[str]) -> int:
         given = {option.name: getattr(options, option.name) for option in _options(verbs)}
         given = {name: values for name, values in given.items() if values}
         if verb == "purge" and " ".join(words).isdecimal() and not sys.stdin.isatty():
-            given["yes"] = [""]  # a script that names an id means it
+            given["yes"] = [""]  # a script that gives an id is not asked
         scope = VerbMemory(doors, _Caller(screen))
         try:
             reply = _finish(verbs[verb].run(scope, verbs[verb].given(_with_input(verb, words), given)))
@@ -78,13 +78,15 @@ def _parser(verbs: dict[str, Command[Any]]) -> argparse.ArgumentParser:
     rows = "\n".join(f"  {name:<10} {summary}" for name, summary in summaries.items())
     parser = make_parser(
         "aish memory",
-        "What is remembered on purpose.",
+        "Manage the items in memory.",
         epilog=f"verbs:\n{rows}",
         keep_lines=True,
         allow_abbrev=False,
     )
     parser.add_argument("verb", nargs="?", metavar="VERB", help="what to do (default: list)")
-    parser.add_argument("words", nargs="*", help="what the verb takes: an id, a text or a file; - reads standard input")
+    parser.add_argument(
+        "words", nargs="*", help="the argument of the verb: an id, text or a file; - reads standard input"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON")
     for option in _options(verbs):
         if option.takes_value:
@@ -99,7 +101,7 @@ def _options(verbs: dict[str, Command[Any]]) -> list[Option]:
 
 
 def _with_input(verb: str, words: list[str]) -> list[str]:
-    """The words; a last `-` stands for the text on standard input, or for that file where the verb takes one."""
+    """Return the words. A final `-` means the text on standard input, or standard input as the file to import."""
     if words[-1:] != ["-"]:
         return words
     if verb in ("import", "export"):
@@ -108,17 +110,17 @@ def _with_input(verb: str, words: list[str]) -> list[str]:
 
 
 def _finish(work: Coroutine[Any, Any, str | Reply]) -> Reply:
-    """Run a handler that never waits, without an event loop, which takes longer to load than most verbs to run."""
+    """Run a handler that never awaits I/O. Loading an event loop takes longer than most verbs."""
     try:
         work.send(None)
     except StopIteration as done:
         reply: str | Reply = done.value
         return Reply(reply) if isinstance(reply, str) else reply
-    raise RuntimeError("a verb of memory waited for something, which needs an event loop")
+    raise RuntimeError("a memory verb awaited something, which needs an event loop")
 
 
 class VerbMemory:
-    """The `MemoryScope` of a verb: there is no conversation, and parts are opened when a handler uses them."""
+    """The `MemoryScope` of a verb: without a conversation, each part opened on first use."""
 
     def __init__(self, doors: MemoryDoors, person: Person) -> None:
         self._doors = doors
@@ -171,7 +173,7 @@ class VerbMemory:
 
 
 class _Caller(Nobody):
-    """The person who runs a verb. At a terminal they type answers; a script is told which option says yes."""
+    """The user who runs a verb. Asks at a terminal; tells a script which option to use instead."""
 
     def __init__(self, screen: Screen) -> None:
         super().__init__()
@@ -179,8 +181,8 @@ class _Caller(Nobody):
 
     async def line(self, question: str) -> str:
         if not self._there:
-            way_out = "; --yes says yes" if question.endswith("[y/N] ") else ""
-            self._screen.note(f"{question}nobody is there to ask{way_out}", warning=True)
+            advice = "; use --yes" if question.endswith("[y/N] ") else ""
+            self._screen.note(f"{question}no user to ask{advice}", warning=True)
             return NOBODY
         sys.stderr.write(for_terminal(question))
         sys.stderr.flush()

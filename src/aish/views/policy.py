@@ -1,4 +1,4 @@
-"""`aish policy`: would a command run, ask or be refused, and why. Nothing is executed."""
+"""`aish policy`: tell whether a command would run, ask or be refused, and why. Nothing is executed."""
 
 import argparse
 import json
@@ -21,7 +21,7 @@ from aish.views.start import Start
 
 def run(start: Start, arguments: Sequence[str]) -> int:
     """Judge one command, or one for each line of standard input."""
-    parser = make_parser("aish policy", "Would this command run unasked? It is not run.")
+    parser = make_parser("aish policy", "Tell whether a command would run without asking. Nothing is executed.")
     parser.add_argument("--jsonl", action="store_true", help='lines {"command": …} in, {"command", "verdict", …} out')
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the command; without one, standard input")
@@ -37,7 +37,7 @@ def run(start: Start, arguments: Sequence[str]) -> int:
 
 
 def _own(path: Path) -> Mapping[str, Any]:
-    """The user's own entries; a mistake in them is an error here."""
+    """Read the user's own entries. Raises `BadUsage` if the file is invalid."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -47,10 +47,10 @@ def _own(path: Path) -> Mapping[str, Any]:
 
 
 def _one(words: list[str], table: CommandTable, *, as_json: bool) -> int:
-    """Judge one command for a person or a script; exit 1 says that it would not run by itself."""
+    """Judge one command. The exit code is 1 if it would not run without asking."""
     if words[:1] == ["--"]:
         words = words[1:]
-    elif words[-1:] == ["--json"] and len(words) > 1 and not as_json:  # other verbs take it at the end, too
+    elif words[-1:] == ["--json"] and len(words) > 1 and not as_json:  # as other verbs allow it at the end
         words, as_json = words[:-1], True
     command = " ".join(words) if words else sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
     verdict = judge(command, table)

@@ -14,7 +14,7 @@ from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
-    """Mask standard input, whole or line by line."""
+    """Mask standard input, as one text or line by line."""
     parser = make_parser("aish redact", "Mask the secrets in a text.")
     parser.add_argument("--jsonl", action="store_true", help='lines {"text": …} in, {"text": …, "found": […]} out')
     options = parser.parse_args(arguments)

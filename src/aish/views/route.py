@@ -18,7 +18,9 @@ from aish.views.start import Start
 def run(start: Start, arguments: Sequence[str]) -> int:
     """Route one line from the arguments, or each line of standard input."""
     parser = make_parser(
-        "aish route", "Say whether a line is a command, a question, or has to be asked about.", allow_abbrev=False
+        "aish route",
+        "Tell whether a line is a command or a question, or whether the user must be asked.",
+        allow_abbrev=False,
     )
     parser.add_argument("--jsonl", action="store_true", help='lines {"line": …} in, {"line", "route", "reason"} out')
     parser.add_argument("line", nargs=argparse.REMAINDER, help="the line; without one, standard input is read")

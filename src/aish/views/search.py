@@ -1,4 +1,4 @@
-"""`aish search`, `aish recent` and `aish thread`: finding what was said, for scripts and for people."""
+"""`aish search`, `aish recent` and `aish thread`: find turns in all conversations."""
 
 import argparse
 import json
@@ -17,26 +17,26 @@ from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
-_MOST = 1_000  # hits that one search gives
+_MOST = 1_000  # hits of one search
 
 
 def run_search(library: Library, arguments: Sequence[str]) -> int:
     """Search all conversations."""
     parser = make_parser(
         "aish search",
-        "Find what was said: by words, meaning, time and speaker. Quoted phrases, -word, role:, in:, "
-        "since: and until: are understood.",
+        "Search all conversations by words, meaning, time and speaker. Quoted phrases, -word, role:, in:, "
+        "since: and until: are supported.",
     )
     parser.add_argument("--jsonl", action="store_true", help='lines {"query", …} in, {"query", "ms", "hits"} out')
     _add_scope(parser, 10)
-    parser.add_argument("query", nargs="*", help="what to look for; without it, standard input is read")
+    parser.add_argument("query", nargs="*", help="the search text; without it, standard input is read")
     end = [*arguments, "--"].index("--")
-    words, rest = arguments[:end], arguments[end + 1 :]  # intermixed parsing does not understand `--`
-    left_out = [word for word in words if re.fullmatch(r"-[^\W\d_]\w+", word)]  # no option of ours is like that
+    words, rest = arguments[:end], arguments[end + 1 :]  # parse_intermixed_args does not support `--`
+    left_out = [word for word in words if re.fullmatch(r"-[^\W\d_]\w+", word)]  # no option looks like that
     options = parser.parse_intermixed_args([word for word in words if word not in left_out])
     options.query += [*left_out, *rest]
     if not options.query and not options.jsonl and sys.stdin.isatty():
-        raise BadUsage("what should be found? aish search WORDS")
+        raise BadUsage("missing search text: aish search WORDS")
     screen = Screen(library.settings.view.color)
     finder = library.finder
     _catch_up(library, screen)
@@ -59,17 +59,17 @@ def run_search(library: Library, arguments: Sequence[str]) -> int:
 
 def run_recent(library: Library, arguments: Sequence[str]) -> int:
     """Show the newest turns."""
-    parser = make_parser("aish recent", "The newest turns of all conversations.")
+    parser = make_parser("aish recent", "Show the newest turns of all conversations.")
     parser.add_argument(
         "--by",
         default="turn",
         choices=UNITS,
-        help=f"what --limit counts (turn); of a thread its newest {THREAD_TURNS} turns",
+        help=f"what --limit counts (turn); a thread shows its newest {THREAD_TURNS} turns",
     )
     _add_scope(parser, 20)
     options = parser.parse_args(arguments)
     screen = Screen(library.settings.view.color)
-    _catch_up(library, screen)  # the newest turns need not be in the conversations that began last
+    _catch_up(library, screen)  # an old conversation may have the newest turns
     hits = library.finder.recent(options.limit, _scope(library, options), options.by)
     for note in library.finder.missing():
         screen.note(note, warning=True)
@@ -77,15 +77,15 @@ def run_recent(library: Library, arguments: Sequence[str]) -> int:
         print(json_text([hit.record() for hit in hits]))
     else:
         narrowed = options.channel or options.role or options.since or options.until
-        nothing = "nothing found" if narrowed else "nothing was said yet"
+        nothing = "nothing found" if narrowed else "no turns yet"
         screen.say(recent_page(library, hits, screen.room) if hits else nothing)
     return OK if hits else NOTHING
 
 
 def run_thread(library: Library, arguments: Sequence[str]) -> int:
     """Show one conversation."""
-    parser = make_parser("aish thread", "One conversation, or a part of it.")
-    parser.add_argument("id", help="a number of :sessions, a name, the beginning of an id, or ID/TURN")
+    parser = make_parser("aish thread", "Show one conversation, or a part of it.")
+    parser.add_argument("id", help="a number from :sessions, a name, the start of an id, or ID/TURN")
     parser.add_argument("--around", type=int, default=5, metavar="N", help="turns before and after TURN (5)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
@@ -106,11 +106,13 @@ def _catch_up(library: Library, screen: Screen) -> None:
 
 
 def _add_scope(parser: argparse.ArgumentParser, limit: int) -> None:
-    parser.add_argument("--limit", type=_count, default=limit, metavar="N", help=f"how many at most ({limit})")
-    parser.add_argument("--channel", default="", metavar="C", help="only of this project or channel")
-    parser.add_argument("--role", default="", choices=("user", "assistant", "tool"), help="only what they said")
+    parser.add_argument(
+        "--limit", type=_count, default=limit, metavar="N", help=f"the maximum number of results ({limit})"
+    )
+    parser.add_argument("--channel", default="", metavar="C", help="only this project or channel")
+    parser.add_argument("--role", default="", choices=("user", "assistant", "tool"), help="only turns of this speaker")
     parser.add_argument("--since", default="", metavar="T", help="a date, or words such as “last week”")
-    parser.add_argument("--until", default="", metavar="T", help="likewise")
+    parser.add_argument("--until", default="", metavar="T", help="a date, or words such as “yesterday”")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -139,18 +141,18 @@ def _json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _asked_scope(library: Library, number: int, asked: dict[str, Any], default: Scope) -> Scope:
-    """The scope of one line; what it does not say is as the options say."""
+    """Return the scope of one line. The options are its defaults."""
     times: dict[str, datetime | None] = {}
     for name in ("since", "until"):
         text = asked.get(name)
         if text is not None and not isinstance(text, str):
-            raise BadUsage(f"line {number}: {name} must be a text")
+            raise BadUsage(f"line {number}: {name} must be a string")
         times[name] = library.moment(text, end=name == "until") if text else getattr(default, name)
     texts = {}
     for name in ("channel", "role"):
         text = asked.get(name, getattr(default, name))
         if not isinstance(text, str):
-            raise BadUsage(f"line {number}: {name} must be a text")
+            raise BadUsage(f"line {number}: {name} must be a string")
         texts[name] = text
     return Scope(texts["channel"], texts["role"], times["since"], times["until"])
 

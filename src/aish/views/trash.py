@@ -15,14 +15,14 @@ from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
-    """Move to the trash, list what is there, or put it back."""
-    parser = make_parser("aish trash", "Move files to the trash, or back.")
-    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="what to move")
-    parser.add_argument("-r", "--recursive", action="store_true", help="directories too, with all that is in them")
-    parser.add_argument("-f", "--force", action="store_true", help="say nothing about what does not exist")
+    """Move files to the trash, list its contents, or restore files."""
+    parser = make_parser("aish trash", "Move files to the trash, or restore them.")
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="the files to move or restore")
+    parser.add_argument("-r", "--recursive", action="store_true", help="also move directories and their contents")
+    parser.add_argument("-f", "--force", action="store_true", help="ignore paths that do not exist")
     other = parser.add_mutually_exclusive_group()
-    other.add_argument("--list", action="store_true", help="show what is in the trash, newest first")
-    other.add_argument("--restore", action="store_true", help="put each PATH back where it was")
+    other.add_argument("--list", action="store_true", help="list the contents of the trash, newest first")
+    other.add_argument("--restore", action="store_true", help="restore each PATH")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     paths = [_absolute(start.cwd, path) for path in options.paths]
@@ -31,7 +31,7 @@ def run(start: Start, arguments: Sequence[str]) -> int:
         _show(items, as_json=options.json)
         return OK if items else NOTHING
     if not paths:
-        parser.error("which files?")
+        parser.error("missing PATH")
     if options.restore:
         found = [_newest(path) for path in paths]
         for item in found:
@@ -46,7 +46,7 @@ def run(start: Start, arguments: Sequence[str]) -> int:
 
 
 def _absolute(directory: Path, path: Path) -> Path:
-    """The absolute path with links in its parent resolved, as the trash records it."""
+    """Return the absolute path with links in its parent resolved, as the trash records it."""
     whole = directory / path
     return Path(os.path.realpath(whole.parent)) / whole.name if whole.name != ".." else whole
 
@@ -59,10 +59,10 @@ def _newest(path: Path) -> Trashed:
 
 
 def _check_directories(paths: Sequence[Path], *, recursive: bool) -> None:
-    """Refuse directories without `-r`, as rm does: where this verb replaces rm, it must not delete more."""
+    """Refuse directories without `-r`, as rm does. A user may alias rm to this verb, so it must not delete more."""
     for path in paths:
         if path.is_dir() and not path.is_symlink() and not recursive:
-            raise Declined(f"{path} is a directory; nothing was moved (-r moves it with all that is in it)")
+            raise Declined(f"{path} is a directory; nothing was moved (use -r to move it and its contents)")
 
 
 def _show(items: Sequence[Trashed], *, as_json: bool) -> None:
