@@ -5,7 +5,7 @@ from collections.abc import Collection
 
 
 def digest(text: str, salt: bytes) -> str:
-    """A salted hash: the same text has the same one, and nothing leads back from it."""
+    """Return a salted hash that identifies the text without revealing it."""
     return hashlib.blake2s(text.encode("utf-8", "replace"), key=salt[:32], digest_size=12).hexdigest()
 
 
@@ -15,10 +15,10 @@ def fingerprint(text: str, salt: bytes) -> str:
 
 
 def fingerprinted_parts(text: str, size: int, digests: Collection[str], salt: bytes) -> list[int]:
-    """Where the parts of this size begin whose hash is one of these."""
+    """Return the start of each part of this size whose hash is one of these."""
     wanted, found = {bytes.fromhex(one) for one in digests}, []
     fresh = hashlib.blake2s(key=salt[:32], digest_size=12)
-    data = text.encode() if text.isascii() else None  # to cut bytes is faster than to cut letters and to encode them
+    data = text.encode() if text.isascii() else None  # slicing bytes is faster than slicing and encoding text
     for start in range(len(text) - size + 1):
         part = data[start : start + size] if data else text[start : start + size].encode("utf-8", "replace")
         hashed = fresh.copy()

@@ -1,4 +1,4 @@
-"""Conversations and notes that live in this process only: for tests, and for runs that keep nothing."""
+"""In-memory conversations and notes, for tests and for runs that store nothing."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from aish.values.stores import Cleaner, Note, NoteName
 
 
 class _Shown:
-    """What was shown of an answer, for all who look at it."""
+    """The shown part of an answer, shared by all `InMemoryLive` of a conversation."""
 
     def __init__(self) -> None:
         self.writer: InMemoryLive | None = None
@@ -19,7 +19,7 @@ class _Shown:
 
 
 class InMemoryLive:
-    """One live answer; see `LiveAnswer` for what it promises."""
+    """One live answer in memory. Implements `LiveAnswer`."""
 
     def __init__(self, shown: _Shown) -> None:
         self._shown = shown

@@ -1,4 +1,4 @@
-"""A feed of conversations that are kept in memory: for tests, and as the smallest example of an adapter."""
+"""An in-memory feed of conversations, for tests and as a minimal example of an adapter."""
 
 import threading
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,7 @@
-"""The journal: one file for each conversation, and the only truth about what was said in it.
+"""The journal: one file for each conversation, and the only complete record of it.
 
-sessions/20261115-190946-3f2a.jsonl   {"meta": …} first, then one line a turn, as it happens
-sessions/20261115-190946-3f2a.live    the answer that is being given; there only while it is, or after a crash
+sessions/20261115-190946-3f2a.jsonl   {"meta": …} first, then one line for each turn
+sessions/20261115-190946-3f2a.live    the answer that is being streamed; exists only meanwhile, or after a crash
 sessions/names.jsonl                  names given with :save
 """
 
@@ -23,16 +23,16 @@ from aish.values.turns import JournalEntry, State, ToolCall, Turn
 
 FORMAT = 1
 _NAMES = "names.jsonl"
-PROVENANCE = "made_of"  # in the meta of an answer: the least trusted that was brought along for it, as an origin
+PROVENANCE = "made_of"  # in the meta of an answer: the least trusted origin of its prompt
 
 
 class TurnLog:
     """The turns of one conversation, in any store.
 
     1. Once `add` returns, the turn survives a crash and a power cut.
-    2. An answer is written down piece by piece before it is shown; `recover` finds what a killed program had shown.
-    3. A turn is never edited or removed except by a purge. Numbers grow by one, also with two writers.
-    4. Secrets are masked before anything is stored, also in an answer that is still being given.
+    2. Each piece of an answer is saved before it is shown. `recover` restores what a killed process had shown.
+    3. Only a purge edits or removes turns. Numbers grow by one, also with several writers.
+    4. Secrets are masked before anything is stored, also in an answer that is still streaming.
     """
 
     def __init__(self, id: str, log: RecordLog, live: LiveAnswer, redaction: Redaction | None = None) -> None:
@@ -43,14 +43,14 @@ class TurnLog:
         self.masked: list[str] = []  # the kinds of secrets in the turn that was added last
         self._showing = False
         self._stream_redaction: StreamRedaction | None = None
-        self._waiting: list[tuple[Turn, datetime, dict[str, Any]]] = []  # could not be written; go before the next
+        self._waiting: list[tuple[Turn, datetime, dict[str, Any]]] = []  # not written yet; written before the next turn
 
     def add(self, turn: Turn, time: datetime, meta: dict[str, Any] | None = None) -> int:
-        """Write one turn down and return its number. Raises `StoreTrouble`."""
+        """Save one turn, and return its number. Raises `StoreTrouble`."""
         return self.extend([(turn, time, meta or {})])
 
     def extend(self, turns: Iterable[tuple[Turn, datetime, dict[str, Any]]]) -> int:
-        """Write turns down, all or none, and return the number of the last. Raises `StoreTrouble`."""
+        """Save turns, all or none, and return the number of the last. Raises `StoreTrouble`."""
         self._waiting += [(self._masked(turn), time, meta) for turn, time, meta in turns]
         number = 0
 
@@ -62,15 +62,15 @@ class TurnLog:
                 yield _record(number, *waiting)
 
         self._log.extend(records)
-        self._waiting.clear()  # not before they are safe: what fails is taken back as a whole
+        self._waiting.clear()  # only after the write: a failed one is rolled back completely
         self._live.end()
         self._showing = False
         return number
 
     def show(self, text: str, provenance: str = "") -> None:
-        """Write down a piece of the answer that is about to be shown. Raises `StoreTrouble`."""
+        """Save a piece of the answer before it is shown. Raises `StoreTrouble`."""
         if not self._showing:
-            # The number tells a leftover from an answer that reached the journal.
+            # With this number, `recover` can tell whether the answer reached the journal.
             self._live.begin(lambda: f"{self._last_number() + 1} {provenance}".rstrip())
             self._stream_redaction = StreamRedaction(self._redaction.text) if self._redaction else None
             self._showing = True
@@ -81,9 +81,9 @@ class TurnLog:
             self._live.put(self._live.size, text.encode("utf-8", "replace"))
 
     def _masked(self, turn: Turn) -> Turn:
-        """The turn without its secrets."""
+        """Return the turn with its secrets masked."""
         self.masked = []
-        calls = tuple(ToolCall(*map(self._mask, call)) for call in turn.tool_calls)  # a model may say anything anywhere
+        calls = tuple(ToolCall(*map(self._mask, call)) for call in turn.tool_calls)  # a secret can be in any field
         return turn._replace(content=self._mask(turn.content), tool_calls=calls, call_id=self._mask(turn.call_id))
 
     def _mask(self, text: str) -> str:
@@ -94,7 +94,7 @@ class TurnLog:
         return masked.text
 
     def recover(self, time: datetime) -> int:
-        """Take in what a killed program had shown of an answer, and return its number; 0 if there is nothing."""
+        """Save the partial answer of a killed process as a turn, and return its number; 0 if there is none."""
 
         def take(header: str, shown: str) -> int:
             first, _, provenance = header.partition(" ")
@@ -106,33 +106,33 @@ class TurnLog:
         return self._live.recover(take)
 
     def entries(self, damage: Damage | None = None) -> Iterator[JournalEntry]:
-        """Every turn, oldest first."""
+        """Yield all turns, oldest first."""
         yield from _entries(self._log.read(damage))
 
     def entries_back(self, damage: Damage | None = None) -> Iterator[JournalEntry]:
-        """Every turn, newest first; reads only as far as it is asked for."""
+        """Yield all turns, newest first, reading on demand."""
         yield from _entries(self._log.read_back(damage))
 
     def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, JournalEntry]]:
-        """Every turn after `cursor`, oldest first, each with its own cursor. Raises `StaleCursor`."""
+        """Yield all turns after `cursor`, oldest first, each with its cursor. Raises `StaleCursor`."""
         for place, record in self._log.since(cursor):
             entry = _entry(record)
             if entry:
                 yield place, entry
 
     def records_with(self, field: str) -> Iterator[Record]:
-        """The records that have a field, oldest first."""
+        """Yield the records that have a field, oldest first."""
         return self._log.having(field)
 
     def erase(self, cleaner: Cleaner) -> int:
-        """Take phrases out of all turns, and return how many had them. Call `recover` first for a leftover answer."""
+        """Erase phrases from all turns, and return how many had them. Call `recover` first for a leftover answer."""
         return self._log.erase(cleaner)
 
     def health(self) -> Health:
         return self._log.health()
 
     def meta(self) -> dict[str, Any]:
-        """What the first record says about the conversation."""
+        """Return the metadata in the first record."""
         first = next(self._log.read(), None) or {}
         meta = first.get("meta")
         return meta if isinstance(meta, dict) else {}
@@ -142,7 +142,7 @@ class TurnLog:
         return next((number for number in numbers if isinstance(number, int)), 0)
 
     def _holds(self, first: int, shown: str) -> bool:
-        """Did the answer that began like this reach the journal, as turn `first` or later?"""
+        """Is there an answer that starts with this text, as turn `first` or later?"""
         since = takewhile(lambda entry: entry.number >= first, self.entries_back())
         return any(entry.turn.role == "assistant" and entry.turn.content.startswith(shown) for entry in since)
 
@@ -184,18 +184,18 @@ class Journal(TurnLog):
 
 
 def first_record(id: str, meta: Mapping[str, Any] | None = None) -> Record:
-    """What a new conversation starts with."""
+    """Return the first record of a new conversation."""
     return {"meta": {"format": FORMAT, "id": id, **(meta or {})}}
 
 
 def entry_of(line: bytes) -> JournalEntry | None:
-    """The turn in a line of a journal, if it is one."""
+    """Parse a line of a journal. None if it is not a turn."""
     record = decode(line)
     return _entry(record) if record else None
 
 
 def new_id(now: datetime) -> str:
-    """The name of a new conversation: sorts by time, and two at once do not collide."""
+    """Return an id for a new conversation. Ids sort by time, and do not collide."""
     utc = now.astimezone(UTC)
     return f"{utc:%Y%m%d-%H%M%S}-{utc.microsecond:05x}{os.urandom(3).hex()}"
 
@@ -222,7 +222,7 @@ def _entries(records: Iterator[Record]) -> Iterator[JournalEntry]:
 
 
 def _entry(record: Record) -> JournalEntry | None:
-    """The turn in a record, or None: the first line, or something from a later version."""
+    """Return the turn in a record. None for the first line, or for a record of a later version."""
     role, number = record.get("role"), record.get("n")
     if role not in ("user", "assistant", "tool") or not isinstance(number, int):
         return None

@@ -1,7 +1,7 @@
-"""Keeping in step with the file of a ledger: what it says now, and the items in it.
+"""Reads the file of a ledger, and keeps its state up to date.
 
-Other programs and people write it too. What is known of it is a state with the stamp (inode, size, time) that the file
-had; while the stamp fits, nothing is read. A snapshot saves reading a long file when it is opened.
+Other processes and users may change the file, too. The reader caches the state together with the stamp (inode, size,
+change time) of the file, and reads again only if the stamp differs. A snapshot makes opening a long file fast.
 """
 
 import os
@@ -19,13 +19,13 @@ from aish.values.items import Item
 
 Progress = Callable[[int, int], None]
 _BLOCK = 1 << 20
-_MANY = 256  # items after which a list is long
+_MANY = 256  # after this many items, read the file in larger parts
 _NEAR = 1 << 18
-_TAIL = 128  # lines after the snapshot that are worth a new one; more in a long ledger
+_TAIL = 128  # write a new snapshot after this many new lines; more in a long ledger
 
 
 class Reader:
-    """What is known of one file. It watches the writes to it, so that our own lines are never read again."""
+    """The cached state of one file. It is updated by our own writes, so that they are not read again."""
 
     def __init__(self, lines: LineFile, index: Path | None, progress: Progress | None) -> None:
         self._lines = lines
@@ -33,20 +33,20 @@ class Reader:
         self._progress = progress
         self._state: State | None = None
         self._seen: Stamp | None = None
-        self._guessed = False  # that others have only appended since: good enough to write, not to vouch for
+        self._guessed = False  # assumed that others only appended; enough for a write, but not for a snapshot
 
     @property
     def torn(self) -> bool:
-        """Did the file, as it was read last, end in the middle of a line?"""
+        """Did the file end with an incomplete line when it was last read?"""
         return bool(self._state and self._seen and self._state.size < self._seen[1])
 
     @contextmanager
     def reading(self) -> Iterator[tuple[int, State]]:
-        """The open file and its state. Whoever puts another file in its place does not change what is read here."""
+        """Open the file and yield it with its state. Replacing the file meanwhile does not affect this read."""
         path = self._lines.path
         try:
             fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-        except (FileNotFoundError, NotADirectoryError):  # what stands in the way is said when something is written
+        except (FileNotFoundError, NotADirectoryError):  # the next write reports the error
             self.failed()
             yield -1, State()
             return
@@ -60,16 +60,16 @@ class Reader:
             os.close(fd)
 
     def known(self, fd: int, state: State, text: str, fold: int) -> Item | None:
-        """The active item whose folded text is this, if there is one."""
+        """Return the active item with this folded text, if there is one."""
         rows = state.alike(fold)
         return next((item for item in self.items(fd, rows) if folded(item.content) == text), None) if rows else None
 
     def items(self, fd: int, rows: Iterable[Found]) -> Iterator[Item]:
-        """The items of these rows. What was edited under us is left out."""
+        """Yield the items of these rows. Skips lines that were edited in the meantime."""
         near: dict[int, Item] = {}
-        taken: set[int] = set()  # parts of the file; once each, because rows may come in any order
+        taken: set[int] = set()  # parts of the file; each is read once, because rows may come in any order
         for place, (id, _, offset, _) in enumerate(rows):
-            if place >= _MANY and (part := offset // _NEAR) not in taken:  # a long list: take in many at once
+            if place >= _MANY and (part := offset // _NEAR) not in taken:  # a long list: read many items at once
                 taken.add(part)
                 near = quick_items(os.pread(fd, _NEAR, part * _NEAR), part * _NEAR)
             item = near.get(offset)
@@ -84,28 +84,28 @@ class Reader:
     # Writing
 
     def begin(self, writer: Writer) -> State:
-        """The state that a change starts from."""
+        """Return the current state at the start of a change."""
         found = writer.found
         if (found.st_ino, found.st_size, found.st_ctime_ns) == self._seen and writer.size == found.st_size:
             return self._state or self._read(writer.fd)
         return self.waiting(writer.fd)
 
     def waiting(self, fd: int) -> State:
-        """The state of the open file for one who is in a hurry: where it ends as before, others have only appended."""
+        """Return the state of the open file fast: if the known end is unchanged, assume that others only appended."""
         now, state, seen = _stamp(os.fstat(fd)), self._state, self._seen
         if state is None or seen is None:
             return self._read(fd)
         if now == seen:
             return state
-        if now[0] != seen[0] or now[1] <= state.size or state.unended or not _ends_so(fd, state):
+        if now[0] != seen[0] or now[1] <= state.size or state.unended or not _same_end(fd, state):
             return self._read(fd)
         self._guessed = True
         return self._catch_up(fd, state, now)
 
     def written(self, writer: Writer) -> None:
-        """Remember the file as a change left it, while no other aish can have written."""
+        """Store the stamp of the file after a change, while it is still locked."""
         found, state = os.fstat(writer.fd), self._state
-        if state is None or state.size != found.st_size:  # a person wrote, and our lines stand elsewhere
+        if state is None or state.size != found.st_size:  # somebody without the lock wrote, so our offsets are wrong
             self.failed()
             return
         self._seen = (found.st_ino, found.st_size, found.st_ctime_ns)
@@ -114,7 +114,7 @@ class Reader:
             state.base.set_stamp(self._seen)
 
     def failed(self) -> None:
-        """Know nothing."""
+        """Discard the cached state."""
         if self._state:
             self._state.base.close()
         self._state, self._seen, self._guessed = None, None, False
@@ -122,14 +122,14 @@ class Reader:
     # The state and its snapshot
 
     def _read(self, fd: int) -> State:
-        """The state of the open file: what is known already, and what came since."""
+        """Return the state of the open file: the cached state, updated by all new lines."""
         now = _stamp(os.fstat(fd))
         if self._state and now == self._seen and not self._guessed:
             return self._state
         state = self._state = self._state or State(LedgerSnapshot.load(self._index) if self._index else None)
         if state.unended or now[1] < state.size or not _unchanged(fd, state, now):
             self.failed()
-            state = State()  # somebody edited what we had read
+            state = State()  # lines that we had read were edited
         self._guessed = False
         return self._catch_up(fd, state, now)
 
@@ -141,16 +141,16 @@ class Reader:
             self._take(state, data)
             if state.size == before:
                 if len(data) < whole - state.size:
-                    self._take(state, os.pread(fd, whole - state.size, state.size))  # one line longer than a block
+                    self._take(state, os.pread(fd, whole - state.size, state.size))  # a line longer than a block
                 if state.size == before:
-                    break  # a torn line at the end
+                    break  # an incomplete last line
             if self._progress and whole > 8 * _BLOCK:
                 self._progress(state.size, whole)
         self._state, self._seen = state, now
         if self._guessed:
             return state
         if len(state.fresh) > 8 * max(_TAIL, state.lines // 400):
-            self._leave_snapshot()
+            self._write_snapshot()
         else:
             state.base.set_stamp(now)
         return self._state
@@ -158,32 +158,32 @@ class Reader:
     def _take(self, state: State, data: bytes) -> None:
         try:
             state.take_bytes(data)
-        except BaseException:  # Ctrl-C: lines that were taken in already would be taken in once more
+        except BaseException:  # after Ctrl-C, some lines would be counted twice
             self.failed()
             raise
 
     def tidy(self) -> None:
-        """Leave a snapshot of a long file for the next who opens it, if there is something new to say."""
+        """Write a snapshot if there are many new lines."""
         with self.reading() as (_, state):
             if len(state.fresh) > _TAIL:
-                self._leave_snapshot()
+                self._write_snapshot()
 
     def close(self) -> None:
-        """The same, but reading nothing for it, and know nothing from then on."""
+        """Write a snapshot if that needs no reading, and discard the state."""
         state = self._state
         if state and len(state.fresh) > max(_TAIL, state.lines // 400) and self._is_current():
-            self._leave_snapshot()
+            self._write_snapshot()
         self.failed()
 
     def _is_current(self) -> bool:
-        """Is the file as we saw it last? What was read before a purge must not come back as an index."""
+        """Is the file unchanged since we read it? A snapshot must not contain text that was purged since."""
         try:
             return not self._guessed and _stamp(self._lines.path.stat()) == self._seen
         except OSError:
             return False
 
-    def _leave_snapshot(self) -> None:
-        """Replace the snapshot; where that is not possible everything works without."""
+    def _write_snapshot(self) -> None:
+        """Replace the snapshot. Errors are ignored, because everything works without one."""
         state = self._state
         if self._index is None or self._seen is None or state is None:
             return
@@ -196,20 +196,20 @@ class Reader:
             state.base.close()
             self._state = State(fresh)
         elif fresh:
-            fresh.close()  # somebody else's, who was faster
+            fresh.close()  # another process replaced it first
 
 
 def _stamp(found: os.stat_result) -> Stamp:
     return found.st_ino, found.st_size, found.st_ctime_ns
 
 
-def _ends_so(fd: int, state: State) -> bool:
-    """Does the file still have, where our knowledge of it ended, what it had? Then others have only appended."""
+def _same_end(fd: int, state: State) -> bool:
+    """Are the last bytes that we read unchanged? Then others probably only appended."""
     return bool(state.tail) and os.pread(fd, len(state.tail), state.size - len(state.tail)) == state.tail
 
 
 def _unchanged(fd: int, state: State, now: Stamp) -> bool:
-    """Is what we read still there? The stamp vouches for what the snapshot covers, and for nothing after it."""
+    """Is everything that we read unchanged? A matching stamp proves it only for the part in the snapshot."""
     covered = state.base.stamp == now
     return _crc(fd, state.size, *((state.base.size, state.base.crc) if covered else (0, 0))) == state.crc
 

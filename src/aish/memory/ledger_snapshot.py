@@ -1,8 +1,8 @@
-"""A snapshot of the state of a long ledger, so that opening one does not read it all.
+"""A snapshot of the state of a long ledger, so that opening the ledger does not read all of it.
 
-Derived: it can be deleted at any time. It says how much of the ledger it covers, with the checksum of that part, and
-carries a stamp (inode, size, time of the last change) that every aish renews when it writes: while the stamp fits the
-file, nobody else has touched it, and the covered part need not be read to be trusted.
+It is derived data and can be deleted at any time. It stores the size and checksum of the part that it covers, and a
+stamp (inode, size, change time) of the ledger. Each aish updates the stamp when it writes. While the stamp matches,
+nothing else has changed the file, and the covered part need not be read again.
 """
 
 import json
@@ -26,14 +26,14 @@ _MAGIC = b"aish-idx"
 _VERSION = 2
 _STAMP = struct.Struct("<qqq")
 _HEAD = struct.Struct("<8sqqqqqqqq")
-_SUM = struct.Struct("<q")  # of the head and the words at the end: a wrong last id would give one out twice
+_SUM = struct.Struct("<q")  # checksum of the head and the JSON at the end; with a wrong last id, ids would be reused
 _BODY = _HEAD.size + _STAMP.size + _SUM.size
 _WIDTH = 4 * 8
 _CHUNK = 256
 
 
 class LedgerSnapshot:
-    """The covered part of a ledger. Columns are read when they are asked for."""
+    """The covered part of a ledger. Columns are read on demand."""
 
     def __init__(self, fd: int | None, sizes: Sequence[int], extra: Mapping[str, Any]) -> None:
         self._fd = fd
@@ -51,7 +51,7 @@ class LedgerSnapshot:
 
     @classmethod
     def load(cls, path: Path) -> "LedgerSnapshot | None":
-        """The snapshot on file, or None: there is none, or it is of another version or broken."""
+        """Load a snapshot. None if there is none, or if it is damaged or has another version."""
         try:
             fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
         except OSError:
@@ -81,7 +81,7 @@ class LedgerSnapshot:
         stamp: Stamp,
         extra: Mapping[str, Any],
     ) -> bytes:
-        """The bytes of a snapshot. `rows` are by id, `order` is the newest first."""
+        """Return the bytes of a snapshot. `rows` are sorted by id, `order` is newest first."""
         folds = sorted((row[3], place) for place, row in enumerate(rows))
         columns = [array("q", chain.from_iterable(table)) for table in (rows, order)]
         columns += [array("q", sorted(hidden)), array("q", [f for f, _ in folds]), array("q", [p for _, p in folds])]
@@ -93,12 +93,12 @@ class LedgerSnapshot:
 
     @staticmethod
     def write(path: Path, content: bytes) -> None:
-        """Put a snapshot in its place. Raises `StoreTrouble`."""
-        replace_file(path, content)  # synced: what a power cut left of it must not be believed
+        """Write a snapshot. Raises `StoreTrouble`."""
+        replace_file(path, content)  # synced, because a power cut must not leave a partial snapshot
 
     @property
     def stamp(self) -> Stamp | None:
-        """The file as the last aish that wrote it left it."""
+        """The stamp of the ledger after the last write by aish."""
         if self._fd is None:
             return None
         return _STAMP.unpack(os.pread(self._fd, _STAMP.size, _HEAD.size))
@@ -111,7 +111,7 @@ class LedgerSnapshot:
                 pass  # the covered part is read again next time
 
     def rows(self) -> Iterator[Found]:
-        """Every item, by id."""
+        """Yield all items, sorted by id."""
         return _fours(self._table)
 
     def row(self, id: int) -> Found | None:
@@ -119,7 +119,7 @@ class LedgerSnapshot:
         return self._at(place) if place < self._rows and self._ids[place] == id else None
 
     def alike(self, fold: int) -> Iterator[Found]:
-        """The items whose text has this fold."""
+        """Yield the items whose text has this fold."""
         values, places = self._folds
         place = bisect_left(values, fold)
         while place < self._rows and values[place] == fold:
@@ -133,7 +133,7 @@ class LedgerSnapshot:
         return self._column(_BODY + (self._rows + self._order) * _WIDTH, self._hidden)
 
     def newest(self) -> Iterator[Found]:
-        """The items that are not hidden, the newest first; reads only as far as it is asked for."""
+        """Yield the items that are not hidden, newest first, reading on demand."""
         for first in range(0, self._order, _CHUNK):
             count = min(_CHUNK, self._order - first)
             yield from _fours(self._column(_BODY + (self._rows + first) * _WIDTH, count * 4))
@@ -153,7 +153,7 @@ class LedgerSnapshot:
 
     @cached_property
     def _folds(self) -> "tuple[array[int], array[int]]":
-        """The folds in order, and where each has its row."""
+        """The sorted folds, and the row of each."""
         start = _BODY + (self._rows + self._order) * _WIDTH + self._hidden * 8
         return self._column(start, self._rows), self._column(start + self._rows * 8, self._rows)
 

@@ -1,6 +1,6 @@
-"""The answer that is being given, in a file: `<conversation>.live`, there only while it is, or after a crash.
+"""The live file `<conversation>.live`: the answer that is being streamed. It exists only meanwhile, or after a crash.
 
-Its first line is the header; what was shown follows. Whoever gives the answer holds a lock on it.
+Its first line is the header; the shown text follows. The process that streams the answer holds a lock on it.
 """
 
 import fcntl
@@ -13,7 +13,7 @@ from aish.values.errors import StoreTrouble
 
 
 class LiveFile:
-    """One live answer; see `LiveAnswer` for what it promises."""
+    """One live answer in a file. Implements `LiveAnswer`."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -34,7 +34,7 @@ class LiveFile:
                 fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 os.ftruncate(fd, 0)
                 self._head = self._end = os.write(fd, header().encode() + b"\n")
-            except BaseException:  # whatever it was, the lock must go
+            except BaseException:  # release the lock after any error
                 os.close(fd)
                 raise
         except BlockingIOError:
@@ -59,7 +59,7 @@ class LiveFile:
         try:
             self._path.unlink(missing_ok=True)
         except OSError:
-            pass  # the turn is safe, and `recover` ignores a leftover of it
+            pass  # the turn is saved, and `recover` ignores the leftover file
         self.close()
 
     def close(self) -> None:
@@ -80,7 +80,7 @@ class LiveFile:
             number = take(header.decode("utf-8", "replace"), text.decode("utf-8", "ignore"))
             self._path.unlink(missing_ok=True)
             return number
-        except (BlockingIOError, ValueError):  # an answer is being given right now, or the file is not ours
+        except (BlockingIOError, ValueError):  # an answer is being streamed, or the file is invalid
             return 0
         except OSError as error:
             raise StoreTrouble(f"cannot read {self._path}: {error.strerror or error}") from error

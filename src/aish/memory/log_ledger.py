@@ -1,6 +1,6 @@
-"""A ledger on any log of records: keeps them all in this process, and reads only what is new.
+"""A ledger on any record log. It caches all records in memory, and reads only new ones.
 
-Files have a faster one (`ledger.py`); this one serves the in-memory log and every other adapter of `RecordLog`.
+Files use the faster `ledger.py`. This one serves the in-memory log and all other adapters of `RecordLog`.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -24,7 +24,7 @@ from aish.values.stores import START, Cursor, Health, Record, RecordLog, StaleCu
 
 
 class LogLedger:
-    """Items on a log; see `ItemStore` for what it promises."""
+    """Items in a record log. Implements `ItemStore`."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class LogLedger:
         return self._log.health().place
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no file is open."""
 
     # Reading
 
@@ -129,7 +129,7 @@ class LogLedger:
         return self._log.erase(_Items(cleaner))
 
     def _write(self, plan: Callable[[State], list[dict[str, Any]]]) -> list[Record]:
-        """Write what `plan` makes of the state, each record with its id and time, and return the records."""
+        """Write the records that `plan` returns, each with an id and time. Return them."""
         written: list[Record] = []
 
         def make() -> list[Record]:
@@ -143,7 +143,7 @@ class LogLedger:
 
 
 class _Items:
-    """Cleans the records of a ledger: items become tombstones."""
+    """A cleaner for the records of a ledger, which turns items into tombstones."""
 
     def __init__(self, cleaner: ItemCleaner) -> None:
         self.found_in, self.clean, self.clean_record = cleaner.found_in, cleaner.clean, cleaner.clean_item

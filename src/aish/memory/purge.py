@@ -1,6 +1,6 @@
 """Purging: removes words from every file of ours. Only fingerprints of them stay.
 
-The ledger comes last: as long as it has the words, a purge that was interrupted can be repeated.
+The ledger comes last: while it still has the words, an interrupted purge can be repeated.
 """
 
 import fcntl
@@ -21,31 +21,42 @@ from aish.values.stores import Record
 
 GONE = "[purged]"
 _FIXED = {"kind", "role", "ts", "state", "crc", "n", "id", "what", "category"}  # fields that no user writes
-_NAMES = _FIXED.union(  # what our files call their fields; without them a line would not mean anything any more
+_NAMES = _FIXED.union(  # field names of our files; without them a line could not be read
     "meta format content source origin conversation turn tags key target supersedes change undoes restores".split(),
     "reason purged confirmed ledger name tool_calls arguments call_id model ms usage prompt completion error".split(),
     "channel title trust ref undated background recovered started cwd path prompt_tokens completion_tokens".split(),
     "cached_tokens dollars sha256 made_of".split(),
 )
-_CODES = {"user", "model", "file", "import", "summarize", "superseded", "pruned", "memory_add"}  # words of the program
-_CODED = {"source", "origin", "meta", "reason", "name", "trust", "made_of"}  # fields that may have one
+_CODES = {
+    "user",
+    "model",
+    "file",
+    "import",
+    "summarize",
+    "superseded",
+    "pruned",
+    "memory_add",
+}  # values of aish
+_CODED = {"source", "origin", "meta", "reason", "name", "trust", "made_of"}  # fields that may have such a value
 SHORT = 8
-_BLANK = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)"  # the last: how typed lines are kept
-LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # where blanks end words
-_BEFORE = rf"(?:(?<!{LETTER})|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{{4}}))"  # an escape ends in a letter, but is none
+_BLANK = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)"  # the last: line breaks in the input history
+LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # only scripts with blanks
+_BEFORE = rf"(?:(?<!{LETTER})|(?<=\\[nrtbf])|(?<=\\u[0-9a-fA-F]{{4}}))"  # escapes are not part of a word
 
 
 class Erased(NamedTuple):
-    """What a purge came to."""
+    """The result of a purge."""
 
     places: int
     files: int
-    busy: bool = False  # another shell is giving an answer with the words in it
+    busy: bool = False  # another aish is streaming an answer that contains the words
 
 
 def pattern_of(phrases: Iterable[str]) -> re.Pattern[str]:
-    """What finds the phrases in any of our files: whatever the case, the blanks, the form of the letters, and also
-    where they stand escaped in a piece of JSON, or in JSON inside JSON."""
+    """Return a pattern that finds the phrases in any of our files.
+
+    It ignores case, whitespace and Unicode form, and also finds text that is escaped in JSON, or in JSON inside JSON.
+    """
     forms = {unicodedata.normalize(form, phrase) for phrase in phrases for form in ("NFC", "NFD", "NFKC")}
     return re.compile("|".join(_form(form) for form in sorted(forms, key=len, reverse=True) if form.strip()))
 
@@ -54,10 +65,10 @@ def _form(phrase: str) -> str:
     raw = phrase.split()
     words = ["".join(_letter(letter) for letter in word) for word in raw]
     text = words[0]
-    for place, word in enumerate(words[1:], start=1):  # who typed `key=value` has an item `key = value`
+    for place, word in enumerate(words[1:], start=1):  # an item `key = value` may have been typed as `key=value`
         text += _BLANK + ("*" if "=" in raw[place - 1 : place + 1] else "+") + word
     flat = phrase.strip()
-    if len(words) == 1 and len(flat) < SHORT:  # or `cat` would go from `concatenate`
+    if len(words) == 1 and len(flat) < SHORT:  # otherwise `cat` would be erased from `concatenate`
         before = _BEFORE if re.match(LETTER, flat[0]) else ""
         return before + text + (f"(?!{LETTER})" if re.match(LETTER, flat[-1]) else "")
     return text
@@ -79,7 +90,7 @@ def _escaped(letter: str) -> str:
 
 
 class Eraser:
-    """Takes phrases out of files. Each file is replaced whole or not at all."""
+    """Erases phrases from files. Each file is replaced atomically."""
 
     def __init__(self, phrases: Iterable[str], fingerprint: Callable[[str], str]) -> None:
         self._pattern = pattern_of(phrases)
@@ -90,26 +101,26 @@ class Eraser:
         return bool(self._pattern.search(text))
 
     def clean(self, text: str) -> str:
-        """The text without the phrases."""
+        """Return the text without the phrases."""
         text, count = self._pattern.subn(GONE, text)
         self.places += count
         return text
 
     def clean_file(self, path: Path) -> bool:
-        """Take the phrases out of one file, whatever it is, and say whether they were in it. Raises `StoreTrouble`."""
+        """Erase the phrases from a file of any format, and tell whether it had them. Raises `StoreTrouble`."""
         if path.suffix != ".jsonl" or path.is_symlink() or not path.is_file():
             return erase_from(path, self)
         return LineFile(path).erase(self) > 0
 
     def clean_record(self, record: Record) -> Record:
-        """A record without the phrases. What the program itself wrote into it stays."""
+        """Return a record without the phrases. Field names and codes of aish are kept."""
         return {
             key if key in _NAMES else self.clean(key): one if _is_ours(key, one) else self._clean_value(one)
             for key, one in record.items()
         }
 
     def clean_item(self, record: Record) -> Record:
-        """A record of a ledger. An item with the phrases becomes a tombstone of itself, with its fingerprint."""
+        """Clean a record of a ledger. An item with the phrases becomes its own tombstone, with its fingerprint."""
         id, content = record.get("id"), record.get("content")
         if not isinstance(content, str) or not self.found_in(content):
             return self.clean_record(record)
@@ -128,14 +139,14 @@ class Eraser:
 
 
 def _is_ours(key: str, value: Any) -> bool:
-    """Was this set by the program? Then it stays, whatever words are purged."""
+    """Did aish itself set this value? Then it is kept, whatever is purged."""
     return key in _FIXED or (key in _CODED and isinstance(value, str) and value in _CODES)
 
 
 def files_below(directories: Iterable[Path], leave: Iterable[Path] = ()) -> Iterator[Path]:
-    """Every file below these directories, once, but for those in `leave`, by whatever path they are named.
+    """Yield every file below these directories once, except those in `leave`, which may be named by any path.
 
-    A link to a directory is followed only where it is one of these: others may lead to what is not ours.
+    Links to directories are followed only for the given directories, because others may lead to foreign files.
     """
     left, seen = {path.resolve() for path in leave}, set[Path]()
     for directory in directories:
@@ -156,17 +167,19 @@ def _unreadable(error: OSError) -> None:
 def purge_files(
     eraser: Eraser, directories: Iterable[Path], leave: Iterable[Path], now: Callable[[], datetime]
 ) -> tuple[int, bool]:
-    """Take the phrases out of every file below these directories: how many held them, and whether one is in use."""
+    """Erase the phrases from all files below the directories. Return how many had them, and whether one is in use."""
     count, busy = 0, False
     for path in list(files_below(directories, leave)):
         if _is_temporary(path):
-            _remove(path)  # left by a program that was killed while it replaced a file
-        elif path.suffix == ".live":  # what a killed program had shown belongs to its journal, which comes after it
+            _remove(path)  # left by a process that was killed while it replaced a file
+        elif (
+            path.suffix == ".live"
+        ):  # move the partial answer of a killed process to its journal, which is cleaned below
             Journal(path.parent, path.stem).recover(now())
             busy = busy or (_in_use(path) and eraser.found_in(path.read_text("utf-8", "replace")))
     for path in list(files_below(directories, leave)):
         if _is_temporary(path):
-            continue  # made since: somebody is about to put it in its place, and half of it must not be that
+            continue  # new: another process is about to rename it, and must not rename a damaged one
         count += not (path.suffix == ".live" and _in_use(path)) and eraser.clean_file(path)
     return count, busy
 
@@ -183,7 +196,7 @@ def _remove(path: Path) -> None:
 
 
 def _in_use(path: Path) -> bool:
-    """Is another program giving an answer into this file?"""
+    """Is another process streaming an answer into this file?"""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

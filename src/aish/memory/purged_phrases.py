@@ -12,7 +12,7 @@ from aish.memory.fingerprint import fingerprinted_parts
 from aish.memory.purge import GONE, LETTER, SHORT
 
 _DIGEST = r"(\d{1,6})-([0-9a-f]{24})"
-# How JSON writes a letter, a blank, a quote or a backslash; and the same in JSON inside JSON, however deep.
+# JSON escapes of letters, blanks, quotes and backslashes, and the same for JSON nested in JSON at any depth.
 _ESCAPE = (
     r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|\\u([0-9a-fA-F]{4})|\\([nrt])|\\([\"/])|(\\)\\"
 )
@@ -20,7 +20,7 @@ _ESCAPES = "", _ESCAPE, _ESCAPE.replace(r"\\u", r"\\+u").replace(r"|\\(", r"|\\+
 
 
 class _Letter(NamedTuple):
-    """A letter, and where in the text it stands, which may have it in another form."""
+    """A normalised letter, and its position in the original text."""
 
     value: str
     start: int
@@ -28,7 +28,7 @@ class _Letter(NamedTuple):
 
 
 class Purged:
-    """Takes out of a text what a purge would have taken out of it."""
+    """Removes purged phrases from a text, with the same result as a purge."""
 
     def __init__(self, fingerprints: Iterable[str], salt: bytes) -> None:
         self._salt = salt
@@ -38,7 +38,7 @@ class Purged:
                 self._digests.setdefault(int(known[1]), set()).add(known[2])
 
     def clean(self, text: str) -> str:
-        """The text with a mark in the place of all that was purged."""
+        """Return the text with all purged phrases replaced by a marker."""
         if not self._digests or not text:
             return text
         spans = [span for escape in _ESCAPES[: 3 if "\\" in text else 1] for span in self._spans(text, escape)]
@@ -50,12 +50,12 @@ class Purged:
         return "".join([*clean, text[done:]])
 
     def _spans(self, text: str, escape: str) -> Iterator[tuple[int, int]]:
-        """Where the purged parts stand; of those that begin at one place the longest, as a purge does it."""
+        """Yield the positions of purged phrases. Of several with the same start, the longest wins, as in a purge."""
         flat = _flat(re.sub(escape, _unescaped, text) if escape else text)
         sizes: dict[int, int] = {}
         for size in sorted(self._digests):
             for start in fingerprinted_parts(flat, size, self._digests[size], self._salt):
-                if _stands_alone(flat, start, start + size):
+                if _is_whole_phrase(flat, start, start + size):
                     sizes[start] = size
         if not sizes:
             return
@@ -67,8 +67,8 @@ class Purged:
                 yield letters[start].start, letters[done - 1].end
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Is it more than a part of another word? Only short words can be that by chance."""
+def _is_whole_phrase(text: str, start: int, end: int) -> bool:
+    """Is this not just a part of a longer word? Only short phrases without a blank are checked."""
     part = text[start:end]
     if len(part) >= SHORT or " " in part:
         return True
@@ -82,7 +82,7 @@ def _flat(text: str) -> str:
 
 
 def _read(text: str, escape: str) -> Iterator[_Letter]:
-    """The letters of the text, with those that are written as an `escape` in this form."""
+    """Yield the letters of the text, with escapes decoded."""
     done = 0
     for found in re.finditer(escape, text) if escape else ():
         yield from (_Letter(text[place], place, place + 1) for place in range(done, found.start()))
@@ -99,12 +99,12 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _letters(letters: Iterable[_Letter]) -> list[_Letter]:
-    """The letters of the flat text."""
+    """Return the letters of the normalised text."""
     found: list[_Letter] = []
     for word in _words(letters):
         parts = _clusters(word)
         whole = _flat("".join(letter.value for letter in word))
-        if "".join(map(_value, parts)) != whole:  # the letters of this script join in other ways
+        if "".join(map(_value, parts)) != whole:  # a script whose letters combine in other ways
             parts = [_Letter(whole, word[0].start, word[-1].end)]
         if found and whole:
             found.append(_Letter(" ", word[0].start, word[0].start))
@@ -125,7 +125,7 @@ def _words(letters: Iterable[_Letter]) -> Iterator[list[_Letter]]:
 
 
 def _clusters(word: list[_Letter]) -> list[_Letter]:
-    """Each letter with the accents behind it, flat."""
+    """Combine each letter with the accents after it, and normalise it."""
     groups: list[list[_Letter]] = []
     for letter in word:
         if groups and unicodedata.combining(letter.value):

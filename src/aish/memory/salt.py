@@ -1,4 +1,4 @@
-"""The salt of this user's masks: made once, so that the same secret has the same mask tomorrow."""
+"""The salt of the user's masks. It is stored, so that the same secret always gets the same mask."""
 
 import os
 from pathlib import Path
@@ -10,14 +10,14 @@ _SIZE = 32
 
 
 def load_salt(path: Path, *, make: bool = True) -> bytes | None:
-    """The salt on file, made if there is none; None where it can be neither read nor made, or is not to be."""
+    """Return the stored salt, and create it if it is missing. None if that fails, or if `make` is false."""
     try:
         salt = path.read_bytes()
         if len(salt) == _SIZE:
             return salt
     except FileNotFoundError:
         pass
-    except OSError:  # it may be there: with another one, all that was masked and purged would be strange to us
+    except OSError:  # it may exist: a new salt would match no earlier mask or purge
         return None
     if not make:
         return None

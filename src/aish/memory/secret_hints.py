@@ -1,8 +1,8 @@
-"""A cheap test in front of the masking of secrets, and the places where a text may be cut for it.
+"""A cheap test whether a text may contain secrets, and the positions where a text may be cut for masking.
 
-Pure: text in, an answer out. Every write asks here first, so nothing may be slow or load anything slow: a few plain
-substrings tell what cannot hold a secret. To say yes too often costs time; to say no to a secret would leak it, so
-whoever adds a pattern to `redact` adds its sign here.
+Pure functions. Every write calls them first, so they must be fast and must not load slow modules: they look only for
+plain substrings. A false positive costs time, but a false negative leaks a secret. When you add a pattern to
+`secret_patterns`, add its hint here.
 """
 
 import functools
@@ -14,8 +14,8 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# Parts of words that stand near a secret, in lower case. Each costs 0.7 µs a kilobyte, so those that need another
-# character beside them are asked for only where that is found, which is the cheapest question of all.
+# Parts of words that occur near a secret, in lower case. Each costs 0.7 µs per kilobyte. Words that need a certain
+# character beside them are searched only if the text has this character, which is the cheapest test.
 _WORDS = (
     *_words("pass pw psk secret token cred kennw contrase senha clave wachtw parola bearer authorization cookie"),
     *("identified", "sqlplus", "rabbitmqctl", "net use", "login "),
@@ -27,20 +27,20 @@ _BESIDE = {
     "/": ("/p:",),
     "<": ("<<<",),
     "-": ("from-literal", "-----begin", "-auth"),
-    "\\": ('send "', 'send -- "', "\\\n"),  # a command that goes on in the next line belongs to it
+    "\\": ('send "', 'send -- "', "\\\n"),  # the command continues on the next line
     **dict.fromkeys("0123456789", ("pin", "code", "alias set")),
 }
 _FOREIGN = _words(
     "contraseñ hasło lösenord şifre парол токен ключ пин 密码 密碼 口令 密钥 密鑰 令牌 パスワード 暗証 "
     "トークン 비밀번호 암호 토큰 mật รหัส पासवर्ड كلمة סיסמ κωδικ"
 )
-# Programs that can be told a secret by an option.
+# Programs that accept a secret as an option.
 _COMMANDS = _words(
     "mysql maria 7z rar sshpass twine mongo vnc winrm crackmap nxc netexec cqlsh cypher- couchbase ipmi psexec doveadm "
     "login zip pdftk sql bcp mosquitto ssh-keygen openssl curl wget http xh redis ldap security smb rpcclient winexe "
     "snmp keytool jarsigner apksigner useradd usermod lftp wpa_ nmcli gpg iwctl kinit freerdp"
 )
-# Parts of tokens that tell their maker; only long words are searched for them.
+# Parts of tokens that identify their issuer; searched only in long words.
 _MAKERS = _words(
     "AKIA ASIA ABIA ACCA ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glrt- gldt- glft- glsoat- glcbt- glptt- glagent- "
     "gloas- glimt- glffct- sk- gsk_ gsk- hf_ hf- r8_ r8- pplx_ pplx- xai_ xai- fw_ fw- sk_ rk_ pk_ whsec_ AIza GOCSPX- "
@@ -49,24 +49,24 @@ _MAKERS = _words(
     ".atlasv1. dp.pt. dp.st. dp.ct. pul- glsa_ glc_ lin_ ntn_ PMAK- ATATT3 figd_ sntr NRAK- sbp_ pscale_ CFPAT- bkaa_ "
     "bkua_ nfp_ SK 8Q~ AGE-SECRET-KEY- eyJ ATCTT3 ATBB oy2 ops_ LTAI phx_ tvly- nvapi- lsv2_ vercel_ rnd_ jina_ EAAC"
 )
-# Every token is at least as long a run without a blank as the first, every value of a "key" as the second.
+# Minimum lengths without a blank: of a token, and of the value of a "key".
 _LONG, _LONGISH = b"x" * 16, b"x" * 12
 _RUNS = bytes(ord("x") if 0x21 <= byte <= 0x7E else ord(" ") for byte in range(256))
 
-# Where a text may be cut: at the end of a line, or inside a long line at ever worse places.
+# A text is cut at line ends. The longer a line is, the less suitable places for a cut are accepted.
 _SENTENCE, _BLANK, _MARK, _ANYWHERE, _KEY = 400, 2_000, 4_000, 8_000, 16_000
 _BEGIN = "-----BEGIN"
 
 
 def lowered(text: str) -> str:
-    """The text in lower case, each character at its place."""
-    return text.replace("İ", "I").lower()  # the one letter whose small form has two characters
+    """Return the text in lower case, with all positions unchanged."""
+    return text.replace("İ", "I").lower()  # the only letter whose lower case has two characters
 
 
 def may_hold_secret(text: str) -> bool:
-    """Might there be a secret in it? A text with a suspicious part is suspicious."""
+    """May the text contain a secret? True for a text if it is true for a part of it."""
     low = lowered(text)
-    if not low.isascii():  # blanks as they come along with text from the web
+    if not low.isascii():  # special blanks in text from the web
         low = low.replace("\xa0", " ").replace("\u3000", " ")
     for word in _WORDS:
         if word in low:
@@ -81,12 +81,12 @@ def may_hold_secret(text: str) -> bool:
     if (" -" in low or "\n-" in low or "\t-" in low) and any(command in low for command in _COMMANDS):
         return True
     if low.endswith("\\") or (low.count(":") >= 4 and any(word.count(":") >= 4 for word in text.split())):
-        return True  # a command that goes on, a line of .pgpass
+        return True  # a command that continues, or a line of .pgpass
     return not low.isascii() and any(word in low for word in _FOREIGN)
 
 
 def has_long_run(text: str) -> bool:
-    """Are there as many characters without a blank in a row as the shortest token has?"""
+    """Is there a run without blanks that is as long as the shortest token?"""
     return _LONG in _runs(text)
 
 
@@ -95,7 +95,7 @@ def _runs(text: str) -> bytes:
 
 
 def _has_token(words: list[str]) -> bool:
-    """Is one of these words made like a token?"""
+    """Does one of these words look like a token?"""
     long = [word for word in words if len(word) >= len(_LONG)]
     if any(len(word) > 50 and word.count(".") >= 2 for word in long):
         return True
@@ -104,7 +104,7 @@ def _has_token(words: list[str]) -> bool:
 
 
 def blocks_with_secrets(text: str) -> Iterator[tuple[int, int]]:
-    """Where a secret and its sign may stand together; many plain lines are passed over at once."""
+    """Yield the blocks that may contain a secret. Skips many ordinary lines at once."""
     start = looked = 0
     while start < len(text):
         if start >= looked:
@@ -120,9 +120,9 @@ def blocks_with_secrets(text: str) -> Iterator[tuple[int, int]]:
 
 
 def next_cut(text: str, start: int = 0) -> int:
-    """Where the block that begins at `start` ends; -1 as long as more text may be part of it.
+    """Return the end of the block that begins at `start`; -1 if more text may belong to it.
 
-    What comes later never moves a cut, so a stream is cut at the same places as the whole text.
+    Later text never moves a cut, so a stream is cut at the same positions as the whole text.
     """
     line, base, marked = start, start, False
     while True:
@@ -141,13 +141,13 @@ def next_cut(text: str, start: int = 0) -> int:
         if newline < 0:
             return -1
         marked = marked or may_hold_secret(text[line:newline])
-        if not marked or not _leads_on(text, start, newline):
+        if not marked or not _value_follows(text, start, newline):
             return newline + 1
         line = newline + 1
 
 
 def key_end(text: str, body: int) -> int:
-    """Where the private key ends whose marker ends at `body`; -1 as long as it may go on."""
+    """Return the end of the private key whose begin marker ends at `body`; -1 if it may continue."""
     limit = body + _KEY
     begin = text.find(_BEGIN, body, limit)
     end = text.find("-----END", body, limit if begin < 0 else begin)
@@ -160,23 +160,23 @@ def key_end(text: str, body: int) -> int:
 
 
 def _cut_inside(text: str, start: int, line: int, limit: int) -> int:
-    """The first place where a long line may be cut, or -1."""
+    """Return the first position where a long line may be cut, or -1."""
     if limit - start <= _SENTENCE:
         return -1
     for match in _stops().finditer(text, max(line, start + _SENTENCE), min(limit, start + _ANYWHERE)):
         place, sign, size = match.end(), match[0], match.start() - start
         good = sign[0] in ".!?。！？" or (size >= _BLANK and sign == " ")
-        if size >= _MARK or (good and not _leads_on(text, start, place)):
+        if size >= _MARK or (good and not _value_follows(text, start, place)):
             return place
     return start + _ANYWHERE if limit - start >= _ANYWHERE else -1
 
 
-def _leads_on(text: str, start: int, end: int) -> bool:
-    """Does the value stand behind `end`, since what is in front of it ends like `password:`?"""
+def _value_follows(text: str, start: int, end: int) -> bool:
+    """Does the text before `end` end like `password:`, so that its value follows?"""
     return text[end - 1 : end] == "\\" or bool(_lead().search(text, max(start, end - 60), end))
 
 
-# Compiled when first needed: most texts never need them.
+# Compiled on first use: most texts never need them.
 @functools.cache
 def private_key() -> re.Pattern[str]:
     return re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----)?")
@@ -184,7 +184,7 @@ def private_key() -> re.Pattern[str]:
 
 @functools.cache
 def _prose() -> re.Pattern[str]:
-    """A line of plain words where a key should be; armour headers such as `Comment: …` are part of the key."""
+    """Matches a line of ordinary words, which ends a key. Armour headers such as `Comment: …` are part of the key."""
     return re.compile(r"(?m)^(?![A-Z][\w-]{0,30}: )[^\n]{0,200}?\b[a-z]{2,12} [a-z]{1,12} [a-z]{2,12} ")
 
 

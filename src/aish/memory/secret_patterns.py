@@ -1,10 +1,10 @@
-"""Secrets in text: found by what shells and chats really contain, and masked before anything is kept.
+"""Finds and masks secrets in text, with patterns for the usual content of shells and chats.
 
-Pure: text and a salt in, text out. A mask keeps the kind, the last characters of a long value and a salted hash, so
-that one can tell two secrets apart without having either.
+Pure functions. A mask keeps the kind, the last characters of a long value and a salted hash, so that different secrets
+have different masks.
 
-It stands in front of every write, so it must be quick whatever is written: only blocks that `suspicion` names are
-looked at, a pattern is compiled when its needle is first met, and every repetition in it has a bound.
+This runs before every write, so it must be fast for any text. It scans only blocks that `secret_hints` selects,
+compiles a pattern when its needle is first found, and limits repetitions in patterns.
 """
 
 import functools
@@ -15,14 +15,14 @@ from typing import NamedTuple
 
 from aish.memory.secret_hints import blocks_with_secrets, has_long_run, key_end, lowered, private_key
 
-SURE = 0  # how much a value must look like a secret, given where it stands: from "anything will do" …
-LOOSE, LIKELY, HARDLY = 2, 3, 4  # … to "only what is random"
+SURE = 0  # how much a value must look like a secret in its context: from "any value" …
+LOOSE, LIKELY, HARDLY = 2, 3, 4  # … to "only random values"
 
 
 class Rule(NamedTuple):
-    """A place where secrets stand: one of the needles is in each match, the secret is its `value` or all of it.
+    """A pattern of a secret. Each match contains a needle; the secret is the group `value`, or the whole match.
 
-    `need` is None where the pattern says all. A `folded` rule is for text in lower case.
+    `need` is None if the pattern alone is enough. A `folded` rule matches lower-case text.
     """
 
     kind: str
@@ -38,7 +38,7 @@ class Rule(NamedTuple):
 
 _GAP = r"\b(?:[^|;&\n]|\\\n){0,300}?\s"
 _ARGUMENT = r"[\"']?(?P<value>[^\s\"'-][^\s\"']{0,500})"
-# A pattern on one line can be read, half a pattern cannot.
+# Not wrapped: a pattern is easier to read on one line.
 # fmt: off
 RULES = (
     Rule("aws-access-key", None, "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
@@ -118,7 +118,7 @@ RULES = (
     Rule("command", SURE, "--from-literal", r"--from-literal[= ][\"']?[\w.-]{1,100}=[\"']?(?P<value>[^\s\"']+)"),
 )
 
-# The name of a secret, in lower case, and what may stand between it and its value.
+# The names of secrets, in lower case, and the text that may be between a name and its value.
 _NAME = (
     r"pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola|lösenord|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
     r"|secret(?:[ _-]?(?:access[ _-]?)?(?:key(?:[ _-]?base)?|token|value|id))?|токен|ключ|token|credentials?|creds"
@@ -130,7 +130,7 @@ _LINK = (
     r"(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…]{1,40}\s+){0,4}?[^\s:=…]{1,40}?)?"
     r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|\s*[:=：—–]|\s+-)\s{0,20}:?\s{0,20}"
 )
-_COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word too: dbpassword, mytoken
+_COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
 _PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "şif", "парол", "mật", "κωδ")
 _OPEN_KEYS = r"(?:public|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace)[ _-]?$"
 # fmt: on
@@ -145,17 +145,17 @@ _HOLDER = (
     r"|^(?:base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt)"
     r"|^\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)|^arn:|^projects/|required\||^(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$"
 )
-_SAMPLE = r"(?i)x{6}|example|your[_-]|(.)\1{9}|1234567890abcdef|abcdefghijklm"  # tokens as documents show them
+_SAMPLE = r"(?i)x{6}|example|your[_-]|(.)\1{9}|1234567890abcdef|abcdefghijklm"  # sample tokens in documentation
 _CODE = r"[()\[\]{}]|^(?:self|this|os|env|process|config|settings|args|options|request|req|ctx|var|local|data)\.|^[a-z_]+(?:\.[a-z_]\w*)+$|^[./~]|^https?:|::|->|^&"
 
 _TOKENS = [(rule.needles.split(), rule) for rule in RULES if rule.token]
 _PLACES = [(rule.needles.split(), rule) for rule in RULES if not rule.token]
 _PASSES = 4
-_WHOLE, _JUDGED = 300, 80  # a value is judged by its beginning; one that goes on is masked to its end
+_WHOLE, _JUDGED = 300, 80  # a value is judged by its start, and masked to its end
 
 
 class FoundSecret(NamedTuple):
-    """A secret in a text: what kind, and where."""
+    """The kind and position of a secret in a text."""
 
     kind: str
     start: int
@@ -163,7 +163,7 @@ class FoundSecret(NamedTuple):
 
 
 def find(text: str) -> list[FoundSecret]:
-    """Every secret in the text, in order, none inside another."""
+    """Return all secrets in the text, in order, without overlaps."""
     return [
         FoundSecret(found.kind, start + found.start, start + found.end)
         for start, end in blocks_with_secrets(text)
@@ -172,7 +172,7 @@ def find(text: str) -> list[FoundSecret]:
 
 
 def redact(text: str, salt: bytes) -> tuple[str, list[FoundSecret]]:
-    """The text with every secret masked, and what was found."""
+    """Return the text with all secrets masked, and the secrets found."""
     found = find(text)
     parts, done = [], 0
     for item in found:
@@ -182,13 +182,13 @@ def redact(text: str, salt: bytes) -> tuple[str, list[FoundSecret]]:
 
 
 def mask(kind: str, value: str, salt: bytes) -> str:
-    """What stands in the place of a secret."""
+    """Return the mask that replaces a secret."""
     tail = f" …{value.strip()[-4:]}" if len(value) >= 16 and "\n" not in value else ""
     return f"[masked {kind}{tail} #{hashlib.blake2s(value.encode('utf-8', 'replace'), key=salt[:32]).hexdigest()[:8]}]"
 
 
 def _find_in_block(block: str) -> list[FoundSecret]:
-    """The secrets of one block. What is found is blotted out and the rest looked at again: a mask hides nothing."""
+    """Return the secrets of one block. Blanks out those found and scans again, as one secret may obscure another."""
     if "[masked " in block:
         block = _compiled(_MASK).sub(lambda match: "…" * len(match[0]), block)
     everything: list[FoundSecret] = []
@@ -221,7 +221,7 @@ def _spans(block: str, low: str) -> Iterator[FoundSecret]:
 
 
 def _keys(block: str) -> Iterator[FoundSecret]:
-    """Private keys, whether their end is there or not."""
+    """Find private keys, also without an end marker."""
     for match in private_key().finditer(block):
         end = key_end(block, match.end())
         body = block[match.end() : len(block) if end < 0 else end]
@@ -245,7 +245,7 @@ def _places(rule: Rule, block: str, text: str) -> Iterator[FoundSecret]:
 
 
 def _named(block: str, low: str) -> Iterator[FoundSecret]:
-    """Values that stand behind the name of a secret: in settings, options, tags and sentences."""
+    """Find values after the name of a secret: in settings, options, tags and sentences."""
     for match in _compiled(_NAME).finditer(low):
         start, name = match.start(), match[0]
         inside = start > 0 and low[start - 1].isalpha() and not (block[start].isupper() and block[start - 1].islower())
@@ -255,7 +255,7 @@ def _named(block: str, low: str) -> Iterator[FoundSecret]:
 
 
 def _valued(block: str, low: str, start: int, name: str, end: int) -> Iterator[FoundSecret]:
-    """The value of the name that stands from `start` to `end`."""
+    """Find the value for the name from `start` to `end`."""
     before = low[max(0, start - 60) : start]
     prefix = "" if before[-1:].isspace() else (before.split() or [""])[-1]
     for kind, opening, need in _forms(low, name, prefix, before, end):
@@ -278,7 +278,7 @@ def _valued(block: str, low: str, start: int, name: str, end: int) -> Iterator[F
 
 
 def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[tuple[str, int, int]]:
-    """How the value may be joined to the name: kind, where it begins, how much it must look like a secret."""
+    """Yield the ways in which a value may follow the name: kind, start of the value, and `need`."""
     password = name.startswith(_PASS)
     vague = name in ("key", "key_id", "ключ") or (name in ("pass", "pw") and not prefix.endswith(("_", "-")))
     if vague and _compiled(_OPEN_KEYS).search(before):
@@ -307,21 +307,21 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[
 
 
 def _trimmed(block: str, start: int, end: int, quoted: bool) -> tuple[int, int]:
-    """The value without the marks of the sentence around it."""
+    """Return the position of the value without trailing punctuation."""
     value = block[start:end]
     kept = value.rstrip("\\") if quoted else value.rstrip(".,;:!?)\"'*`\\")
     return start, start + len(kept)
 
 
 def _plain_hex(value: str, before: str) -> bool:
-    """A hash or an id: the mere word "key" does not make it a secret, "my key" does."""
+    """Is this just a hash or an id? After "key" it is not a secret, but after "my key" it is."""
     if _compiled(r"(?:this|my|our|following|new)\s$|[_-]$").search(before):
         return False
     return bool(_compiled(r"[0-9a-fA-F-]+").fullmatch(value))
 
 
 def _convincing(value: str, need: int, quoted: bool) -> bool:
-    """Is this a secret, given where it stands? Names, types, variables and code are not."""
+    """Does the value look enough like a secret? Names, types, variables and code do not."""
     value = value[:_JUDGED]
     if len(value) < 4 or _compiled(_HOLDER).search(lowered(value)):
         return False
@@ -344,5 +344,5 @@ def _convincing(value: str, need: int, quoted: bool) -> bool:
 
 @functools.cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern, compiled when it is first needed: all of them would take longer than Python needs to start."""
+    """Compile a pattern on first use. Compiling all of them takes longer than starting Python."""
     return re.compile(pattern)

@@ -1,6 +1,6 @@
-"""Whose words something is, and what a model says it has done.
+"""Trust: who said a text, and whether a model claims to have saved something.
 
-Pure: texts and turns in, words out. Nothing here is decided by a model.
+Pure functions, without a model.
 """
 
 import re
@@ -9,8 +9,8 @@ from collections.abc import Iterable
 
 from aish.values.turns import EXEC_MARK, INPUT_MARK, Turn
 
-# Patterns are compiled when they are used first: at every start that would take longer than all else in this folder.
-OWN_TOOLS = ("memory_add",)  # what they answer are our own words
+# Patterns are compiled on first use, because compiling them takes longer than loading the rest of this folder.
+OWN_TOOLS = ("memory_add",)  # tools of aish, with trusted answers
 _DISTRUST = {"model": 1, "file": 2, "import": 3, "tool": 4}
 _ASKS = (
     r"(?i)\b(?:remember|memori[sz]e|don'?t forget|do not forget|keep in mind|(?:make|take) a note|note (?:down|that)|"
@@ -23,8 +23,8 @@ _QUOTED = (
     r"""(?ms)```.*?(?:```|\Z)|`[^`\n]{0,2000}`|"[^"\n]{0,2000}"|“[^”\n]{0,2000}”|«[^»\n]{0,2000}»|"""
     r"""(?<!\w)'[^'\n]{1,2000}'(?!\w)|^>[^\n]*"""
 )
-# In front of the word, these make a statement of it, or a wish for the opposite.
-_NO_WISH = (
+# Before such a word, these make it a statement or a negation, not a request.
+_NO_REQUEST = (
     r"(?i)(?:\b(?:i|we|they|he|she|who|(?<!can )(?<!could )(?<!will )(?<!would )(?<!should )you)(?: do| did| still)?|"
     r"\b(?:not|never|cannot|\w+n't|forgot to|(?:asked|told) \w+ to|who (?:will|can|does)))\s+(?:even |really |quite )?$"
 )
@@ -33,7 +33,7 @@ _REQUEST = r"(?i)\b(?:can|could|will|would) you\b|\bplease\b|\bbitte\b|\bk[öo]n
 _HAVE = r"\bi(?:'ve| have|'ll| will|'m going to| am going to| just| also| now)\s+(?:now |just |also |successfully )*"
 _REST = r"[^.\n!?;]{0,60}"
 _OF_MEMORY = r"\b(?:to|in|into) (?:(?:my|your|our|long-term|persistent|permanent) ){1,2}memor(?:y|ies)\b(?!-)"
-_CLAIMS = (  # said by a model that was not asked to remember anything
+_CLAIMS = (  # count even if the user did not ask to remember anything
     rf"(?i){_HAVE}(?:make sure to |be sure to |try to )?(?:remember(?:ed)?|memori[sz]ed?)\b|"
     rf"\bi(?:'ll| will) (?:keep {_REST}\bin mind|be remembering)\b|\bi (?:won't|will not) forget\b|"
     rf"\bi(?:'ve| have) (?:(?:made|taken) (?:a )?note|updated (?:my|your) memory)\b|"
@@ -71,16 +71,16 @@ _NOT = frozenset(
 
 
 def asks_to_remember(typed: str) -> bool:
-    """Does the user ask, in words, that something be remembered? What is quoted is not the user's wish."""
+    """Does the user ask to remember something? Quoted text does not count."""
     plain = re.sub(_QUOTED, " ", typed.replace("’", "'"))
-    return any(_is_wish(plain, match) for match in re.finditer(_ASKS, plain))
+    return any(_is_request(plain, match) for match in re.finditer(_ASKS, plain))
 
 
 def said_by_user(content: str, typed: str) -> bool:
-    """Did the user say this in this turn, and ask to remember it? Then it needs no second yes.
+    """Did the user say this in this turn, and ask to remember it? Then it needs no confirmation.
 
-    The wish stands in the first line. What follows may be pasted, so it counts only where the first line points at it
-    ("remember this:"). Every word of weight must be the user's own and in the user's order, and no "not" may be lost,
+    The request must be in the first line. The other lines may be pasted, so they count only if the first line refers to
+    them ("remember this:"). All significant words must come from the user, in the same order, and no "not" may be lost,
     added or moved.
     """
     first = typed.lstrip().partition("\n")[0].rstrip()
@@ -88,18 +88,18 @@ def said_by_user(content: str, typed: str) -> bool:
         return False
     said = typed if first.endswith(":") else first
     wanted, given = _words(content), _words(re.sub(_ASKS, " ", said.replace("’", "'")))
-    weight, theirs = _weight(wanted), _weight(given)
+    significant, theirs = _significant(wanted), _significant(given)
     denied, denied_before = _denied(wanted), _denied(given)
     return (
-        bool(weight)
+        bool(significant)
         and any(map(_is_not, wanted)) == any(map(_is_not, given))
-        and denied == denied_before & set(weight)
-        and _in_order(weight, theirs)
+        and denied == denied_before & set(significant)
+        and _in_order(significant, theirs)
     )
 
 
 def claims_to_have_saved(answer: str, typed: str) -> bool:
-    """Does the model say that it has put something into memory?"""
+    """Does the model claim to have saved something in memory?"""
     answer = answer.replace("’", "'")
     claims = [*re.finditer(_CLAIMS, answer)]
     if asks_to_remember(typed):
@@ -109,12 +109,12 @@ def claims_to_have_saved(answer: str, typed: str) -> bool:
 
 
 def least_trusted(origins: Iterable[str]) -> str:
-    """The one of these that is trusted least: what is made of all of them is trusted no more than it."""
+    """Return the least trusted of these origins. A text made from all of them is trusted no more than this one."""
     return max(origins, key=lambda origin: _DISTRUST.get(origin.partition(":")[0], 0), default="model")
 
 
 def lowest_trust(turns: Iterable[Turn]) -> str:
-    """Where words that a model makes of these turns may come from: the least trusted of its inputs."""
+    """Return the least trusted origin of these turns, which is the origin of what a model makes from them."""
     names: dict[str, str] = {}
     source = "model"
     for turn in turns:
@@ -128,33 +128,33 @@ def lowest_trust(turns: Iterable[Turn]) -> str:
     return source
 
 
-def _is_wish(text: str, match: re.Match[str]) -> bool:
-    """A question whether somebody remembers is none, nor is a statement."""
-    if re.search(_NO_WISH, text[max(match.start() - 40, 0) : match.start()]):
+def _is_request(text: str, match: re.Match[str]) -> bool:
+    """Is this a request? A statement is not, and neither is a question such as "do you remember …?"."""
+    if re.search(_NO_REQUEST, text[max(match.start() - 40, 0) : match.start()]):
         return False
     sentence = _sentence(text, match)
     return not sentence.endswith("?") or bool(re.search(_REQUEST, sentence))
 
 
 def _sentence(text: str, match: re.Match[str]) -> str:
-    """The sentence that a match begins in, with its mark, as far as it is near."""
+    """Return the sentence in which a match begins, up to 300 characters before and after."""
     near = max(match.start() - 300, 0)
     start = max(text.rfind(mark, near, match.start()) for mark in ".!?;\n") + 1 or near
     return text[start : match.start()] + (re.match(_SENTENCE, text[match.start() : match.start() + 301]) or match)[0]
 
 
 def _words(text: str) -> list[str]:
-    """The words, folded and without endings, in their order."""
+    """Return the normalised words in order."""
     flat = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
     return re.findall(r"[^\W_]+(?:[.'/@:_-]+[^\W_]+)*", flat)
 
 
-def _weight(words: list[str]) -> list[str]:
+def _significant(words: list[str]) -> list[str]:
     return [_stem(word) for word in words if word not in _SMALL and not _is_not(word)]
 
 
 def _denied(words: list[str]) -> set[str]:
-    """The words of weight that a "not" stands before."""
+    """Return the significant words that follow a "not"."""
     denied, waiting = set(), False
     for word in words:
         if _is_not(word):
@@ -175,6 +175,6 @@ def _stem(word: str) -> str:
 
 
 def _in_order(wanted: list[str], given: list[str]) -> bool:
-    """Do the wanted words stand among the given ones in the same order?"""
+    """Do the given words contain the wanted words in the same order?"""
     rest = iter(given)
     return all(word in rest for word in wanted)
