@@ -1,4 +1,4 @@
-"""Puts the parts together: a program out of settings and places, a backend out of a preset."""
+"""Wiring: builds the program from settings and places, and a backend from a preset."""
 
 import os
 from pathlib import Path
@@ -19,11 +19,11 @@ from aish.settings.layers import Loaded
 from aish.settings.options import Preset, PriceTag
 
 FREE = Price(input=0.0, output=0.0)
-_abilities: dict[str, Ability] = {}  # what is known of each endpoint's tokenizer, for this run of the program
+_abilities: dict[str, Ability] = {}  # the known tokenizer abilities of each endpoint, for this process
 
 
 def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Program:
-    """The program for this process."""
+    """Build the program for this process."""
 
     def weights() -> Path:
         return find_embedded(loaded.settings.embedded.path, model_directories(places, os.environ))
@@ -34,7 +34,7 @@ def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Pr
 
 
 def make_backend(program: Program, name: str, preset: Preset) -> Backend:
-    """A preset with its adapter, tokenizer and price."""
+    """Build the backend of a preset, with adapter, tokenizer and price."""
     makers = {"openai": _openai, "embedded": _embedded, "scripted": _scripted}
     return makers[preset.kind](program, name, preset)
 
@@ -95,7 +95,7 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         max_tokens=preset.max_tokens or 512,
         server=server,
         use_tool_role=preset.use_tool_role,
-        offers_tools=bool(preset.tools),  # a model this small calls tools only by accident
+        offers_tools=bool(preset.tools),  # a model this small rarely calls tools correctly
         takes_grammar=True,
     )
 

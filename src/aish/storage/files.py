@@ -1,4 +1,4 @@
-"""Directories that are private and durable, and files that are replaced whole or not at all."""
+"""Private, durable directories, and atomic replacement of files."""
 
 import errno
 import fcntl
@@ -13,7 +13,7 @@ from aish.values.stores import Cleaner
 
 
 def make_directory(path: Path) -> None:
-    """Make `path` and its parents, for this user only, and make their names durable."""
+    """Create `path` and its parents, private to the user, and sync their names to disk."""
     if path.is_dir():
         return
     make_directory(path.parent)
@@ -25,7 +25,7 @@ sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 def write_all(fd: int, data: bytes) -> None:
-    """Write `data` however many writes it takes. Raises `OSError`."""
+    """Write all of `data`, in as many writes as necessary. Raises `OSError`."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]
@@ -41,7 +41,7 @@ def sync_directory(path: Path) -> None:
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Wait until no other program holds this lock file, and hold it. Raises `StoreTrouble`."""
+    """Wait for this lock file, and hold its lock. Raises `StoreTrouble`."""
     try:
         make_directory(path.parent)
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -55,7 +55,7 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
-    """Put `content` in the place of `path`: the old file or the new one, never half of either.
+    """Replace `path` by `content` atomically.
 
     Raises:
         StoreTrouble: nothing was changed.
@@ -71,7 +71,7 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
                 if sync:
                     os.fsync(fd)
             name.replace(path)
-        except BaseException:  # whatever it was, the half file must go
+        except BaseException:  # delete the partial file after any error
             name.unlink(missing_ok=True)
             raise
         if sync:
@@ -81,7 +81,7 @@ def replace_file(path: Path, content: bytes, *, sync: bool = True) -> None:
 
 
 def erase_from(path: Path, cleaner: Cleaner) -> bool:
-    """Take phrases out of a plain file, and tell whether it had them. Links are left alone. Raises `StoreTrouble`."""
+    """Erase phrases from a regular file, and tell whether it had them. Skips links. Raises `StoreTrouble`."""
     try:
         if path.is_symlink() or not path.is_file():
             return False
@@ -95,7 +95,7 @@ def erase_from(path: Path, cleaner: Cleaner) -> bool:
 
 
 def write_at(path: Path, pieces: Iterable[tuple[int, bytes]]) -> None:
-    """Put pieces at their offsets in a file, and make them durable. Raises `OSError`."""
+    """Write pieces at their offsets in a file, and sync it. Raises `OSError`."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         for offset, data in pieces:

@@ -1,4 +1,4 @@
-"""A log that lives in this process only: for tests, and for runs that keep nothing."""
+"""An in-memory log, for tests and for runs that store nothing."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from aish.values.stores import START, Cleaner, Cursor, Damage, Health, Record, S
 
 
 class InMemoryLog:
-    """Records as JSON texts in a list, so that nobody can change a record that was read."""
+    """A list of records as JSON text, so that changing a returned record does not change the log."""
 
     def __init__(self, first: Callable[[], Mapping[str, Any]] | None = None) -> None:
         self._first = first

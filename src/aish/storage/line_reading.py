@@ -1,4 +1,4 @@
-"""Reading files of lines: forwards, backwards, and from a cursor on.
+"""Read files of lines: forwards, backwards, and from a cursor.
 
 A cursor is `inode-offset-crc`, with the CRC-32 of all bytes before the offset. The inode alone does not show that a
 file was rewritten: the second rewrite may get the inode of the first file.
@@ -16,21 +16,21 @@ _BLOCK = 1 << 16
 
 
 def opener_now(path: str, flags: int) -> int:
-    """For `open`: does not wait when there is a pipe in the place of the file."""
+    """An opener for `open` that does not block if the path is a pipe."""
     return os.open(path, flags | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
 def forwards(path: Path) -> Iterator[bytes]:
-    """The lines of a file with their newlines."""
+    """Yield the lines of a file with their newlines."""
     with open(path, "rb", opener=opener_now) as file:
         yield from file
 
 
 def backwards(path: Path) -> Iterator[bytes]:
-    """The lines of a file from its end, without newlines, block by block."""
+    """Yield the lines of a file from its end, without newlines, reading block by block."""
     with open(path, "rb", opener=opener_now) as file:
         position = file.seek(0, os.SEEK_END)
-        rest: list[bytes] = []  # pieces of the line that is still open at its front, last piece first
+        rest: list[bytes] = []  # pieces of the line whose start is not read yet, last piece first
         ended = False
         while position > 0:
             size = min(_BLOCK, position)
@@ -51,13 +51,13 @@ def backwards(path: Path) -> Iterator[bytes]:
 
 
 def lines_since(path: Path, cursor: Cursor) -> Iterator[tuple[Cursor, bytes]]:
-    """Every line after a cursor that ends in a newline, with the cursor after it. Raises `StaleCursor`."""
+    """Yield each complete line after a cursor, with the cursor after it. Raises `StaleCursor`."""
     with open(path, "rb", opener=opener_now) as file:
         inode = os.fstat(file.fileno()).st_ino
         offset, crc = _find(file, inode, cursor)
         for line in file:
             if not line.endswith(b"\n"):
-                return  # it is still being written
+                return  # still being written
             offset += len(line)
             crc = zlib.crc32(line, crc)
             yield f"{inode}-{offset}-{crc:08x}", line

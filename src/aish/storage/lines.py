@@ -1,7 +1,7 @@
-"""Append-only files of JSON lines that survive crashes, power cuts and several writers.
+"""Append-only files of JSON lines that survive crashes and power cuts, and allow several writers.
 
-A line is a JSON object whose last field is the CRC-32 of the rest. Lines without one were written by
-hand and are welcome; lines with a wrong one are damaged, skipped and counted, never deleted.
+A line is a JSON object whose last field is the CRC-32 of the rest. Lines without a CRC are accepted, because users
+may add lines by hand. Lines with a wrong CRC are damaged: they are skipped and counted, but never deleted.
 """
 
 import errno
@@ -23,24 +23,24 @@ from aish.values.errors import StoreTrouble
 from aish.values.stores import START, Cleaner, Cursor, Damage, Health, Record, RecordLog, StaleCursor
 
 LOCK_SECONDS = 2.0
-_PAUSE = 0.006  # seconds between two tries; who asks more often takes time from who writes
+_PAUSE = 0.006  # seconds between two attempts; more frequent ones would slow the writer down
 _SUM_SIZE = len(b',"crc":"00000000"}')
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def encode(record: Mapping[str, Any]) -> bytes:
-    """The line for `record`, with its checksum and newline."""
+    """Return the line for `record`, with checksum and newline."""
     return with_checksum(_to_json(record))
 
 
 def with_checksum(text: str) -> bytes:
-    """The same for a record that is JSON already."""
+    """Return the line for a record in JSON, with checksum and newline."""
     body = text.encode("utf-8", "replace")
     return b'%s,"crc":"%08x"}\n' % (body[:-1], zlib.crc32(body))
 
 
 def decode(line: bytes) -> Record | None:
-    """The record of one line without its checksum, or None if the line is damaged."""
+    """Return the record of a line, without its checksum. None if the line is damaged."""
     line = line.strip().removeprefix(b"\xef\xbb\xbf")
     body = line
     if line[-_SUM_SIZE:].startswith(b',"crc":"'):
@@ -58,56 +58,56 @@ class LineFile:
     """One append-only file.
 
     1. Once `append` returns, the record survives a crash and a power cut.
-    2. A record is one write; a torn one is set aside in `<name>.torn` before the next is written.
-    3. Writers take turns, also across processes; readers never wait.
-    4. A change that fails leaves the file as it was; a rest that could not be taken back is set aside by the next one.
+    2. A record is one write. The next writer moves an incomplete one to `<name>.torn`.
+    3. Writers lock the file, also across processes. Readers never wait.
+    4. A failed change is rolled back. If that fails, too, the next writer moves the rest to `<name>.torn`.
     """
 
     def __init__(
         self, path: Path, first: Callable[[], Mapping[str, Any]] | None = None, *, keep_open: bool = False
     ) -> None:
-        """A file whose first record is `first()`; `keep_open` saves opening it for each write, until `close`."""
+        """Use a file whose first record is `first()`. `keep_open` keeps it open between writes, until `close`."""
         self.path = path
         self._name = str(path)
         self.first = first
         self._keep_open = keep_open
         self._fd: int | None = None
         self._which = (0, 0)  # inode and device of the open file
-        self._holding = False  # this process keeps everyone else out
+        self._holding = False  # this process keeps the lock between writes
         self.ended = (-1, -1)  # size and time of a file that is known to end in a newline
-        self._replaced: int | None = None  # the new file, until the old one can be let go
+        self._replaced: int | None = None  # the new file, until the old one is closed
 
     def hold(self) -> None:
-        """Keep all other writers out until `close`. Raises `StoreTrouble`, also if this process holds it already."""
+        """Lock the file until `close`. Raises `StoreTrouble`, also if this process already holds the lock."""
         if self._holding:
             raise StoreTrouble(f"{self.path.name} held by another aish process")
         self._fd, _ = self.enter(wait=0.0)
         self._holding = True
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file, and release its lock."""
         if self._fd is not None:
             os.close(self._fd)
         self._fd, self._holding = None, False
 
     def append(self, record: Mapping[str, Any], *, sync: bool = True) -> None:
-        """Add one record. Raises `StoreTrouble` if it could not be made durable."""
+        """Append one record. Raises `StoreTrouble` if it could not be made durable."""
         with self.writing(sync=sync) as writer:
             writer.write(record)
 
     def extend(self, make: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
-        """Add records, all or none. They are made while nobody else can write. Raises `StoreTrouble`."""
+        """Append records, all or none. `make` is called under the lock. Raises `StoreTrouble`."""
         with self.writing() as writer:
             for record in make():
                 writer.write(record)
 
     def writing(self, *, sync: bool = True, watcher: "Watcher | None" = None) -> "Writer":
-        """Hold the file alone: what is read and written inside belongs together."""
+        """Lock the file for a block that reads and writes it as one change."""
         return Writer(self, sync, watcher)
 
     def leave(self, fd: int, *, whole: bool) -> None:
-        """Let others write. After a failure nothing is trusted, so the file is opened anew the next time."""
-        if self._replaced is not None:  # nobody keeps the old file, or what was erased would stay on the disk
+        """Release the lock. After a failure also close the file, because its state is unknown."""
+        if self._replaced is not None:  # close the old file, or its erased text would stay on the disk
             os.close(fd)
             fd, self._replaced = self._replaced, None
         if self._holding:
@@ -119,13 +119,13 @@ class LineFile:
                 self._fd = fd
                 return
             except OSError:
-                pass  # closing lets go of it as well
+                pass  # closing also releases the lock
         os.close(fd)
 
     def rewrite(self, change: Callable[[bytes], bytes]) -> int:
-        """Put `change(line)` in the place of each line, all or nothing, and return how many differ.
+        """Replace each line by `change(line)`, all or none, and return how many differ.
 
-        For what must really be gone, and for nothing else. Writers who wait meanwhile find the new file.
+        Only for a purge. Writers that wait for the lock continue with the new file.
         """
         if not self.path.exists():
             return 0
@@ -134,7 +134,7 @@ class LineFile:
             changed = [change(line) for line in lines]
             count = sum(old != new for old, new in zip(lines, changed, strict=True))
             if count:
-                for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):  # by somebody who was killed at this
+                for left in self.path.parent.glob(f".{self.path.name}.*.tmp"):  # left by a killed process
                     left.unlink()
                 name = self.path.with_name(f".{self.path.name}.{os.getpid()}.tmp")
                 fd = os.open(name, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
@@ -142,9 +142,9 @@ class LineFile:
                     write_all(fd, b"".join(changed))
                     os.fsync(fd)
                     found = os.fstat(fd)
-                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # who keeps others out keeps them out of this one
+                    fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock must cover the new file, too
                     name.replace(self.path)
-                except BaseException:  # whatever it was, the half file must go
+                except BaseException:  # delete the partial file after any error
                     name.unlink(missing_ok=True)
                     os.close(fd)
                     raise
@@ -168,7 +168,7 @@ class LineFile:
             raise StoreTrouble(f"cannot purge {self.path}: {error.strerror or error}") from error
 
     def health(self) -> Health:
-        """Read everything, and tell what is wrong with it. Raises `StoreTrouble`."""
+        """Read the whole file, and report damage. Raises `StoreTrouble`."""
         damage = Damage()
         for _ in self.read(damage):
             pass
@@ -176,14 +176,17 @@ class LineFile:
 
     @property
     def torn_path(self) -> Path:
-        """Where a torn end is set aside."""
+        """The file for incomplete last lines."""
         return self.path.with_name(self.path.name + ".torn")
 
     def enter(self, watcher: "Watcher | None" = None, wait: float = LOCK_SECONDS) -> tuple[int, os.stat_result]:
-        """The file, open and locked, and how it is. One that was replaced while we waited is opened again."""
+        """Open and lock the file, and return it with its status. If it was replaced meanwhile, open it again."""
         try:
             while True:
-                fd, self._fd = self._opened() if self._fd is None else self._fd, None  # what we hold, we lock again
+                fd, self._fd = (
+                    self._opened() if self._fd is None else self._fd,
+                    None,
+                )  # locking again a file that we hold does no harm
                 try:
                     try:
                         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -195,7 +198,7 @@ class LineFile:
                     os.close(fd)
                 except FileNotFoundError:
                     os.close(fd)
-                except BaseException:  # whatever it was, the lock must go
+                except BaseException:  # release the lock after any error
                     os.close(fd)
                     raise
         except OSError as error:
@@ -210,7 +213,7 @@ class LineFile:
             make_directory(self.path.parent)
             fd = os.open(self.path, flags, 0o600)
         found = os.fstat(fd)
-        self._which, self.ended = (found.st_ino, found.st_dev), (-1, -1)  # of another file nothing is known
+        self._which, self.ended = (found.st_ino, found.st_dev), (-1, -1)  # the end of a new file is unknown
         if not stat.S_ISREG(found.st_mode):
             os.close(fd)
             raise StoreTrouble(f"cannot open {self.path} for writing: it is not a regular file")
@@ -220,23 +223,23 @@ class LineFile:
         return self.read()
 
     def read(self, damage: Damage | None = None) -> Iterator[Record]:
-        """Every whole record, oldest first; damaged lines are counted in `damage`."""
+        """Yield all valid records, oldest first. Counts damaged lines in `damage`."""
         yield from self._decoded(forwards(self.path), damage)
 
     def read_back(self, damage: Damage | None = None) -> Iterator[Record]:
-        """Every whole record, newest first, reading only as far as it is asked for."""
+        """Yield all valid records, newest first, reading on demand."""
         yield from self._decoded(backwards(self.path), damage)
 
     def having(self, field: str) -> Iterator[Record]:
-        """The records that have a field, oldest first. Only lines with its name are decoded."""
+        """Yield the records that have a field, oldest first. Decodes only lines that contain its name."""
         name = _to_json(field).encode() + b":"  # as `encode` writes it
         lines = (line for line in forwards(self.path) if name in line)
         return (record for record in self._decoded(lines, None) if field in record)
 
     def since(self, cursor: Cursor = START) -> Iterator[tuple[Cursor, Record]]:
-        """Every whole record after `cursor`, with its own cursor. Raises `StaleCursor`.
+        """Yield all valid records after `cursor`, each with its cursor. Raises `StaleCursor`.
 
-        A last line without a newline comes when it has one: somebody may still be writing it.
+        A last line without a newline is skipped, because it may still be being written.
         """
         try:
             for place, line in lines_since(self.path, cursor):
@@ -266,20 +269,20 @@ class LineFile:
 
 
 class Watcher(Protocol):
-    """Who keeps in step with a file that it writes."""
+    """Is notified of writes to a file, to keep a cache of it up to date."""
 
     def waiting(self, fd: int) -> object:
-        """Others hold the file meanwhile; the time need not be lost."""
+        """Called while another process holds the lock, so that the wait can be used to read."""
 
     def written(self, writer: "Writer") -> None:
-        """All is written and nobody else can write, but it is not on the disk yet."""
+        """Called after a change is written, before it is synced, under the lock."""
 
     def failed(self) -> None:
-        """Nothing about the file is certain any more."""
+        """Called after an error: the state of the file is unknown."""
 
 
 class Writer:
-    """The file while it is held. Made by `LineFile.writing` only; lean, because this runs for each write."""
+    """A locked file. Created only by `LineFile.writing`; kept small, because this runs for each write."""
 
     __slots__ = ("_before", "_file", "_sync", "_watcher", "fd", "found", "size")
 
@@ -300,7 +303,7 @@ class Writer:
             self._before = self.size
             if self._file.first and not self.size:
                 self.write(self._file.first())
-        except BaseException as error:  # whatever it was, the lock must go
+        except BaseException as error:  # release the lock after any error
             self.__exit__(type(error), error, error.__traceback__)
             raise
 
@@ -330,11 +333,11 @@ class Writer:
         self._file.ended = (-1, -1)
         if self._watcher:
             self._watcher.failed()
-        if self.size != self._before:  # or what is there now is not ours
-            self.cut_back(self._before)  # what belongs together is not left in part
+        if self.size != self._before:  # otherwise we wrote nothing
+            self.cut_back(self._before)  # a change is written completely or not at all
 
     def write(self, record: Mapping[str, Any]) -> bytes:
-        """Write one record, and return the line it became. Raises `OSError` or `StoreTrouble`."""
+        """Write one record, and return its line. Raises `OSError` or `StoreTrouble`."""
         return self.write_line(encode(record))
 
     def write_line(self, line: bytes) -> bytes:
@@ -345,12 +348,12 @@ class Writer:
         return line
 
     def set_torn_tail_aside(self) -> None:
-        """Move a last line without newline into `<name>.torn`, so that the next record starts clean."""
+        """Move an incomplete last line to `<name>.torn`, so that the next record starts on a new line."""
         if self.size == 0 or os.pread(self.fd, 1, self.size - 1) == b"\n":
             return
         path = self._file.path
         torn = next(backwards(path))
-        if decode(torn) is not None:  # whole but for its newline, as editors leave it
+        if decode(torn) is not None:  # complete except for its newline, as some editors save it
             os.write(self.fd, b"\n")
             self.size += 1
             return
@@ -366,16 +369,16 @@ class Writer:
         os.ftruncate(self.fd, self.size)
 
     def cut_back(self, size: int) -> None:
-        """Take back what was written after `size`."""
+        """Remove everything that was written after `size`."""
         try:
             if os.fstat(self.fd).st_size > size:
                 os.ftruncate(self.fd, size)
         except OSError:
-            pass  # the torn rest is set aside by the next writer
+            pass  # the next writer moves the rest to `<name>.torn`
 
 
 def cleaned_line(cleaner: Cleaner, clean_record: Callable[[Record], Record], line: bytes) -> bytes:
-    """The line without the phrases: in its texts if it is whole, as plain text if it is damaged."""
+    """Return the line without the phrases. A damaged line is cleaned as plain text."""
     text = line.decode("utf-8", "surrogateescape")
     if not cleaner.found_in(text):
         return line
@@ -386,7 +389,7 @@ def cleaned_line(cleaner: Cleaner, clean_record: Callable[[Record], Record], lin
 
 
 def open_log(where: Path | RecordLog, what: str) -> RecordLog:
-    """A log that says in its first record what it is for; a path means a file of lines."""
+    """Open a log whose first record names its purpose. A path means a `LineFile`."""
     return LineFile(where, lambda: {"meta": {"format": 1, "what": what}}) if isinstance(where, Path) else where
 
 
