@@ -29,13 +29,12 @@ class ToolResult(NamedTuple):
     """The result that the model reads.
 
     `wrote`: memory or its pending candidates changed. `recalled`: the text is already in another journal, so it must
-    not be indexed again. `failed`: nothing was done.
+    not be indexed again.
     """
 
     text: str
     wrote: bool = False
     recalled: bool = False
-    failed: bool = False
 
 
 ToolEvent = Notice | ToolProgress | ToolResult
@@ -75,4 +74,4 @@ def as_json(**fields: object) -> str:
 
 def refused(reason: str) -> ToolResult:
     """Return the result of a call that was not carried out."""
-    return ToolResult(as_json(status="refused", reason=reason), failed=True)
+    return ToolResult(as_json(status="refused", reason=reason))

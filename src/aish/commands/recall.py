@@ -8,7 +8,7 @@ from typing import Any
 
 from aish.commands.shell import COMMANDS, Shell
 from aish.commands.turn_pages import found_page, matching_part, recent_page, thread_page
-from aish.context.blocks import arrange
+from aish.context.blocks import Block, arrange
 from aish.intake.commands import Arguments
 from aish.program import Program
 from aish.values.errors import BadUsage, NotFound
@@ -86,7 +86,7 @@ async def why(shell: Shell, arguments: Arguments) -> Reply:
     explains the parts of the last prompt.
     """
     found, blocks = shell.session.found, arrange(shell.session.last_blocks)
-    layers = [(block.name, block.why) for block in blocks if block.why]
+    layers = [(block.name, f"{block.why}{_limit(block)}") for block in blocks if block.why]
     if found is None and not layers:
         raise NotFound("no search yet in this shell; use :recall WORDS")
     told = [_folded(f"{name:<12} {why}", 13, shell.width) for name, why in layers]
@@ -101,6 +101,10 @@ async def why(shell: Shell, arguments: Arguments) -> Reply:
         lines.append(_folded(f"{'':14}{hit.why}", 14, shell.width))
     data |= {"asked": dict(found.asked), "hits": [hit.record() for hit in found.hits]}
     return Reply(for_terminal("\n".join(lines + told)), data=data)
+
+
+def _limit(block: Block) -> str:
+    return f" (limit: {block.limit:,} characters)" if block.limit else ""
 
 
 def _folded(line: str, indent: int, width: int) -> str:

@@ -182,7 +182,8 @@ class Answer:
             meta[PROVENANCE] = self.turn.provenance
         in_prompt = {block.name for block in arrange(session.last_blocks)}
         for layer in session.layers:
-            meta |= layer.record(session) if layer.name in in_prompt else {}
+            if layer.place == "message" or layer.name in in_prompt:
+                meta |= layer.record(session)
         return meta
 
 

@@ -87,8 +87,7 @@ class Repl:
                 self._leave(runner)
             finally:
                 self._user_shell.close()
-                runner.run(self._jobs.close())
-                runner.run(self._program.close())
+                runner.run(self._close())
         return OK if self._interactive else code
 
     def _read(self, runner: asyncio.Runner) -> str | None:
@@ -107,6 +106,13 @@ class Repl:
             finally:
                 if terminal and self._interactive:
                     runner.get_loop().remove_reader(terminal.master)
+
+    async def _close(self) -> None:
+        """Stop the jobs and close the program, even if Ctrl-C comes in between."""
+        try:
+            await self._jobs.close()
+        finally:
+            await self._program.close()
 
     def _show_background(self) -> None:
         """Show output of background programs above the line that is being typed."""
