@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from aish.places import PROJECT_FILE, find_project, model_directories
 from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
@@ -259,12 +259,20 @@ def answer_once(program: Program, session: Session, screen: AnswerScreen, questi
 # Verbs
 
 
-class Verb(NamedTuple, Generic[Opened]):
-    """`aish NAME`: what it opens, and how its module is loaded."""
+class Verb(Generic[Opened]):
+    """`aish NAME`: what it opens, and how its module is loaded.
 
-    opens: Callable[[Start], Opened]
-    load: Callable[[], Callable[[Opened, Sequence[str]], int]]
-    takes_command_line: bool = False  # the words after it are a command line, in which no option is ours
+    After a verb that `takes_command_line`, the words are a command line, in which no option is ours.
+    """
+
+    def __init__(
+        self,
+        opens: Callable[[Start], Opened],
+        load: Callable[[], Callable[[Opened, Sequence[str]], int]],
+        *,
+        takes_command_line: bool = False,
+    ) -> None:
+        self.opens, self.load, self.takes_command_line = opens, load, takes_command_line
 
     def run(self, start: Start, arguments: Sequence[str]) -> int:
         return self.load()(self.opens(start), arguments)

@@ -8,13 +8,12 @@ from collections.abc import Callable
 
 from aish.memory.secret_hints import may_hold_secret, next_cut
 
+# Patterns are compiled when an answer starts, not at every start of the program.
 # Ordinary words. Anything else may be the start of a token, and is held back until it is complete.
-_PLAIN = re.compile(
-    r"[(\"'*]{0,2}(?!dapi|cio)(?:[A-Z]?[a-z]{0,11}|[A-Z]{2,3}|\d{1,4})(?:['’][a-z]{1,2})?[.,;:!?)\"'*…]{0,3}"
-)
+_PLAIN = r"[(\"'*]{0,2}(?!dapi|cio)(?:[A-Z]?[a-z]{0,11}|[A-Z]{2,3}|\d{1,4})(?:['’][a-z]{1,2})?[.,;:!?)\"'*…]{0,3}"
 # The same near a secret: without numbers, which may be a PIN, and without quotes, which may contain several words.
-_HARMLESS = re.compile(r"\(?[A-Z]?[a-z]{0,11}[.,;:!?)]{0,3}")
-_WORD = re.compile(r"[!-~]+")  # tokens are ASCII; a line of Chinese without blanks must not be one word
+_HARMLESS = r"\(?[A-Z]?[a-z]{0,11}[.,;:!?)]{0,3}"
+_WORD = r"[!-~]+"  # tokens are ASCII; a line of Chinese without blanks must not be one word
 _NEAR = 400  # characters; the hint of a secret is at most this far from it
 _TELLS_LATER = ("echo", "printf")  # a later pipe to `sudo -S` makes their output a secret
 
@@ -57,14 +56,15 @@ class StreamRedaction:
         """Return the part of the unfinished block that may be in the file, at least the part that already is."""
         block = self._block
         word = _last_word(block)
-        plain = _PLAIN.fullmatch(block, word)
+        plain = re.compile(_PLAIN).fullmatch(block, word)
         if word <= len(shown) and not plain:  # still the same unusual word
             return shown
         tellers = [place for teller in _TELLS_LATER if (place := block.find(teller)) >= 0]
         if not tellers and not may_hold_secret(block):
             return block if plain else max(shown, block[:word], key=len)
-        words = _WORD.finditer(block, len(shown), word)
-        odd = min(next((found.start() for found in words if not _HARMLESS.fullmatch(found[0])), word), *tellers, word)
+        words = re.compile(_WORD).finditer(block, len(shown), word)
+        unusual = (found.start() for found in words if not re.fullmatch(_HARMLESS, found[0]))
+        odd = min(next(unusual, word), *tellers, word)
         if odd <= len(shown):
             return shown
         # An ordinary word can be a secret, too: `pass swordfish`. Only the text near it matters.
