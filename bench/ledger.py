@@ -17,7 +17,7 @@ from aish.memory.ledger import Ledger
 from aish.opening import open_program
 from aish.places import find_places
 from aish.prompt.background import BackgroundLayer
-from aish.settings.layers import Layer, load
+from aish.settings.layers import SettingsLayer, load
 from aish.storage.lines import decode, encode
 from aish.views.start import Start
 from bench.timing import Figure, interleaved, whole_run
@@ -128,7 +128,9 @@ def write_home(home: Path, count: int) -> Path:
 
 def open_and_inject(home: Path) -> float:
     """Return the seconds the first question waits for: opening the ledger and building the prompt block."""
-    program = open_program(Start(load([Layer(origin="bench", values={})]), find_places({"AISH_HOME": str(home)}), home))
+    program = open_program(
+        Start(load([SettingsLayer(origin="bench", values={})]), find_places({"AISH_HOME": str(home)}), home)
+    )
     session = program.session()
     started = time.perf_counter()
     background = session.layer(BackgroundLayer)

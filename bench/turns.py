@@ -8,7 +8,7 @@ from pathlib import Path
 from aish.conversation.turn import take_turn
 from aish.opening import open_program
 from aish.places import find_places
-from aish.settings.layers import Layer, load
+from aish.settings.layers import SettingsLayer, load
 from aish.values.person import Nobody
 from aish.views.start import Start
 
@@ -25,7 +25,9 @@ def overhead(directory: Path) -> float:
         },
     }
     program = open_program(
-        Start(load([Layer(origin="bench", values=values)]), find_places({"AISH_HOME": str(directory)}), directory)
+        Start(
+            load([SettingsLayer(origin="bench", values=values)]), find_places({"AISH_HOME": str(directory)}), directory
+        )
     )
     session = program.session()
 

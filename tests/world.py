@@ -19,7 +19,7 @@ from aish.model.scripted import ScriptedModel
 from aish.opening import open_program
 from aish.places import find_places
 from aish.program import Program
-from aish.settings.layers import Layer, load
+from aish.settings.layers import SettingsLayer, load
 from aish.values.events import Notice, TurnDone
 from aish.values.person import Nobody
 from aish.values.replies import Reply
@@ -117,7 +117,7 @@ class World:
 
     def start(self, settings: dict[str, Any] | None = None) -> Start:
         """What a verb gets, inside this process."""
-        loaded = load([Layer(origin="test", values=settings or {})])
+        loaded = load([SettingsLayer(origin="test", values=settings or {})])
         assert not loaded.problems, loaded.problems
         return Start(loaded, self.places, self.directory)
 

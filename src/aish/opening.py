@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from aish.places import PROJECT_FILE, find_project, model_directories
-from aish.settings.layers import Layer, Loaded, Problem, load, read_arguments, read_environment, read_file
+from aish.settings.layers import Loaded, Problem, SettingsLayer, load, read_arguments, read_environment, read_file
 from aish.values.errors import BadUsage
 from aish.views.screen import Bar, Screen
 from aish.views.start import Start
@@ -54,7 +54,7 @@ Opened = TypeVar("Opened")
 def open_settings(places: Places, cwd: Path, given: Sequence[str]) -> Loaded:
     """The settings for this directory out of files, environment and arguments, and the problems in them."""
     user, problems = read_file(places.config_file)
-    layers: list[Layer | None] = [user]
+    layers: list[SettingsLayer | None] = [user]
     project_file = find_project(cwd) / PROJECT_FILE
     if os.access(project_file, os.R_OK) and project_file.is_file():  # reading a pipe or device would never end
         if _is_trusted(project_file, places):

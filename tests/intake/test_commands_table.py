@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aish.commands.manual import COMMANDS
-from aish.intake.commands import Arguments, Command, Commands, Option
+from aish.intake.commands import Arguments, Command, CommandOption, Commands
 from aish.values.errors import BadUsage, NotFound
 
 pytestmark = pytest.mark.anyio
@@ -240,7 +240,7 @@ async def test_a_table_takes_in_another_whose_handlers_get_a_part_of_the_scope()
 def with_options() -> Command[Place]:
     commands = table()
 
-    @commands.add("find", argument="WORDS", options=(Option("tag", takes_value=True), Option("all")))
+    @commands.add("find", argument="WORDS", options=(CommandOption("tag", takes_value=True), CommandOption("all")))
     async def find(place: Place, arguments: Arguments) -> str:
         """Find."""
         return ""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aish.settings.layers import Layer, Loaded, load, read_file
+from aish.settings.layers import Loaded, SettingsLayer, load, read_file
 from aish.settings.options import Preset, PriceTag, Settings, describe
 
 WRONG = dt.date(2024, 1, 1)  # no setting has this type
@@ -203,7 +203,7 @@ def test_a_byte_order_mark_and_windows_line_ends_are_accepted(tmp_path: Path) ->
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_no_value_stops_the_program(layers: list[dict[str, Any]]) -> None:
     """Every value in force has its declared type, and every problem names its key and place."""
-    loaded = load([Layer(origin=f"layer {place}", values=values) for place, values in enumerate(layers)])
+    loaded = load([SettingsLayer(origin=f"layer {place}", values=values) for place, values in enumerate(layers)])
 
     for key, _, _ in describe(Settings):
         value: Any = loaded.settings
@@ -240,7 +240,7 @@ def test_the_last_valid_value_wins(given_values: list[dict[str, Any]]) -> None:
             for part in path:
                 table = table.setdefault(part, {})
             table[last] = value
-        layers.append(Layer(origin=str(place), values=tree))
+        layers.append(SettingsLayer(origin=str(place), values=tree))
 
     loaded = load(layers)
 
@@ -271,7 +271,7 @@ def test_values_that_only_look_right_are_refused_and_equal_spellings_are_taken()
         "cost": {"cap_at_dollars": -0.5},
     }
 
-    loaded = load([Layer(origin="x", values=values)])
+    loaded = load([SettingsLayer(origin="x", values=values)])
 
     assert [problem.key for problem in loaded.problems] == [
         "context.token_budget",
@@ -306,7 +306,7 @@ def test_a_rule_that_cannot_be_used_is_left_out_and_the_others_stay(match: str) 
     good = {"match": "^code", "model": "embedded"}
     unknown = {"match": "x", "model": "gone"}
 
-    loaded = load([Layer(origin="x", values={"rules": [{"match": match, "model": "embedded"}, good, unknown]})])
+    loaded = load([SettingsLayer(origin="x", values={"rules": [{"match": match, "model": "embedded"}, good, unknown]})])
 
     kept = loaded.settings.rules
     assert good in kept

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.settings.layers import Layer, line_of, load, parse_value, read_arguments, read_environment
+from aish.settings.layers import SettingsLayer, line_of, load, parse_value, read_arguments, read_environment
 from aish.settings.options import Settings
 
 VALUES = {
@@ -36,7 +36,7 @@ def test_the_environment_gives_values_with_two_underscores_for_the_dot() -> None
 
     layer = read_environment(env)
 
-    assert layer == Layer(
+    assert layer == SettingsLayer(
         origin="environment",
         values={
             "context": {"token_budget": 8192},
@@ -144,7 +144,7 @@ def spaced(key: str, dot: str) -> str:
 def test_the_line_of_a_key_is_found_however_the_file_is_written(made: tuple[str, dict[str, int]]) -> None:
     """TOML has three notations for one thing, and people use all of them."""
     text, lines = made
-    assert load([Layer(origin="x", values=tomllib.loads(text))]).problems == ()
+    assert load([SettingsLayer(origin="x", values=tomllib.loads(text))]).problems == ()
 
     assert {key: line_of(text, key) for key in lines} == lines
 

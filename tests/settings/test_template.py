@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aish.settings.layers import Layer, load, parse_value
+from aish.settings.layers import SettingsLayer, load, parse_value
 from aish.settings.options import Preset, PriceTag, Settings, describe
 from aish.settings.template import template, toml_value
 
@@ -23,7 +23,7 @@ def plain(value: Any) -> Any:
 
 def read(text: str) -> tuple[dict[str, Any], list[str], dict[str, str]]:
     """Return the settings from a file, its problems, and the sources of its values."""
-    loaded = load([Layer(origin="config.toml", values=tomllib.loads(text), text=text)])
+    loaded = load([SettingsLayer(origin="config.toml", values=tomllib.loads(text), text=text)])
     return plain(loaded.settings), [str(problem) for problem in loaded.problems], dict(loaded.origins)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, overload
 
 from aish.commands.memory_scope import MemoryScope
-from aish.intake.commands import Arguments, Option
+from aish.intake.commands import Arguments, CommandOption
 from aish.memory.curation import Kept
 from aish.memory.redaction import count_kinds
 from aish.storage.lines import decode
@@ -17,11 +17,11 @@ from aish.values.replies import Reply, Table
 from aish.values.text import one_line
 from aish.values.times import age, local
 
-KIND = Option("kind", takes_value=True)
-TAG = Option("tag", takes_value=True)
-KEY = Option("key", takes_value=True)
-LIMIT = Option("limit", takes_value=True)
-YES = Option("yes")
+KIND = CommandOption("kind", takes_value=True)
+TAG = CommandOption("tag", takes_value=True)
+KEY = CommandOption("key", takes_value=True)
+LIMIT = CommandOption("limit", takes_value=True)
+YES = CommandOption("yes")
 _USUAL = len(("id", "ts", "kind", "content", "source"))
 
 

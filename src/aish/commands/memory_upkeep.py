@@ -3,7 +3,7 @@
 from aish.commands.files import read_whole, write_new
 from aish.commands.items import YES, agreed, as_table, changed, pending_ids, read_records
 from aish.commands.memory_scope import MEMORY_COMMANDS, MemoryScope
-from aish.intake.commands import Arguments, Option
+from aish.intake.commands import Arguments, CommandOption
 from aish.memory.notes import NoteFiles
 from aish.values.errors import BadUsage
 from aish.values.replies import Reply
@@ -64,7 +64,7 @@ async def reject(scope: MemoryScope, arguments: Arguments) -> Reply:
     return Reply(text, data={"dropped": [item.id for item in dropped]}, found=bool(dropped))
 
 
-@MEMORY_COMMANDS.add("memory export", argument="[FILE]", options=(Option("all"),))
+@MEMORY_COMMANDS.add("memory export", argument="[FILE]", options=(CommandOption("all"),))
 async def export(scope: MemoryScope, arguments: Arguments) -> Reply:
     """Write the items as JSON lines, to FILE or to the screen.
 
@@ -80,7 +80,7 @@ async def export(scope: MemoryScope, arguments: Arguments) -> Reply:
     return Reply(f"{counted(len(records), 'line')} {said}", data={"lines": len(records), "file": file})
 
 
-@MEMORY_COMMANDS.add("memory import", argument="FILE", options=(Option("trust"),))
+@MEMORY_COMMANDS.add("memory import", argument="FILE", options=(CommandOption("trust"),))
 async def import_items(scope: MemoryScope, arguments: Arguments) -> Reply:
     """Import items from JSON lines, such as those from `:memory export`.
 

@@ -17,7 +17,7 @@ Whole = TypeVar("Whole")
 _QUOTED = r'"((?:[^"\\]|\\.)*)"(?=\s|$)'
 
 
-class Option(NamedTuple):
+class CommandOption(NamedTuple):
     """`--name`, or `--name VALUE` if it takes a value. If it is given several times, all values are kept."""
 
     name: str
@@ -66,7 +66,7 @@ class Command(NamedTuple, Generic[Scope]):
     run: Handler[Scope]
     summary: str
     details: str
-    options: tuple[Option, ...] = ()
+    options: tuple[CommandOption, ...] = ()
 
     @property
     def usage(self) -> str:
@@ -101,7 +101,7 @@ class Command(NamedTuple, Generic[Scope]):
                 raise BadUsage(f"--{name} needs a value")
         return Arguments(tuple(words), {name: tuple(values) for name, values in options.items()})
 
-    def _option(self, name: str) -> Option:
+    def _option(self, name: str) -> CommandOption:
         for option in self.options:
             if option.name == name:
                 return option
@@ -132,7 +132,7 @@ class Commands(Generic[Scope]):
         self._aliases: dict[str, str] = {}
 
     def add(
-        self, name: str, *, argument: str = "", options: tuple[Option, ...] = (), aliases: tuple[str, ...] = ()
+        self, name: str, *, argument: str = "", options: tuple[CommandOption, ...] = (), aliases: tuple[str, ...] = ()
     ) -> Callable[[Handler[Scope]], Handler[Scope]]:
         """Register the decorated coroutine under `:name`; it must have a docstring."""
 

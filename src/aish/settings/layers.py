@@ -16,7 +16,7 @@ ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
 
 
-class Layer(NamedTuple):
+class SettingsLayer(NamedTuple):
     """Values from one source. `text` is the content of the file, to find line numbers."""
 
     origin: str
@@ -45,11 +45,11 @@ class Loaded(NamedTuple):
     problems: tuple[Problem, ...]
 
 
-def read_file(path: Path) -> tuple[Layer | None, list[Problem]]:
+def read_file(path: Path) -> tuple[SettingsLayer | None, list[Problem]]:
     """The values in a TOML file; a file that is not there is no problem."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        return Layer(origin=str(path), values=_parse_toml(text), text=text), []
+        return SettingsLayer(origin=str(path), values=_parse_toml(text), text=text), []
     except FileNotFoundError:
         return None, []
     except OSError as error:
@@ -72,16 +72,16 @@ def _parse_toml(text: str) -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def read_environment(env: Mapping[str, str]) -> Layer:
+def read_environment(env: Mapping[str, str]) -> SettingsLayer:
     """Values such as AISH_SET_CONTEXT__TOKEN_BUDGET=8192 (two underscores stand for the dot)."""
     values: dict[str, Any] = {}
     for name, text in sorted(env.items()):
         if name.startswith(ENV_PREFIX):
             _put(values, name.removeprefix(ENV_PREFIX).lower().split("__"), parse_value(text))
-    return Layer(origin="environment", values=values)
+    return SettingsLayer(origin="environment", values=values)
 
 
-def read_arguments(pairs: Iterable[str]) -> tuple[Layer, list[Problem]]:
+def read_arguments(pairs: Iterable[str]) -> tuple[SettingsLayer, list[Problem]]:
     """Values given as `key=value` on the command line."""
     values: dict[str, Any] = {}
     problems = []
@@ -91,7 +91,7 @@ def read_arguments(pairs: Iterable[str]) -> tuple[Layer, list[Problem]]:
             _put(values, split_key(key) or [key], parse_value(text.strip()))
         else:
             problems.append(Problem(origin=COMMAND_LINE, message=f"expected KEY=VALUE, got {pair!r}"))
-    return Layer(origin=COMMAND_LINE, values=values), problems
+    return SettingsLayer(origin=COMMAND_LINE, values=values), problems
 
 
 def parse_value(text: str) -> Any:
@@ -102,10 +102,10 @@ def parse_value(text: str) -> Any:
         return text
 
 
-def load(layers: Iterable[Layer]) -> Loaded:
+def load(layers: Iterable[SettingsLayer]) -> Loaded:
     """Merge the layers over the defaults; later ones win. Every value is checked on its own."""
     good: dict[str, Any] = {}
-    sources: dict[str, Layer] = {}
+    sources: dict[str, SettingsLayer] = {}
     problems: list[Problem] = []
     for layer in layers:
         for key, value in flatten(layer.values):
@@ -122,11 +122,11 @@ def load(layers: Iterable[Layer]) -> Loaded:
     return Loaded(settings=_build(good), origins=origins, problems=tuple(problems))
 
 
-def _problem(layer: Layer, key: str, message: str) -> Problem:
+def _problem(layer: SettingsLayer, key: str, message: str) -> Problem:
     return Problem(origin=layer.origin, key=key, message=message, line=line_of(layer.text, key))
 
 
-def _check_names(good: dict[str, Any], sources: Mapping[str, Layer]) -> list[Problem]:
+def _check_names(good: dict[str, Any], sources: Mapping[str, SettingsLayer]) -> list[Problem]:
     """Remove presets that do not exist and patterns that do not compile, and report them."""
     known = {EMBEDDED, *(split_key(key)[1] for key in good if key.startswith("models."))}
     problems = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aish.commands import memory, memory_upkeep
 from aish.commands.memory_scope import MEMORY_COMMANDS, Background, MemoryScope
-from aish.intake.commands import Command, Option
+from aish.intake.commands import Command, CommandOption
 from aish.places import Places
 from aish.values.errors import BadUsage
 from aish.values.person import NOBODY, Nobody, Person
@@ -96,7 +96,7 @@ def _parser(verbs: dict[str, Command[Any]]) -> argparse.ArgumentParser:
     return parser
 
 
-def _options(verbs: dict[str, Command[Any]]) -> list[Option]:
+def _options(verbs: dict[str, Command[Any]]) -> list[CommandOption]:
     return list(dict.fromkeys(option for command in verbs.values() for option in command.options))
 
 
