@@ -298,6 +298,17 @@ def test_the_places_themselves_and_patterns_are_no_faults(tmp_path: Path) -> Non
     assert list(watch.misplaced(watch.read(tmp_path, "src/aish"))) == []
 
 
+def test_two_public_classes_may_not_share_a_name(tmp_path: Path) -> None:
+    """A newcomer who searches for a class must find one. Private names are looked up in their own module."""
+    plant(tmp_path, "memory/found.py", "class Found: ...\n\n\nclass _Row: ...\n")
+    plant(tmp_path, "views/found.py", "class _Row: ...\n\n\nclass Found: ...\n")
+
+    assert list(watch.shared_names(watch.read(tmp_path, "src/aish"))) == [
+        "src/aish/views/found.py:4 Found is also a class in src/aish/memory/found.py:1"
+    ]
+    assert broken(tmp_path) == ["shared name faults"]
+
+
 def test_too_many_session_fields_fail(tmp_path: Path) -> None:
     """State of a turn, a layer or a job is not a field of the conversation."""
     fields = "".join(f"    f{number}: int\n" for number in range(watch.SESSION_FIELDS))

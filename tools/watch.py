@@ -189,6 +189,18 @@ def misplaced(modules: Iterable[Module]) -> Iterator[str]:
                     yield f"{module.label}:{line} {text.partition('(')[0]} is not allowed here: {instead}"
 
 
+def shared_names(modules: Iterable[Module]) -> Iterator[str]:
+    """Find public classes whose name another class has: a search for the name would find both."""
+    first: dict[str, str] = {}
+    for module in modules:
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                place = f"{module.label}:{node.lineno}"
+                if node.name in first:
+                    yield f"{place} {node.name} is also a class in {first[node.name]}"
+                first.setdefault(node.name, place)
+
+
 def broad_excepts(modules: Iterable[Module]) -> Iterator[tuple[str, str]]:
     """Find handlers that catch everything, with the reason from the comment on that line, or an empty one."""
     for module in modules:
@@ -238,6 +250,7 @@ def readings(root: Path) -> Iterator[Reading]:
         ("hidden import", hidden_imports),
         ("reached store", reached_stores),
         ("misplaced", misplaced),
+        ("shared name", shared_names),
     ):
         faults = list(check(src))
         yield Reading(f"{name} faults", f"{len(faults)}", faults, bool(faults))
