@@ -1,7 +1,6 @@
 """The directories of aish: everything below `AISH_HOME`, or the XDG directories."""
 
 import os
-import re
 import stat
 import zlib
 from collections.abc import Mapping
@@ -11,7 +10,6 @@ from typing import NamedTuple
 from aish.values.errors import StoreTrouble
 
 PROJECT_FILE = ".aish.toml"  # the settings of a project
-_MOST_GIT_BYTES = 4096  # limit for small files of git
 
 
 class Places(NamedTuple):
@@ -152,47 +150,3 @@ def find_project(directory: Path) -> Path:
         except PermissionError:  # not readable by the user
             break
     return directory
-
-
-def git_directory(root: Path) -> Path | None:
-    """Return the repository of a checkout: `.git`, or the path in that file for a worktree or submodule.
-
-    Does not run git, because the settings of a repository can make git run programs.
-    """
-    git = root / ".git"
-    mode = mode_of(git)
-    if stat.S_ISDIR(mode):
-        return git
-    named = re.fullmatch(r"gitdir: ?([^\0\n]+)", read_small(git)) if stat.S_ISREG(mode) else None
-    return root / named[1] if named else None
-
-
-def read_small(path: Path) -> str:
-    """Return the text of a small file of git; empty if it does not exist."""
-    return (read_bounded(path, _MOST_GIT_BYTES) or b"").decode("utf-8", "replace").strip()
-
-
-def mode_of(path: Path, *, follow: bool = True) -> int:
-    """Return the mode of a path from `stat`; 0 on an error."""
-    try:
-        return path.stat(follow_symlinks=follow).st_mode
-    except (OSError, ValueError):  # missing, not permitted, circular links, a NUL in the name
-        return 0
-
-
-def read_bounded(path: Path, most: int) -> bytes | None:
-    """Return the bytes of a file. None if it is unreadable, too long, or not regular, because a pipe never ends."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except (OSError, ValueError):
-        return None
-    try:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            return None
-        with open(descriptor, "rb", closefd=False) as file:
-            data = file.read(most + 1)
-    except OSError:
-        return None
-    finally:
-        os.close(descriptor)
-    return data if len(data) <= most else None

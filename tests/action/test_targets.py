@@ -260,6 +260,14 @@ def test_a_broken_index_promises_nothing(repository: Path) -> None:
         assert survey(["kept"], repository).outside_git == 1
 
 
+def test_a_broken_checkout_does_not_count_as_part_of_the_one_around_it(repository: Path) -> None:
+    """The index of the outer repository may still list its files, but git would not restore them."""
+    assert survey(["sub/deep/kept"], repository).outside_git == 0
+    (repository / "sub/.git").write_text("nonsense\n", encoding="utf-8")
+
+    assert survey(["sub/deep/kept"], repository).outside_git == 1
+
+
 def test_no_program_is_started_by_looking(repository: Path) -> None:
     """A repository may name programs for git to run, and it may be from somebody else."""
     trap, proof = repository / ".git/trap", repository / "proof"

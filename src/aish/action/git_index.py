@@ -12,6 +12,8 @@ import time
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from aish.storage.git_files import git_directory, mode_of
+
 _SMALL = 1 << 20  # files up to this size are compared by content when their times differ
 _LONGEST_INDEX = 64 << 20
 State = Literal["outside", "changed", "safe"]
@@ -66,23 +68,19 @@ def find_index(folder: Path, tops: set[Path], known: dict[str, Index | None], de
         if str(top) in known:
             return known[str(top)]
         try:
-            home = _repository(top / ".git")
-            if not home:
+            home = git_directory(top)
+            if home is None:
+                if mode_of(top / ".git", follow=False):  # damaged: git would not look further, either
+                    return None
                 continue
+            if home != top / ".git":  # the repository of a worktree or submodule
+                home = Path(os.path.realpath(home))
             if not tops.isdisjoint((home, *home.parents)):
                 return None
             return _read_index(top, home, deadline)
         except (OSError, ValueError, struct.error):  # an unknown format: claim nothing
             return None
     return None
-
-
-def _repository(path: Path) -> Path | None:
-    """Return the real path of a repository: in worktrees and submodules, `.git` is a file with the path."""
-    if path.is_file():
-        told = path.read_text(encoding="utf-8").removeprefix("gitdir:").strip()
-        return Path(os.path.realpath(path.parent / told))
-    return path if path.is_dir() else None
 
 
 def _read_index(top: Path, home: Path, deadline: float) -> Index | None:

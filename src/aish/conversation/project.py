@@ -14,8 +14,9 @@ from typing import Literal, NamedTuple
 
 from aish.context.blocks import Block
 from aish.context.project import KINDS, Document, GitState, ProjectFacts, branch_name, name_in_quotes, project_block
-from aish.places import PROJECT_FILE, find_project, git_directory, mode_of, read_bounded, read_small
+from aish.places import PROJECT_FILE, find_project
 from aish.settings.options import ProjectSettings as Options
+from aish.storage.git_files import git_directory, mode_of, read_bounded, read_small
 
 Role = Literal["settings", "instructions", "readme"]
 Holds = Callable[[Path], bool]

@@ -8,7 +8,8 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.places import git_directory, home_directory, mode_of, read_small
+from aish.places import home_directory
+from aish.storage.git_files import git_directory, mode_of, read_small
 from aish.values.snippets import cells
 from aish.values.text import for_terminal
 
