@@ -198,6 +198,8 @@ def test_damaged_and_foreign_lines_do_not_hide_the_sums(tmp_path: Path) -> None:
     foreign = [
         b'{"meta":{"format":9}}',
         b'{"ts":"yesterday","conversation":"c1","dollars":5}',
+        b'{"ts":"0001-01-01T00:00:00+14:00","conversation":"c1","model":"m","category":"main","prompt_tokens":1,'
+        b'"completion_tokens":1,"cached_tokens":0,"dollars":5}',
         b'{"ts":"2026-05-04T12:00:00","conversation":"c1","model":"m","category":"main","prompt_tokens":1,'
         b'"completion_tokens":1,"cached_tokens":0,"dollars":4.0}',  # edited by hand, without a time zone: read as UTC
         b'{"ts":"2026-05-04T12:00:00Z","conversation":"c1","model":"m","category":"main","prompt_tokens":"many",'

@@ -1,13 +1,14 @@
 """What answers cost: a price for each model, and a log of all calls."""
 
 from collections.abc import Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
 from aish.storage.lines import open_log
 from aish.values.events import Usage
+from aish.values.items import utc_time
 from aish.values.stores import Health, RecordLog
 from aish.values.text import counted
 
@@ -32,7 +33,7 @@ class ModelCall(NamedTuple):
     time: datetime
     conversation: str
     model: str
-    category: str  # main, summary, memory, goal, sub-agent
+    category: str  # what it was for: main, summary or memory
     usage: Usage
     dollars: float | None
 
@@ -109,7 +110,7 @@ class CostBook:
         for record in self._log.read_back():
             try:
                 yield _call(record)
-            except (KeyError, TypeError, ValueError):
+            except (KeyError, TypeError, ValueError, OverflowError):
                 continue  # the first record, or one of another version
 
     def health(self) -> Health:
@@ -144,9 +145,8 @@ def _call(record: dict[str, object]) -> ModelCall:
         return int(str(record[name]))
 
     dollars = record["dollars"]
-    time = datetime.fromisoformat(str(record["ts"]))
     return ModelCall(
-        time=time if time.tzinfo else time.replace(tzinfo=UTC),
+        time=utc_time(str(record["ts"])),
         conversation=str(record["conversation"]),
         model=str(record["model"]),
         category=str(record["category"]),

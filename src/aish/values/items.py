@@ -46,13 +46,18 @@ class Item(NamedTuple):
 def read_time(text: str) -> datetime:
     """Parse a timestamp; an invalid one gives the epoch."""
     try:
-        time = datetime.fromisoformat(text)
-        if time.tzinfo is not UTC:
-            time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-        if time.year in (1, 9999):
-            time.astimezone()  # the first and last days do not exist in every time zone
+        return utc_time(text)
     except (ValueError, OverflowError):
         return datetime.fromtimestamp(0, UTC)
+
+
+def utc_time(text: str) -> datetime:
+    """Parse a timestamp as UTC; one without a zone is UTC. Raises `ValueError` or `OverflowError`."""
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is not UTC:
+        time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    if time.year in (1, 9999):
+        time.astimezone()  # the first and last days do not exist in every time zone
     return time
 
 

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from aish.values.imported import MADE_REF, Skipped
+from aish.values.items import utc_time
 from aish.values.text import for_keeping, one_line
 
 _MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # larger numbers are not seconds (before the year 5138)
@@ -26,8 +27,7 @@ def moment(value: object) -> datetime | None:
     """Convert a number of seconds or an ISO text to a time in UTC; None if it is not a time."""
     try:
         if isinstance(value, str):
-            time = datetime.fromisoformat(value.strip())
-            time = time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+            time = utc_time(value.strip())
             return time if _YEARS[0] <= time.year <= _YEARS[1] else None
         if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
             return None
