@@ -17,7 +17,7 @@ from aish.values.events import Notice
 Moment = Literal["start", "after answer", "quit"]
 """When a job may run: after the shell has started, after an answer, or when the user quits."""
 
-Outcome = Literal["done", "failed", "stopped", "took too long"]
+JobOutcome = Literal["done", "failed", "stopped", "took too long"]
 _MOST_LOGGED = 100
 
 
@@ -42,7 +42,7 @@ class JobRun(NamedTuple):
     job: str
     conversation: str
     seconds: float
-    outcome: Outcome
+    outcome: JobOutcome
     reason: str = ""
 
 
@@ -100,8 +100,9 @@ class Scheduler:
                 continue  # _run has logged it
 
     async def _run(self, job: Job, session: Session, seconds: float | None) -> list[Notice]:
-        started, outcome, reason = time.monotonic(), "failed", ""
-        conversation = session.recorder.conversation
+        started, conversation = time.monotonic(), session.recorder.conversation
+        outcome: JobOutcome = "failed"
+        reason = ""
         try:
             async with asyncio.timeout(seconds):
                 notices = await job.run(session)
@@ -119,5 +120,5 @@ class Scheduler:
         finally:
             self._log(job, conversation, started, outcome, reason)
 
-    def _log(self, job: Job, conversation: str, started: float, outcome: Any, reason: str) -> None:
+    def _log(self, job: Job, conversation: str, started: float, outcome: JobOutcome, reason: str) -> None:
         self.log.append(JobRun(job.name, conversation, time.monotonic() - started, outcome, reason))
