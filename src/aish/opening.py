@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
-    from types import ModuleType
 
     from aish.acting.gate import GateTools
     from aish.acting.surroundings import Surroundings
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from aish.conversation.library import Library, ShowProgress
     from aish.conversation.session import Session
     from aish.memory.curation import Memory
+    from aish.memory.finding.vectors import Embedder
     from aish.memory.redaction import Redaction, SecretPatterns
     from aish.model.weights import Weights
     from aish.places import Places
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from aish.values.replies import Reply
     from aish.views.answers import AnswerScreen, Stream
     from aish.views.editor import Editor
+    from aish.views.line_editor import LineEditor, Look
     from aish.views.memory import MemoryDoors
     from aish.views.models import ModelDoors
     from aish.views.repl import Repl
@@ -164,7 +165,7 @@ def _open_finder(library: Library) -> Finder:
     )
 
 
-def _open_embedder(places: Places) -> Any:
+def _open_embedder(places: Places) -> Embedder | None:
     """What compares meanings. None without its weights; then the search uses words only."""
     from aish.memory.finding.embed import StaticEmbedder
     from aish.model.weights import WORDLLAMA, WORDLLAMA_TOKENS, find_here
@@ -204,10 +205,10 @@ def hide_typed_keys(*, rich: bool) -> AbstractContextManager[None]:
     return lines(wanted=False) if rich else nullcontext()
 
 
-def load_line_editor() -> ModuleType:
-    from aish.views import line_editor
+def load_line_editor() -> tuple[type[LineEditor], type[Look]]:
+    from aish.views.line_editor import LineEditor, Look
 
-    return line_editor
+    return LineEditor, Look
 
 
 def open_answer_screen(color: str, *, show_reasoning: bool, styles: Theme | None = None) -> AnswerScreen:
@@ -231,7 +232,11 @@ def open_user_shell(start: Start, screen: Screen) -> PromptShell:
 
 
 def open_editor(
-    program: Program, session: Session, user_shell: PromptShell, screen: Screen, line_editor: ModuleType | None
+    program: Program,
+    session: Session,
+    user_shell: PromptShell,
+    screen: Screen,
+    line_editor: tuple[type[LineEditor], type[Look]] | None,
 ) -> Editor:
     from aish.views.editor_setup import make_editor
 

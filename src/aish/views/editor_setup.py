@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from aish.action.completion import BashCompletion
 from aish.action.shell_words import BUILTINS
@@ -18,14 +18,24 @@ from aish.views.screen import Screen
 from aish.views.themes import theme
 from aish.views.user_shell import PromptShell
 
+if TYPE_CHECKING:  # prompt_toolkit takes long to load, and only real terminals need it
+    from aish.views.line_editor import LineEditor, Look
+
 _MOST_ITEMS = 200
 _MOST_ASKED = 500  # earlier questions that Ctrl-R can find
 
 
-def make_editor(program: Program, session: Session, user_shell: PromptShell, screen: Screen, rich: Any) -> Editor:
-    """Return the rich editor if its module `rich` was loaded, else the plain one."""
-    if rich is None:
+def make_editor(
+    program: Program,
+    session: Session,
+    user_shell: PromptShell,
+    screen: Screen,
+    line_editor: "tuple[type[LineEditor], type[Look]] | None",
+) -> Editor:
+    """Return the line editor if its classes were loaded, else the plain one."""
+    if line_editor is None:
         return PlainEditor()
+    make_line_editor, make_look = line_editor
     words, view = user_shell.words, program.settings.view
     shell = ShellSuggestions(
         lambda: [*words.programs(), *words.aliases, *words.functions, *BUILTINS],
@@ -37,13 +47,13 @@ def make_editor(program: Program, session: Session, user_shell: PromptShell, scr
         return suggest(text, COMMANDS, arguments(program, shell)) if text.startswith(":") else shell(text)
 
     lasting = program.places.lasting and session.remembers
-    look = rich.Look(
+    look = make_look(
         theme(view.theme, view.colors, colors=screen.colors),
         colors=screen.colors,
         unicode="utf" in (sys.stdout.encoding or "").lower(),
         known=lambda name: bool(words.kind(name)),
     )
-    editor: Editor = rich.LineEditor(
+    return make_line_editor(
         program.places.typed_history if lasting else None,
         suggestions,
         program.redaction.text,
@@ -52,7 +62,6 @@ def make_editor(program: Program, session: Session, user_shell: PromptShell, scr
         older=lambda: asked_before(program) if lasting else (),
         look=look,
     )
-    return editor
 
 
 def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
