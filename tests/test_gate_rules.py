@@ -159,6 +159,13 @@ async def test_what_only_reads_runs_without_a_question(shell: Shell) -> None:
     assert stage.screen.lines == ["▸ look"]
 
 
+async def test_the_last_line_of_an_incomplete_answer_is_not_offered(shell: Shell) -> None:
+    """`rm -r build` may be the start of `rm -r build/cache`. The lines before it are whole."""
+    stage = Stage(shell, verdicts={"look": READ})
+    await stage.gate.offer("CMD: look\nCMD: rm -r build", complete=False)
+    assert stage.judged == ["look"]
+
+
 async def test_whoever_wants_to_be_asked_always_is_asked_always(world: World) -> None:
     """It is a setting; read-only commands then need only a key."""
     stage = Stage(stage_shell(world, ask="always"), ["s"], {"look": READ})

@@ -74,10 +74,13 @@ class Gate:
                 self._note("gate.not_fenced", self._tools.trouble, warning=True)
         return self._tools
 
-    async def offer(self, answer: str) -> None:
-        """Offer the commands of an answer one by one; their output is sent with the next question."""
+    async def offer(self, answer: str, *, complete: bool = True) -> None:
+        """Offer the commands of an answer one by one; their output is sent with the next question.
+
+        The last line of an incomplete answer is left out: a part of a command may be a different command.
+        """
         self.failed = ("", 0)
-        for command in proposed(answer):
+        for command in proposed(answer if complete else answer.rpartition("\n")[0]):
             await self.decide(command, hold=True)
 
     async def decide(self, command: str, *, hold: bool = False) -> Decided:

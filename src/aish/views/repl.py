@@ -236,10 +236,7 @@ class Repl:
         done: TurnDone | None = await self._screen.show(take_turn(session, text, self._person, gate=gate))
         self._failed = ("", 0)
         if done and gate:
-            whole = done.state == "complete"
-            await gate.offer(
-                done.text if whole else done.text.rpartition("\n")[0]
-            )  # a partial line may be a different command
+            await gate.offer(done.text, complete=done.state == "complete")
             self._failed = gate.failed
         self._jobs.start("after answer", session)
         return answer_code(done)
