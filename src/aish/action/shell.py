@@ -14,6 +14,7 @@ from aish.action.shell_protocol import End, Marks, line_file, may_define, quoted
 from aish.action.shell_words import BUILTINS
 from aish.action.terminal import Terminal, raw
 from aish.action.terminal_output import TerminalOutput
+from aish.storage.files import write_all
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
@@ -210,10 +211,8 @@ class UserShell:
             path.unlink(missing_ok=True)  # an environment contains secrets
 
     def _write(self, text: str) -> None:
-        data = text.encode()
         try:
-            while data:
-                data = data[os.write(self._input, data) :]
+            write_all(self._input, text.encode())
         except OSError:
             pass  # the shell has died; the caller that waits for its answer notices
 
