@@ -1,4 +1,4 @@
-"""The block of the project: facts in a few lines, words of files only as quotes, and never more than is allowed."""
+"""The block of the project: facts in a few lines, text of files only as quotes, and never more than is allowed."""
 
 import unicodedata
 
@@ -205,7 +205,7 @@ def test_what_a_person_cannot_see_is_not_told_to_the_model_either(given: str, sh
     ],
 )
 def test_only_a_name_that_git_would_give_is_told_as_a_branch(ref: str, name: str) -> None:
-    """The file that holds it came with the folder, so anything may stand in it."""
+    """The file that holds it came with the folder, so it may contain anything."""
     assert branch_name(ref) == name
 
 

@@ -189,7 +189,7 @@ def _report(screen: Screen, start: Start) -> None:
     for problem in start.loaded.problems:
         screen.note(str(problem), warning=True)
     if not start.places.lasting:
-        screen.note("there is no home directory, so nothing is kept for long; set HOME or AISH_HOME", warning=True)
+        screen.note("there is no home directory, so nothing is stored permanently; set HOME or AISH_HOME", warning=True)
 
 
 def _given(options: argparse.Namespace) -> list[str]:

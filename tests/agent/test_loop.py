@@ -202,7 +202,7 @@ async def test_trouble_in_a_tool_is_told_to_the_model_and_to_the_user() -> None:
 
 
 async def test_a_bug_in_a_tool_is_not_hidden_and_stops_the_others() -> None:
-    """Whoever runs the loop decides what becomes of it."""
+    """The caller of the loop decides what to do with it."""
     ended = list[str]()
 
     async def waits(parsed: ParsedCall, desk: Desk) -> AsyncGenerator[ToolEvent]:

@@ -137,7 +137,7 @@ async def test_a_bug_in_a_job_is_logged_as_a_failure(world: World) -> None:
 
 
 async def test_a_job_that_takes_too_long_is_stopped(world: World) -> None:
-    """A hanging server must not hold the others back for good."""
+    """A hanging server must not block the others forever."""
 
     async def hangs(session: Session) -> list[Notice]:
         await asyncio.Event().wait()

@@ -1,4 +1,4 @@
-"""The block of what is remembered: which items stand in it, on one line each, and never more than is allowed."""
+"""The background block: which items it has, one line for each, and never more than the limit."""
 
 from collections.abc import Iterator
 
@@ -21,7 +21,7 @@ def item(id: int, content: str, kind: str = "fact") -> Item:
 
 
 def as_block(text: str) -> Block:
-    """The text as it stands in a prompt."""
+    """The text as it is in a prompt."""
     layer = BackgroundLayer
     return Block(layer.name, text, layer.stability, order=layer.order, in_goal_mode=layer.in_goal_mode)
 

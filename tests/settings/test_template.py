@@ -84,7 +84,7 @@ def test_the_examples_in_it_work() -> None:
     [(None, "(unset)"), (True, "true"), (4096, "4096"), (0.5, "0.5"), ('a"b', '"a\\"b"'), ([], "[]"), ("é", '"é"')],
 )
 def test_values_are_written_the_way_toml_writes_them(value: object, text: str) -> None:
-    """TOML cannot write an unset value, so a word stands for it."""
+    """TOML has no unset value, so a word is used for it."""
     assert toml_value(value) == text
 
 

@@ -577,7 +577,7 @@ def results(world: World) -> list[dict[str, object]]:
 
 
 def test_the_tool_passes_the_same_gate(workshop: Workshop) -> None:
-    """What only reads runs at once, a change needs a key, and the model reads what came of each."""
+    """Read-only commands run at once, a change needs a key, and the model reads the result of each."""
     workshop.script(run_tool("echo seen", "touch new", "rm -r x"), "Done.", extra=TOOL)
     with AtGate(workshop) as terminal:
         terminal.ask()

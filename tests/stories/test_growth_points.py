@@ -59,7 +59,7 @@ class ReminderLayer(Layer):
 
 
 async def test_a_new_layer_is_in_the_prompt_in_context_and_in_why(world: World) -> None:
-    """It stands where its order says, between project and background."""
+    """Its order puts it between project and background."""
     new = program(world, "A1")
     new.layers = [*LAYERS, WeatherLayer]
     session = new.session()

@@ -97,7 +97,7 @@ def test_a_user_without_home_gets_an_answer_and_a_warning_that_nothing_is_kept(t
     ran = ask_as_unknown_user(Path("/"), TMPDIR=str(theirs))
 
     assert (ran.returncode, ran.stdout) == (0, "still here\n")
-    assert ran.stderr == "[aish] there is no home directory, so nothing is kept for long; set HOME or AISH_HOME\n"
+    assert ran.stderr == "[aish] there is no home directory, so nothing is stored permanently; set HOME or AISH_HOME\n"
     assert [path.stat().st_mode & 0o077 for path in theirs.rglob("*") if path.is_dir()][:1] == [0]
 
 

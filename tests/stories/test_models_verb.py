@@ -75,7 +75,7 @@ def test_the_list_has_models_and_the_weights_for_search(world: World) -> None:
 
 @pytest.mark.proves("P13")
 def test_the_doctor_names_missing_weights_for_search_and_what_to_do(world: World) -> None:
-    """Search works without them, so it is a note; whoever turned meaning off is not reminded."""
+    """Search works without them, so it is only a note, and none is shown if the search by meaning is off."""
     world.script()
 
     def search(*arguments: str) -> list[list[str]]:

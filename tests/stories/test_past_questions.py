@@ -103,7 +103,7 @@ async def test_a_summary_of_recent_times_is_made_of_the_turns_as_they_were(talks
     ]
     assert all(line[:10] in ("2026-05-11", "2026-05-12") for line in block[1:])
     assert said.notices == ["4 turns of earlier conversations are in the prompt"]
-    assert RECALLED_MARK not in second, "it stands in the prompt of its turn only"
+    assert RECALLED_MARK not in second, "it is only in the prompt of its own turn"
 
 
 @pytest.mark.proves("N5")

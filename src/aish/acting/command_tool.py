@@ -8,8 +8,8 @@ from aish.intake.past_questions import shows_past
 
 _RUN_COMMAND = schema(
     "run_command",
-    "Run one shell command in the user's project and read what it prints. What only reads runs at once; the user is "
-    "asked about everything else.",
+    "Run one shell command in the user's project and read what it prints. Read-only commands run at once; the "
+    "user is asked about all others.",
     {"command": {"type": "string"}},
     ["command"],
 )

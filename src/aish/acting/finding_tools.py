@@ -140,7 +140,7 @@ FINDING_TOOLS = (
     Tool(
         schema(
             "read_thread",
-            "The turns of one conversation, by the id that a search gave; with `turn`, those around it.",
+            "Read the turns of one conversation by its id from a search; with `turn`, only those around that turn.",
             {"conversation": {"type": "string"}, "turn": {"type": "integer"}, "limit": _COUNT},
             ["conversation"],
         ),

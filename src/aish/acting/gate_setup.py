@@ -56,7 +56,7 @@ def load(settings: Settings, places: Places, surroundings: Surroundings, project
 
 
 def _as_trash(command: str) -> str | None:
-    """Return the deletion as a move to the trash by this very program, which may not be on PATH."""
+    """Return the deletion as a move to the trash by this installation of aish, which may not be on PATH."""
     text = as_trash(command)
     return text and f"{_SELF} {text}"
 

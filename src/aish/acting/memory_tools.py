@@ -50,8 +50,8 @@ async def _memory_add(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[Too
 
 MEMORY_ADD = schema(
     "memory_add",
-    "Propose one short sentence about the user or the work to remember for good. The user decides; the answer says "
-    "where it is.",
+    "Propose one short sentence about the user or the work to remember permanently. The user decides; the result "
+    "says whether it was saved.",
     {"kind": {"type": "string", "enum": list(KINDS)}, "content": {"type": "string"}},
     ["kind", "content"],
 )

@@ -389,7 +389,7 @@ class _LineJudge:
                     (to for to in range(at, len(arguments)) if arguments[to].plain in (";", "+")), len(arguments)
                 )
                 if end == at + 1 or end == len(arguments):
-                    return Judgement("unknown", "find runs a command without an end mark")
+                    return Judgement("unknown", "find runs a command that does not end in ; or +")
                 found.append(self.command([_filled(word, "{}", item) for word in arguments[at + 1 : end]]))
                 at = end + 1
             else:

@@ -38,7 +38,7 @@ class UserShell:
     1. A line runs as if it had been typed at the shell's own prompt; nothing else runs in it.
     2. Keys typed while a line runs go to the program and are never recorded.
     3. If the shell dies, the next line starts a new one.
-    4. Lines are passed to the shell in files. Whoever can write them can run anything, so they are in `private`.
+    4. Lines are passed to the shell in files. A process that can write them can run anything, so they are in `private`.
     """
 
     def __init__(

@@ -141,8 +141,8 @@ async def _run_calls(
 ) -> AsyncGenerator[Notice | ToolProgress | ToolDone]:
     """Run the calls concurrently. Yields their events as they arrive, and the results in the order of the calls.
 
-    Permission is asked for one call at a time, and a tool that asks the user itself runs while no other one asks, so
-    that two questions never appear at once.
+    Permission is asked for one call at a time, and a tool that asks the user itself runs only while no other tool
+    asks, so that two questions never appear at once.
     """
     queue: asyncio.Queue[tuple[int, ToolEvent] | BaseException] = asyncio.Queue()
     one_question = asyncio.Lock()

@@ -121,7 +121,7 @@ def _judge(command: Sequence[str], scene: Scene) -> RouteVerdict:
         return _judge(rest, scene._replace(joined=True)) if rest else _command("it is shell syntax")
     grammatical = has_compound_syntax(first, rest, scene.starts)
     if grammatical is not None:
-        return _command(f"{first} is a shell keyword") if grammatical else _question(f"{first} is not used as in shell")
+        return _command(f"{first} is a shell keyword") if grammatical else _question(f"{first} is not a keyword here")
     clues = scene.clues(rest)
     known = scene.known(first)
     if clues.prose and not known:

@@ -1,7 +1,7 @@
 """Everything that can be set: the one declaration of defaults, types and explanations.
 
 `aish config`, the commented file and the checks are made from it. Plain classes, because this is loaded at every
-start, where dataclasses of so many fields would cost more than all else in this folder.
+start, where dataclasses with so many fields would cost more than the rest of this folder.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ class Option(NamedTuple):
 
 
 def option(default: Any, about: str) -> Any:
-    """Declare a key; typed as anything, so that the attribute can have the type of its value."""
+    """Declare a key. The return type is `Any`, so that the attribute can have the type of its value."""
     return Option(default, about)
 
 
@@ -67,7 +67,7 @@ class PriceTag(Section):
 
 
 class Context(Section):
-    """What the model is sent of a conversation."""
+    """How much of a conversation is sent to the model."""
 
     max_turns: int = option(
         40, "Maximum number of turns in a prompt; older exchanges leave the prompt but stay in the journal."
@@ -79,7 +79,7 @@ class Context(Section):
 
 
 class MemorySettings(Section):
-    """What is remembered on purpose."""
+    """Curated memory: what is stored, and what goes into the prompt."""
 
     path: str = option("", "The memory file; unset: memory.jsonl. A relative path starts in the data directory.")
     exclusive: bool = option(False, "Lock memory, so that other aish processes cannot write to it while this one runs.")
@@ -94,14 +94,14 @@ class MemorySettings(Section):
 
 
 class FindingSettings(Section):
-    """Finding what was said."""
+    """Search in all conversations."""
 
     meaning: bool = option(True, "Compare meanings as well as words, if the weights for that are installed.")
     tools: bool = option(True, "Let models that can use tools search past conversations.")
 
 
 class ProjectSettings(Section):
-    """What the model is told of the directory."""
+    """What the model is told about the project in the current directory."""
 
     max_chars: int = option(4000, "Maximum number of characters of the [project] block; 0: none.")
     instructions: list[str] = option(
@@ -163,10 +163,10 @@ class Cost(Section):
     """Limits on money."""
 
     cap_at_dollars: float | None = option(
-        None, "Ask before a call that could raise the cost of this conversation above so many dollars."
+        None, "Ask before a call that could raise the cost of this conversation above this many dollars."
     )
     cap_at_dollars_per_day: float | None = option(
-        None, "Ask before a call that could raise the cost of this day above so many dollars."
+        None, "Ask before a call that could raise the cost of this day above this many dollars."
     )
 
 

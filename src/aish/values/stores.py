@@ -48,7 +48,7 @@ class RecordLog(Protocol):
 
     1. Once `append` or `extend` returns, the records survive a crash; a failed one leaves nothing behind.
     2. All readers see the records in one order, the order in which they were written, with every field they had.
-    3. `since` gives each record once, with the cursor to resume from after it, whoever wrote it.
+    3. `since` gives each record once, with the cursor that continues after it, no matter which process wrote it.
     4. `erase` leaves no phrase behind. If it removed one, every cursor from before it is stale.
     5. Reading never waits for a writer.
 
