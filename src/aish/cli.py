@@ -214,7 +214,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print the answer and its metadata as JSON")
     parser.add_argument("--continue", dest="continued", action="store_true", help="continue the newest conversation")
     parser.add_argument("--resume", default="", metavar="ID", help="continue a conversation by its number, name or id")
-    parser.add_argument("--no-memory", action="store_true", help="keep nothing of this conversation")
+    parser.add_argument(
+        "--no-memory", action="store_true", help="do not record this conversation, and do not use memory"
+    )
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     return parser
 

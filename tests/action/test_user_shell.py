@@ -81,7 +81,7 @@ def ended(pid: int, seconds: float) -> bool:
         os.close(fd)
 
 
-# What lasts
+# State that stays between commands
 
 
 def test_directory_variables_aliases_and_functions_last_from_line_to_line(person: Person) -> None:
@@ -517,7 +517,7 @@ def test_what_the_user_keeps_out_of_the_history_stays_out(person: Person) -> Non
     assert (person.home / "mine").read_text(encoding="utf-8") == "echo a\necho b\n"
 
 
-# What programs do to it
+# Effects of programs on the shell
 
 
 def test_output_of_the_background_waits_for_the_prompt(person: Person) -> None:

@@ -151,7 +151,7 @@ def test_every_call_is_followed_by_its_results_and_every_result_follows_its_call
         message = messages[place]
         place += 1
         called = [call["id"] for call in message.get("tool_calls", [])]
-        assert message["role"] in ("user", "assistant")  # results are read below, so a tool here is an orphan
+        assert message["role"] in ("user", "assistant")  # results are read below, so a tool turn here has no call
         assert called or message["role"] != plain_before
         plain_before = "" if called else message["role"]
         for id in called:

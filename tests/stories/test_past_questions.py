@@ -186,7 +186,7 @@ async def test_what_was_decided_is_searched_for_and_brought(talks: Talks) -> Non
 async def test_nothing_is_brought_where_it_is_not_wanted(
     talks: Talks, question: str, settings: dict[str, Any], remembers: bool, tools: bool
 ) -> None:
-    """A model with tools searches itself; with --no-memory or a person in crisis there is no search."""
+    """A model with tools searches by itself. With --no-memory, or if the person is in crisis, there is no search."""
     talks.said(NOW - timedelta(days=1), "How is the vault opened?", ANSWER)
     session = talks.session("Well.", tools=tools, **settings)
     session.recorder.remembers = remembers
