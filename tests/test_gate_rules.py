@@ -104,8 +104,8 @@ class Stage:
             raise StoreTrouble("the disk is full")
         self.allowed.append((prefixes, project))
 
-    def _run(self, command: str, *, fenced: bool) -> CommandResult:
-        self.ran.append((command, fenced))
+    def _run(self, command: str, *, sandboxed: bool) -> CommandResult:
+        self.ran.append((command, sandboxed))
         return self.outcomes.pop(0) if self.outcomes else done()
 
     async def confirm(self, question: str) -> bool:
@@ -267,7 +267,7 @@ async def test_what_was_edited_to_a_refusal_is_refused(shell: Shell) -> None:
     assert f"▸ {exactly(text)}" in stage.screen.lines
 
 
-async def test_trash_runs_the_other_command_outside_the_fence(shell: Shell) -> None:
+async def test_trash_runs_the_other_command_outside_the_sandbox(shell: Shell) -> None:
     """The trash is in the home directory, where the sandbox forbids writing; the deletion itself does not run."""
     stage = Stage(shell, ["trash"], {"rm old": DESTROY})
     await stage.gate.offer("CMD: rm old")
@@ -406,7 +406,7 @@ async def test_output_goes_along_with_the_next_question_without_secrets(shell: S
 DENIED = done("touch: x: Permission denied", 1)
 
 
-async def test_what_the_fence_stopped_can_run_outside_of_it(shell: Shell) -> None:
+async def test_what_the_sandbox_stopped_can_run_outside_of_it(shell: Shell) -> None:
     """After a second yes, and once; outside the sandbox the question is not repeated."""
     stage = Stage(shell, ["r", "u", "u"], outcomes=[DENIED, DENIED])
     await stage.gate.offer("CMD: touch x")
@@ -415,7 +415,7 @@ async def test_what_the_fence_stopped_can_run_outside_of_it(shell: Shell) -> Non
 
 
 @pytest.mark.parametrize("answer", ["s", "", "r", "run"])
-async def test_no_other_answer_takes_the_fence_away(shell: Shell, answer: str) -> None:
+async def test_no_other_answer_takes_the_sandbox_away(shell: Shell, answer: str) -> None:
     """The yes to the command was not a yes to that."""
     stage = Stage(shell, ["r", answer], outcomes=[DENIED])
     await stage.gate.offer("CMD: touch x")
@@ -426,7 +426,7 @@ async def test_no_other_answer_takes_the_fence_away(shell: Shell, answer: str) -
     ("outcome", "sandbox"),
     [(DENIED, ""), (done("Permission denied", 0), "a sandbox"), (done("no such file", 1), "a sandbox")],
 )
-async def test_where_the_fence_is_not_the_reason_it_is_not_asked_about(
+async def test_where_the_sandbox_is_not_the_reason_it_is_not_asked_about(
     shell: Shell, outcome: CommandResult, sandbox: str
 ) -> None:
     """A pointless question teaches users to say yes."""

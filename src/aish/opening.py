@@ -144,7 +144,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
 
 
 def _load_gate_tools(program: Program, surroundings: Surroundings) -> GateTools:
-    """What judges, fences and runs commands of the model; loaded when the first one is proposed."""
+    """What judges, sandboxes and runs commands of the model; loaded when the first one is proposed."""
     from aish.acting.gate_setup import load
 
     return load(program.settings, program.places, surroundings, lambda: find_project(program.cwd))

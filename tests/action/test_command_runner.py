@@ -148,7 +148,7 @@ def test_keys_reach_it_and_ctrl_c_ends_it(env: dict[str, str]) -> None:
     assert "never" not in done.outcome.output
 
 
-def test_the_child_can_be_fenced_in(env: dict[str, str]) -> None:
+def test_the_child_can_be_sandboxed(env: dict[str, str]) -> None:
     """By a function that runs in the child before it starts, or by another program around it."""
     done = run_command(
         "umask", lambda data: None, env=env, directory=env["HOME"], prepare=lambda: void(os.umask(0o077))

@@ -16,10 +16,10 @@ import pytest
 
 from aish.action.landlock import Right, powers, version
 from aish.action.sandbox import (
-    UNFENCED,
-    Fence,
+    NOT_SANDBOXED,
+    SandboxLimits,
+    default_limits,
     enter,
-    fence_around,
     kind,
     landlock_rules,
     narrowed,
@@ -43,8 +43,8 @@ class Ground(NamedTuple):
     other: Path
 
     @property
-    def fence(self) -> Fence:
-        return Fence((self.work,), (self.memory,))
+    def limits(self) -> SandboxLimits:
+        return SandboxLimits((self.work,), (self.memory,))
 
 
 @pytest.fixture
@@ -56,12 +56,14 @@ def ground(tmp_path: Path) -> Ground:
     return made
 
 
-def run(how: str, fence: Fence, script: str, directory: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    how: str, limits: SandboxLimits, script: str, directory: Path | None = None
+) -> subprocess.CompletedProcess[str]:
     """Run a script inside the sandbox."""
-    place = directory or fence.writable[0]
+    place = directory or limits.writable[0]
     if how == "bubblewrap":
-        return start(wrap(["bash", "-c", script], fence, directory=place), place)
-    with prepared(fence) as step:
+        return start(wrap(["bash", "-c", script], limits, directory=place), place)
+    with prepared(limits) as step:
         return start(["bash", "-c", script], place, step)
 
 
@@ -79,14 +81,14 @@ def start(argv: list[str], place: Path, step: Callable[[], None] | None = None) 
 
 
 @both
-def test_a_command_works_in_the_workspace_as_if_there_were_no_fence(how: str, ground: Ground) -> None:
+def test_a_command_works_in_the_workspace_as_if_there_were_no_sandbox(how: str, ground: Ground) -> None:
     """Creating, changing, moving, linking and removing files is normal work."""
     script = """set -e
         mkdir -p a/b && echo one > a/b/x && echo two >> a/b/x && mv a/b/x a/y && mv a c
         ln -s c/y link && ln c/y hard && cp hard copy && truncate -s 3 copy && mkfifo pipe && rm -r pipe note
         cat link && cat copy && echo && ls"""
 
-    done = run(how, ground.fence, script)
+    done = run(how, ground.limits, script)
 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.split() == ["one", "two", "one", "c", "copy", "hard", "link"]
@@ -118,7 +120,7 @@ def test_nothing_outside_the_workspace_can_be_changed(how: str, ground: Ground, 
     """Neither by the command itself, nor by its child processes, nor through a link."""
     (ground.work.parent / "empty").mkdir()
 
-    done = run(how, ground.fence, script)
+    done = run(how, ground.limits, script)
 
     assert done.returncode != 0
     assert done.stderr
@@ -131,7 +133,7 @@ def test_nothing_outside_the_workspace_can_be_changed(how: str, ground: Ground, 
 def test_everything_else_can_be_read_and_run(how: str, ground: Ground) -> None:
     """A command that could not look around would be of little use."""
     done = run(
-        how, ground.fence, "cd ../other && cat note && ls / > /dev/null && wc -c < /etc/passwd > /dev/null && pwd"
+        how, ground.limits, "cd ../other && cat note && ls / > /dev/null && wc -c < /etc/passwd > /dev/null && pwd"
     )
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -142,7 +144,7 @@ def test_everything_else_can_be_read_and_run(how: str, ground: Ground) -> None:
 def test_what_is_hidden_can_be_neither_read_nor_changed(how: str, ground: Ground) -> None:
     """A malicious command would want to read memory or to add to it."""
     for script in ("cat ../memory/note", "echo x > ../memory/new", "echo x >> ../memory/note", "rm ../memory/note"):
-        assert run(how, ground.fence, script).returncode != 0, script
+        assert run(how, ground.limits, script).returncode != 0, script
 
     assert (ground.memory / "note").read_text(encoding="utf-8") == "a note\n"
     assert [path.name for path in ground.memory.iterdir()] == ["note"]
@@ -156,7 +158,7 @@ def test_what_is_hidden_stays_hidden_inside_the_workspace_and_behind_links(how: 
     (inner / "note").write_text("inner\n", encoding="utf-8")
     (ground.work / "way").symlink_to(inner)
     (ground.work / "to").symlink_to(ground.memory)
-    fence = Fence((ground.work, inner), (ground.work / "way", ground.work / "to"))
+    limits = SandboxLimits((ground.work, inner), (ground.work / "way", ground.work / "to"))
 
     for script in (
         "cat deep/memory/note",
@@ -165,20 +167,20 @@ def test_what_is_hidden_stays_hidden_inside_the_workspace_and_behind_links(how: 
         "echo x > way/note",
         "rm deep/memory/note",
     ):
-        assert run(how, fence, script).returncode != 0, script
+        assert run(how, limits, script).returncode != 0, script
 
     assert (inner / "note").read_text(encoding="utf-8") == "inner\n"
-    assert run(how, fence, "echo still > note && cat note").stdout == "still\n"
+    assert run(how, limits, "echo still > note && cat note").stdout == "still\n"
 
 
 @needs_landlock
 def test_a_memory_that_does_not_exist_yet_cannot_be_made_by_a_command(ground: Ground) -> None:
     """It would be trusted on the next start."""
-    fence = Fence((ground.work,), (ground.work / "later" / "memory",))
+    limits = SandboxLimits((ground.work,), (ground.work / "later" / "memory",))
 
-    assert run("landlock", fence, "mkdir -p later/memory").returncode != 0
-    assert narrowed(fence) == [ground.work]
-    assert narrowed(ground.fence) == []
+    assert run("landlock", limits, "mkdir -p later/memory").returncode != 0
+    assert narrowed(limits) == [ground.work]
+    assert narrowed(ground.limits) == []
 
 
 @both
@@ -186,9 +188,9 @@ def test_the_usual_devices_work(how: str, ground: Ground) -> None:
     """Many scripts write to /dev/null."""
     done = run(
         how,
-        ground.fence,
+        ground.limits,
         "set -e; echo x > /dev/null; cat < /dev/null; head -c 5 /dev/urandom | wc -c; cat <(echo through); "
-        "echo x > /dev/shm/aish-fence-test; rm /dev/shm/aish-fence-test; head -c 2 /dev/zero | wc -c",
+        "echo x > /dev/shm/aish-sandbox-test; rm /dev/shm/aish-sandbox-test; head -c 2 /dev/zero | wc -c",
     )
 
     assert (done.returncode, done.stderr, done.stdout.split()) == (0, "", ["5", "through", "2"])
@@ -200,39 +202,39 @@ def test_a_disk_cannot_be_read_around_the_file_system(how: str, ground: Ground) 
     devices = [path for path in Path("/dev").iterdir() if path.is_block_device()]
 
     for device in devices[:3]:
-        assert run(how, ground.fence, f"head -c 1 {device}").returncode != 0
-    assert run(how, ground.fence, "head -c 1 /dev/mem").returncode != 0
+        assert run(how, ground.limits, f"head -c 1 {device}").returncode != 0
+    assert run(how, ground.limits, "head -c 1 /dev/mem").returncode != 0
 
 
 @both
 def test_there_are_no_new_privileges(how: str, ground: Ground) -> None:
     """A program that becomes root would escape the assumptions of the sandbox."""
-    assert "NoNewPrivs:\t1" in run(how, ground.fence, "cat /proc/self/status").stdout
+    assert "NoNewPrivs:\t1" in run(how, ground.limits, "cat /proc/self/status").stdout
 
 
 @needs_landlock
 @pytest.mark.skipif(os.getuid() != 0, reason="needs root, to make a program that becomes root")
-def test_a_program_that_becomes_root_does_not_do_so_in_the_fence() -> None:
+def test_a_program_that_becomes_root_does_not_do_so_in_the_sandbox() -> None:
     """Not even one that works outside the sandbox."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name)
         place.chmod(0o755)
         program = Path(shutil.copy(str(shutil.which("id")), place / "id"))
         program.chmod(0o4755)
-        with prepared(Fence((place,))) as step:
+        with prepared(SandboxLimits((place,))) as step:
 
-            def as_nobody(fenced: bool) -> str:
+            def as_nobody(sandboxed: bool) -> str:
                 def become() -> None:
                     os.setgid(65534)
                     os.setuid(65534)
-                    if fenced:
+                    if sandboxed:
                         step()
 
                 return start([str(program), "-u"], place, become).stdout
 
-            if as_nobody(fenced=False) != "0\n":
+            if as_nobody(sandboxed=False) != "0\n":
                 pytest.skip("this file system does not let programs become root")
-            assert as_nobody(fenced=True) == "65534\n"
+            assert as_nobody(sandboxed=True) == "65534\n"
 
 
 @both
@@ -243,23 +245,23 @@ def test_the_network_can_be_taken_away(how: str, ground: Ground) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         script = f"exec 3<> /dev/tcp/127.0.0.1/{server.getsockname()[1]}"
 
-        assert run(how, ground.fence, script).returncode == 0
-        assert run(how, ground.fence._replace(network=False), script).returncode != 0
+        assert run(how, ground.limits, script).returncode == 0
+        assert run(how, ground.limits._replace(network=False), script).returncode != 0
 
 
 @pytest.mark.skipif(version() < 6, reason="needs Landlock 6")
 def test_other_processes_get_no_signals_but_its_own_do(ground: Ground) -> None:
     """A command must not be able to stop the shell that watches it."""
-    done = run("landlock", ground.fence, f"kill -0 {os.getpid()} 2>/dev/null && echo reached; kill -0 $$ && echo own")
+    done = run("landlock", ground.limits, f"kill -0 {os.getpid()} 2>/dev/null && echo reached; kill -0 $$ && echo own")
 
     assert done.stdout == "own\n"
 
 
 @pytest.mark.parametrize("known", range(1, max(version(), 1) + 1))
 @needs_landlock
-def test_every_version_of_landlock_keeps_the_fence(ground: Ground, known: int) -> None:
+def test_every_version_of_landlock_keeps_the_sandbox(ground: Ground, known: int) -> None:
     """Older kernels know fewer rights; all that they know are used."""
-    rules = landlock_rules(ground.fence, known)
+    rules = landlock_rules(ground.limits, known)
     try:
         script = "mkdir a && echo x > a/y && mv a/y z && cat z && echo no > ../other/note || cat ../memory/note"
         done = start(["bash", "-c", script], ground.work, rules.restrict)
@@ -290,25 +292,25 @@ def broken() -> None:
 
 
 @needs_landlock
-def test_a_fence_that_cannot_be_made_ends_the_command_before_it_begins(ground: Ground) -> None:
+def test_a_sandbox_that_cannot_be_made_ends_the_command_before_it_begins(ground: Ground) -> None:
     """A partial sandbox is none: the exit status is that of a command that cannot be run, and a line says why."""
-    with prepared(ground.fence) as closed:
+    with prepared(ground.limits) as closed:
         pass
 
     def unmakeable() -> None:
         broken()
-        enter(ground.fence)
+        enter(ground.limits)
 
     for step in (closed, unmakeable):
         done = start(["bash", "-c", "echo ran"], ground.work, step)
-        assert (done.returncode, done.stdout) == (UNFENCED, "")
+        assert (done.returncode, done.stdout) == (NOT_SANDBOXED, "")
         assert done.stderr.startswith("aish: not run, because the sandbox failed: ")
 
 
 @needs_landlock
-def test_a_forked_child_can_fence_itself_in(ground: Ground) -> None:
+def test_a_forked_child_can_sandbox_itself(ground: Ground) -> None:
     """For callers that fork themselves, as a terminal does."""
-    done = start(["bash", "-c", "echo x > note && echo y > ../other/note"], ground.work, lambda: enter(ground.fence))
+    done = start(["bash", "-c", "echo x > note && echo y > ../other/note"], ground.work, lambda: enter(ground.limits))
 
     assert "Permission denied" in done.stderr
     assert (ground.work / "note").read_text(encoding="utf-8") == "x\n"
@@ -322,7 +324,7 @@ def shell(ground: Ground) -> Iterator[Any]:
         ["--norc", "--noprofile", "-i"],
         env={**os.environ, "PS1": "ready> ", "TERM": "dumb", "HISTFILE": ""},
         cwd=str(ground.work),
-        preexec_fn=lambda: enter(ground.fence),
+        preexec_fn=lambda: enter(ground.limits),
         timeout=10,
         encoding="utf-8",
     )
@@ -359,7 +361,7 @@ def test_a_shell_at_a_terminal_keeps_its_job_control(shell: Any, ground: Ground)
 
 
 @needs_landlock
-def test_the_usual_fence_hides_keys_but_not_the_home(ground: Ground) -> None:
+def test_the_usual_sandbox_hides_keys_but_not_the_home(ground: Ground) -> None:
     """Work needs configuration files; it does not need keys."""
     home = ground.other
     (home / ".ssh").mkdir()
@@ -368,16 +370,16 @@ def test_the_usual_fence_hides_keys_but_not_the_home(ground: Ground) -> None:
     (home / ".config" / "gh" / "hosts.yml").write_text("key\n", encoding="utf-8")
     (home / ".config" / "tool").write_text("fine\n", encoding="utf-8")
     (home / ".netrc").write_text("key\n", encoding="utf-8")
-    fence = fence_around(ground.work, [ground.memory], home=home)
+    limits = default_limits(ground.work, [ground.memory], home=home)
 
     done = run(
-        "landlock", fence, f"cd {shlex.quote(str(home))}; cat .ssh/id .config/gh/hosts.yml .netrc note .config/tool"
+        "landlock", limits, f"cd {shlex.quote(str(home))}; cat .ssh/id .config/gh/hosts.yml .netrc note .config/tool"
     )
 
     assert done.stdout == "a note\nfine\n"
     assert done.stderr.count("Permission denied") == 3
-    assert fence.writable == (ground.work, Path(tempfile.gettempdir()))
-    assert fence_around(ground.work, [ground.memory]).hidden == (ground.memory,)
+    assert limits.writable == (ground.work, Path(tempfile.gettempdir()))
+    assert default_limits(ground.work, [ground.memory]).hidden == (ground.memory,)
 
 
 def test_what_bubblewrap_hides_is_hidden_last(tmp_path: Path) -> None:
@@ -385,7 +387,9 @@ def test_what_bubblewrap_hides_is_hidden_last(tmp_path: Path) -> None:
     memory, key = tmp_path / "memory", tmp_path / "key"
     memory.mkdir()
     key.touch()
-    words = wrap(["ls", "-l"], Fence((tmp_path, tmp_path / "gone"), (memory, key, tmp_path / "none"), network=False))
+    words = wrap(
+        ["ls", "-l"], SandboxLimits((tmp_path, tmp_path / "gone"), (memory, key, tmp_path / "none"), network=False)
+    )
 
     top = str(tmp_path)
     assert words[0] == "bwrap"
@@ -428,11 +432,11 @@ def test_older_kernels_are_said_to_let_more_through() -> None:
 
 
 @needs_landlock
-def test_making_a_fence_ready_leaves_nothing_open(ground: Ground) -> None:
+def test_making_a_sandbox_ready_leaves_nothing_open(ground: Ground) -> None:
     """A shell that runs for a week runs many commands."""
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(3):
-        with prepared(ground.fence):
+        with prepared(ground.limits):
             pass
 
     assert len(list(Path("/proc/self/fd").iterdir())) == before

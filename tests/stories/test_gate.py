@@ -93,7 +93,7 @@ def workshop(tmp_path: Path) -> Workshop:
 
 
 @pytest.fixture(params=["landlock", "bubblewrap"])
-def fence(request: pytest.FixtureRequest) -> str:
+def sandbox(request: pytest.FixtureRequest) -> str:
     """Each kind of sandbox that is available here."""
     named: Wanted = request.param
     return named if kind(named) == named else pytest.skip(why(named))
@@ -403,7 +403,7 @@ def test_always_holds_in_the_next_shell_and_can_be_taken_back(workshop: Workshop
         terminal.wait_times(KEY, 1)
 
 
-def test_a_command_of_the_model_reaches_nothing_that_is_remembered(workshop: Workshop, fence: str) -> None:
+def test_a_command_of_the_model_reaches_nothing_that_is_remembered(workshop: Workshop, sandbox: str) -> None:
     """It cannot read or change memory, allow itself more, or write anything else outside the project."""
     word = "zebra" + "fish"
     workshop.aish("memory", "add", "fact", f"the password is {word}")
@@ -411,7 +411,7 @@ def test_a_command_of_the_model_reaches_nothing_that_is_remembered(workshop: Wor
     before = ledger.read_bytes()
     tries = [f"cat {ledger}", f"touch {outside}", f"touch {workshop.places.allowed}", f"sh -c 'echo x >> {ledger}'"]
     workshop.script("\n".join(f"CMD: {command}" for command in [*tries, "touch inside"]))
-    with AtGate(workshop, AISH_SET_COMMANDS__SANDBOX=fence) as terminal:
+    with AtGate(workshop, AISH_SET_COMMANDS__SANDBOX=sandbox) as terminal:
         terminal.ask()
         terminal.wait_times("▸ ".encode(), 1)
         terminal.agree()
@@ -422,12 +422,12 @@ def test_a_command_of_the_model_reaches_nothing_that_is_remembered(workshop: Wor
     assert workshop.files() == {"inside"}
 
 
-def test_what_a_command_does_to_its_shell_is_the_users_only_if_kept(workshop: Workshop, fence: str) -> None:
+def test_what_a_command_does_to_its_shell_is_the_users_only_if_kept(workshop: Workshop, sandbox: str) -> None:
     """A directory, and a variable with quotes in it."""
     (workshop.directory / "sub").mkdir()
     answer = r"""CMD: cd sub && export COLOUR="it's \"green\" \$(touch bad)" """
     workshop.script(answer, answer)
-    with AtGate(workshop, AISH_SET_COMMANDS__SANDBOX=fence) as terminal:
+    with AtGate(workshop, AISH_SET_COMMANDS__SANDBOX=sandbox) as terminal:
         for number, (key, seen) in enumerate([("s", "<>"), ("k", """<it's "green" $(touch bad)>""")], start=1):
             terminal.ask()
             terminal.wait_question(2 * number - 1)
@@ -465,9 +465,11 @@ def test_a_sandbox_that_is_off_is_said_once(workshop: Workshop) -> None:
         assert terminal.lines[place + 1] == "▸ echo one"
 
 
-def test_a_command_that_does_not_listen_to_ctrl_c_ends_when_it_is_pressed_again(workshop: Workshop, fence: str) -> None:
+def test_a_command_that_does_not_listen_to_ctrl_c_ends_when_it_is_pressed_again(
+    workshop: Workshop, sandbox: str
+) -> None:
     """The user must be able to stop it."""
-    stop(workshop, fence, "trap '' INT; echo rea''dy; sleep 60")
+    stop(workshop, sandbox, "trap '' INT; echo rea''dy; sleep 60")
 
 
 def test_a_program_inside_a_command_that_does_not_listen_to_ctrl_c_ends_as_well(workshop: Workshop) -> None:
@@ -475,9 +477,9 @@ def test_a_program_inside_a_command_that_does_not_listen_to_ctrl_c_ends_as_well(
     stop(workshop, "off", """sh -c "trap '' INT; echo rea''dy; sleep 60" """)
 
 
-def stop(workshop: Workshop, fence: str, command: str) -> None:
+def stop(workshop: Workshop, sandbox: str, command: str) -> None:
     workshop.script(f"CMD: {command}")
-    with AtGate(workshop, AISH_SET_COMMANDS__SANDBOX=fence) as terminal:
+    with AtGate(workshop, AISH_SET_COMMANDS__SANDBOX=sandbox) as terminal:
         terminal.ask()
         terminal.wait_question()
         terminal.type("run" + ENTER)

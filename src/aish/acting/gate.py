@@ -71,7 +71,7 @@ class Gate:
         if self._tools is None:
             self._tools = self._load()
             if self._tools.trouble:
-                self._note("gate.not_fenced", self._tools.trouble, warning=True)
+                self._note("gate.not_sandboxed", self._tools.trouble, warning=True)
         return self._tools
 
     async def offer(self, answer: str, *, complete: bool = True) -> None:
@@ -109,7 +109,7 @@ class Gate:
                         return changed
                 case "trash":  # the trash is outside the sandbox
                     instead = self.tools.as_trash(command) or ""
-                    return Decided(instead, await self._run(instead, hold, fenced=False))
+                    return Decided(instead, await self._run(instead, hold, sandboxed=False))
                 case "always":
                     if await self._allow(verdict):
                         return Decided(command, await self._run(command, hold))
@@ -162,18 +162,18 @@ class Gate:
             Remark(answer.text.strip() or answer.trouble if answer else "not asked: it could cost more than the cap")
         )
 
-    async def _run(self, command: str, hold: bool, *, fenced: bool = True) -> Outcome:
+    async def _run(self, command: str, hold: bool, *, sandboxed: bool = True) -> Outcome:
         own = self.tools.as_own(command)
-        text, fence = own or command, fenced and not own
-        done = await self._surroundings.in_thread(lambda: self.tools.run(text, fenced=fence))
+        text, limited = own or command, sandboxed and not own
+        done = await self._surroundings.in_thread(lambda: self.tools.run(text, sandboxed=limited))
         outcome = done.outcome
         if hold:
             hold_output(self._session, command, outcome)
         denied = outcome.status and any(words in outcome.output for words in _DENIED)
-        if fenced and denied and self.tools.sandbox:
+        if sandboxed and denied and self.tools.sandbox:
             again = await self._person.key("the sandbox may have blocked it: run it [u]nsandboxed, or [s]kip ", "us")
             if again == "u":
-                return await self._run(command, hold, fenced=False)
+                return await self._run(command, hold, sandboxed=False)
         self.failed = (command, outcome.status) if outcome.status else ("", 0)
         if outcome.status not in (0, _STOPPED):
             hint = "; ? asks why" if hold else ""  # a tool call tells the model itself

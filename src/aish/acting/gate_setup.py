@@ -14,7 +14,7 @@ from aish.action.allowed import Allowed
 from aish.action.command_runner import CommandResult, run_command
 from aish.action.command_table import CommandTable, load_table
 from aish.action.policy import judge
-from aish.action.sandbox import Wanted, fence_around, kind, narrowed, prepared, why, wrap
+from aish.action.sandbox import Wanted, default_limits, kind, narrowed, prepared, why, wrap
 from aish.action.targets import survey
 from aish.action.trash import as_trash
 from aish.places import Places, home_directory
@@ -31,14 +31,14 @@ def load(settings: Settings, places: Places, surroundings: Surroundings, project
     options = settings.commands
     table, trouble = open_table(places.policy_file)
     allowed = Allowed(places.allowed, options.allow)
-    fenced = kind(options.sandbox)
+    available = kind(options.sandbox)
 
     def judge_here(command: str) -> Verdict:
         return judge(command, table, allowed.within(project()))
 
-    def run(command: str, *, fenced: bool) -> CommandResult:
+    def run(command: str, *, sandboxed: bool) -> CommandResult:
         environment = surroundings.environment()  # first, because the user's shell may still be starting
-        started = _fence(options.sandbox, places, project()) if fenced else run_command
+        started = _sandboxed(options.sandbox, places, project()) if sandboxed else run_command
         return started(
             command, surroundings.show, env=environment, directory=surroundings.directory, keys=surroundings.keys
         )
@@ -50,7 +50,7 @@ def load(settings: Settings, places: Places, surroundings: Surroundings, project
         as_own=_as_own,
         allow=allowed.add,
         run=run,
-        sandbox="" if fenced == "none" else fenced,
+        sandbox="" if available == "none" else available,
         trouble="; ".join(text for text in (trouble, why(options.sandbox)) if text),
     )
 
@@ -67,24 +67,24 @@ def _as_own(command: str) -> str | None:
     return f"{_SELF} {found[0]}" if found else None
 
 
-def _fence(sandbox: Wanted, places: Places, project: Path) -> Callable[..., CommandResult]:
+def _sandboxed(sandbox: Wanted, places: Places, project: Path) -> Callable[..., CommandResult]:
     """Return a function that runs a command which can write only to the project and cannot read the memory."""
-    fence = fence_around(project, [places.data, places.state, places.config], home=home_directory())
+    limits = default_limits(project, [places.data, places.state, places.config], home=home_directory())
     wanted = kind(sandbox)
-    if wanted == "landlock" and narrowed(fence) and kind("bubblewrap") == "bubblewrap":
+    if wanted == "landlock" and narrowed(limits) and kind("bubblewrap") == "bubblewrap":
         wanted = "bubblewrap"  # Landlock cannot allow new files beside a hidden path
     match wanted:
         case "landlock":
 
             def locked(command: str, *rest: Any, **more: Any) -> CommandResult:
-                with prepared(fence) as step:
+                with prepared(limits) as step:
                     return run_command(command, *rest, prepare=step, **more)
 
             return locked
         case "bubblewrap":
 
             def wrapped(command: str, *rest: Any, **more: Any) -> CommandResult:
-                return run_command(command, *rest, wrap=lambda words: wrap(words, fence), **more)
+                return run_command(command, *rest, wrap=lambda words: wrap(words, limits), **more)
 
             return wrapped
     return run_command

@@ -19,7 +19,7 @@ from aish.action.landlock import EVERY_RIGHT, READ, Right, Rules, absence, versi
 Wanted = Literal["auto", "landlock", "bubblewrap", "off"]
 Kind = Literal["landlock", "bubblewrap", "none"]
 
-UNFENCED = 126  # the exit status of shells for a command that cannot be run
+NOT_SANDBOXED = 126  # the exit status of shells for a command that cannot be run
 
 # Harmless devices that most programs need.
 _DEVICES = "null zero full tty ptmx pts shm".split()
@@ -37,7 +37,7 @@ _MISSING = (
 )
 
 
-class Fence(NamedTuple):
+class SandboxLimits(NamedTuple):
     """The limits of a sandbox: the writable paths, the hidden paths, and whether the network may be used.
 
     A hidden path can be neither read nor written, even below a writable one.
@@ -48,10 +48,12 @@ class Fence(NamedTuple):
     network: bool = True
 
 
-def fence_around(workspace: Path, memory: Sequence[Path], *, home: Path | None = None, network: bool = True) -> Fence:
+def default_limits(
+    workspace: Path, memory: Sequence[Path], *, home: Path | None = None, network: bool = True
+) -> SandboxLimits:
     """Return the default limits: workspace and temporary files are writable, memory and keys in `home` are hidden."""
     keys = [home / name for name in _CREDENTIALS] if home else []
-    return Fence((workspace, Path(tempfile.gettempdir())), (*memory, *keys), network)
+    return SandboxLimits((workspace, Path(tempfile.gettempdir())), (*memory, *keys), network)
 
 
 def kind(wanted: Wanted) -> Kind:
@@ -101,23 +103,23 @@ def _trial(program: str) -> str:
     return f"bubblewrap does not work here: {said}" if tried.returncode else ""
 
 
-def enter(fence: Fence) -> None:
+def enter(limits: SandboxLimits) -> None:
     """Restrict this process permanently; called between fork and exec. If that fails, the process exits."""
     try:
-        with prepared(fence) as step:
+        with prepared(limits) as step:
             step()
     except BaseException as error:  # on any error, the command must not run outside the sandbox
         _give_up(error)
 
 
 @contextmanager
-def prepared(fence: Fence) -> Iterator[Callable[[], None]]:
+def prepared(limits: SandboxLimits) -> Iterator[Callable[[], None]]:
     """Prepare the sandbox in the parent; yield a fast function for the `preexec_fn` of its children.
 
     Raises:
         OSError: Landlock is not available.
     """
-    rules = landlock_rules(fence, version())
+    rules = landlock_rules(limits, version())
 
     def step() -> None:
         try:
@@ -131,28 +133,28 @@ def prepared(fence: Fence) -> Iterator[Callable[[], None]]:
         rules.close()
 
 
-def landlock_rules(fence: Fence, known: int) -> Rules:
+def landlock_rules(limits: SandboxLimits, known: int) -> Rules:
     """Return the sandbox as rules for this Landlock version."""
     if not known:
         raise OSError(absence())
-    hidden = frozenset(_real(path) for path in fence.hidden)
+    hidden = frozenset(_real(path) for path in limits.hidden)
     devices = Path("/dev")
-    rules = Rules(network=fence.network, version=known)
+    rules = Rules(network=limits.network, version=known)
     rules.allow(Path("/"), Right.READ_DIR)  # names are visible everywhere, so that `ls` and `cd` work
     for path in _around(Path("/"), hidden | {devices}):  # a disk device would reveal all hidden files
         rules.allow(path, READ)
     for name in _SOURCES:
         rules.allow(devices / name, READ)
-    for writable in (*(devices / name for name in _DEVICES), *fence.writable):
+    for writable in (*(devices / name for name in _DEVICES), *limits.writable):
         for path in _around(_real(writable), hidden):
             rules.allow(path, EVERY_RIGHT)
     return rules
 
 
-def narrowed(fence: Fence) -> list[Path]:
+def narrowed(limits: SandboxLimits) -> list[Path]:
     """Return the writable directories that contain a hidden path: Landlock allows no new files directly in them."""
-    hidden = [_real(path) for path in fence.hidden]
-    return [path for path in fence.writable if any(_real(path) in below.parents for below in hidden)]
+    hidden = [_real(path) for path in limits.hidden]
+    return [path for path in limits.writable if any(_real(path) in below.parents for below in hidden)]
 
 
 def _around(top: Path, hidden: frozenset[Path]) -> Iterator[Path]:
@@ -182,19 +184,19 @@ def _above(hidden: frozenset[Path]) -> frozenset[Path]:
     return frozenset(parent for path in hidden for parent in path.parents)
 
 
-def wrap(argv: Sequence[str], fence: Fence, *, directory: Path | None = None) -> list[str]:
+def wrap(argv: Sequence[str], limits: SandboxLimits, *, directory: Path | None = None) -> list[str]:
     """Return the command line that runs `argv` under bubblewrap, with its own mount, process and IPC namespaces.
 
     Hidden paths look empty. A path that does not exist cannot be hidden: create the memory directories first.
     """
     words = ["bwrap", "--die-with-parent", "--unshare-pid", "--unshare-ipc"]
-    if not fence.network:
+    if not limits.network:
         words.append("--unshare-net")
     words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
-    for path in map(_real, fence.writable):
+    for path in map(_real, limits.writable):
         if path.exists():
             words += ["--bind", str(path), str(path)]
-    for path in map(_real, fence.hidden):
+    for path in map(_real, limits.hidden):
         if path.is_dir():
             words += ["--tmpfs", str(path), "--remount-ro", str(path)]
         elif path.exists():
@@ -210,4 +212,4 @@ def _real(path: Path) -> Path:
 
 def _give_up(error: BaseException) -> NoReturn:
     os.write(2, f"aish: not run, because the sandbox failed: {error}\n".encode("utf-8", "replace"))
-    os._exit(UNFENCED)
+    os._exit(NOT_SANDBOXED)
