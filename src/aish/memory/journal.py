@@ -43,7 +43,7 @@ class TurnLog:
         self.masked: list[str] = []  # the kinds of secrets in the turn that was added last
         self._showing = False
         self._stream_redaction: StreamRedaction | None = None
-        self._waiting: list[tuple[Turn, datetime, dict[str, Any]]] = []  # not written yet; written before the next turn
+        self._unwritten: list[tuple[Turn, datetime, dict[str, Any]]] = []  # written before the next turn
 
     def add(self, turn: Turn, time: datetime, meta: dict[str, Any] | None = None) -> int:
         """Save one turn, and return its number. Raises `StoreTrouble`."""
@@ -51,18 +51,18 @@ class TurnLog:
 
     def extend(self, turns: Iterable[tuple[Turn, datetime, dict[str, Any]]]) -> int:
         """Save turns, all or none, and return the number of the last. Raises `StoreTrouble`."""
-        self._waiting += [(self._masked(turn), time, meta) for turn, time, meta in turns]
+        self._unwritten += [(self._masked(turn), time, meta) for turn, time, meta in turns]
         number = 0
 
         def records() -> Iterator[Record]:
             nonlocal number
             number = self._last_number()
-            for waiting in self._waiting:
+            for unwritten in self._unwritten:
                 number += 1
-                yield _record(number, *waiting)
+                yield _record(number, *unwritten)
 
         self._log.extend(records)
-        self._waiting.clear()  # only after the write: a failed one is rolled back completely
+        self._unwritten.clear()  # only after the write: a failed one is rolled back completely
         self._live.end()
         self._showing = False
         return number

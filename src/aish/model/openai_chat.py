@@ -145,7 +145,7 @@ async def _chunks(reply: HttpResponse) -> AsyncGenerator[list[bytes]]:
     async with aclosing(reply.pieces()) as pieces:
         async for piece in pieces:
             chunks = reader.feed(piece)
-            if reader.waiting > MAX_BODY:
+            if reader.buffered > MAX_BODY:
                 raise HttpTrouble("one event of the server's answer is larger than 8 MB")
             yield chunks
             if b"[DONE]" in chunks:  # some servers keep the connection open after it

@@ -12,7 +12,7 @@ class SseReader:
         self._data: list[bytes] = []
 
     @property
-    def waiting(self) -> int:
+    def buffered(self) -> int:
         """The number of bytes of the unfinished event."""
         return len(self._rest) + sum(len(line) for line in self._data)
 
