@@ -140,13 +140,24 @@ def test_the_index_may_use_its_own_modules_values_and_files(tmp_path: Path) -> N
     assert list(watch.feed_faults(watch.read(tmp_path, "src/aish"))) == []
 
 
-@pytest.mark.parametrize("statement", ["import os", "from os import path", "import urllib.request as web"])
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import os",
+        "from os import path",
+        "import urllib.request as web",
+        "import secrets",
+        "text = open(path).read()",
+        "noon = datetime.now(UTC)",
+        "day = datetime.date.today()",
+    ],
+)
 def test_a_module_that_says_it_is_pure_may_not_reach_the_machine(tmp_path: Path, statement: str) -> None:
     """The docstring is a promise to the reader, so it is checked."""
     plant(tmp_path, "action/policy.py", f'"""Rules.\n\nPure: text in, verdict out.\n"""\n\n{statement}\n')
 
     [fault] = watch.purity_faults(watch.read(tmp_path, "src/aish"))
-    assert fault.startswith("src/aish/action/policy.py:6 imports ")
+    assert fault.startswith(("src/aish/action/policy.py:6 imports ", "src/aish/action/policy.py:6 calls "))
     assert broken(tmp_path) == ["purity faults"]
 
 

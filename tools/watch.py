@@ -26,8 +26,10 @@ JOURNAL_SUFFIX = ".jsonl"
 LAZY_LOADER = "src/aish/opening.py"  # the only module that may import own modules inside functions
 # Modules that reach disk, clock, network, processes or randomness. `datetime` is allowed: its values are plain data.
 IMPURE = re.compile(
-    r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading)(\.|$)"
+    r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading|secrets|uuid|ssl|fcntl"
+    r"|select|selectors|signal|glob|mmap|pty|tty|termios|sqlite3|ctypes|multiprocessing|concurrent)(\.|$)"
 )
+IMPURE_CALL = re.compile(r"open|input|print|([\w.]+\.)?(now|utcnow|today)")
 PRIVATE_STORE = re.compile(r"aish\.memory\.(log_)?ledger(_\w+)?")
 REACHED = re.compile(r"(?<!^self)\.(ledger|_ledger|_pending)$")  # an attribute of `self` belongs to the module
 MOCKS_PER_1000_LINES, LONG_FUNCTION, LONG_MODULE, SESSION_FIELDS = 3, 60, 500, 16
@@ -158,12 +160,15 @@ def feed_faults(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def purity_faults(modules: Iterable[Module]) -> Iterator[str]:
-    """Find impure imports in modules whose docstring has a line that starts with `Pure:`."""
+    """Find impure imports and calls in modules whose docstring has a line that starts with `Pure:`."""
     for module in modules:
         if re.search(r"^Pure:", ast.get_docstring(module.tree) or "", re.MULTILINE):
             for line, target, *_ in imports(module):
                 if IMPURE.match(target):
                     yield f"{module.label}:{line} imports {target}: the module's docstring says it is pure"
+            for node in ast.walk(module.tree):
+                if isinstance(node, ast.Call) and IMPURE_CALL.fullmatch(called := ast.unparse(node.func)):
+                    yield f"{module.label}:{node.lineno} calls {called}(): the module's docstring says it is pure"
 
 
 def hidden_imports(modules: Iterable[Module]) -> Iterator[str]:
