@@ -26,17 +26,23 @@ JOURNAL_SUFFIX = ".jsonl"
 LAZY_LOADER = "src/aish/opening.py"  # the only module that may import own modules inside functions
 # Modules that reach disk, clock, network, processes or randomness. `datetime` is allowed: its values are plain data.
 IMPURE = re.compile(
-    r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading)(\.|$)"
+    r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading|secrets|uuid|ssl|fcntl"
+    r"|select|selectors|signal|glob|mmap|pty|tty|termios|sqlite3|ctypes|multiprocessing|concurrent)(\.|$)"
 )
-PRIVATE_STORE = "aish.memory.ledger"  # and every module whose name starts with this
+IMPURE_CALL = re.compile(r"open|input|print|([\w.]+\.)?(now|utcnow|today)")
+PRIVATE_STORE = re.compile(r"aish\.memory\.(log_)?ledger(_\w+)?")
 REACHED = re.compile(r"(?<!^self)\.(ledger|_ledger|_pending)$")  # an attribute of `self` belongs to the module
 MOCKS_PER_1000_LINES, LONG_FUNCTION, LONG_MODULE, SESSION_FIELDS = 3, 60, 500, 16
 
 # Calls and imports that are allowed only in some places: a pattern, the places (a folder ends in a slash), and what to
 # do instead.
 ONLY_HERE = (
-    (r"^(events\.)?Notice\([^)]", ("src/aish/values/events.py",), "make it with notice(), which gives it a code"),
-    (r"^\w*tool\.run\(", ("src/aish/agent/loop.py",), "let the loop run it, which asks for permission first"),
+    (r"^([\w.]+\.)?Notice\([^)]", ("src/aish/values/events.py",), "make it with notice(), which gives it a code"),
+    (
+        r"(?i)^[\w.]*tool(s\[[^]]*\])?\.run\(",
+        ("src/aish/agent/loop.py",),
+        "let the loop run it, which asks for permission first",
+    ),
     (
         r"^aish\.action\.(command_runner|sandbox)$",
         ("src/aish/action/", "src/aish/acting/", "src/aish/views/doctor.py"),
@@ -113,6 +119,16 @@ def targets(module: Module, node: ast.Import | ast.ImportFrom | ast.Call) -> set
             return set(LOAD.findall(ast.unparse(node)))
 
 
+def names(module: Module) -> Iterator[tuple[int, str]]:
+    """Yield what is imported, by line: `from aish.action import sandbox` names `aish.action.sandbox` too."""
+    for line, target, *_ in imports(module):
+        yield line, target
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ImportFrom):
+            for base in targets(module, node):
+                yield from ((node.lineno, f"{base}.{each.name}") for each in node.names)
+
+
 def layer_faults(modules: Iterable[Module]) -> Iterator[str]:
     """Find imports of a layer beside or above, and modules that are in no layer."""
     for module in modules:
@@ -144,12 +160,15 @@ def feed_faults(modules: Iterable[Module]) -> Iterator[str]:
 
 
 def purity_faults(modules: Iterable[Module]) -> Iterator[str]:
-    """Find impure imports in modules whose docstring has a line that starts with `Pure:`."""
+    """Find impure imports and calls in modules whose docstring has a line that starts with `Pure:`."""
     for module in modules:
         if re.search(r"^Pure:", ast.get_docstring(module.tree) or "", re.MULTILINE):
             for line, target, *_ in imports(module):
                 if IMPURE.match(target):
                     yield f"{module.label}:{line} imports {target}: the module's docstring says it is pure"
+            for node in ast.walk(module.tree):
+                if isinstance(node, ast.Call) and IMPURE_CALL.fullmatch(called := ast.unparse(node.func)):
+                    yield f"{module.label}:{node.lineno} calls {called}(): the module's docstring says it is pure"
 
 
 def hidden_imports(modules: Iterable[Module]) -> Iterator[str]:
@@ -169,8 +188,8 @@ def reached_stores(modules: Iterable[Module]) -> Iterator[str]:
     for module in modules:
         if module.layer == "memory":
             continue
-        for line, target, *_ in imports(module):
-            if target == PRIVATE_STORE or target.startswith(f"{PRIVATE_STORE}_"):
+        for line, target in names(module):
+            if PRIVATE_STORE.fullmatch(target):
                 yield f"{module.label}:{line} imports {target}: use aish.memory.curation"
         for node in ast.walk(module.tree):
             if isinstance(node, ast.Attribute) and REACHED.search(text := ast.unparse(node)):
@@ -180,7 +199,7 @@ def reached_stores(modules: Iterable[Module]) -> Iterator[str]:
 def misplaced(modules: Iterable[Module]) -> Iterator[str]:
     """Find calls and imports that are allowed only in some other places."""
     for module in modules:
-        found = [(line, target) for line, target, *_ in imports(module)]
+        found = list(names(module))
         found += [(node.lineno, ast.unparse(node)) for node in ast.walk(module.tree) if isinstance(node, ast.Call)]
         for pattern, places, instead in ONLY_HERE:
             here = any(module.label.startswith(place) for place in places)

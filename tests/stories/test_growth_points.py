@@ -64,12 +64,14 @@ async def test_a_new_layer_is_in_the_prompt_in_context_and_in_why(world: World) 
     new.layers = [*LAYERS, WeatherLayer]
     session = new.session()
     shell = world.shell(new, session)
+    await world.type(shell, ":remember I like tea")
 
     said = await world.ask(session, "how is it outside?")
 
     assert "looked out of the window" in said.notices
     prompt = script_of(session).requests[0].messages[0]["content"]
     assert "\n\n[weather] rain, asked about: how is it outside?" in prompt
+    assert prompt.index("[weather]") < prompt.index("I like tea"), "the table has it last, its order does not"
     assert "a look out of the window" in (await world.type(shell, ":why")).text
     assert "weather" not in (await world.type(shell, ":context")).text, "it was for that turn only"
 

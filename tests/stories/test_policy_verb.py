@@ -66,6 +66,21 @@ def test_nothing_is_executed(world: World) -> None:
 
 
 @pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["sh", "-c", "find . -delete"], 1),
+        (['sh -c "find . -delete"'], 1),
+        (["echo", "hi; rm -rf x"], 0),
+        (["echo hi; rm -rf x"], 1),
+        (["cat", "a>b"], 0),
+    ],
+)
+def test_several_words_are_judged_as_the_arguments_that_they_are(world: World, words: list[str], code: int) -> None:
+    """Joined by blanks, `sh -c "find . -delete"` would be a `find` that only reads."""
+    assert world.aish("policy", *words).code == code
+
+
+@pytest.mark.parametrize(
     ("words", "command"),
     [
         (["llm", "--model", "fast", "hello"], "llm --model fast hello"),

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import shlex
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -52,7 +53,10 @@ def _one(words: list[str], table: CommandTable, *, as_json: bool) -> int:
         words = words[1:]
     elif words[-1:] == ["--json"] and len(words) > 1 and not as_json:  # as other verbs allow it at the end
         words, as_json = words[:-1], True
-    command = " ".join(words) if words else sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
+    if not words:
+        command = sys.stdin.buffer.read().decode("utf-8", "replace").rstrip("\n")
+    else:  # one word is a command line, several are the arguments of a command, which a blank or `;` does not split
+        command = words[0] if len(words) == 1 else shlex.join(words)
     verdict = judge(command, table)
     if as_json:
         print(json_text(_record(command, verdict)))
