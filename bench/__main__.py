@@ -34,6 +34,8 @@ SMALL_VERBS = (  # they talk to no model and search nothing; `list` needs the it
     "models list",
     "memory add the kettle is blue",
     "memory list",
+    "policy ls -l",
+    "trash --list",
 )
 BARE_PROMPT = "from prompt_toolkit import PromptSession; PromptSession().prompt('bare> ')"
 

@@ -87,6 +87,15 @@ def test_the_end_of_a_name_is_kept(text: str, columns: int) -> None:
     assert text.endswith(short.removeprefix("…"))
 
 
+@pytest.mark.parametrize("head", [b"", b"ref: ../../etc/passwd", b"ref: refs/heads/a\nx", b"\xff\0", b"no commit"])
+def test_a_head_that_git_did_not_write_is_not_shown(tmp_path: Path, head: bytes) -> None:
+    """The prompt follows the same rule as what the model is told about the project."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git" / "HEAD").write_bytes(head)
+
+    assert git_branch(tmp_path) == ""
+
+
 @pytest.mark.proves("P12")
 def test_the_branch_is_read_from_the_files_of_git(tmp_path: Path) -> None:
     """It works on a branch, below the root of a work tree, at a commit, and in a second work tree."""
@@ -102,6 +111,8 @@ def test_the_branch_is_read_from_the_files_of_git(tmp_path: Path) -> None:
     assert git_branch(tmp_path / "tree") == "feature/one"
     head.write_text("0123456789abcdef0123456789abcdef01234567\n", encoding="utf-8")
     assert git_branch(tmp_path / "repo") == "0123456"
+    head.write_text("ref: refs/remotes/origin/main\n", encoding="utf-8")
+    assert git_branch(tmp_path / "repo") == ""
     head.unlink()
     assert git_branch(tmp_path / "repo") == ""
     head.mkdir()

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import zlib
@@ -937,3 +938,20 @@ def test_the_fault_tool_detects_losses_and_duplicates(top: Path) -> None:
     found = set(fault_index.judge(home, acks))
     for when in ("at once", "indexed"):
         assert {f"{when}: w1x3 is found 0 times", f"{when}: w1x1 is 2 times among the recent turns"} <= found
+
+
+def test_a_dropped_catalogue_closes_its_connection(tmp_path: Path) -> None:
+    """The index of a search is dropped when a newer one is read."""
+    catalogue = Catalogue(tmp_path / "catalogue.db", writable=True)
+    connection = catalogue._db
+
+    del catalogue
+
+    with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+        connection.execute("select 1")
+
+
+def test_a_catalogue_that_cannot_be_opened_raises_one_error(tmp_path: Path) -> None:
+    """There is no connection to close then."""
+    with pytest.raises(sqlite3.OperationalError, match="unable to open"):
+        Catalogue(tmp_path / "missing.db")

@@ -13,6 +13,7 @@ from fake_server import FakeServer, Say, sse
 from world import AISH, World, at
 
 from aish.memory.journal import Journal
+from aish.memory.live_file import LiveFile
 from aish.values.errors import StoreTrouble
 from aish.values.turns import Turn
 
@@ -202,6 +203,71 @@ def test_a_failed_answer_does_not_block_the_next(tmp_path: Path) -> None:
     journal.show("found")
 
     assert journal.live_path.read_bytes() == b"1\nfound"
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from aish.memory.live_file import LiveFile
+from aish.values.errors import StoreTrouble
+def limit(room):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
+file = LiveFile(Path(sys.argv[1]))
+limit(int(sys.argv[2]))
+try:
+    file.begin(lambda: "12 model")
+    for piece in (b"one ", b"two ", b"three"):
+        try:
+            file.put(file.size, piece)
+        except StoreTrouble as error:
+            print(error)
+            limit(resource.RLIM_INFINITY)
+except StoreTrouble as error:
+    print(error)
+    limit(resource.RLIM_INFINITY)
+    file.begin(lambda: "12 model")
+    file.put(0, b"again")
+"""
+
+
+def on_a_full_disk(path: Path, room: int) -> list[str]:
+    """Write an answer where only `room` bytes fit at first: the write at the limit is short, the next one fails."""
+    command = [sys.executable, "-c", LIMITED, str(path), str(room)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=True).stdout.splitlines()
+
+
+@pytest.mark.parametrize("room", range(9))
+def test_a_header_that_does_not_fit_is_an_error_and_leaves_nothing(tmp_path: Path, room: int) -> None:
+    """The beginning of a header could be read as a header with another number and without its provenance."""
+    path = tmp_path / "talk.live"
+
+    assert on_a_full_disk(path, room) == [f"cannot write {path}: File too large"]
+    assert path.read_bytes() == b"12 model\nagain"  # the next answer starts from nothing
+
+
+@pytest.mark.parametrize(("room", "kept"), [(9, b""), (12, b""), (13, b"one "), (16, b"one "), (17, b"one two ")])
+def test_on_a_full_disk_the_beginning_of_the_answer_is_kept(tmp_path: Path, room: int, kept: bytes) -> None:
+    """Later pieces are not added when there is room again: the recovered answer would have a gap."""
+    path = tmp_path / "talk.live"
+    missing = f"cannot write {path}: an earlier part of this answer is missing in it"
+
+    said = on_a_full_disk(path, room)
+
+    assert said == [f"cannot write {path}: File too large", *[missing] * (2 - len(kept) // 4)]
+    assert path.read_bytes() == b"12 model\n" + kept
+
+
+def test_a_header_that_cannot_be_made_leaves_no_file(tmp_path: Path) -> None:
+    """An empty file would be offered to `recover` forever."""
+    file = LiveFile(tmp_path / "talk.live")
+
+    def fails() -> str:
+        raise StoreTrouble("the journal cannot be read")
+
+    with pytest.raises(StoreTrouble):
+        file.begin(fails)
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unreadable_live_file_is_reported(tmp_path: Path) -> None:

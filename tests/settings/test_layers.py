@@ -163,7 +163,7 @@ def test_a_table_without_values_is_no_mistake(tmp_path: Path, text: str) -> None
         (b"x = " + b"[" * 5000 + b"]" * 5000, "config.toml: is nested too deeply; ignored"),
         (b"model = 1" + b"0" * 5000, "config.toml"),
         (b"a." * 5000 + b"b = 1", "config.toml"),
-        (b"models.a.kind." + b"a." * 5000 + b"b = 1", "config.toml:1: models.a.kind: expected "),
+        (b"models.a.kind." + b"a." * 5000 + b"b = 1", "config.toml"),  # too deep for Python 3.14
         (b"model = 0x1" + b"f" * 5000, "config.toml:1: model: expected a string, got "),
     ],
     ids=["not TOML", "not UTF-8", "deep lists", "long number", "deep tables", "deep value", "long hexadecimal number"],

@@ -227,6 +227,19 @@ def test_a_mark_forces_what_a_line_is(shell: World) -> None:
         tmux.wait_end("forced", PROMPT)
 
 
+def test_one_key_decides_about_an_unclear_line(shell: World) -> None:
+    """Some commands are also English words."""
+    unclear = "test is also an English word: [a]sk the model, [r]un it, or [c]ancel"
+    with Tmux(shell) as tmux:
+        for key, end in (("c", PROMPT), ("a", "It is a question."), ("r", f"{unclear} r")):
+            tmux.enter("test this")
+            tmux.wait_end(f"[aish] {unclear}")
+            tmux.press(key)
+            tmux.wait_for(f"{unclear} {key}")
+            tmux.wait_for(end)
+            tmux.wait_end(PROMPT)
+
+
 @pytest.mark.proves("P2", "C7", "C8", "C9")
 def test_what_a_command_printed_goes_along_with_the_next_question(shell: World) -> None:
     """The user need not paste it."""

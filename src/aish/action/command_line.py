@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
-import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
+from aish.action.bash_grammar import language
 from aish.action.command_words import (
     NUMBER,
     OPEN,
@@ -76,7 +76,7 @@ class CommandLine(NamedTuple):
 
 @cache
 def _parser() -> Parser:
-    return Parser(Language(tree_sitter_bash.language()))
+    return Parser(Language(language()))
 
 
 def read_line(text: str) -> CommandLine:

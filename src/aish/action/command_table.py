@@ -1,10 +1,10 @@
 """The table of known commands: the TOML files beside this module, and the user's own entries in the same format.
 
-docs/policy.md explains the format. An entry is parsed when its command is first looked up.
+docs/policy.md explains the format. A built-in entry is parsed when its command is first looked up: `tomllib` would take
+longer for all of them than Python takes to start. A test compares both ways.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -17,6 +17,13 @@ from aish.values.verdicts import SEVERITY, Effect
 _KINDS = ("none", "any", "names", "files", "text files")
 _RULES = ("", "awk", "command", "env", "find", "joined", "python", "sed", "shell", "sql", "xargs")
 _NONE: Mapping[str, Any] = MappingProxyType({})
+_HEADER = r'^\["([^"\n]*)"\]$'
+# The part of TOML that most entries need: empty lines, comments, and values without escapes.
+_LINE = re.compile(
+    r'\s*(?:#[^\n]*|(\w+) = (?:"""\n?([^"\\]*)"""|"([^"\\\n]*)"|'
+    r"'([^'\n]*)'|(true|false)|(0|[1-9][0-9]{0,8})))(?=\s*\n|\s*$)",
+    re.ASCII,
+)
 
 
 class Flags(NamedTuple):
@@ -63,18 +70,21 @@ class CommandRule(NamedTuple):
 
 
 class Node:
-    """A command with its entry, if it has one, and its subcommands."""
+    """A command with its entry, if it has one, and its subcommands. `raw` is the entry as TOML text, or parsed."""
+
+    __slots__ = ("_entry", "below", "raw", "words")
 
     def __init__(self) -> None:
         self.words: tuple[str, ...] = ()
-        self.raw: Mapping[str, Any] | None = None
+        self.raw: Mapping[str, Any] | str | None = None
         self.below: dict[str, Node] = {}
         self._entry: CommandRule | None = None
 
     @property
     def entry(self) -> CommandRule | None:
         if self._entry is None and self.raw is not None:
-            self._entry = make_entry(self.words, self.raw)
+            raw = parse_pairs(self.raw) if isinstance(self.raw, str) else self.raw
+            self._entry = make_entry(self.words, raw)
         return self._entry
 
 
@@ -87,38 +97,72 @@ class CommandTable(NamedTuple):
 
 def load_table(extra: Mapping[str, Any] = _NONE) -> CommandTable:
     """Load the built-in table and add the user's entries, which take precedence. Raises `BadUsage`."""
-    files = _files()
+    variables, entries = _built_in()
     commands: dict[str, Node] = {}
-    for data in files:
-        _add(commands, data)
-    variables = frozenset(word for data in files for word in data.get("variables", "").split())
+    for name, text in entries:
+        _add(commands, name, text)
     for name, raw in extra.items():
         if not isinstance(raw, Mapping):
             raise BadUsage(f'policy: {name!r} must be a table such as {{ flags = "-v", operands = "files" }}')
         for words in _names(name):
             make_entry(words, raw)
-    _add(commands, extra)
+        _add(commands, name, raw)
     return CommandTable(commands, variables)
 
 
 @cache
-def _files() -> list[dict[str, Any]]:
-    paths = sorted(Path(__file__).parent.glob("*.toml"))
-    return [tomllib.loads(path.read_text(encoding="utf-8")) for path in paths]
+def _built_in() -> tuple[frozenset[str], list[tuple[str, str]]]:
+    """The harmless variables, and every entry with its names and its TOML text."""
+    variables: set[str] = set()
+    entries: list[tuple[str, str]] = []
+    for path in sorted(Path(__file__).parent.glob("*.toml")):
+        head, tables = split_tables(path.read_text(encoding="utf-8"))
+        variables.update(parse_pairs(head).get("variables", "").split())
+        entries += tables
+    return frozenset(variables), entries
+
+
+def split_tables(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Split a TOML text at headers such as `["ls, dir"]`: the text before the first, and each name with its text."""
+    head, *rest = re.split(_HEADER, text, flags=re.MULTILINE)
+    return head, list(zip(rest[::2], rest[1::2], strict=True))
+
+
+def parse_pairs(text: str) -> dict[str, Any]:
+    """Parse the keys and values of one table."""
+    values: dict[str, Any] = {}
+    at = 0
+    while found := _LINE.match(text, at):
+        key, long, short, literal, truth, number = found.groups()
+        if key in values:
+            break
+        if key:
+            values[key] = truth == "true" if truth else int(number) if number else long or short or literal or ""
+        at = found.end()
+    if text[at:].strip() or not text.isascii() or not text.replace("\n", "").isprintable():
+        import tomllib  # here, because few entries need all of TOML
+
+        return tomllib.loads(text)
+    return values
 
 
 def _names(key: str) -> Iterable[tuple[str, ...]]:
     return (tuple(name.split()) for name in key.split(",") if name.strip())
 
 
-def _add(commands: dict[str, Node], data: Mapping[str, Any]) -> None:
-    for key, raw in data.items():
-        if isinstance(raw, Mapping):
-            for words in _names(key):
-                node = commands.setdefault(words[0], Node())
-                for word in words[1:]:
-                    node = node.below.setdefault(word, Node())
-                node.words, node.raw, node._entry = words, raw, None
+def _add(commands: dict[str, Node], names: str, raw: Mapping[str, Any] | str) -> None:
+    for words in _names(names):
+        node = _below(commands, words[0])
+        for word in words[1:]:
+            node = _below(node.below, word)
+        node.words, node.raw, node._entry = words, raw, None
+
+
+def _below(nodes: dict[str, Node], word: str) -> Node:
+    node = nodes.get(word)
+    if node is None:
+        node = nodes[word] = Node()
+    return node
 
 
 def make_entry(words: tuple[str, ...], raw: Mapping[str, Any]) -> CommandRule:

@@ -3,16 +3,21 @@
 Pure: text in, a yes or no out. Each function returns True only if it understood the whole script.
 """
 
-import ast
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ast
 
 _SED_BARE = frozenset("=dDgGhHlnNpPxz}{ \t\n;")
-_AWK_TOKEN = re.compile(
+_AWK_TOKEN = (
     r'(?P<space>[ \t\r]+|\\\n)|(?P<end>[;\n{}])|(?P<string>"(?:[^"\\\n]|\\.)*")'
     r"|(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)"
     r"|(?P<name>[A-Za-z_]\w*)|(?P<close>[)\]])|(?P<step>\+\+|--)|(?P<sign>\|\||&&|[<>=!]=|[-+*%^]=|[-+*%^,<>=!~?:$(\[|&])"
 )
-_AWK_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\.|\[\^?\]?[^\]\n/]*\])+/")
+_AWK_REGEX = r"/(?:[^/\\\n\[]|\\.|\[\^?\]?[^\]\n/]*\])+/"
 _AWK_BAD = frozenset("close ARGV ENVIRON PROCINFO SYMTAB FUNCTAB nextfile".split())
 _SQL_START = r"\s*(select|with|explain(?!\s+(\(|analy[sz]e))|show|values|describe|desc|table)\b"
 _SQL_PRAGMA = (
@@ -44,11 +49,10 @@ _PYTHON_METHODS = frozenset(
     "isdigit isalpha encode decode hex major minor micro name bit_length is_integer casefold partition write".split()
 )
 _PYTHON_NODES = (
-    ast.Module, ast.Expr, ast.Assign, ast.For, ast.If, ast.Call, ast.keyword, ast.Name, ast.Constant,
-    ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.List, ast.Tuple, ast.Dict, ast.Set, ast.Subscript, ast.Slice,
-    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.IfExp, ast.JoinedStr,
-    ast.FormattedValue, ast.Starred, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.expr_context,
-)  # fmt: skip
+    "Module Expr Assign For If Call keyword Name Constant BinOp UnaryOp BoolOp Compare List Tuple Dict Set Subscript "
+    "Slice ListComp SetComp DictComp GeneratorExp comprehension IfExp JoinedStr FormattedValue Starred operator "
+    "unaryop boolop cmpop expr_context Import alias"
+).split()  # classes of `ast`
 
 
 def sed_only_prints(script: str) -> bool:
@@ -122,10 +126,11 @@ def awk_only_prints(program: str) -> bool:
     """Check an awk program token by token; pipes, output files and other programs are rejected."""
     if re.search("system|getline", program):  # also inside strings and patterns: where they end can be ambiguous
         return False
+    regex, token = re.compile(_AWK_REGEX), re.compile(_AWK_TOKEN)
     at, before, last, printing, depth = 0, "", "", False, 0
     while at < len(program):
         if program[at] == "/" and before not in ("number", "name", "string", "close", "step"):
-            found = _AWK_REGEX.match(program, at)
+            found = regex.match(program, at)
             kind = "string"
         elif program[at] == "/":
             if before == "step" or program[at + 1 : at + 2] == "/":
@@ -135,7 +140,7 @@ def awk_only_prints(program: str) -> bool:
         elif program[at] == "#":
             return False
         else:
-            found = _AWK_TOKEN.match(program, at)
+            found = token.match(program, at)
             kind = found.lastgroup or "" if found else ""
         if not found:
             return False
@@ -176,6 +181,8 @@ def sql_only_reads(query: str) -> bool:
 
 def python_only_prints(program: str) -> bool:
     """Check that a program only computes and prints. It may import only `sys`: files can shadow other modules."""
+    import ast  # here and below, because few commands contain a Python program
+
     try:
         tree = ast.parse(program)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -192,6 +199,8 @@ def python_only_prints(program: str) -> bool:
 
 
 def _python_node(node: ast.AST, modules: set[str], names: set[str]) -> bool:
+    import ast
+
     match node:
         case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in modules:
             return attribute in _PYTHON_MODULES[name]
@@ -199,4 +208,4 @@ def _python_node(node: ast.AST, modules: set[str], names: set[str]) -> bool:
             return attribute in _PYTHON_METHODS
         case ast.Name(id=name):
             return name in names or name in modules
-    return isinstance(node, (*_PYTHON_NODES, ast.Import, ast.alias))
+    return isinstance(node, tuple(getattr(ast, name) for name in _PYTHON_NODES))

@@ -16,7 +16,7 @@ from aish.context.blocks import Block
 from aish.context.project import KINDS, Document, GitState, ProjectFacts, branch_name, name_in_quotes, project_block
 from aish.places import PROJECT_FILE, find_project
 from aish.settings.options import ProjectSettings as Options
-from aish.storage.git_files import git_directory, mode_of, read_bounded, read_small
+from aish.storage.git_files import git_directory, mode_of, read_bounded, read_head, read_small
 
 Role = Literal["settings", "instructions", "readme"]
 Holds = Callable[[Path], bool]
@@ -166,15 +166,12 @@ def read_git(root: Path) -> GitState | None:
     if directory is None:
         bare = all(stat.S_ISDIR(mode_of(root / name)) for name in ("objects", "refs"))
         directory = root
-    head = read_small(directory / "HEAD")
-    ref = re.fullmatch(r"ref: (refs/\S+)", head)
-    if not ref and not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", head):
-        return None
-    if directory == root and not bare:
+    head = read_head(directory)
+    if head is None or (directory == root and not bare):
         return None
     unfinished = next((name for name in _UNFINISHED if mode_of(directory / name)), "")
-    branch = branch_name(ref[1] if ref else read_small(directory / unfinished / "head-name") if unfinished else "")
-    return GitState(branch, "" if ref else head, _UNFINISHED.get(unfinished, ""), bare)
+    branch = branch_name(head.ref or (read_small(directory / unfinished / "head-name") if unfinished else ""))
+    return GitState(branch, head.commit, _UNFINISHED.get(unfinished, ""), bare)
 
 
 def counted(project: Project) -> Project:

@@ -1,6 +1,5 @@
 """Private, durable directories, and atomic replacement of files."""
 
-import errno
 import fcntl
 import os
 import time
@@ -24,11 +23,11 @@ def make_directory(path: Path) -> None:
 sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
-def write_all(fd: int, data: bytes) -> None:
-    """Write all of `data`, in as many writes as necessary. Raises `OSError`."""
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]
+def write_all(fd: int, data: bytes, at: int | None = None) -> None:
+    """Write all of `data`, in as many writes as necessary, at an offset if given. Raises `OSError`."""
+    done, view = 0, memoryview(data)
+    while done < len(view):
+        done += os.write(fd, view[done:]) if at is None else os.pwrite(fd, view[done:], at + done)
 
 
 def sync_directory(path: Path) -> None:
@@ -99,8 +98,7 @@ def write_at(path: Path, pieces: Iterable[tuple[int, bytes]]) -> None:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         for offset, data in pieces:
-            if os.pwrite(fd, data, offset) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            write_all(fd, data, offset)
         sync_data(fd)
     finally:
         os.close(fd)

@@ -7,8 +7,21 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import NamedTuple
 
+_BRANCHES = "refs/heads/"
 _MOST_GIT_BYTES = 4096  # limit for small files of git
+
+
+class GitHead(NamedTuple):
+    """What is checked out: a ref, or a commit."""
+
+    ref: str = ""
+    commit: str = ""
+
+    @property
+    def branch(self) -> str:
+        return self.ref.removeprefix(_BRANCHES) if self.ref.startswith(_BRANCHES) else ""
 
 
 def git_directory(root: Path) -> Path | None:
@@ -19,6 +32,14 @@ def git_directory(root: Path) -> Path | None:
         return git
     named = re.fullmatch(r"gitdir: ?([^\0\n]+)", read_small(git)) if stat.S_ISREG(mode) else None
     return root / named[1] if named else None
+
+
+def read_head(directory: Path) -> GitHead | None:
+    """Return the HEAD of a repository; None if it has none, or one that git did not write."""
+    head = read_small(directory / "HEAD")
+    if ref := re.fullmatch(r"ref: (refs/\S+)", head):
+        return GitHead(ref=ref[1])
+    return GitHead(commit=head) if re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", head) else None
 
 
 def read_small(path: Path) -> str:

@@ -4,7 +4,6 @@ import argparse
 import json
 import shlex
 import sys
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -40,7 +39,10 @@ def run(start: Start, arguments: Sequence[str]) -> int:
 def _own(path: Path) -> Mapping[str, Any]:
     """Read the user's own entries. Raises `BadUsage` if the file is invalid."""
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        import tomllib  # here, because most users have no such file
+
+        return tomllib.loads(text)
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

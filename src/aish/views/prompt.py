@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.places import home_directory
-from aish.storage.git_files import git_directory, mode_of, read_small
+from aish.storage.git_files import git_directory, mode_of, read_head
 from aish.values.snippets import cells
 from aish.values.text import for_terminal
 
@@ -92,8 +92,8 @@ def git_branch(directory: Path) -> str:
     for folder in (directory, *directory.parents):
         git = git_directory(folder)
         if git and stat.S_ISDIR(mode_of(git)):
-            head = read_small(git / "HEAD")
-            return head.removeprefix("ref: refs/heads/") if head.startswith("ref: ") else head[:7]
+            head = read_head(git)
+            return head.branch or head.commit[:7] if head else ""
     return ""
 
 

@@ -22,13 +22,14 @@ from aish.places import home_directory
 from aish.program import Program
 from aish.values.errors import AishError
 from aish.values.events import TurnDone
+from aish.values.person import Person
 from aish.values.text import for_terminal
 from aish.views.answers import AnswerScreen
 from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
 from aish.views.exit_codes import BUG, OK, answer_code, exit_code
-from aish.views.keys import ask_key, lines
+from aish.views.keys import lines
 from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch
 from aish.views.surroundings import TerminalSurroundings
@@ -180,10 +181,8 @@ class Repl:
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
         found = self._user_shell.route(line)
-        if found.kind != "ask":
-            return found.kind, found.text
-        key = await ask_key(f"[aish] {for_terminal(found.reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
-        return {"a": "question", "r": "command"}.get(key, ""), found.text
+        kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
+        return kind, found.text
 
     async def _run(self, line: str) -> int:
         """Run a line in the user's shell. `!!` is replaced by the previous line, which is shown, as in other shells."""
@@ -249,6 +248,12 @@ class Repl:
         async for notice in load_layers(TurnContext(session, self._person), is_stable):
             self._screen.note(notice.text, warning=notice.warning)
         self._jobs.start("start", session)
+
+
+async def ask_kind(person: Person, reason: str) -> str:
+    """Ask what a line is; empty if the user cancels, or if there is no user."""
+    key = await person.key(f"{for_terminal(reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
+    return {"a": "question", "r": "command"}.get(key, "")
 
 
 def repeat(line: str, last: str) -> str:

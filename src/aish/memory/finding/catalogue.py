@@ -68,6 +68,7 @@ class Catalogue:
             else:
                 self._db.execute("select 1 from facts").fetchone()
         except sqlite3.OperationalError:
+            self.close()
             if writable or os.access(path.parent, os.W_OK):
                 raise  # it may be readable next time; a connection opened as below never sees a change
             # SQLite cannot create the files that readers share in a directory that is not writable
@@ -75,7 +76,11 @@ class Catalogue:
         self._inode = _inode(path)
 
     def close(self) -> None:
-        self._db.close()
+        if hasattr(self, "_db"):  # it is missing if the file could not be opened
+            self._db.close()
+
+    def __del__(self) -> None:
+        self.close()  # since Python 3.13, sqlite3 warns about connections that nobody closed
 
     @property
     def is_current(self) -> bool:
