@@ -4,7 +4,7 @@ from aish.commands.files import read_whole, write_new
 from aish.commands.items import YES, agreed, as_table, changed, pending_ids, read_records
 from aish.commands.memory_scope import MEMORY_COMMANDS, MemoryScope
 from aish.intake.commands import Arguments, CommandOption
-from aish.memory.notes import NoteFiles
+from aish.memory.notes.files import NoteFiles
 from aish.values.errors import BadUsage
 from aish.values.replies import Reply
 from aish.values.text import counted, json_text, one_line

@@ -1,9 +1,11 @@
 """In-memory conversations and notes, for tests and for runs that store nothing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
-from aish.memory.notes import KEPT, check_name, revision_of
+from aish.memory.notes.files import KEPT, LARGEST_READ, TOO_LARGE, check_name, revision_of
 from aish.storage.in_memory import InMemoryLog
 from aish.values.errors import StoreTrouble
 from aish.values.stores import Cleaner, Note, NoteName
@@ -82,21 +84,31 @@ class InMemoryNotes:
 
     def __init__(self) -> None:
         self._texts: dict[NoteName, list[str]] = {}
+        self._alone = RLock()
 
     def read(self, name: NoteName) -> Note:
         check_name(name)
         texts = self._texts.get(name)
-        return Note(texts[0], revision_of(texts[0].encode())) if texts else Note("", "")
+        if not texts:
+            return Note("", "")
+        data = texts[0].encode()
+        return Note("", revision_of(data), TOO_LARGE) if len(data) > LARGEST_READ else Note(texts[0], revision_of(data))
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        with self._alone:
+            yield
 
     def replace(self, name: NoteName, text: str, expected: str) -> str | Note:
-        note = self.read(name)
-        if note.revision != expected:
-            return note
-        data = text.encode("utf-8", "replace")
-        revision = revision_of(data)
-        if revision != expected:
-            self._texts[name] = [data.decode(), *self._texts.get(name, [])][: KEPT + 1]
-        return revision
+        with self._alone:
+            note = self.read(name)
+            if note.revision != expected:
+                return note
+            data = text.encode("utf-8", "replace")
+            revision = revision_of(data)
+            if revision != expected:
+                self._texts[name] = [data.decode(), *self._texts.get(name, [])][: KEPT + 1]
+            return revision
 
     def earlier(self, name: NoteName) -> list[str]:
         check_name(name)

@@ -7,6 +7,7 @@ Pure: contracts and values only.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, NamedTuple, Protocol
 
 Record = dict[str, Any]
@@ -132,6 +133,7 @@ class Note(NamedTuple):
 
     text: str
     revision: str
+    problem: str = ""  # why the text is not the whole note: too large, or not UTF-8. Such a note must not be replaced
 
 
 class NoteStore(Protocol):
@@ -141,11 +143,15 @@ class NoteStore(Protocol):
     2. Readers see the old text or the new one, never a part.
     3. The five previous texts are kept.
     4. `erase` leaves no phrase behind, in notes or in earlier texts.
+    5. A change of an editor, which takes no lock, is never overwritten unseen.
 
     All verbs raise `BadUsage` for a name that is not allowed, and `StoreTrouble`.
     """
 
     def read(self, name: NoteName) -> Note: ...
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Keep other programs from changing notes during a block, which may change several. Blocks may be nested."""
 
     def replace(self, name: NoteName, text: str, expected: str) -> str | Note:
         """Write the note and return its new revision, or return the current note if its revision is not `expected`."""

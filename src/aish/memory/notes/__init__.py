@@ -1,0 +1,1 @@
+"""Note files: Markdown that people and the program edit."""
