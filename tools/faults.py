@@ -1,4 +1,4 @@
-"""Break the journal and the ledger on purpose, and check that nothing acknowledged is lost.
+"""Break the journal, the ledger and the notes on purpose, and check that nothing acknowledged is lost.
 
 kill     a writer is killed at a random moment, again and again
 points   a writer is killed before each of its system calls in turn         (needs strace)
@@ -11,6 +11,8 @@ These test the journal. The same exist for the ledger (ledger-kill, …). For th
 ledger-full     the disk is full after each page of it in turn              (needs root)
 ledger-crowd    eight writers at once, killed one by one
 ledger-damage   the file is cut at each byte, and each byte is changed
+
+For the notes: notes-kill, notes-points, notes-errors, notes-full, notes-power and notes-crowd.
 
 For the index of all conversations:
 
@@ -41,6 +43,7 @@ from typing import NamedTuple
 
 import fault_index
 import fault_ledger
+import fault_notes
 
 from aish.memory.journal import Journal
 from aish.values.errors import StoreTrouble
@@ -53,12 +56,14 @@ ROUNDS_A_HOME = 100
 CROWD = 8
 # System calls that change files. A `?` marks calls that not every machine has.
 CALLS = (
-    "openat flock write pwrite64 fdatasync fsync ftruncate ?mkdir ?mkdirat ?rename ?renameat ?unlink ?unlinkat".split()
+    "openat flock write pwrite64 fdatasync fsync ftruncate ?mkdir ?mkdirat ?rename ?renameat ?renameat2 ?link ?linkat"
+    " ?unlink ?unlinkat ?chmod ?fchmodat".split()
 )
 # Errors at one call, or at one call and all after it (+).
 ERRORS = (
     *("write:error=ENOSPC", "write:error=ENOSPC+", "write:retval=7", "pwrite64:error=ENOSPC"),
     *("fdatasync:error=EIO", "fdatasync:error=EIO+", "fsync:error=EIO", "fsync:error=EIO+"),
+    *("renameat2:error=EIO", "renameat2:error=ENOSYS+", "link:error=EIO", "link:error=EPERM", "chmod:error=EIO"),
     *("openat:error=EROFS", "openat:error=EROFS+", "mkdir:error=EROFS", "rename:error=EROFS", "unlink:error=EROFS"),
 )
 
@@ -417,6 +422,15 @@ LEDGER = Subject(
     troubles=fault_ledger.troubles,
     judge=fault_ledger.judge,
 )
+NOTES = Subject(
+    program=Path(fault_notes.__file__),
+    works=fault_notes.WORKS,
+    prepare=fault_notes.prepare,
+    long="any",
+    acknowledged=fault_ledger.acknowledged,
+    troubles=fault_ledger.troubles,
+    judge=fault_notes.judge,
+)
 # The function, and the share of the rounds it gets.
 KINDS: dict[str, tuple[Callable[[int, float], tuple[str, int, list[str]]], float]] = {
     "kill": (partial(kill, JOURNAL), 1 / 5),
@@ -432,6 +446,12 @@ KINDS: dict[str, tuple[Callable[[int, float], tuple[str, int, list[str]]], float
     "ledger-control": (partial(control, LEDGER), 1 / 250),
     "ledger-crowd": (partial(crowd, LEDGER), 1 / 50),
     "ledger-damage": (fault_ledger.damage, 1),
+    "notes-kill": (partial(kill, NOTES), 1 / 2),
+    "notes-points": (partial(points, NOTES), 1),
+    "notes-errors": (partial(errors, NOTES), 1),
+    "notes-full": (partial(full, NOTES), 1 / 10),
+    "notes-power": (partial(power, NOTES), 1 / 25),
+    "notes-crowd": (partial(crowd, NOTES._replace(long="crowd")), 1 / 50),
     "index-kill": (fault_index.kill, 1 / 10),
 }
 
