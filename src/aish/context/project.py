@@ -75,7 +75,7 @@ class GitState(NamedTuple):
     changed: int | None = None
 
 
-class Document(NamedTuple):
+class ProjectText(NamedTuple):
     """A project file whose text may be sent to the model."""
 
     name: str
@@ -90,7 +90,7 @@ class ProjectFacts(NamedTuple):
     folder: str
     kinds: tuple[str, ...] = ()  # file names, keys of `KINDS`
     git: GitState | None = None
-    documents: tuple[Document, ...] = ()
+    documents: tuple[ProjectText, ...] = ()
 
 
 def project_block(facts: ProjectFacts, limit: int) -> Block:
@@ -108,7 +108,7 @@ def project_block(facts: ProjectFacts, limit: int) -> Block:
     return Block("project", "\n".join(lines), "conversation")
 
 
-def quoted(document: Document, room: int) -> list[str]:
+def quoted(document: ProjectText, room: int) -> list[str]:
     """Return the document with its title in at most `room` characters, truncated after a line with a marker."""
     title, *lines = whole = _whole(document)
     if not lines or (_size(whole) <= room and not document.beyond):
@@ -127,7 +127,7 @@ def quoted(document: Document, room: int) -> list[str]:
     return [title, *kept, _left_out(left, total, document.name)] if kept else []
 
 
-def _whole(document: Document) -> list[str]:
+def _whole(document: ProjectText) -> list[str]:
     name = one_line(seen(document.name), _LONGEST_NAME)
     lines = (line.rstrip() for line in seen(document.text).strip().splitlines())
     return [f"{name} ({_TITLES[document.role]}):", *(f"{QUOTE}{line}".rstrip() for line in _once_blank(lines))]

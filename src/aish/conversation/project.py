@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from aish.context.blocks import Block
-from aish.context.project import KINDS, Document, GitState, ProjectFacts, branch_name, name_in_quotes, project_block
+from aish.context.project import KINDS, GitState, ProjectFacts, ProjectText, branch_name, name_in_quotes, project_block
 from aish.places import PROJECT_FILE, find_project
 from aish.settings.options import ProjectSettings as Options
 from aish.storage.git_files import git_directory, mode_of, read_bounded, read_head, read_small
@@ -82,7 +82,7 @@ def look(directory: Path, options: Options, holds: Holds, mask: Callable[[str], 
     sources = tuple(_judge(root, name, role, holds, mask, room) for role, name in _present(root, options))
     if not (kinds or git or sources):
         return None
-    documents = (Document(one.name, one.role, one.text, one.beyond) for one in sources if one.role != "settings")
+    documents = (ProjectText(one.name, one.role, one.text, one.beyond) for one in sources if one.role != "settings")
     facts = ProjectFacts(root.name or str(root), kinds, git, tuple(documents))
     ask_git = bool(options.git and git and not git.bare and any(one.trusted for one in sources))
     return Project(root, facts, sources, project_block(facts, options.max_chars), options.max_chars, ask_git)
