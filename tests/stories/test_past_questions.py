@@ -700,7 +700,7 @@ def test_a_search_that_a_model_proposes_runs_unasked_and_reads_what_commands_can
         terminal.wait_for("Two keys.")
         assert b"[s]kip " not in terminal.raw
     (sent,) = (text for text in house.kept() if text.startswith("[exec output]"))
-    assert sent.startswith("[exec output]\n$ aish search vault keys\n")
+    assert sent.startswith("[exec output]\n(proposed by the model)\n$ aish search vault keys\n")
     assert ANSWER in sent
     assert not (house.directory / "owned").exists()
 

@@ -168,7 +168,7 @@ class Gate:
         done = await self._surroundings.in_thread(lambda: self.tools.run(text, sandboxed=limited))
         outcome = done.outcome
         if hold:
-            hold_output(self._session, command, outcome)
+            hold_output(self._session, command, outcome, proposed=True)
         denied = outcome.status and any(words in outcome.output for words in _DENIED)
         if sandboxed and denied and self.tools.sandbox:
             again = await self._person.key("the sandbox may have blocked it: run it [u]nsandboxed, or [s]kip ", "us")

@@ -12,6 +12,7 @@ from aish.values.text import clip
 from aish.values.turns import EXEC_MARK, Turn
 
 MOST_HELD = 32_000  # characters of held output
+_NO_MARK = EXEC_MARK.replace("[", "(").replace("]", ")")  # in output, which could forge another command
 
 
 class Held(NamedTuple):
@@ -67,7 +68,7 @@ class History:
     def hold(self, output: str, *, recalled: bool = False) -> None:
         """Hold the output of a command for the next question."""
         if output.strip():
-            self._held.append(Held(output, recalled))
+            self._held.append(Held(output.replace(EXEC_MARK, _NO_MARK), recalled))
             self.shorten_held(MOST_HELD)
 
     def shorten_held(self, limit: int) -> None:

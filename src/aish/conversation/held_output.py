@@ -3,10 +3,12 @@
 from aish.conversation.session import Session
 from aish.intake.past_questions import shows_past
 from aish.values.outcomes import Outcome
+from aish.values.turns import PROPOSED_MARK
 
 
-def hold_output(session: Session, command: str, outcome: Outcome) -> None:
-    """Hold the output of a command. It is sent with the next question."""
+def hold_output(session: Session, command: str, outcome: Outcome, *, proposed: bool = False) -> None:
+    """Hold the output of a command. It is sent with the next question. `proposed`: a model wrote the command."""
     ended = f"\n[exit status {outcome.status}]" if outcome.status else ""
-    output = session.services.redaction.text(f"$ {command}\n{outcome.output}{ended}")
+    mark = f"{PROPOSED_MARK}\n" if proposed else ""
+    output = session.services.redaction.text(f"{mark}$ {command}\n{outcome.output}{ended}")
     session.history.hold(output, recalled=shows_past(command))

@@ -20,6 +20,7 @@ from aish.conversation.session import Session
 from aish.conversation.spending import settle
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
+from aish.memory.notes.transcript import TYPED_META
 from aish.memory.trust import claims_to_have_saved
 from aish.values.events import Failed, Notice, TextPiece, TurnDone, TurnEvent, Usage, notice
 from aish.values.person import Person
@@ -53,7 +54,10 @@ async def take_turn(
         async for event in loading:
             yield event
     front, repeated = message_front(session, turn)
-    for event in keep(turn, Turn("user", compose_message(front, question)), {"recalled": repeated} if repeated else {}):
+    meta: dict[str, object] = {"recalled": repeated} if repeated else {}
+    partly_typed = bool(front or attached or not typed_by_user)
+    meta |= _typed_lines(turn, trimmed=bool(attached)) if partly_typed and session.remembers else {}
+    for event in keep(turn, Turn("user", compose_message(front, question)), meta):
         yield event
     chain = session.chain_for(question)
     asking = Asking(turn, chain, session.services.open_backend(chain[0]))
@@ -87,6 +91,12 @@ async def take_turn(
     finally:
         if not answer.recorded:
             answer.record("interrupted")
+
+
+def _typed_lines(turn: TurnContext, *, trimmed: bool) -> dict[str, object]:
+    """Return how many lines at the end of the message are the user's own words, as they are in the journal."""
+    typed = turn.session.services.redaction.text(for_keeping(turn.typed.rstrip() if trimmed else turn.typed))
+    return {TYPED_META: typed.count("\n") + 1 if typed else 0}
 
 
 class Answer:

@@ -108,6 +108,16 @@ def claims_to_have_saved(answer: str, typed: str) -> bool:
     return any(not one.endswith("?") and not re.search(_NO_CLAIM, one) for one in sentences)
 
 
+def is_users(origin: str) -> bool:
+    """Are these the user's own words?"""
+    return origin in ("", "user")
+
+
+def is_trusted(origin: str) -> bool:
+    """Are these the words of the user or of a model that read no foreign text? An empty origin is the user."""
+    return origin in ("", "user", "model")
+
+
 def least_trusted(origins: Iterable[str]) -> str:
     """Return the least trusted of these origins. A text made from all of them is trusted no more than this one."""
     return max(origins, key=lambda origin: _DISTRUST.get(origin.partition(":")[0], 0), default="model")

@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 Role = Literal["user", "assistant", "tool"]
 State = Literal["complete", "interrupted", "failed"]
+PROPOSED_MARK = "(proposed by the model)"  # before a command that the user did not type
 EXEC_MARK = "[exec output]"  # before the output of the user's own commands
 INPUT_MARK = "[standard input]"  # before piped input
 SUMMARIZER_META = "summarize"  # the `meta` of turns between the summarizer and its model; not part of the conversation
