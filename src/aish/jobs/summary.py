@@ -1,5 +1,6 @@
 """The job that summarises turns that were dropped from the prompt."""
 
+from aish.conversation.lineage import last_turn_before, record_compaction
 from aish.conversation.session import Session
 from aish.conversation.side_question import ask_side_question
 from aish.jobs.scheduler import Job
@@ -36,6 +37,10 @@ async def summarize_evicted(session: Session) -> list[Notice]:
         return []
     layer.summary = clip(answer.text.strip(), SUMMARY_CHARS)
     del session.evicted[: len(turns)]
+    if not session.evicted:  # otherwise it is unknown which turns the summary stands for
+        record_compaction(
+            session, "summary", last_turn_before(session, len(session.history.exchanges())), layer.summary
+        )
     return []
 
 

@@ -105,6 +105,10 @@ class TurnLog:
 
         return self._live.recover(take)
 
+    def note(self, record: Record) -> None:
+        """Save a record that is not a turn, such as a compaction. Raises `StoreTrouble`."""
+        self._log.append(record)
+
     def entries(self, damage: Damage | None = None) -> Iterator[JournalEntry]:
         """Yield all turns, oldest first."""
         yield from _entries(self._log.read(damage))
