@@ -9,7 +9,7 @@ from timing import cpu_seconds
 
 from aish.intake.routing import Route, route
 from aish.intake.vocabulary import is_slip
-from aish.opening import VERBS
+from aish.verbs import VERBS
 
 PROGRAMS = """ls cat grep git find make sort kill who which time test touch cut join look last less more watch
     rm cp mv tar echo printf python3 bash vim head tail date curl ssh docker split man uptime true sudo tee file

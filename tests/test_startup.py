@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from aish.opening import VERBS, open_library, open_program
+from aish.opening import open_library, open_program
+from aish.verbs import VERBS
 
 HEAVY = {"prompt_toolkit", "rich", "httpx", "xllamacpp", "numpy", "sqlite3", "pygments", "email", "http.client"}
 
@@ -62,7 +63,7 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
     loaded = ours(loaded_by("import aish.cli"))
 
     packages = {name.split(".")[1] for name in loaded if "." in name}
-    assert packages == {"cli", "opening", "places", "settings", "values", "views"}
+    assert packages == {"cli", "opening", "places", "settings", "values", "verbs", "views"}
     assert {name for name in loaded if name.startswith("aish.views.")} == {
         "aish.views.exit_codes",
         "aish.views.screen",
@@ -97,7 +98,7 @@ LIGHT = {  # verbs without a model or conversation → packages they load beside
 @pytest.mark.parametrize("line", LIGHT)
 def test_a_verb_loads_what_it_needs_and_nothing_else(line: str, tmp_path: Path) -> None:
     """Scripts run verbs in loops. The event loop, models and conversations took half of their time."""
-    base = {"cli", "opening", "places", "settings", "values", "views"}
+    base = {"cli", "opening", "places", "settings", "values", "verbs", "views"}
     code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}; os.environ['XDG_DATA_HOME'] = {str(tmp_path)!r}\n"
     loaded = loaded_by(f"{code}from aish.cli import run; run({line.split()!r})")
 
@@ -110,6 +111,7 @@ def test_every_verb_says_what_it_opens() -> None:
     assert {name for name, verb in VERBS.items() if verb.opens is open_program} == {"doctor", "tokens"}
     assert {name for name, verb in VERBS.items() if verb.opens is open_library} == {
         "import",
+        "notes",
         "recent",
         "search",
         "thread",

@@ -174,7 +174,7 @@ def test_an_own_import_inside_a_function_is_caught(tmp_path: Path) -> None:
     plant(tmp_path, "cli.py", "def main() -> None:\n    import rich\n    from aish.wiring import build\n")
 
     assert hidden_imports(tmp_path) == [
-        "src/aish/cli.py:3 imports aish.wiring inside a function: only src/aish/opening.py may"
+        "src/aish/cli.py:3 imports aish.wiring inside a function: only opening.py and verbs.py may"
     ]
     assert broken(tmp_path) == ["hidden import faults"]
 
@@ -188,7 +188,7 @@ def test_an_import_inside_a_method_is_caught(tmp_path: Path) -> None:
     )
 
     assert hidden_imports(tmp_path) == [
-        "src/aish/cli.py:4 imports aish.wiring inside a function: only src/aish/opening.py may"
+        "src/aish/cli.py:4 imports aish.wiring inside a function: only opening.py and verbs.py may"
     ]
 
 
@@ -198,7 +198,7 @@ def test_only_the_entry_point_may_import_the_command_line_late(tmp_path: Path) -
     plant(tmp_path, "__main__.py", late)
 
     assert hidden_imports(tmp_path) == [
-        "src/aish/__main__.py:3 imports aish.wiring inside a function: only src/aish/opening.py may"
+        "src/aish/__main__.py:3 imports aish.wiring inside a function: only opening.py and verbs.py may"
     ]
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aish import __version__, opening
-from aish.opening import VERBS
 from aish.places import find_places
 from aish.values.errors import AishError, BadUsage
+from aish.verbs import VERBS
 from aish.views.exit_codes import BUG, INTERRUPTED, STORE, exit_code
 from aish.views.screen import Screen
 from aish.views.start import Start

