@@ -80,6 +80,7 @@ class World:
     def environment(self, **more: str) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AISH")}
         plain = {"TERM": "dumb", "NO_COLOR": "1", "AISH_SET_FINDING__TOOLS": "false"}  # as in `program`
+        plain |= {"AISH_SET_NOTES__TOOLS": "false", "AISH_SET_NOTES__UPKEEP": "false"}
         return {**kept, "AISH_HOME": str(self.home), **plain, **more}
 
     def configure(self, text: str) -> None:
@@ -110,9 +111,10 @@ class World:
     def program(self, settings: dict[str, Any] | None = None) -> Program:
         """Build the program inside this process, with these settings over the defaults.
 
-        Models get no tools unless the settings say so, so that tests count only the turns.
+        Models get no tools and keep no notes unless the settings say so, so that tests count only the turns.
         """
-        values = {"memory": {"propose": False}, "finding": {"tools": False}, **(settings or {})}
+        quiet = {"memory": {"propose": False}, "finding": {"tools": False}, "notes": {"tools": False, "upkeep": False}}
+        values = {**quiet, **(settings or {})}
         return open_program(self.start(values), progress=None)
 
     def start(self, settings: dict[str, Any] | None = None) -> Start:

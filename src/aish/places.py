@@ -51,6 +51,14 @@ class Places(NamedTuple):
         return self.data / "workspace"
 
     @property
+    def channel_links(self) -> Path:
+        return self.workspace / "channels.jsonl"
+
+    def channel(self, name: str) -> Path:
+        """Return the directory of a channel's notes and logs."""
+        return self.workspace / "channels" / name
+
+    @property
     def salt(self) -> Path:
         return self.data / "salt"
 

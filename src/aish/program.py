@@ -12,7 +12,7 @@ from aish.conversation.endpoints import Endpoints
 from aish.conversation.layer import Layer
 from aish.conversation.library import Library
 from aish.conversation.recorder import Recorder
-from aish.conversation.services import Services
+from aish.conversation.services import Services, Upkeep
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.memory.curation import Memory
@@ -54,6 +54,7 @@ class Program(Library):
         self.open_memory: Callable[[], tuple[Memory, str]] | None = None
         self.memory_trouble = ""  # why it cannot be written by this process
         self.load_gate_tools: Callable[[Program, Surroundings], GateTools] | None = None
+        self.open_upkeep: Callable[[], Upkeep]
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
         self._memory: Memory | None = None
@@ -103,6 +104,12 @@ class Program(Library):
             open_backend=self.backend,
             open_memory=lambda: (self.memory, self.memory_trouble),
             open_finder=lambda: self.finder,
+            channels=self.channels,
+            open_notes=self.notes,
+            present_notes=self.present_notes,
+            open_upkeep=self.open_upkeep,
+            open_recall=lambda: self.recall,
+            forget_recall=self.forget_recall,
             now=self.now,
         )
 

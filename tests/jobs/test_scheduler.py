@@ -8,7 +8,7 @@ import pytest
 from world import World
 
 from aish.conversation.session import Session
-from aish.jobs.scheduler import Job, Scheduler
+from aish.jobs.scheduler import Job, Moment, Scheduler
 from aish.values.errors import StoreTrouble
 from aish.values.events import Notice, notice
 
@@ -62,6 +62,20 @@ async def test_a_job_runs_only_at_its_moment(world: World) -> None:
 
     assert not scheduler.busy
     assert not scheduler.log
+
+
+async def test_notices_of_background_jobs_are_kept_until_they_are_taken(world: World) -> None:
+    """The shell shows them when it next writes to the screen, and only once."""
+
+    async def work(session: Session) -> list[Notice]:
+        return [notice("done", "it is done")]
+
+    scheduler = Scheduler([job("a", work)])
+    scheduler.start("after answer", world.session())
+    await ended(scheduler)
+
+    assert [one.text for one in scheduler.take_notices()] == ["it is done"]
+    assert scheduler.take_notices() == []
 
 
 async def test_the_person_comes_first(world: World) -> None:
@@ -217,3 +231,106 @@ async def test_a_job_in_the_foreground_may_take_its_time(world: World) -> None:
     await Scheduler([]).run(job("a", slow, seconds=0.001), world.session())
 
     assert waited == [True]
+
+
+def idle_job(run: Work, name: str = "idle") -> Job:
+    return Job(name, "idle", lambda session: True, run)
+
+
+async def within_a_moment(event: asyncio.Event) -> None:
+    async with asyncio.timeout(5):
+        await event.wait()
+
+
+@pytest.mark.proves("R11")
+@pytest.mark.parametrize("moment", ["start", "after answer", "after command"])
+async def test_idle_jobs_follow_after_a_while_without_a_question(world: World, moment: Moment) -> None:
+    """Work that asks a model waits until the user does something else."""
+    ran = asyncio.Event()
+
+    async def work(session: Session) -> list[Notice]:
+        ran.set()
+        return []
+
+    scheduler, session = Scheduler([idle_job(work)]), world.session(settings={"notes": {"idle_seconds": 0}})
+    scheduler.start(moment, session)
+    assert not scheduler.busy
+    await within_a_moment(ran)
+    await ended(scheduler)
+    await asyncio.sleep(0.02)
+
+    assert [(run.job, run.outcome) for run in scheduler.log] == [("idle", "done")], "once, not all the time"
+
+
+@pytest.mark.proves("R11")
+async def test_a_question_puts_idle_jobs_off(world: World) -> None:
+    """Also one that comes before they have begun."""
+
+    async def work(session: Session) -> list[Notice]:
+        return []
+
+    scheduler, session = Scheduler([idle_job(work)]), world.session(settings={"notes": {"idle_seconds": 0}})
+    scheduler.start("after answer", session)
+    scheduler.person_first()
+    await asyncio.sleep(0.02)
+
+    assert not scheduler.log
+
+
+@pytest.mark.proves("R11")
+async def test_a_closed_scheduler_starts_no_idle_jobs(world: World) -> None:
+    """Nothing runs when the shell is closed."""
+
+    async def work(session: Session) -> list[Notice]:
+        return []
+
+    scheduler, session = Scheduler([idle_job(work)]), world.session(settings={"notes": {"idle_seconds": 0}})
+    scheduler.start("after answer", session)
+    await scheduler.close()
+    await asyncio.sleep(0.02)
+
+    assert not scheduler.log
+
+
+async def test_idle_jobs_wait_for_the_jobs_before_them(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At most one job runs at a time; the idle ones are looked at again later."""
+    monkeypatch.setattr("aish.jobs.scheduler._LOOK_AGAIN", 0.01)
+    go, ran = asyncio.Event(), asyncio.Event()
+
+    async def first(session: Session) -> list[Notice]:
+        await go.wait()
+        return []
+
+    async def second(session: Session) -> list[Notice]:
+        ran.set()
+        return []
+
+    session = world.session(settings={"notes": {"idle_seconds": 0}})
+    scheduler = Scheduler([job("a", first), idle_job(second)])
+    scheduler.start("after answer", session)
+    await asyncio.sleep(0.03)
+    assert not scheduler.log
+    go.set()
+    await within_a_moment(ran)
+    await ended(scheduler)
+
+    assert [run.job for run in scheduler.log] == ["a", "idle"]
+
+
+async def test_a_check_that_fails_is_logged_and_the_job_is_not_due(world: World) -> None:
+    """A file that cannot be read must not turn an answer into an error."""
+
+    def broken(session: Session) -> bool:
+        raise StoreTrouble("cannot read the queue")
+
+    async def work(session: Session) -> list[Notice]:
+        return []
+
+    scheduler = Scheduler([Job("a", "after answer", broken, work), job("b", work)])
+    scheduler.start("after answer", world.session())
+    await ended(scheduler)
+
+    assert [(run.job, run.outcome, run.reason) for run in scheduler.log] == [
+        ("a", "failed", "cannot read the queue"),
+        ("b", "done", ""),
+    ]

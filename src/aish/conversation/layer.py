@@ -58,6 +58,16 @@ class Layer:
         """Return what the journal records about the layer with an answer."""
         return {}
 
+    async def dropping(self, session: Session, exchanges: int) -> list[Notice]:
+        """Prepare for the oldest exchanges to leave the prompt."""
+        return []
+
+    def compacted(self, session: Session) -> None:
+        """Older turns have left the prompt, because the user wanted that."""
+
+    def resumed(self, session: Session) -> None:
+        """Restore the text of a conversation that the user continues."""
+
     def clear(self) -> None:
         """Forget the text, because a new conversation starts."""
 

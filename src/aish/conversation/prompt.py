@@ -71,6 +71,8 @@ async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list
     size = await prompt_size(session, backend, turn)
     gone = excess(size.fixed, size.exchanges, limits)
     if gone:
+        for layer in session.layers:
+            notices += await layer.dropping(session, gone)
         dropped = session.history.drop_oldest(gone)
         session.evicted += dropped
         session.token_counts.forget(dropped, session.history.turns)

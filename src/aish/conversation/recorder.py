@@ -5,11 +5,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from aish.conversation.project import root_of
 from aish.memory.conversations import Conversations
 from aish.memory.journal import TurnLog
 from aish.memory.redaction import Redaction, count_kinds
-from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
 from aish.values.events import Notice, notice
 from aish.values.turns import Turn
@@ -31,12 +29,12 @@ class Recorder:
         """The id of this conversation; empty before it begins, and asking does not begin it."""
         return self._journal.id if self._journal else ""
 
-    def journal(self, cwd: Path, model: str) -> TurnLog:
+    def journal(self, cwd: Path, model: str, channel: Callable[[], str]) -> TurnLog:
         """Return the journal of this conversation; its file is created with the first turn."""
         if self._journal is None:
             now = self._now()
             meta = {"started": now.isoformat(timespec="seconds"), "cwd": str(cwd), "model": model}
-            meta["channel"] = channel_of(str(root_of(cwd) or cwd))
+            meta["channel"] = channel()
             self._journal = self._conversations.new(now, meta)
         return self._journal
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from aish.conversation.channels import Channels
 from aish.memory.conversations import Conversations
 from aish.memory.curation import Memory
 from aish.memory.redaction import Redaction
@@ -13,6 +14,26 @@ from aish.model.estimate import Estimates
 from aish.settings.options import Settings
 from aish.settings.trust import Trust
 from aish.values.hits import Finder
+
+if TYPE_CHECKING:  # loaded when the first note is read
+    from aish.conversation.recall import TurnRecall
+    from aish.conversation.session import Session
+    from aish.conversation.upkeep import Refreshed
+    from aish.memory.notes.channel_notes import ChannelNotes
+    from aish.memory.notes.document import Entry
+    from aish.memory.notes.queue import QueuedRange
+
+
+class Upkeep(Protocol):
+    """What layers of the prompt need of `upkeep.py`, which is loaded on first use."""
+
+    async def enter_channel(self, session: "Session") -> None: ...
+    async def refresh_state(self, session: "Session", *, ask: bool = True, before: int = 0) -> "Refreshed": ...
+    def state_text(self, session: "Session") -> str: ...
+    def close_chapter(self, session: "Session", last: int = 0) -> "QueuedRange | None": ...
+    def check_change(
+        self, session: "Session", entry: "Entry", text: str, origin: str, *, said: bool
+    ) -> tuple[str, str]: ...
 
 
 class Services(NamedTuple):
@@ -27,4 +48,10 @@ class Services(NamedTuple):
     open_backend: Callable[[str], Backend]
     open_memory: Callable[[], tuple[Memory, str]]  # the text says why memory is read-only, if it is
     open_finder: Callable[[], Finder]
+    channels: Channels
+    present_notes: Callable[[str], frozenset[str]]  # by channel: the short names of notes that exist
+    open_notes: Callable[[str], "ChannelNotes"]  # by channel
+    open_upkeep: Callable[[], "Upkeep"]
+    open_recall: Callable[[], "TurnRecall"]
+    forget_recall: Callable[[], None]
     now: Callable[[], datetime]

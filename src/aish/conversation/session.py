@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from aish.agent.tool import Tool
 from aish.context.blocks import Block
@@ -14,8 +14,10 @@ from aish.context.history import History
 from aish.context.token_counts import PromptSize, TokenCounts, measure
 from aish.conversation.endpoints import Endpoints
 from aish.conversation.layer import Layer
+from aish.conversation.notes_progress import NotesProgress
 from aish.conversation.recorder import Recorder
 from aish.conversation.services import Services
+from aish.memory.compactions import summarised_to
 from aish.memory.conversations import window
 from aish.memory.curation import Memory
 from aish.memory.journal import TurnLog
@@ -28,6 +30,9 @@ from aish.values.hits import Finder, SearchResult
 from aish.values.stores import Damage
 from aish.values.text import clip
 from aish.values.turns import SUMMARIZER_META, Turn
+
+if TYPE_CHECKING:  # loaded when the first note is read
+    from aish.memory.notes.channel_notes import ChannelNotes
 
 MAX_TURN_CHARS = 2_000_000  # longer turns are cut before sending; the journal keeps the full text
 L = TypeVar("L", bound=Layer)
@@ -51,6 +56,8 @@ class Session:
     last_blocks: tuple[Block, ...] = ()  # the prompt of the last answer, for `:why`
     found: SearchResult | None = None  # the last search, by the user, the model or a layer
     searching: threading.Lock = field(default_factory=threading.Lock)  # one search at a time
+    progress: NotesProgress = field(default_factory=NotesProgress)  # how far the notes have got
+    named_channel: str = ""  # chosen by the user; otherwise the project decides
 
     @property
     def settings(self) -> Settings:
@@ -66,11 +73,26 @@ class Session:
 
     @property
     def journal(self) -> TurnLog:
-        return self.recorder.journal(self.cwd, self.model)
+        return self.recorder.journal(self.cwd, self.model, lambda: self.channel)
 
     @property
     def memory(self) -> Memory:
         return self.services.open_memory()[0]
+
+    @property
+    def channel(self) -> str:
+        """The channel whose notes are used: the one that the user chose, or the one of the project."""
+        return self.named_channel or self.services.channels.at(self.cwd)
+
+    @property
+    def keeps_notes(self) -> bool:
+        """Are notes of this conversation kept?"""
+        return self.settings.notes.upkeep and self.remembers and bool(self.recorder.conversation)
+
+    @property
+    def notes(self) -> "ChannelNotes":
+        """The notes of the channel."""
+        return self.services.open_notes(self.channel)
 
     @property
     def finder(self) -> Finder:
@@ -122,12 +144,15 @@ class Session:
             layer.rewrite(clean)
         self.evicted = [turn.with_content(clean(turn.content)) for turn in self.evicted]
         self.found, self.last_blocks = None, ()
+        self.progress.purges += 1
+        self.services.forget_recall()
         self.token_counts, self.last_size = TokenCounts(), None
 
     def start_new(self) -> None:
         """Start a new conversation; the current one stays in its journal."""
         self.recorder.open(None)
         self.reset()
+        self.progress.clear()
 
     def reset(self) -> None:
         """Clear the turns in the prompt; the conversation continues in the same journal."""
@@ -147,7 +172,11 @@ class Session:
         entries = window(journal, options.max_turns, room, damage, leave_out=SUMMARIZER_META)
         self.reset()
         self.recorder.open(journal)
-        self.history = restored([entry.turn for entry in entries])
+        self.progress.clear()
+        summarised = summarised_to(journal)
+        self.history = restored([entry.turn for entry in entries if entry.number > summarised])
+        for layer in self.layers:
+            layer.resumed(self)
         if damage.lines:
             text = f"skipped {damage.lines} damaged lines of this conversation"
             notices.append(notice("conversation.damaged", text, warning=True, lines=damage.lines))

@@ -15,6 +15,8 @@ class SideAnswer(NamedTuple):
     text: str
     whole: bool
     trouble: str = ""
+    away: bool = False  # nobody answered: the server is unreachable, or the model is not installed
+    cut: bool = False  # its last line may be incomplete
 
 
 async def ask_side_question(
@@ -23,7 +25,7 @@ async def ask_side_question(
     """Send a request of one message and return the answer, or None if the call could exceed the cost cap."""
     if not await affordable(session, backend, request):
         return None
-    text, usage, whole, trouble = "", None, False, ""
+    text, usage, whole, cut, trouble, away = "", None, False, False, "", False
     async with aclosing(backend.model.stream(request)) as events:
         async for event in events:
             match event:
@@ -31,13 +33,13 @@ async def ask_side_question(
                     text += piece
                 case Usage():
                     usage = event
-                case Finished():
-                    whole = True
-                case Failed(reason):
-                    trouble = reason
+                case Finished(reason):
+                    whole, cut = True, reason == "length"
+                case Failed(reason, kind):
+                    trouble, away = reason, kind in ("unreachable", "missing")
     if not usage and text:  # some servers do not report usage
         counted = await backend.tokenizer.count(str(request.messages[0]["content"]))
         usage = Usage(prompt_tokens=counted, completion_tokens=await backend.tokenizer.count(text))
     if usage:
         enter(session, backend, usage, backend.price.of(usage) if backend.price else None, category)
-    return SideAnswer(text, whole, trouble)
+    return SideAnswer(text, whole, trouble, away and not text, cut or not whole)

@@ -14,11 +14,13 @@ from aish.conversation.session import Session
 from aish.values.errors import AishError
 from aish.values.events import Notice
 
-Moment = Literal["start", "after answer", "quit"]
-"""When a job may run: after the shell has started, after an answer, or when the user quits."""
+Moment = Literal["start", "after answer", "after command", "idle", "quit"]
+"""When a job may run: after the shell has started, after an answer, after a `:` command, after a while without a
+question, or when the user quits."""
 
 JobOutcome = Literal["done", "failed", "stopped", "took too long"]
 _MOST_LOGGED = 100
+_LOOK_AGAIN = 5.0  # seconds
 
 
 class Job(NamedTuple):
@@ -52,11 +54,14 @@ class Scheduler:
     1. At most one job runs at a time.
     2. `person_first` stops it, and `close` also waits until it has stopped.
     3. A failed background job is logged but not shown: if the trouble lasts, the next question reports it.
+    4. The notices of background jobs are kept until somebody takes them.
     """
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = jobs
         self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._notices: deque[Notice] = deque(maxlen=_MOST_LOGGED)
         self.log: deque[JobRun] = deque(maxlen=_MOST_LOGGED)
 
     @property
@@ -64,21 +69,57 @@ class Scheduler:
         return self._task is not None and not self._task.done()
 
     def start(self, moment: Moment, session: Session) -> None:
-        """Run the jobs that are due at this moment in the background, unless one is running already."""
+        """Run the jobs that are due at this moment in the background, unless one is running already.
+
+        After a while without a question, the jobs for idle times follow.
+        """
+        if self.busy:
+            return
+        self._stop_waiting()
         due = self.due(moment, session)
-        if due and not self.busy:
-            self._task = asyncio.get_running_loop().create_task(self._run_all(due, session))
+        loop = asyncio.get_running_loop()
+        if due:
+            self._task = loop.create_task(self._run_all(due, session))
+        if moment != "idle" and any(job.moment == "idle" for job in self._jobs):
+            seconds = session.settings.notes.idle_seconds
+            self._timer = loop.call_later(seconds, self._start_idle, session)
+
+    def _start_idle(self, session: Session) -> None:
+        if self.busy:  # the jobs before still run: look again later
+            self._timer = asyncio.get_running_loop().call_later(_LOOK_AGAIN, self._start_idle, session)
+        else:
+            self.start("idle", session)
+
+    def _stop_waiting(self) -> None:
+        if self._timer:
+            self._timer.cancel()
+            self._timer = None
 
     def due(self, moment: Moment, session: Session) -> list[Job]:
-        return [job for job in self._jobs if job.moment == moment and job.due(session)]
+        return [job for job in self._jobs if job.moment == moment and self._is_due(job, session)]
+
+    def _is_due(self, job: Job, session: Session) -> bool:
+        """Is a job due? A store that cannot be read is logged, and does not disturb the user."""
+        try:
+            return job.due(session)
+        except AishError as error:
+            self._log(job, session.recorder.conversation, time.monotonic(), "failed", str(error))
+            return False
 
     async def run(self, job: Job, session: Session) -> list[Notice]:
         """Run a job in the foreground while the user waits. Raises what the job raises."""
         await self.close()
         return await self._run(job, session, seconds=None)
 
+    def take_notices(self) -> list[Notice]:
+        """Return what background jobs have to tell the user, once."""
+        notices = list(self._notices)
+        self._notices.clear()
+        return notices
+
     def person_first(self) -> None:
         """Stop the running job, because the user has asked something."""
+        self._stop_waiting()
         if self._task:
             self._task.cancel()
 
@@ -95,7 +136,7 @@ class Scheduler:
     async def _run_all(self, jobs: Sequence[Job], session: Session) -> None:
         for job in jobs:
             try:
-                await self._run(job, session, job.seconds)
+                self._notices += await self._run(job, session, job.seconds)
             except (AishError, TimeoutError):
                 continue  # _run has logged it
 

@@ -1,8 +1,9 @@
 """Every background job. A new one is a new module and a line here."""
 
 from aish.jobs.learning import LEARNING
+from aish.jobs.notes import AT_QUIT, FACTS, RECALL, RECALL_AT_START, STATE, TIDYING
 from aish.jobs.scheduler import Job
 from aish.jobs.summary import SUMMARY
 from aish.jobs.warm_up import WARM_UP
 
-JOBS: tuple[Job, ...] = (WARM_UP, SUMMARY, LEARNING)
+JOBS: tuple[Job, ...] = (RECALL_AT_START, WARM_UP, STATE, RECALL, SUMMARY, FACTS, TIDYING, AT_QUIT, LEARNING)

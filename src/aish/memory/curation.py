@@ -316,9 +316,13 @@ class Memory:
                 return {self._clean(name): self._clean(one) for name, one in value.items()}
         return value
 
-    def _refuse_purged(self, content: str) -> None:
+    def is_purged(self, content: str) -> bool:
+        """Was this text purged?"""
         purged = self._ledger.state().purged
-        if purged and self.redaction.fingerprint(folded(content)) in purged:
+        return bool(purged) and self.redaction.fingerprint(folded(content)) in purged
+
+    def _refuse_purged(self, content: str) -> None:
+        if self.is_purged(content):
             raise Declined("this was purged, so it is not saved again")
 
     def _pending_item(self, id: int) -> Item:

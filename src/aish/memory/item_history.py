@@ -37,7 +37,8 @@ def explain(ledger: ItemStore, conversations: "Conversations", id: int, now: dat
     older = _before(ledger, item)
     if older:
         found["superseded"] = "; ".join(f"{one.id}: {one_line(one.content, 60)}" for one in older)
-    found["in prompts"] = _uses(list(_prompts(conversations, id)))
+    found["in prompts"] = _uses(list(_prompts(conversations, "background", id)))
+    found["recalled"] = _uses(list(_prompts(conversations, "recalled_notes", f"ledger:{id}")))
     found["record"] = item.record
     return found
 
@@ -86,12 +87,12 @@ def _before(ledger: ItemStore, item: Item) -> list[Item]:
     return older
 
 
-def _prompts(conversations: "Conversations", id: int) -> Iterator[tuple[str, str]]:
-    """Yield the conversations whose prompt contained the item, newest first, each with the first time."""
+def _prompts(conversations: "Conversations", field: str, id: int | str) -> Iterator[tuple[str, str]]:
+    """Yield the conversations that recorded the item in this field, newest first, each with the first time."""
     for conversation in islice(conversations.own_ids(), _MOST_JOURNALS):
         try:
-            for record in conversations.open(conversation).records_with("background"):
-                ids = record["background"]
+            for record in conversations.open(conversation).records_with(field):
+                ids = record[field]
                 if isinstance(ids, list) and id in ids:
                     yield conversation, str(record.get("ts", ""))
                     break

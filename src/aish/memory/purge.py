@@ -20,12 +20,16 @@ from aish.values.items import FORGET
 from aish.values.stores import Record
 
 GONE = "[purged]"
-_FIXED = {"kind", "role", "ts", "state", "crc", "n", "id", "what", "category"}  # fields that no user writes
+_FIXED = {"kind", "role", "ts", "state", "crc", "n", "id", "what", "category"}.union(  # fields that no user writes
+    "upkeep job consolidation".split()
+)
 _NAMES = _FIXED.union(  # field names of our files; without them a line could not be read
     "meta format content source origin conversation turn tags key target supersedes change undoes restores".split(),
     "reason purged confirmed ledger name tool_calls arguments call_id model ms usage prompt completion error".split(),
     "channel title trust ref undated background recovered started cwd path prompt_tokens completion_tokens".split(),
-    "cached_tokens dollars sha256 made_of".split(),
+    "cached_tokens dollars sha256 made_of typed recalled own compaction directory recalled_notes".split(),
+    "consolidation upkeep job turns number parent ids".split(),
+    "rows note before after section text made until refused terms base mine theirs".split(),
 )
 _CODES = {
     "user",
@@ -36,8 +40,9 @@ _CODES = {
     "superseded",
     "pruned",
     "memory_add",
+    *"queued done failed skipped refreshed tidied recalled tidying recall".split(),
 }  # values of aish
-_CODED = {"source", "origin", "meta", "reason", "name", "trust", "made_of"}  # fields that may have such a value
+_CODED = frozenset("source origin meta reason name trust made_of consolidation upkeep job".split())  # may have one
 SHORT = 8
 _BLANK = r"(?:\s|\\+[nrt]|\\+u00[aA]0|(?<=\n)\+)"  # the last: line breaks in the input history
 LETTER = r"[^\W\u0e00-\u0eff\u1100-\u11ff\u2e80-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff]"  # only scripts with blanks

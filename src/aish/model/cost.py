@@ -132,6 +132,14 @@ class CostBook:
         new = sum(call.dollars or 0.0 for call in self.session if call.conversation == conversation)
         return self._before[conversation] + new
 
+    def used_since(self, start: datetime, category: str) -> tuple[int, float]:
+        """Tokens and known dollars of one category since `start`. Raises `StoreTrouble`."""
+        filed = takewhile(lambda call: call.time >= start, self.all())
+        ours = {id(call) for call in self._filed}
+        unfiled = (call for call in self.session if id(call) not in ours and call.time >= start)
+        sums = total(call for call in (*filed, *unfiled) if call.category == category)
+        return sums.prompt_tokens + sums.completion_tokens, sums.dollars
+
     def spent_since(self, start: datetime) -> float:
         """Known dollars of all conversations since `start`. Reads back only to that time."""
         filed = takewhile(lambda call: call.time >= start, self.all())

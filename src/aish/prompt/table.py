@@ -8,19 +8,27 @@ from aish.prompt.base import BaseLayer
 from aish.prompt.care import CareLayer
 from aish.prompt.goal import GoalLayer
 from aish.prompt.held_output import HeldOutputLayer
+from aish.prompt.identity import IdentityLayer
+from aish.prompt.note_files import NoteFilesLayer
 from aish.prompt.project import ProjectLayer
+from aish.prompt.recalled_notes import RecalledNotesLayer
 from aish.prompt.recalled_turns import RecalledTurnsLayer
 from aish.prompt.summary import SummaryLayer
+from aish.prompt.working_state import WorkingStateLayer
 
 LAYERS: tuple[Callable[[], Layer], ...] = (
     # the system prompt
     BaseLayer,
+    IdentityLayer,
+    NoteFilesLayer,
     ProjectLayer,
     BackgroundLayer,
+    WorkingStateLayer,
     SummaryLayer,
     RecalledTurnsLayer,
     CareLayer,
     GoalLayer,
     # in front of the user's message
     HeldOutputLayer,
+    RecalledNotesLayer,
 )

@@ -93,6 +93,21 @@ class MemorySettings(Section):
     allow_duplicates: bool = option(False, "Keep an item even if it is known already.")
 
 
+class NotesSettings(Section):
+    """The notes that aish keeps about each project."""
+
+    upkeep: bool = option(True, "Keep SESSION.md, MEMORY.md and HISTORY.md up to date in the background.")
+    model: str = option("", "The preset that helps with the notes; unset: the preset that answers.")
+    recall_tokens: int = option(
+        400, "Maximum number of tokens of notes and memory that are brought to a question; 0: none."
+    )
+    identity_max_chars: int = option(4000, "Maximum number of characters of SOUL.md and AGENTS.md in the prompt.")
+    tools: bool = option(True, "Let models that can use tools read the notes and change MEMORY.md.")
+    idle_seconds: int = option(30, "Seconds without a question before lasting facts are moved to MEMORY.md.")
+    daily_tokens: int = option(200_000, "Maximum number of tokens that upkeep may use in a day; 0: no model is asked.")
+    daily_dollars: float = option(0.25, "Maximum number of dollars that upkeep may spend in a day.")
+
+
 class FindingSettings(Section):
     """Search in all conversations."""
 
@@ -208,6 +223,7 @@ class Settings(Section):
     )
     context: Context = option(Context, "")
     memory: MemorySettings = option(MemorySettings, "")
+    notes: NotesSettings = option(NotesSettings, "")
     project: ProjectSettings = option(ProjectSettings, "")
     commands: CommandSettings = option(CommandSettings, "")
     finding: FindingSettings = option(FindingSettings, "")
