@@ -213,7 +213,8 @@ async def test_help_knows_every_command_and_explains_one(world: World) -> None:
 @pytest.mark.parametrize(
     ("line", "answer"),
     [
-        (":sess", "no conversations yet"),
+        (":sessi", "NotFound: there is no command :sessi; did you mean :session or :sessions?"),
+        (":tim", "no turns in that period"),
         (":hi", "no turns yet"),
         (
             ":re",

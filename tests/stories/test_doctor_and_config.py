@@ -190,6 +190,7 @@ def test_a_healthy_installation_has_no_problems(world: World) -> None:
         "configuration": [("ok", str(world.places.config_file))],
         "memory": [("ok", f"0 items in {world.places.memory}")],
         "model": [("ok", f"local at {server.url}/v1 answers")],
+        "notes": [("ok", f"0 channels in {world.places.workspace}")],
         "tokenizer": [("ok", "local counts itself (24 for a test sentence); its window is 8,192 tokens")],
         "store": [("ok", f"0 conversations in {world.places.data}")],
         "search": [("ok", "by words and meaning (wordllama)")],
@@ -233,7 +234,7 @@ def test_an_unavailable_model_is_bad_and_says_what_to_do(world: World, changed: 
 @pytest.mark.proves("P13")
 def test_a_damaged_store_and_bad_settings_are_reported_and_left_unchanged(world: World) -> None:
     """The doctor only looks; it never repairs by deleting."""
-    world.script("A1", extra="no_such_key = 1")
+    world.script("A1", extra="qqq_zzz = 1")
     world.aish("q1")
     (journal,) = world.journals()
     whole = journal.read_bytes()
@@ -244,7 +245,7 @@ def test_a_damaged_store_and_bad_settings_are_reported_and_left_unchanged(world:
 
     found = findings(ran)
     assert ran.code == 1
-    assert found["configuration"] == [("bad", f"{world.places.config_file}:2: no_such_key: unknown key")]
+    assert found["configuration"] == [("bad", f"{world.places.config_file}:2: qqq_zzz: unknown key")]
     assert found["model"] == [("ok", "script is ready")]
     assert found["store"] == [
         ("bad", f"{journal}: 1 damaged line(s) are skipped; the rest is fine, and the file is not changed")

@@ -461,9 +461,22 @@ async def test_why_shows_where_an_item_was_said_and_which_prompts_had_it(world: 
     assert fresh[1] == "from           user"
     assert fresh[2] == f"said in        {id}, turn 2: Nice."
     assert fresh[3].startswith("recorded       2026-05-0") and fresh[3].endswith(" (now)")
-    assert fresh[4:] == ["state          active", "in prompts     never"]
+    assert fresh[4:] == ["state          active", "in prompts     never", "recalled       never"]
     assert used[3].endswith(" (2 days)")
     assert used[5].startswith("in prompts     1 conversation, last 2026-05-0") and used[5].endswith(f" ({id})")
+
+
+@pytest.mark.proves("X1")
+async def test_why_says_when_an_item_was_recalled(world: World) -> None:
+    """An item that does not fit into [background] is brought to a question that needs it."""
+    session = world.session(["Red."], {"memory": {"inject_max_chars": 0}})
+    session.memory.remember("my tandem is red", source="user")
+
+    await world.ask(session, "which colour is my tandem?")
+
+    facts = session.memory.explain(1, session.services.conversations)
+    assert facts["in prompts"] == "never"
+    assert facts["recalled"].startswith("1 conversation, last ")
 
 
 async def test_why_counts_the_conversations_that_had_the_item(world: World) -> None:

@@ -270,7 +270,7 @@ def test_ctrl_c_in_mid_answer_exits_130_and_keeps_the_part_as_interrupted(world:
 def test_notices_go_to_stderr_and_only_the_answer_to_stdout(world: World) -> None:
     """`x=$(aish …)` gets only the answer, even if aish prints notices."""
     world.configure(
-        'model = "near"\nfallback = ["far"]\nno_such_key = 1\n'
+        'model = "near"\nfallback = ["far"]\nqqq_zzz = 1\n'
         '[models.near]\nkind = "scripted"\nanswers = ["!out of order"]\n'
         '[models.far]\nkind = "scripted"\nanswers = ["From afar."]\n'
     )
@@ -279,7 +279,7 @@ def test_notices_go_to_stderr_and_only_the_answer_to_stdout(world: World) -> Non
 
     assert (ran.code, ran.out) == (0, "From afar.\n")
     problem, switch = ran.err.splitlines()
-    assert problem == f"[aish] {world.places.config_file}:3: no_such_key: unknown key"
+    assert problem == f"[aish] {world.places.config_file}:3: qqq_zzz: unknown key"
     assert switch == "[aish] near: out of order; continuing with far"
 
 

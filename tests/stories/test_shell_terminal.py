@@ -7,11 +7,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import tty
 
 import pytest
 from fake_server import FakeServer, Say, sse
-from terminal import CTRL_C, CTRL_D, ENTER, Terminal
+from terminal import CTRL_C, CTRL_D, ENTER, SECONDS, Terminal
 from world import World
 
 from aish.views.exit_codes import BUG
@@ -72,6 +73,24 @@ def test_ctrl_c_stops_the_answer_keeps_the_part_and_the_shell_goes_on(world: Wor
     assert turns(world)[:2] == [("user", "tell me", "complete"), ("assistant", "It all began", "interrupted")]
 
 
+def test_facts_are_kept_after_new_without_another_question_and_the_shell_says_so(world: World) -> None:
+    """`:new` ends a conversation. Its facts must not wait for the next one."""
+    state, facts = "goal: move billing to Envoy\nstate: billing moves", "decision: billing moves to Envoy"
+    helper = f'[models.helper]\nkind = "scripted"\nanswers = {json.dumps([state, facts])}\n'
+    world.script("Good.", extra=f'[notes]\nmodel = "helper"\nidle_seconds = 0\n{helper}')
+    with Terminal(world, AISH_SET_NOTES__UPKEEP="true") as terminal:
+        terminal.wait_ready()
+        terminal.enter("? move billing to Envoy")
+        terminal.wait("aish> ? move billing to Envoy", "Good.", "aish>")
+        terminal.enter(":new")
+        terminal.wait("started a new conversation", "aish>")
+        deadline = time.monotonic() + SECONDS
+        while "[aish] notes: 1 change (:notes log)" not in terminal.lines and time.monotonic() < deadline:
+            terminal.enter("true")
+            terminal.watch(0.2)
+        terminal.wait_for("[aish] notes: 1 change (:notes log)")
+
+
 def test_ctrl_c_on_an_idle_line_clears_it(world: World) -> None:
     """As in any shell: the line is cleared, nothing was sent, and the next line starts empty."""
     with FakeServer(sse("Fine.")) as server:
@@ -112,10 +131,10 @@ def test_tab_completes_a_command_and_help_lists_them(world: World) -> None:
     world.script()
     with Terminal(world) as terminal:
         terminal.wait_ready()
-        terminal.type(":sess\t")
-        terminal.wait_for(":sessions")
+        terminal.type(":hist\t")
+        terminal.wait_for(":history")
         terminal.type(ENTER)
-        terminal.wait("no conversations yet", "aish>")
+        terminal.wait("no turns yet", "aish>")
         terminal.enter(":help")
         terminal.wait_for(":history [N]")
         assert any(line.startswith(":quit") for line in terminal.lines)

@@ -3,7 +3,8 @@
 from aish.acting.command_tool import COMMAND_TOOLS
 from aish.acting.finding_tools import FINDING_TOOLS
 from aish.acting.memory_tools import MEMORY_TOOLS
+from aish.acting.notes_tools import READ_NOTES, UPDATE_NOTES
 from aish.agent.tool import Tool
 from aish.conversation.turn_context import TurnContext
 
-TOOLS: tuple[Tool[TurnContext], ...] = (*MEMORY_TOOLS, *FINDING_TOOLS, *COMMAND_TOOLS)
+TOOLS: tuple[Tool[TurnContext], ...] = (*MEMORY_TOOLS, READ_NOTES, UPDATE_NOTES, *FINDING_TOOLS, *COMMAND_TOOLS)

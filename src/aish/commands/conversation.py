@@ -6,6 +6,7 @@ from aish.commands.files import write_new
 from aish.commands.recall import hit_id
 from aish.commands.shell import COMMANDS, Shell
 from aish.intake.commands import Arguments
+from aish.jobs.notes import finish_conversation
 from aish.memory.conversations import as_json, as_markdown
 from aish.values.errors import BadUsage, NotFound
 from aish.values.text import counted, one_line
@@ -34,10 +35,12 @@ async def show_help(shell: Shell, arguments: Arguments) -> str:
 async def begin_new(shell: Shell, arguments: Arguments) -> str:
     """Start a new conversation.
 
-    The current one stays in its journal; `:sessions` lists it and `:resume` continues it.
+    The current one stays in its journal; `:sessions` lists it and `:resume` continues it. The notes are brought up to
+    date first, and the working state in SESSION.md stays.
     """
+    told = [one.text for one in await finish_conversation(shell.session)]
     shell.session.start_new()
-    return "started a new conversation"
+    return "\n".join([*told, "started a new conversation"])
 
 
 @COMMANDS.add("reset")
@@ -104,7 +107,9 @@ async def resume(shell: Shell, arguments: Arguments) -> str:
         if found is None:
             raise NotFound("there is no other conversation to resume")
         wanted = found
+    told = await finish_conversation(shell.session)
     total, notices = shell.session.resume(wanted)
+    notices = [*told, *notices]
     lines = [notice.text for notice in notices]
     lines.append(f"resumed {wanted}: {total} turns, {len(shell.session.history.turns)} of them in the prompt")
     lines += [_shown(role, text, shell.width) for role, text in _last(shell, 2)]

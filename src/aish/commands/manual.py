@@ -1,9 +1,18 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
-from aish.commands import conversation_memory, model, project, recall, conversation  # isort: skip  # the order of :help
+from aish.commands import conversation_memory, conversation_notes, model, project, recall, conversation  # isort: skip  # the order of :help
 from aish.commands.shell import COMMANDS
 
-__all__ = ["COMMANDS", "conversation", "conversation_memory", "manual", "model", "project", "recall"]
+__all__ = [
+    "COMMANDS",
+    "conversation",
+    "conversation_memory",
+    "conversation_notes",
+    "manual",
+    "model",
+    "project",
+    "recall",
+]
 
 _HEAD = """\
 # Commands

@@ -10,14 +10,18 @@ from aish.commands.shell import COMMANDS, Shell
 from aish.commands.turn_pages import found_page, matching_part, recent_page, thread_page
 from aish.context.blocks import Block, arrange
 from aish.intake.commands import Arguments
+from aish.memory.compactions import Compaction, compactions
 from aish.program import Program
+from aish.prompt.recalled_notes import RecalledNotesLayer
 from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import UNITS, Scope, Unit
+from aish.values.recall import Recalled
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, one_line
 
 _LEVELS = " ▁▂▃▄▅▆▇█"
 _WEEKS = 8  # the default length of a timeline
+_MOST_LEFT_OUT = 10  # notes shown that were not brought to the question
 _MOST = 1_000  # turns shown at once
 
 
@@ -80,17 +84,23 @@ async def timeline(shell: Shell, arguments: Arguments) -> Reply:
 
 @COMMANDS.add("why")
 async def why(shell: Shell, arguments: Arguments) -> Reply:
-    """Explain the last search: the query, how many turns were considered, and the score and reasons of each hit.
+    """Explain the last answer: which notes were brought to it, which search was made, and the parts of its prompt.
 
-    The search may be yours, the model's, or the one that added earlier turns to your question. Below it, `:why`
-    explains the parts of the last prompt.
+    For each note: its score, the reasons, and whether it was shown. The others were left out: `weak` (score too low),
+    `known` (already in the conversation), `duplicate`, `superseded` (by a newer note), `quota` or `budget` (no room).
+    The search may be yours, the model's, or the one that added earlier turns to your question. Then follow the parts of
+    the prompt and what summaries stand for.
     """
-    found, blocks = shell.session.found, arrange(shell.session.last_blocks)
+    session = shell.session
+    found, blocks = session.found, arrange(session.last_blocks)
     layers = [(block.name, f"{block.why}{_limit(block)}") for block in blocks if block.why]
-    if found is None and not layers:
-        raise NotFound("no search yet in this shell; use :recall WORDS")
-    told = [_folded(f"{name:<12} {why}", 13, shell.width) for name, why in layers]
-    data: dict[str, Any] = {"prompt": dict(layers)}
+    layers += [(f"turns {one.first}-{one.last}", _left(one)) for one in _compacted(shell)]
+    recalled = session.layer(RecalledNotesLayer).last
+    notes = _notes_page(recalled, session.settings.notes.recall_tokens, shell.width) if recalled else []
+    if found is None and not layers and not notes:
+        raise NotFound("no answer and no search yet in this shell; use :recall WORDS")
+    told = [*notes, *(_folded(f"{name:<12} {why}", 13, shell.width) for name, why in layers)]
+    data: dict[str, Any] = {"prompt": dict(layers), "notes": _notes_data(recalled) if recalled else []}
     if found is None:
         return Reply(for_terminal("\n".join(told)), data=data)
     lines = [_folded(f"{name:<12} {value}", 13, shell.width) for name, value in found.asked]
@@ -101,6 +111,38 @@ async def why(shell: Shell, arguments: Arguments) -> Reply:
         lines.append(_folded(f"{'':14}{hit.why}", 14, shell.width))
     data |= {"asked": dict(found.asked), "hits": [hit.record() for hit in found.hits]}
     return Reply(for_terminal("\n".join(lines + told)), data=data)
+
+
+def _notes_page(recalled: Recalled, budget: int, width: int) -> list[str]:
+    """Return one row for each note that was considered closely."""
+    known = any(judged.outcome == "known" for judged in recalled.left_out)
+    none = "nothing new for the question" if known else "nothing fits the question"
+    shown = f"{recalled.tokens} of {budget} tokens" if recalled.shown else none
+    wanted = f"; the question is about: {', '.join(recalled.intents)}" if recalled.intents else ""
+    rows = [_folded(f"{'notes':<12} {recalled.considered:,} considered, {shown}{wanted}", 13, width)]
+    for judged in (*recalled.shown, *recalled.left_out[:_MOST_LEFT_OUT]):
+        memo = judged.memo
+        rows.append(f"{judged.outcome:>12} {judged.score:5.2f}  {one_line(memo.text, max(width - 20, 20))}")
+        reasons = "; ".join([*judged.reasons, *([judged.note] if judged.note else [])])
+        rows.append(_folded(f"{'':20}{memo.key}: {reasons}", 20, width))
+    return rows
+
+
+def _notes_data(recalled: Recalled) -> list[dict[str, Any]]:
+    return [
+        {"key": one.memo.key, "outcome": one.outcome, "score": one.score, "reasons": list(one.reasons)}
+        for one in (*recalled.shown, *recalled.left_out)
+    ]
+
+
+def _compacted(shell: Shell) -> list[Compaction]:
+    """Return what left the prompt of this conversation."""
+    return compactions(shell.session.journal) if shell.session.recorder.conversation else []
+
+
+def _left(one: Compaction) -> str:
+    how = {"evicted": "dropped from the prompt", "compacted": "dropped by :compact", "summary": "summarised"}
+    return f"{how.get(one.kind, one.kind)}; the journal has them (:history)"
 
 
 def _limit(block: Block) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from aish.conversation.library import Library
+from aish.memory.compactions import compactions
 from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import NO_DATE, Finder, Hit, SearchResult
 from aish.values.replies import Reply
@@ -66,10 +67,14 @@ def thread_page(library: Library, wanted: str, around: int) -> Reply:
         raise NotFound(f"conversation {id} has no turn {number}" if number else f"conversation {id} has no turns")
     head = f"{id} · {hits[0].channel or 'no channel'}" + (f" · from {hits[0].source}" if hits[0].source else "")
     lines = [for_terminal(head)]
+    ends = {one.last: one for one in compactions(library.conversations.open(id))}
     for hit in hits:
         mark = "▸" if number and hit.turn == int(number) else " "
         text = hit.text.replace("\n", "\n       ")  # indented, so that text cannot imitate a turn or a message
         lines.append(f"{mark} {hit.turn:>4} {hit.when}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
+        if hit.turn in ends:
+            one = ends[hit.turn]
+            lines.append(f"  ── turns {one.first} to {one.last} left the prompt here ({one.kind}) ──")
     return Reply("\n".join(lines), data=[hit.record() for hit in hits])
 
 

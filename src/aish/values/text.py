@@ -49,8 +49,9 @@ def one_line(text: str, width: int = 72) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: 1 item, 2 items."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    """Return a number with its noun: 1 item, 2 items, 3 entries."""
+    several = f"{noun[:-1]}ies" if noun.endswith("ry") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else several}"
 
 
 def exactly(text: str) -> str:

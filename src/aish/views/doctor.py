@@ -23,7 +23,7 @@ from aish.settings.trust import Trust
 from aish.storage.files import replace_file
 from aish.values.errors import AishError, StoreTrouble
 from aish.values.stores import Health
-from aish.values.text import for_terminal
+from aish.values.text import counted, for_terminal
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
@@ -61,7 +61,7 @@ async def examine(program: Program) -> list[Diagnosis]:
     try:
         findings = [Diagnosis("aish", "ok", f"version {__version__}"), *_configuration(program)]
         findings += [finding async for finding in _model(program)]
-        findings += [*_stores(program), _search(program), *_permissions(program), *_sandbox(program)]
+        findings += [*_stores(program), *_notes(program), _search(program), *_permissions(program), *_sandbox(program)]
         findings += [finding async for finding in _servers(program)]
         return findings
     finally:
@@ -177,6 +177,19 @@ def _memory_file(file: Health) -> Iterator[Diagnosis]:
         yield Diagnosis("memory", "bad", text)
     if file.set_aside:
         yield Diagnosis("memory", "note", f"an incomplete last line of {name} was moved to {file.set_aside}")
+
+
+def _notes(program: Program) -> list[Diagnosis]:
+    """Check the notes of all channels: files that aish cannot use, and damaged logs."""
+    findings = list[Diagnosis]()
+    try:
+        channels = program.channel_names()
+        for channel in channels:
+            problems = program.notes(channel).problems()
+            findings += [Diagnosis("notes", "bad", f"{channel}: {problem}") for problem in problems]
+    except StoreTrouble as error:
+        return [Diagnosis("notes", "bad", str(error))]
+    return findings or [Diagnosis("notes", "ok", f"{counted(len(channels), 'channel')} in {program.places.workspace}")]
 
 
 def _search(program: Program) -> Diagnosis:

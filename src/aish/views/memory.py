@@ -63,7 +63,7 @@ def run(doors: MemoryDoors, arguments: Sequence[str]) -> int:
             given["yes"] = [""]  # a script that gives an id is not asked
         scope = VerbMemory(doors, _Caller(screen))
         try:
-            reply = _finish(verbs[verb].run(scope, verbs[verb].given(_with_input(verb, words), given)))
+            reply = finish(verbs[verb].run(scope, verbs[verb].given(_with_input(verb, words), given)))
         finally:
             scope.close()
     if options.json:
@@ -109,7 +109,7 @@ def _with_input(verb: str, words: list[str]) -> list[str]:
     return [*words[:-1], sys.stdin.buffer.read().decode("utf-8", "replace")]
 
 
-def _finish(work: Coroutine[Any, Any, str | Reply]) -> Reply:
+def finish(work: Coroutine[Any, Any, str | Reply]) -> Reply:
     """Run a handler that never awaits I/O. Loading an event loop takes longer than most verbs."""
     try:
         work.send(None)

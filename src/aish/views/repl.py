@@ -142,7 +142,10 @@ class Repl:
         """Act on one line. Errors are shown, and the shell continues."""
         self._shell.width = self._screen.width
         try:
-            return runner.run(self._act(line))
+            code = runner.run(self._act(line))
+            for notice in self._jobs.take_notices():
+                self._screen.note(notice.text, warning=notice.warning)
+            return code
         except AishError as error:
             self._screen.note(str(error), warning=True)
             return exit_code(error)
@@ -168,6 +171,7 @@ class Repl:
             case ColonCommand(name, words):
                 command, arguments = COMMANDS.parse(name, words)
                 self._screen.say(await command.run(self._shell, arguments))
+                self._jobs.start("after command", self._shell.session)  # :new and others leave work for idle times
                 return OK
             case None:
                 return OK
@@ -218,7 +222,8 @@ class Repl:
         """Run the jobs that are due at quit. Ctrl-C stops them."""
         session = self._shell.session
         for job in self._jobs.due("quit", session):
-            self._screen.note(job.announcement)
+            if job.announcement:
+                self._screen.note(job.announcement)
             try:
                 for notice in runner.run(self._jobs.run(job, session)):
                     self._screen.note(notice.text, warning=notice.warning)
