@@ -53,6 +53,7 @@ check: setup
 docs: setup
 	$(BIN)/ruff format --quiet .
 	$(BIN)/python tools/docs.py
+	WRITE_WEEK_PAGE=1 $(BIN)/python -m pytest -q tests/stories/test_week.py
 
 pictures: setup
 	$(BIN)/python tools/pictures.py
