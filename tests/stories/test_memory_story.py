@@ -3,7 +3,9 @@
 import json
 import re
 import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,9 +13,14 @@ from fake_server import FakeServer, Say, sse
 from terminal import CTRL_D, Terminal
 from world import AISH, Ran, World
 
-from aish.memory.notes import NoteFiles
+from aish.memory.fingerprint import fingerprint
+from aish.memory.notes.files import NoteFiles
+from aish.memory.notes.notebook import Notebook
+from aish.memory.notes.operations import Add, Forget, Invalidate
+from aish.memory.redaction import Redaction
+from aish.memory.secret_patterns import redact
 from aish.prompt.background import BACKGROUND_MARK
-from aish.storage.lines import decode, encode
+from aish.storage.lines import LineFile, decode, encode
 from aish.values.stores import Note, NoteName
 
 TANDEM = "I ride a green tandem"
@@ -334,6 +341,30 @@ def test_a_purge_erases_notes_and_their_earlier_texts(world: World) -> None:
     assert notes.read(name).text == "look for the [purged]"
     assert notes.earlier(name) == ["the [purged] is high"]
     assert isinstance(notes.replace(name, "with the magpie nest", str(second)), Note)
+
+
+@pytest.mark.proves("M61")
+def test_a_purge_erases_entries_history_archive_and_log_of_notes(world: World) -> None:
+    """The log has texts, so that changes can be undone."""
+    world.script("fine")
+    folder = world.places.workspace / "channels" / "garden-12ab"
+    patterns = SimpleNamespace(redact=redact, fingerprint=fingerprint)
+    book = Notebook(
+        NoteFiles(world.places.workspace),
+        "garden-12ab",
+        LineFile(folder / "log.jsonl"),
+        Redaction(world.places.salt, lambda: patterns),
+        lambda: datetime(2026, 1, 2, tzinfo=UTC),
+    )
+    results = book.apply([Add("Decisions", f"the magpie nest is {word}") for word in ("high", "low")], reason="told")
+    book.apply([Invalidate(results[0].id), Forget(results[1].id)], reason="no magpie nest", by_user=True)
+    book.save_session("", "- look for the magpie nest\n", reason="work")
+
+    world.aish("memory", "purge", "--yes", "magpie nest")
+
+    assert leftovers(world, "magpie nest") == []
+    assert [change.reason for change in book.log()] == ["work", "no [purged]", "told"]
+    assert book.undo() == "undid: no [purged]"
 
 
 @pytest.mark.proves("M61", "M58", "M34")
