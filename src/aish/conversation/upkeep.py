@@ -129,7 +129,10 @@ def _save_state(
     session: Session, notes: ChannelNotes, base: Document, lines: Sequence[StateLine], source: str
 ) -> Saved:
     """Write the lines into SESSION.md. What the user changed in it since `base` was read is merged."""
-    today, lines = session.services.now().date(), [line for line in lines if not notes.refuse(line.text)]
+    today = session.services.now().date()
+    lines = [
+        line for line in lines if not notes.refuse(line.text) and not notes.notebook.was_forgotten(line.text, source)
+    ]
     new = with_state(base, lines, source=source, today=today, new_id=random_id)
     return notes.notebook.save_session(base.text, new.text, reason=f"turns {source}")
 

@@ -296,3 +296,15 @@ def test_an_entry_that_went_to_the_history_is_not_learned_again_after_it_is_forg
 
     (again,) = notes.notebook.apply([Add("Decisions", "Deploys run from main.", "model", "d/5-6")], reason="test")
     assert (again.applied, again.reason) == (False, "was forgotten")
+
+
+def test_a_line_of_the_working_state_that_was_forgotten_is_not_written_again(garden: Garden) -> None:
+    """A model may say it again in the next state."""
+    write_session(garden)
+    entry = garden.notes.read("session").entries[0]
+
+    garden.notes.forget(entry.id)
+
+    assert garden.notes.read("session").find(entry.id) is None
+    assert garden.notes.notebook.was_forgotten(entry.text, "other/7-9")
+    assert not garden.notes.notebook.was_forgotten("something else entirely", "other/7-9")

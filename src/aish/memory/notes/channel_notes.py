@@ -109,10 +109,8 @@ class ChannelNotes:
         """Remove an entry, because the user says so. Raises `NotFound`."""
         entry, name = self.find(id)
         if name == "session":
-            document = self.read(name)
-            self.notebook.save_session(document.text, document.remove(id).text, reason="forgotten by the user")
-        else:
-            self._applied(Forget(id))
+            return self.notebook.forget_state(id)
+        self._applied(Forget(id))
         return entry
 
     def confirm(self, id: str) -> Entry:

@@ -248,6 +248,21 @@ class Notebook:
 
     # Changing SESSION.md
 
+    def forget_state(self, id: str) -> Entry:
+        """Remove a line of SESSION.md, because the user says so. It is not written again. Raises `NotFound`."""
+        with self._store.exclusive():
+            document = self.read(self.session)
+            entry = document.find(id)
+            if entry is None:
+                raise NotFound(f"there is no entry {one_line(id, 20)}")
+            self.save_session(document.text, document.remove(id).text, reason="forgotten by the user")
+            self._log.extend(lambda: list(self._forgotten([entry], "forgotten")))
+        return entry
+
+    def was_forgotten(self, text: str, source: str) -> bool:
+        """Was this said before, and forgotten?"""
+        return any(matches(self._state().forgotten.values(), text, source, self._redaction.fingerprint))
+
     def save_session(self, base: str, new: str, *, reason: str) -> Saved:
         """Write SESSION.md. `base` is the text that `new` was made from; what changed on disk since is merged.
 
