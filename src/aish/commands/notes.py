@@ -10,7 +10,7 @@ from aish.memory.notes.channel_notes import ChannelNotes
 from aish.memory.notes.document import Document
 from aish.memory.notes.review_log import SESSION, NoteChange
 from aish.memory.trust import is_trusted
-from aish.values.errors import BadUsage
+from aish.values.errors import BadUsage, StoreTrouble
 from aish.values.items import read_time
 from aish.values.replies import Reply
 from aish.values.text import counted, for_terminal, one_line
@@ -40,7 +40,10 @@ async def overview(scope: NotesScope, arguments: Arguments) -> Reply:
     notes = scope.notes
     rows, data = [f"channel {scope.channel}, in {notes.place}"], list[dict[str, Any]]()
     for name, about in _ABOUT.items():
-        document, there = notes.read(name), notes.exists(name)
+        try:
+            document, there = notes.read(name), notes.exists(name)
+        except StoreTrouble as error:  # for example a directory in its place
+            document, there = Document(problem=str(error)), True
         count = counted(len(document.entries), "entry") if there else "-"
         if there and name in _WITHOUT_ENTRIES:
             count = counted(len(document.text.splitlines()), "line")
