@@ -1,12 +1,17 @@
 """How far the notes of a conversation have got: which turns they cover, and what has happened since."""
 
 import asyncio
+import re
 from collections.abc import Callable
 
 from aish.memory.journal import TurnLog
 from aish.memory.notes.transcript import ConversationReader, SaidTurn
 from aish.values.stores import START, StaleCursor
 
+_CHANGES = re.compile(
+    r" >>? |^(?:vim?|nvim|nano|hx|emacs|patch|mv|cp|sed -i)\b|"
+    r"^git (?:add|am|apply|checkout|cherry-pick|commit|merge|mv|pull|rebase|restore|revert|rm|stash|switch)\b"
+)
 EXCHANGES, CALLS = 2, 4  # so much work makes a refresh of SESSION.md due
 
 
@@ -68,10 +73,4 @@ def _changes_file(turn: SaidTurn) -> bool:
     """Does the turn say that a file was changed: by a tool, or by a command with a redirection or an editor?"""
     if any(name in ("edit_file", "write_file") for name, _ in turn.tools):
         return True
-    lines = (command.line for command in turn.commands if not command.status)
-    return any(
-        " > " in line
-        or " >> " in line
-        or line.split(" ")[0] in ("vim", "vi", "nano", "hx", "emacs", "sed", "git", "patch")
-        for line in lines
-    )
+    return any(_CHANGES.search(command.line) for command in turn.commands if not command.status)
