@@ -81,6 +81,7 @@ class World:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AISH")}
         plain = {"TERM": "dumb", "NO_COLOR": "1", "AISH_SET_FINDING__TOOLS": "false"}  # as in `program`
         plain |= {"AISH_SET_NOTES__TOOLS": "false", "AISH_SET_NOTES__UPKEEP": "false"}
+        plain |= {"AISH_SET_EMBEDDED__THREADS": "1"}  # tests run side by side, and idle threads of llama.cpp are busy
         return {**kept, "AISH_HOME": str(self.home), **plain, **more}
 
     def configure(self, text: str) -> None:
@@ -113,7 +114,9 @@ class World:
 
         Models get no tools and keep no notes unless the settings say so, so that tests count only the turns.
         """
-        quiet = {"memory": {"propose": False}, "finding": {"tools": False}, "notes": {"tools": False, "upkeep": False}}
+        quiet: dict[str, Any] = {"memory": {"propose": False}, "finding": {"tools": False}}
+        quiet["notes"] = {"tools": False, "upkeep": False}
+        quiet["embedded"] = {"threads": 1}  # as in `environment`
         values = {**quiet, **(settings or {})}
         return open_program(self.start(values), progress=None)
 

@@ -28,7 +28,7 @@ async def share(world: World, *, memory: bool) -> tuple[float, list[tuple[int, i
     settings = {
         "model": "small",
         "context": {"token_budget": 6000},
-        "models": {"small": {"kind": "embedded", "max_tokens": 24}},
+        "models": {"small": {"kind": "embedded", "max_tokens": 12}},
         "notes": {"upkeep": memory, "recall_tokens": 400 if memory else 0, "idle_seconds": 600, "tools": False},
     }
     program = world.program(settings)
