@@ -35,7 +35,7 @@ SMALL_VERBS = (  # they talk to no model and search nothing; `list` needs the it
     "memory add the kettle is blue",
     "memory list",
     "policy ls -l",
-    "trash --list",
+    "trash --help",
 )
 BARE_PROMPT = "from prompt_toolkit import PromptSession; PromptSession().prompt('bare> ')"
 
