@@ -1,10 +1,9 @@
 """`aish search`, `aish recent` and `aish thread`: find turns in all conversations."""
 
 import argparse
-import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -15,6 +14,7 @@ from aish.values.hits import THREAD_TURNS, UNITS, Scope, SearchResult
 from aish.values.text import json_text
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
+from aish.views.query_lines import query_lines
 from aish.views.screen import Screen
 
 _MOST = 1_000  # hits of one search
@@ -42,7 +42,7 @@ def run_search(library: Library, arguments: Sequence[str]) -> int:
     _catch_up(library, screen)
     scope = _scope(library, options)
     if options.jsonl:
-        for number, asked in _json_lines():
+        for number, asked in query_lines():
             here, limit = _asked_scope(library, number, asked, scope), _limit(asked.get("limit", options.limit), number)
             print(json_text(_answer(asked["query"], finder.search(asked["query"], limit, here))), flush=True)
         return OK
@@ -126,18 +126,6 @@ def _scope(library: Library, options: argparse.Namespace) -> Scope:
     since = library.moment(options.since) if options.since else None
     until = library.moment(options.until, end=True) if options.until else None
     return Scope(options.channel, options.role, since, until)
-
-
-def _json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        if line.strip():
-            try:
-                asked = json.loads(line)
-            except (ValueError, RecursionError):
-                asked = None
-            if not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
-                raise BadUsage(f'line {number} is not {{"query": …}}')
-            yield number, asked
 
 
 def _asked_scope(library: Library, number: int, asked: dict[str, Any], default: Scope) -> Scope:
