@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable
 from aish.conversation.session import Session
 from aish.memory.notes.channel_notes import ChannelNotes
 from aish.memory.recall.engine import RecallEngine
-from aish.memory.recall.gather import LAYERS, document_memos, item_memo
-from aish.memory.recall.intents import asks_for_state
+from aish.memory.recall.gather import LAYERS, document_memos, for_question, item_memo
 from aish.values.recall import NOTHING, Memo, NoteLayer, Recalled
 
 _PER_LINE = 12  # tokens of a date and a label
@@ -26,9 +25,7 @@ class TurnRecall:
 
     def choose(self, session: Session, question: str, known: Iterable[str]) -> Recalled:
         """Choose what is brought to a question. `known` are texts that the prompt has. Raises `StoreTrouble`."""
-        memos = self.memos(session)
-        if not asks_for_state(question):
-            memos = [memo for memo in memos if memo.confirmed]
+        memos = for_question(self.memos(session), question)
         if not memos:
             return NOTHING
         self._engine.load(memos)

@@ -1,6 +1,5 @@
 """`aish recall`: what would be brought to a turn, and why."""
 
-import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -8,18 +7,19 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from aish.memory.recall.engine import RecallEngine
+from aish.memory.recall.gather import for_question
 from aish.values.errors import BadUsage
 from aish.values.recall import LAYERS, Judged, Memo, Recalled
 from aish.values.text import for_terminal, json_text
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
+from aish.views.query_lines import query_lines
 from aish.views.screen import Screen
 from aish.views.start import Start
 
 if TYPE_CHECKING:
     from aish.memory.recall.evidence import WordVectors
 
-_TOKENS = 400  # of what is brought to a turn
 _OLDEST = 300 * 365  # days; older than that is a mistake
 
 
@@ -42,7 +42,8 @@ def run(doors: RecallDoors, arguments: Sequence[str]) -> int:
         action="store_true",
         help='lines {"query", "memories"?: [{"id", "layer", "kind", "text", "age_days"}]} in, {"shown", …} out',
     )
-    parser.add_argument("--limit-tokens", type=int, default=_TOKENS, metavar="N", help=f"the token budget ({_TOKENS})")
+    usual = doors.start.settings.notes.recall_tokens
+    parser.add_argument("--limit-tokens", type=int, default=usual, metavar="N", help=f"the token budget ({usual})")
     parser.add_argument("--channel", default="", help="the channel (default: the project of this directory)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("query", nargs="*", help="the question; without it, standard input is read")
@@ -55,34 +56,22 @@ def run(doors: RecallDoors, arguments: Sequence[str]) -> int:
     engine = RecallEngine(doors.embedder() if doors.start.settings.finding.meaning else None)
     own: list[Memo] | None = None
     if options.jsonl:
-        for number, asked in _json_lines():
+        for number, asked in query_lines():
             memories = asked.get("memories")
             if memories is None and own is None:
                 own = doors.memos(options.channel)
-            engine.load(own or [] if memories is None else _memos(number, memories, now))
+            engine.load(for_question(own or [], asked["query"]) if memories is None else _memos(number, memories, now))
             found = engine.choose(asked["query"], now, budget=options.limit_tokens)
             print(json_text(_answer(asked["query"], found)), flush=True)
         return OK
     query = " ".join(options.query) if options.query else sys.stdin.buffer.read().decode("utf-8", "replace")
-    engine.load(doors.memos(options.channel))
+    engine.load(for_question(doors.memos(options.channel), query))
     found = engine.choose(query, now, budget=options.limit_tokens)
     if options.json:
         print(json_text(_answer(query, found)))
     else:
         Screen(doors.start.settings.view.color).say(_page(found))
     return OK if found.shown else NOTHING
-
-
-def _json_lines() -> Iterator[tuple[int, dict[str, Any]]]:
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        if line.strip():
-            try:
-                asked = json.loads(line)
-            except (ValueError, RecursionError):
-                asked = None
-            if not isinstance(asked, dict) or not isinstance(asked.get("query"), str):
-                raise BadUsage(f'line {number} is not {{"query": …}}')
-            yield number, asked
 
 
 def _memos(number: int, memories: Any, now: datetime) -> list[Memo]:

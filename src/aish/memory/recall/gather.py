@@ -7,7 +7,7 @@ from aish.memory.notes.channel_notes import ChannelNotes
 from aish.memory.notes.consolidation import KIND_OF
 from aish.memory.notes.document import Document, Entry
 from aish.memory.notes.working_state import BY_HEADING
-from aish.memory.recall.intents import plain_kind
+from aish.memory.recall.intents import asks_for_state, plain_kind
 from aish.memory.trust import is_trusted
 from aish.values.items import Item
 from aish.values.recall import Memo, NoteLayer
@@ -41,6 +41,12 @@ def document_memos(document: Document, layer: NoteLayer) -> Iterator[Memo]:
     for number, (section, text) in enumerate(document.prose[-MOST_ENTRIES:]):
         if not text.startswith(("```", "~~~", "|", "<")):
             yield Memo(f"{layer}:¶{number}", layer, _kind(section), one_line(text, _LONGEST), None)
+
+
+def for_question(memos: Iterable[Memo], question: str) -> list[Memo]:
+    """Return the memos that this question may get: what is not confirmed only if it asks for the working state."""
+    whole = asks_for_state(question)
+    return [memo for memo in memos if whole or memo.confirmed]
 
 
 def ledger_memos(items: Iterable[Item]) -> list[Memo]:
