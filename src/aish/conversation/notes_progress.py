@@ -8,7 +8,7 @@ from aish.memory.journal import TurnLog
 from aish.memory.notes.transcript import ConversationReader, SaidTurn
 from aish.values.stores import START, StaleCursor
 
-_CHANGES = re.compile(
+_CHANGES = (  # compiled on first use
     r" >>? |^(?:vim?|nvim|nano|hx|emacs|patch|mv|cp|sed -i)\b|"
     r"^git (?:add|am|apply|checkout|cherry-pick|commit|merge|mv|pull|rebase|restore|revert|rm|stash|switch)\b"
 )
@@ -73,4 +73,4 @@ def _changes_file(turn: SaidTurn) -> bool:
     """Does the turn say that a file was changed: by a tool, or by a command with a redirection or an editor?"""
     if any(name in ("edit_file", "write_file") for name, _ in turn.tools):
         return True
-    return any(_CHANGES.search(command.line) for command in turn.commands if not command.status)
+    return any(re.search(_CHANGES, command.line) for command in turn.commands if not command.status)

@@ -11,8 +11,6 @@ from aish.memory.notes.document import Document, Entry, plain
 from aish.memory.notes.notebook import AGENTS, SHARED, SOUL, Notebook
 from aish.memory.notes.operations import Add, Confirm, Forget, Invalidate, Operation, Result, Supersede, ToHistory
 from aish.memory.notes.queue import ConsolidationQueue
-from aish.memory.notes.state_document import state_in
-from aish.memory.notes.working_state import StateLine
 from aish.memory.redaction import Redaction
 from aish.memory.trust import is_users
 from aish.values.errors import NotFound
@@ -74,10 +72,6 @@ class ChannelNotes:
     def plain(self, name: str) -> str:
         """Return the text of a note as a model sees it: without ids. Raises `StoreTrouble`."""
         return plain(self.read(name))
-
-    def working_state(self) -> list[StateLine]:
-        """Return the lines of SESSION.md. Raises `StoreTrouble`."""
-        return state_in(self.read("session"))
 
     def exists(self, name: str) -> bool:
         return bool(self.revision(name))
