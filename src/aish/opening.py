@@ -142,10 +142,12 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
 
 
 def _load_gate_tools(program: Program, surroundings: Surroundings) -> GateTools:
-    """What judges, sandboxes and runs commands of the model; loaded when the first one is proposed."""
+    """What judges, fences and runs commands of the model; loaded when the first one is proposed."""
     from aish.acting.gate_setup import load
 
-    return load(program.settings, program.places, surroundings, lambda: find_project(program.cwd))
+    return load(
+        program.settings, program.places, program.redaction, surroundings, lambda: find_project(program.cwd)
+    )
 
 
 def _open_finder(library: Library) -> Finder:

@@ -1,16 +1,21 @@
 """The gate: every command of the model is judged and shown, and runs only if it is safe or the user agrees.
 
-Read-only commands run at once. A command that changes something needs a key; one that destroys something or cannot be
-understood needs a typed word. `CMD:` lines of an answer and calls of the tool `run_command` are treated the same.
+A command that is judged to only read runs at once, in a fence where it cannot do anything else. A command that changes
+something needs a key, and runs in a wider fence; one that destroys something or cannot be understood needs a typed word.
+A command that a fence stopped can be run again in the next one. `CMD:` lines of an answer and calls of the tool
+`run_command` are treated the same.
 """
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.surroundings import Surroundings
 from aish.action.command_runner import CommandResult
+from aish.action.fence.wants import Want, stopped
 from aish.action.proposals import proposed
+from aish.conversation.foreign_text import holds_foreign_text
 from aish.conversation.held_output import hold_output
 from aish.conversation.session import Session
 from aish.conversation.side_question import ask_side_question
@@ -23,10 +28,11 @@ from aish.values.text import exactly, one_line
 from aish.values.verdicts import Verdict
 
 WORD = "run"  # the user types it for a command that cannot be undone
+UNFENCED_WORD = "unfenced"  # for a command that needs more than any fence allows
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
-_DENIED = ("Permission denied", "Operation not permitted", "Read-only file system")
 _STOPPED = 130  # by Ctrl-C: the user knows, so there is no message
 _KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "s": "skip"}
+_MOST_SHOWN = 5  # wants
 
 
 class GateTools(NamedTuple):
@@ -35,11 +41,14 @@ class GateTools(NamedTuple):
     judge: Callable[[str], Verdict]
     survey: Callable[[tuple[str, ...], Path], str]
     as_trash: Callable[[str], str | None]
-    as_own: Callable[[str], str | None]  # a search by aish itself, which must read what the sandbox hides
+    as_own: Callable[[str], str | None]  # a search by aish itself, which must read what the fences hide
     allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
-    run: Callable[..., CommandResult]
-    sandbox: str  # the sandbox in use; empty if there is none
-    trouble: str = ""  # why there is no sandbox, or what it lacks
+    run: Callable[[str, Permit], CommandResult]
+    interrupt: Callable[[], None]  # send Ctrl-C to the running command
+    needs: Callable[[Want, Permit], Permit | None]  # the next permit for what a fence stopped; None: no fence allows it
+    who_asks: Callable[[str], str]  # the sentence that says who will ask the user for words; empty if nobody
+    fence: str  # the kind of fence in use; empty if there is none
+    trouble: str = ""  # why there is no fence, or not the usual one
 
 
 class Decided(NamedTuple):
@@ -71,7 +80,7 @@ class Gate:
         if self._tools is None:
             self._tools = self._load()
             if self._tools.trouble:
-                self._note("gate.not_sandboxed", self._tools.trouble, warning=True)
+                self._note("gate.not_fenced", self._tools.trouble, warning=True)
         return self._tools
 
     async def offer(self, answer: str, *, complete: bool = True) -> None:
@@ -86,33 +95,41 @@ class Gate:
     async def decide(self, command: str, *, hold: bool = False) -> Decided:
         """Judge one command and do what the user wants. An edited command is judged again."""
         while True:
-            verdict = self.tools.judge(command)
+            verdict = self._judge(command)
             self._propose(command, verdict)
             if verdict.verdict == "refuse":
                 return Decided(command, reason=verdict.reason)
             if verdict.verdict == "run" and self._session.settings.commands.ask != "always":
-                return Decided(command, await self._run(command, hold))
+                return Decided(command, await self._run(command, _permit(verdict), hold))
             decided = await self._ask(command, verdict, hold)
             if isinstance(decided, Decided):
                 return decided
             command = decided
+
+    def _judge(self, command: str) -> Verdict:
+        """Judge a command. After reading foreign text the model may be under its influence: then it can only look."""
+        verdict = self.tools.judge(command)
+        if verdict.verdict == "run" and verdict.effect != "read" and holds_foreign_text(self._session.history):
+            reason = "you always allow it, but the model has read text that is not yours"
+            return verdict._replace(verdict="ask", reason=reason, prefixes=())
+        return verdict
 
     async def _ask(self, command: str, verdict: Verdict, hold: bool) -> Decided | str:
         """Ask the user; return the result, or the command as the user edited it."""
         while True:
             match _KEYS[await self._choose(command, verdict)]:
                 case "run":
-                    return Decided(command, await self._run(command, hold))
+                    return Decided(command, await self._run(command, _permit(verdict), hold))
                 case "edit":
                     changed = await self._person.edit(command)
                     if changed.strip() and changed != command:
                         return changed
-                case "trash":  # the trash is outside the sandbox
+                case "trash":  # the trash is outside the fence
                     instead = self.tools.as_trash(command) or ""
-                    return Decided(instead, await self._run(instead, hold, sandboxed=False))
+                    return Decided(instead, await self._run(instead, UNFENCED, hold))
                 case "always":
                     if await self._allow(verdict):
-                        return Decided(command, await self._run(command, hold))
+                        return Decided(command, await self._run(command, _permit(verdict), hold))
                 case "explain":
                     await self._explain(command)
                 case _:
@@ -162,18 +179,22 @@ class Gate:
             Remark(answer.text.strip() or answer.trouble if answer else "not asked: it could cost more than the cap")
         )
 
-    async def _run(self, command: str, hold: bool, *, sandboxed: bool = True) -> Outcome:
+    async def _run(self, command: str, permit: Permit, hold: bool) -> Outcome:
+        """Run a command; if its fence stopped it, say what it wanted and offer the next fence."""
         own = self.tools.as_own(command)
-        text, limited = own or command, sandboxed and not own
-        done = await self._surroundings.in_thread(lambda: self.tools.run(text, sandboxed=limited))
+        text, permit = (own, UNFENCED) if own else (command, permit)
+        if permit.fence != "looking" and (asks := self.tools.who_asks(command)):
+            self._note("command.asks", asks, warning=True)
+        done = await self._surroundings.in_thread(lambda: self.tools.run(text, permit), self.tools.interrupt)
         outcome = done.outcome
+        if done.wants:
+            self._tell(done.wants)
+            if stopped(done.wants, outcome.status) and (wider := await self._wider(done.wants, permit)):
+                return await self._run(command, wider, hold)
+            facts = "\n".join(f"[aish] the fence stopped it: it {want.text}" for want in done.wants[:_MOST_SHOWN])
+            outcome = outcome._replace(output=f"{outcome.output}\n{facts}".lstrip("\n"))
         if hold:
             hold_output(self._session, command, outcome, proposed=True)
-        denied = outcome.status and any(words in outcome.output for words in _DENIED)
-        if sandboxed and denied and self.tools.sandbox:
-            again = await self._person.key("the sandbox may have blocked it: run it [u]nsandboxed, or [s]kip ", "us")
-            if again == "u":
-                return await self._run(command, hold, sandboxed=False)
         self.failed = (command, outcome.status) if outcome.status else ("", 0)
         if outcome.status not in (0, _STOPPED):
             hint = "; ? asks why" if hold else ""  # a tool call tells the model itself
@@ -181,6 +202,32 @@ class Gate:
         if done.keeps_something:
             await self._keep(done)
         return outcome
+
+    def _tell(self, wants: tuple[Want, ...]) -> None:
+        """Say what the fence stopped. What a program usually does without is said in passing."""
+        shown = [want for want in wants if not want.minor] or list(wants)
+        more = f", and {len(shown) - _MOST_SHOWN} more" if len(shown) > _MOST_SHOWN else ""
+        text = "; ".join(want.text for want in shown[:_MOST_SHOWN])
+        self._note("fence.stopped", f"the fence stopped it: it {text}{more}", warning=not shown[0].minor)
+
+    async def _wider(self, wants: tuple[Want, ...], permit: Permit) -> Permit | None:
+        """Ask whether to run a stopped command again in the next fence, or without one; None: neither."""
+        needed: Permit | None = permit
+        for want in [want for want in wants if not want.minor] or wants:
+            needed = self.tools.needs(want, needed) if needed else None
+        if needed is None or needed == permit:
+            question = f"no fence allows that: type {UNFENCED_WORD} to run it again without one; anything else skips it: "
+            return UNFENCED if await self._person.word(question, [UNFENCED_WORD]) else None
+        new = [path for path in needed.may_change if path not in permit.may_change]
+        if new:  # each runs something later, so each is named
+            names = [str(path.relative_to(find_project(self._directory))) for path in new]
+            question = f"that can run later outside the fence: type {' '.join(names)} to allow it; anything else skips it: "
+            return needed if await self._person.word(question, [" ".join(names).lower()]) else None
+        what = "use the network" if needed.network and not permit.network else "change the project"
+        if permit.fence == "looking" and needed.network:
+            what = "use the network and change the project"
+        again = await self._person.key(f"[r]un it again, and let it {what}, or [s]kip ", "rs")
+        return needed if again == "r" else None
 
     async def _keep(self, done: CommandResult) -> None:
         """Offer to keep the changes that a command made to its directory and environment; otherwise they are lost."""
@@ -198,3 +245,10 @@ class Gate:
     @property
     def _directory(self) -> Path:
         return Path(self._session.cwd)
+
+
+def _permit(verdict: Verdict) -> Permit:
+    """Return what a command may do that runs, or that the user just allowed."""
+    if verdict.verdict == "run" and verdict.effect == "read":
+        return LOOKING
+    return CHANGING._replace(network=verdict.effect == "send")

@@ -26,8 +26,8 @@ class Surroundings(Protocol):
     def show(self, data: bytes) -> None:
         """Pass on the output of a command."""
 
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Do slow work outside the event loop. Meanwhile Ctrl-C goes to the command."""
+    async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
+        """Do slow work outside the event loop. Meanwhile Ctrl-C calls `interrupt`."""
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         """Apply a directory and environment changes to the user's shell."""
@@ -47,7 +47,7 @@ class PlainSurroundings:
     def show(self, data: bytes) -> None:
         """Do nothing: there is no terminal."""
 
-    async def in_thread(self, work: Callable[[], T]) -> T:
+    async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         return await asyncio.to_thread(work)
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:

@@ -1,18 +1,24 @@
-"""Run a command of the model in a separate child process, with the user's environment and directory.
+"""Run a command of the model in a separate child process, in a terminal of its own or with pipes.
 
 Changes to the directory and environment do not outlive the command. They are reported, so that the user can keep them.
 """
 
 import os
 import re
+import selectors
+import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
 from aish.action.capture import MOST, Capture
+from aish.action.fence.environment import says_nothing
+from aish.action.fence.fence import Fence
+from aish.action.fence.wants import Want
 from aish.action.terminal import Terminal, raw
 from aish.action.terminal_output import TerminalOutput
+from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
 # Variables that every shell changes, and variables that can make a shell or a program run something: the command may be
@@ -20,6 +26,7 @@ from aish.values.outcomes import Outcome
 _NOT_KEPT = (
     "_|SHLVL|PWD|OLDPWD|AISH_REPORT|PROMPT_COMMAND|PS[0-4]|BASH.*|SHELLOPTS|ENV|ZDOTDIR|IFS|HIST.*|(DY)?LD_.*|__aish_.*"
 )
+MOST_PRINTED = 64 << 20  # bytes that a command prints which nobody was asked about
 _MOST_REPORTED = 1 << 22  # bytes; twice the largest environment that the system allows
 _SCRIPT = (
     """trap '{ builtin printf "%s\\0" "$PWD"; command -p env -0; } >&"$AISH_REPORT" 2>/dev/null' EXIT; eval -- "$1" """
@@ -32,6 +39,7 @@ class CommandResult(NamedTuple):
     outcome: Outcome
     changed: dict[str, str]
     gone: tuple[str, ...]
+    wants: tuple[Want, ...] = ()
 
     @property
     def keeps_something(self) -> bool:
@@ -45,40 +53,111 @@ def run_command(
     env: Mapping[str, str],
     directory: str,
     keys: int | None = None,
-    prepare: Callable[[], None] | None = None,
-    wrap: Callable[[list[str]], list[str]] = list,
+    fence: Fence | None = None,
+    reads_input: bool = True,
+    started: Callable[[Terminal], object] = lambda terminal: None,
 ) -> CommandResult:
-    """Run a command of the model. Either `prepare` or `wrap` puts it in the sandbox. Raises `StoreTrouble`."""
+    """Run a command of the model in a terminal of its own. Raises `StoreTrouble`.
+
+    Keys typed at `keys` go to the command. Without `reads_input` its standard input is empty.
+    """
     capture, terminal = Capture(), Terminal()
     showing = TerminalOutput(show, capture)
-    with tempfile.TemporaryFile() as report:  # not a pipe: an environment can be larger than a pipe's buffer
+    most = MOST_PRINTED if fence and fence.bounds.name == "looking" else 0
+    started(terminal)
+    words = ["bash", "--norc", "--noprofile", "-c", _SCRIPT, "aish", command]
+    with tempfile.TemporaryFile() as report, open(os.devnull, "rb") as nothing:
+        # The report is not a pipe: an environment can be larger than a pipe's buffer.
         try:
             terminal.start(
-                wrap(["bash", "--norc", "--noprofile", "-c", _SCRIPT, "aish", command]),
+                fence.wrap(words, directory) if fence else words,
                 env={**env, "AISH_REPORT": str(report.fileno())},
                 cwd=directory,
-                pass_fds=(report.fileno(),),
-                prepare=prepare,
+                stdin=None if reads_input else nothing.fileno(),
+                pass_fds=(report.fileno(), *(fence.pass_fds if fence else ())),
+                prepare=fence.step if fence else None,
             )
             with raw(keys) if keys is not None else nullcontext():
-                terminal.relay(_take(showing), keys)
+                terminal.relay(_take(showing, capture, most), keys)
+                if over := bool(most) and capture.size > most:
+                    terminal.end()
                 showing.tidy()
             status = terminal.wait()
         finally:
             terminal.close()
         report.seek(0)
         there, *after = os.fsdecode(report.read(_MOST_REPORTED)).split("\0")
+    wants = (*(fence.wants() if fence else ()), *((_printed(most),) if over else ()))
     changed, gone = _difference(env, after)
     there = there or directory
-    return CommandResult(Outcome(status, capture.text(MOST), there, moved=there != directory), changed, gone)
+    return CommandResult(Outcome(status, capture.text(MOST), there, moved=there != directory), changed, gone, wants)
 
 
-def _take(showing: TerminalOutput) -> Callable[[bytes], bool]:
+def _take(showing: TerminalOutput, capture: Capture, most: int) -> Callable[[bytes], bool]:
     def take(data: bytes) -> bool:
         showing.take(data)
-        return False
+        return bool(most) and capture.size > most
 
     return take
+
+
+def _printed(most: int) -> Want:
+    return Want("limit", f"print more than {most >> 20} MB")
+
+
+class Captured(NamedTuple):
+    """The result of a command that ran without a terminal."""
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+    wants: tuple[Want, ...] = ()
+
+
+def run_captured(command: str, *, env: Mapping[str, str], directory: str, fence: Fence | None) -> Captured:
+    """Run a command of the model without a terminal and without input. Raises `StoreTrouble`."""
+    words = ["bash", "--norc", "--noprofile", "-c", command]
+    try:
+        process = subprocess.Popen(
+            fence.wrap(words, directory) if fence else words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(env),
+            cwd=directory,
+            start_new_session=True,
+            preexec_fn=fence.step if fence else None,
+            pass_fds=fence.pass_fds if fence else (),
+        )
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise StoreTrouble(f"cannot start the command: {reason}") from error
+    with process:
+        outputs, over = _read_all(process, MOST_PRINTED)
+        if over:
+            process.terminate()  # the keeper of the fence ends the command
+        status = process.wait()
+    wants = (*(fence.wants() if fence else ()), *((_printed(MOST_PRINTED),) if over else ()))
+    return Captured(status if status >= 0 else 128 - status, *outputs, wants)
+
+
+def _read_all(process: subprocess.Popen[bytes], most: int) -> tuple[tuple[bytes, bytes], bool]:
+    """Read both outputs until they end; return them, and whether they were more than `most` bytes."""
+    assert process.stdout and process.stderr
+    parts: dict[IO[bytes], bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
+    with selectors.DefaultSelector() as selector:
+        for stream in parts:
+            selector.register(stream, selectors.EVENT_READ)
+        while selector.get_map():
+            for key, _ in selector.select():
+                stream = process.stdout if key.fileobj is process.stdout else process.stderr
+                data = os.read(key.fd, 1 << 16)
+                parts[stream] += data
+                if not data:
+                    selector.unregister(stream)
+            if sum(map(len, parts.values())) > most:
+                return (bytes(parts[process.stdout]), bytes(parts[process.stderr])), True
+    return (bytes(parts[process.stdout]), bytes(parts[process.stderr])), False
 
 
 def _difference(before: Mapping[str, str], entries: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -90,4 +169,4 @@ def _difference(before: Mapping[str, str], entries: list[str]) -> tuple[dict[str
 
 
 def _may_be_kept(name: str) -> bool:
-    return name.isidentifier() and re.fullmatch(_NOT_KEPT, name) is None
+    return name.isidentifier() and re.fullmatch(_NOT_KEPT, name) is None and not says_nothing(name)

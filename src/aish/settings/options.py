@@ -141,8 +141,12 @@ class CommandSettings(Section):
         [], 'Commands of the model that need no consent, by their first words, such as "git commit".'
     )
     sandbox: Literal["auto", "landlock", "bubblewrap", "off"] = option(
-        "auto", "What keeps commands of the model from writing outside the project: auto, landlock, bubblewrap, off."
+        "auto", "What the fences around commands of the model are made of: auto, landlock, bubblewrap, off (no fence)."
     )
+    pass_variables: list[str] = option(
+        [], "Names of environment variables for commands that run unasked, besides the usual ones; never secrets."
+    )
+    unasked_seconds: float = option(300.0, "Seconds after which a command that nobody was asked about is ended.")
 
 
 class Safety(Section):

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from aish import __version__
-from aish.action.sandbox import kind, why
+from aish.action.fence.availability import kind, why
+from aish.action.fence.landlock import version
 from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
 from aish.model.tokenizer import fetch_json, find_window
@@ -61,7 +62,7 @@ async def examine(program: Program) -> list[Diagnosis]:
     try:
         findings = [Diagnosis("aish", "ok", f"version {__version__}"), *_configuration(program)]
         findings += [finding async for finding in _model(program)]
-        findings += [*_stores(program), *_notes(program), _search(program), *_permissions(program), *_sandbox(program)]
+        findings += [*_stores(program), *_notes(program), _search(program), *_permissions(program), *_fence(program)]
         findings += [finding async for finding in _servers(program)]
         return findings
     finally:
@@ -214,13 +215,15 @@ def _permissions(program: Program) -> list[Diagnosis]:
     return [Diagnosis("permissions", "ok", "only you can read your conversations")]
 
 
-def _sandbox(program: Program) -> list[Diagnosis]:
-    """Check whether commands of the model run in a sandbox."""
+def _fence(program: Program) -> list[Diagnosis]:
+    """Try which fence commands of the model get."""
     wanted = program.settings.commands.sandbox
     missing, found = why(wanted), kind(wanted)
-    if found == "none":
-        return [Diagnosis("sandbox", "note", missing)]
-    return [Diagnosis("sandbox", "ok", f"commands of the model run under {found}{f'; {missing}' if missing else ''}")]
+    if not found:
+        return [Diagnosis("fence", "note", missing)]
+    by = f"{found.capitalize()} (version {version()}) and seccomp" if found == "landlock" else f"{found} and seccomp"
+    text = f"commands that nobody was asked about can only look; enforced by {by}, tried just now"
+    return [Diagnosis("fence", "ok", f"{text}{f' ({missing})' if missing else ''}")]
 
 
 def _readable_by_others(path: Path) -> bool:

@@ -29,9 +29,9 @@ class TerminalSurroundings:
     def show(self, data: bytes) -> None:
         show(data)
 
-    async def in_thread(self, work: Callable[[], T]) -> T:
+    async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         self._screen.pause()
-        with ctrl_c(lambda: None):
+        with ctrl_c(interrupt):
             return await asyncio.to_thread(work)
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:

@@ -13,8 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from aish.action.fence import libc
+
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # the same on every supported architecture
-_ASK_VERSION, _PATH_BENEATH, _NO_NEW_PRIVILEGES = 1, 1, 38
+_ASK_VERSION, _PATH_BENEATH = 1, 1
 
 
 class Right(IntFlag):
@@ -73,23 +75,9 @@ class _Beneath(ctypes.Structure):
 
 
 @cache
-def _libc() -> ctypes.CDLL:
-    return ctypes.CDLL(None, use_errno=True)
-
-
-def _call(function: str, *arguments: object) -> int:
-    """Call a C library function. Raises `OSError` with the kernel's error."""
-    result = int(getattr(_libc(), function)(*arguments))
-    if result < 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
-    return result
-
-
-@cache
 def version() -> int:
     """Return the Landlock version of this kernel; 0 if there is none."""
-    return 0 if absence() else _call("syscall", _CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)
+    return 0 if absence() else libc.call("syscall", _CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)
 
 
 @cache
@@ -98,7 +86,7 @@ def absence() -> str:
     if sys.platform != "linux":
         return f"Landlock needs Linux, and this is {sys.platform}"
     try:
-        _call("syscall", _CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)
+        libc.call("syscall", _CREATE, None, ctypes.c_size_t(0), _ASK_VERSION)
     except OSError as error:
         if error.errno == errno.EOPNOTSUPP:
             return "Landlock is disabled in this kernel (add it to lsm= on the kernel command line)"
@@ -118,7 +106,7 @@ class Rules:
         self.powers = powers(version, network=network)
         attributes = _Ruleset(*self.powers)
         size = ctypes.c_size_t(ctypes.sizeof(attributes))  # older kernels accept zeros in unknown fields
-        self._fd = _call("syscall", _CREATE, ctypes.byref(attributes), size, 0)
+        self._fd = libc.call("syscall", _CREATE, ctypes.byref(attributes), size, 0)
 
     def allow(self, path: Path, rights: Right) -> bool:
         """Allow these rights on `path`, without following a link; return False if that is not possible."""
@@ -129,7 +117,7 @@ class Rules:
                 known = rights & self.powers.files & (EVERY_RIGHT if stat.S_ISDIR(mode) else OF_FILES)
                 rule = _Beneath(known, fd)
                 if not stat.S_ISLNK(mode):
-                    _call("syscall", _ADD_RULE, self._fd, _PATH_BENEATH, ctypes.byref(rule), 0)
+                    libc.call("syscall", _ADD_RULE, self._fd, _PATH_BENEATH, ctypes.byref(rule), 0)
             finally:
                 os.close(fd)
         except OSError:  # then less is allowed, never more
@@ -138,9 +126,8 @@ class Rules:
 
     def restrict(self) -> None:
         """Drop all other rights, in this process and every process it starts."""
-        one, zero = ctypes.c_ulong(1), ctypes.c_ulong(0)
-        _call("prctl", _NO_NEW_PRIVILEGES, one, zero, zero, zero)
-        _call("syscall", _RESTRICT, self._fd, 0)
+        libc.call("prctl", libc.NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        libc.call("syscall", _RESTRICT, self._fd, 0)
 
     def close(self) -> None:
         os.close(self._fd)

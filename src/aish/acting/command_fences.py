@@ -1,0 +1,114 @@
+"""The fences for commands of the model: which files are hidden, which variables are passed on, and how to enter one."""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from aish.action.fence.availability import Wanted, kind, why
+from aish.action.fence.bounds import FenceName, changing, looking, protected
+from aish.action.fence.environment import looking_environment, temporary_places
+from aish.action.fence.fence import Fence, Kind, fenced
+from aish.action.fence.hidden_files import SecretFiles, existing, in_home
+from aish.action.secret_files import HOME_SECRETS, SYSTEM_SECRETS, is_secret_name, is_secret_variable
+from aish.values.errors import StoreTrouble
+
+
+class Permit(NamedTuple):
+    """What a command was allowed. Without a fence it can do all that the user can."""
+
+    fence: FenceName | None
+    network: bool = False
+    may_change: tuple[Path, ...] = ()  # protected paths that the user allowed by name
+
+
+LOOKING = Permit("looking")
+CHANGING = Permit("changing")
+UNFENCED = Permit(None)
+
+
+class CommandFences:
+    """Makes the fences of one place. `own` are the directories of aish, which every fence hides.
+
+    `has_secret` tells whether a text such as `NAME=value` holds a secret. `passed_on` are the names of variables that
+    the user adds for commands that run unasked.
+    """
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        own: Sequence[Path],
+        *,
+        home: Path | None,
+        has_secret: Callable[[str], bool],
+        passed_on: Collection[str] = (),
+        seconds: float = 300,
+    ) -> None:
+        self._wanted, self._own, self._home = wanted, tuple(own), home
+        self._has_secret, self._passed_on, self._seconds = has_secret, passed_on, seconds
+        self._secrets = SecretFiles(is_secret_name)
+
+    @property
+    def kind(self) -> Kind | None:
+        return kind(self._wanted)
+
+    @property
+    def trouble(self) -> str:
+        """Why there is no fence, or not the usual one; empty if there is nothing to say."""
+        return why(self._wanted)
+
+    @contextmanager
+    def around(
+        self, permit: Permit, env: Mapping[str, str], directory: str, project: Path
+    ) -> Iterator[tuple[Fence | None, dict[str, str]]]:
+        """Yield the fence for a command and its environment. Without a kind of fence there is none.
+
+        Raises:
+            StoreTrouble: the fence cannot be made.
+        """
+        found = self.kind
+        if permit.fence is None or found is None:
+            unasked = permit.fence == "looking"
+            yield None, self._looking_env(env, "/tmp") if unasked else dict(env)
+            return
+        if permit.fence == "looking":
+            bounds = looking(self._hidden(project, directory), seconds=self._seconds)
+        else:
+            hidden = [*self._own, *self._known_secrets()]
+            bounds = changing(
+                project, hidden, home=self._home, network=permit.network, may_change=permit.may_change
+            )
+        try:
+            with fenced(bounds, found) as fence:
+                private = str(fence.private)
+                if permit.fence == "looking":
+                    yield fence, self._looking_env(env, private)
+                else:
+                    yield fence, {**env, **temporary_places(private)}
+        except OSError as error:
+            raise StoreTrouble(f"cannot make the fence for a command: {error.strerror or error}") from error
+
+    def needs_word(self, path: str, project: Path) -> Path | None:
+        """Return the protected path of a project that a path belongs to; None if it is not protected."""
+        top = Path(os.path.realpath(project))
+        wanted = Path(path) if path.startswith("/") else top / path
+        return next((one for one in protected(top) if one == wanted or one in wanted.parents), None)
+
+    def _looking_env(self, env: Mapping[str, str], private: str) -> dict[str, str]:
+        return looking_environment(
+            env, private, extra=self._passed_on, is_secret_name=is_secret_variable, has_secret=self._has_secret
+        )
+
+    def _known_secrets(self) -> list[Path]:
+        found = [*existing(Path("/"), SYSTEM_SECRETS)]
+        return [*found, *existing(self._home, HOME_SECRETS)] if self._home else found
+
+    def _hidden(self, project: Path, directory: str) -> list[Path]:
+        """Return what a command that runs unasked cannot read: also secrets of projects."""
+        found = [*self._own, *self._known_secrets(), *self._secrets.below(project)]
+        if self._home and project != self._home:
+            found += in_home(self._home, self._secrets)
+        if not Path(directory).is_relative_to(project):
+            found += self._secrets.below(Path(directory), depth=3)
+        return found

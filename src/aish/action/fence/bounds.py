@@ -1,0 +1,105 @@
+"""The bounds of the two fences: what a command can read and write.
+
+*Looking* is for commands that nobody was asked about: nothing is writable but a private temporary directory, there is no
+network, and secrets cannot be read. *Changing* is for commands that the user allowed: the project is writable, except
+for files that run later outside the fence.
+"""
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from aish.action.fence.keeper import Limits
+
+FenceName = Literal["looking", "changing"]
+
+# Files of a project that run code later, when the person uses the project outside the fence.
+_RUN_LATER = """
+    .envrc .aish.toml .vscode .idea .zed .nvim.lua .exrc .vimrc .nvimrc .dir-locals.el .devcontainer .github/workflows
+    .github/actions .gitlab-ci.yml .circleci .travis.yml .drone.yml .woodpecker azure-pipelines.yml Jenkinsfile
+    bitbucket-pipelines.yml .buildkite .husky .pre-commit-config.yaml lefthook.yml .lefthook.yml .mise.toml mise.toml
+    .tool-versions .bashrc .bash_profile .profile .zshrc .zshenv .zprofile .claude .cursor .gemini .codex .mcp.json
+""".split()
+# The same inside the directory of git, also of submodules and worktrees.
+_OF_GIT = "config config.worktree hooks info/attributes".split()
+_LOOKING = Limits(
+    seconds=300,
+    processor_seconds=300,
+    memory=4 << 30,
+    file_size=256 << 20,
+    open_files=4096,
+    private_size=512 << 20,
+)
+_CHANGING = Limits(private_size=4 << 30)
+
+
+class Bounds(NamedTuple):
+    """What a command can do. A hidden path can be neither read nor written, also below a writable one.
+
+    `protected` paths stay as they are below a writable one; those named in `protected_names` at any depth.
+    """
+
+    name: FenceName
+    writable: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    protected: tuple[Path, ...] = ()
+    network: bool = False
+    limits: Limits = Limits()
+    processes: int = 512
+
+
+def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds) -> Bounds:
+    """Return the bounds for what runs unasked."""
+    return Bounds("looking", hidden=tuple(hidden), limits=_LOOKING._replace(seconds=seconds))
+
+
+def changing(
+    project: Path, hidden: Sequence[Path], *, home: Path | None, network: bool = False, may_change: Sequence[Path] = ()
+) -> Bounds:
+    """Return the bounds for what the user allowed. The home directory is never a project, nor is one above it.
+
+    `may_change` are protected paths that the user allowed by name.
+    """
+    real = Path(os.path.realpath(project))
+    homes = [Path(os.path.realpath(home))] if home else []
+    is_project = real != Path("/") and not any(real == one or real in one.parents for one in homes)
+    writable = (real,) if is_project else ()
+    kept = tuple(path for path in protected(real) if path not in may_change) if is_project else ()
+    return Bounds("changing", writable, tuple(hidden), kept, network, _CHANGING, processes=4096)
+
+
+def protected(project: Path) -> list[Path]:
+    """Return the paths of a project that run later, whether they exist or not."""
+    found = [project / name for name in _RUN_LATER]
+    git = project / ".git"
+    found += [git] if git.is_file() else [git / name for name in _OF_GIT]
+    return found
+
+
+def trees_without(top: Path, hidden: frozenset[Path]) -> Iterator[Path]:
+    """Yield the largest trees below `top` that contain no hidden path: Landlock can only allow, never exclude.
+
+    Files that are later created directly in a parent directory of a hidden path are not covered.
+    """
+    above = _above(hidden)
+    if not hidden.isdisjoint((top, *top.parents)):
+        return
+    to_visit = [top]
+    while to_visit:
+        path = to_visit.pop()
+        if path not in above:
+            yield path
+            continue
+        try:
+            with os.scandir(path) as entries:
+                found = [Path(entry.path) for entry in entries]
+        except OSError:  # it cannot be listed: continue only with the known parents of hidden paths
+            found = [parent for parent in above if parent.parent == path]
+        to_visit += [child for child in found if child not in hidden]
+
+
+@lru_cache(maxsize=2)  # called for every rule of one fence
+def _above(hidden: frozenset[Path]) -> frozenset[Path]:
+    return frozenset(parent for path in hidden for parent in path.parents)

@@ -1,0 +1,97 @@
+"""Which system calls a fenced command may make, which are watched, and which fail.
+
+Pure: data and lists of rules. Landlock or the mounts of bubblewrap protect the contents of files; these rules protect
+what those cannot: modes and times, sockets, other processes, the terminal and the kernel.
+"""
+
+import errno
+import os
+import socket
+
+from aish.action.fence.seccomp import ALLOW, WATCH, Condition, Rule, fails
+
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_THREAD = 0x00010000  # clone makes a thread
+_NAMESPACES = 0x7E020080  # clone makes namespaces: mount, cgroup, uts, ipc, user, pid, network, time
+_ROUTE, _DIAGNOSIS = 0, 4  # netlink families that `ip` and `ss` read
+_DATAGRAM = 2
+_OF_NETLINK = 270  # the level of its socket options
+
+CHANGES_NAMES = """
+    mkdir mkdirat rmdir unlink unlinkat rename renameat renameat2 link linkat symlink symlinkat mknod mknodat truncate
+""".split()
+CHANGES_MODES = """
+    chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat utime utimes futimesat utimensat
+    setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr setxattrat removexattrat file_setattr
+""".split()
+SIGNALS = "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo".split()
+STARTS = "fork vfork clone".split()
+
+_NEVER = """
+    ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp pidfd_send_signal
+    add_key request_key keyctl bpf perf_event_open userfaultfd
+    mount umount2 pivot_root chroot unshare setns open_tree move_mount fsopen fsconfig fsmount fspick mount_setattr
+    open_tree_attr init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff
+    sethostname setdomainname settimeofday clock_settime adjtimex clock_adjtime quotactl quotactl_fd acct
+    open_by_handle_at fanotify_init fanotify_mark process_madvise process_mrelease migrate_pages move_pages
+    iopl ioperm vhangup
+    shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink
+""".split()
+# Terminal requests that type for the person, take over the console, or paste the selection.
+_TERMINAL = (0x5412, 0x541C, 0x541D)
+# Makes the kernel send signals to another process when a file becomes readable.
+_OWNER = (8, 10, 15)
+
+
+def watched_rules(*, network: bool) -> list[Rule]:
+    """Return the calls that wait for the keeper. With `network`, sockets are left to the kernel."""
+    rules = [
+        Rule("openat", WATCH, (Condition(2, _WRITES, any_bit=True),)),
+        Rule("open", WATCH, (Condition(1, _WRITES, any_bit=True),)),
+        Rule("creat", WATCH),
+        Rule("openat2", WATCH),
+        *(Rule(call, WATCH) for call in (*CHANGES_NAMES, *CHANGES_MODES, *SIGNALS, "fork", "vfork")),
+        Rule("clone", ALLOW, (Condition(0, _THREAD, _THREAD),)),
+        Rule("clone", WATCH),
+    ]
+    if not network:
+        rules += [
+            *(
+                Rule("socket", ALLOW, (Condition(0, value=int(socket.AF_NETLINK)), Condition(2, value=family)))
+                for family in (_ROUTE, _DIAGNOSIS)
+            ),
+            *(Rule(call, WATCH) for call in ("socket", "connect", "bind")),
+        ]
+    return rules
+
+
+def denied_rules(*, network: bool) -> list[Rule]:
+    """Return the calls that fail. They are added last, because bubblewrap itself needs some of them."""
+    rules = [
+        *(Rule(call, fails()) for call in _NEVER),
+        *(Rule(f"io_uring_{name}", fails(errno.ENOSYS)) for name in ("setup", "enter", "register")),
+        Rule("clone3", fails(errno.ENOSYS)),  # its flags are in memory; the C library then uses clone
+        Rule("clone", fails(), (Condition(0, _NAMESPACES, any_bit=True),)),
+        *(Rule("ioctl", fails(), (Condition(1, value=request),)) for request in _TERMINAL),
+        *(Rule("fcntl", fails(), (Condition(1, value=request),)) for request in _OWNER),
+        # Only the own process: 0. The first argument of setpriority and ioprio_set is a kind.
+        *_own_only(0, "prlimit64 sched_setscheduler sched_setparam sched_setattr sched_setaffinity"),
+        *_own_only(1, "setpriority ioprio_set"),
+    ]
+    if not network:
+        # A datagram socket could send to any named socket, whatever it was paired with.
+        rules += [
+            Rule("socketpair", fails(errno.EACCES), (Condition(1, 0xF, _DATAGRAM),)),
+            # Options of the network are meaningless for the stand-ins that the keeper hands out.
+            *(Rule("setsockopt", ALLOW, (Condition(1, value=level),)) for level in (socket.SOL_SOCKET, _OF_NETLINK)),
+            Rule("setsockopt", fails(0)),
+        ]
+    return rules
+
+
+def _own_only(argument: int, calls: str) -> list[Rule]:
+    return [
+        rule
+        for call in calls.split()
+        for rule in (Rule(call, ALLOW, (Condition(argument, value=0),)), Rule(call, fails()))
+    ]

@@ -1,0 +1,142 @@
+"""Read what another process passes to the kernel: strings in its memory, its directory, its parents."""
+
+import ctypes
+import os
+from collections.abc import Callable
+from typing import NamedTuple
+
+from aish.action.fence import libc
+
+_PAGE = 4096
+_LONGEST_PATH = 4096
+
+
+class _Piece(ctypes.Structure):
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+def read_memory(pid: int, address: int, length: int) -> bytes:
+    """Return up to `length` bytes at an address of another process; fewer at the end of its memory."""
+    buffer = ctypes.create_string_buffer(length)
+    local = _Piece(ctypes.cast(buffer, ctypes.c_void_p), length)
+    remote = _Piece(address, length)
+    process_vm_readv = libc.LIBRARY.process_vm_readv
+    process_vm_readv.restype = ctypes.c_ssize_t
+    count = process_vm_readv(pid, ctypes.byref(local), 1, ctypes.byref(remote), 1, 0)
+    return buffer.raw[: max(count, 0)]
+
+
+def read_path(pid: int, address: int) -> str | None:
+    """Return a path in the memory of another process; None if it cannot be read."""
+    data = b""
+    while len(data) < _LONGEST_PATH:
+        here = address + len(data)
+        piece = read_memory(pid, here, _PAGE - here % _PAGE)  # the next page may not exist
+        end = piece.find(b"\0")
+        if end >= 0:
+            return os.fsdecode(data + piece[:end])
+        if not piece:
+            return None
+        data += piece
+    return None
+
+
+class Place(NamedTuple):
+    """A path of another process, with all links followed; `inside_proc` if only that process can follow it."""
+
+    path: str
+    inside_proc: bool = False
+
+
+def resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Place | None:
+    """Return where a path of another process leads; None if the process has died.
+
+    `directory` is the descriptor that a relative path starts from, or None for the current directory. With `follow`
+    a link at the end of the path is followed too.
+    """
+    try:
+        if not path.startswith("/"):
+            base = f"/proc/{pid}/cwd" if directory is None else f"/proc/{pid}/fd/{directory}"
+            path = f"{os.readlink(base)}/{path}" if path else os.readlink(base)  # noqa: PTH115  # bare strings: this is on the way of every file that is written
+    except OSError:
+        return None
+    path = _of_process(path, pid)
+    if path.startswith(f"/proc/{pid}/fd/"):
+        return Place(path, inside_proc=True)
+    if follow:
+        real = os.path.realpath(path)
+    else:
+        head, _, name = path.rstrip("/").rpartition("/")
+        real = f"{os.path.realpath(head or '/').rstrip('/')}/{name}"
+    return Place(real, inside_proc=real.startswith("/proc/"))
+
+
+def _of_process(path: str, pid: int) -> str:
+    """Replace the links that mean something else for each process."""
+    for name, number in (("/dev/stdin", 0), ("/dev/stdout", 1), ("/dev/stderr", 2)):
+        if path == name:
+            return f"/proc/{pid}/fd/{number}"
+    for start, meant in (("/dev/fd/", f"/proc/{pid}/fd/"), ("/proc/self/", f"/proc/{pid}/")):
+        if path.startswith(start):
+            return meant + path[len(start) :]
+    return path
+
+
+def parent_of(pid: int) -> int:
+    """Return the parent of a process; 0 if it has died."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def descends(pid: int, ancestor: int) -> bool:
+    """Is a process a descendant of another one?"""
+    for _ in range(1000):
+        if pid == ancestor:
+            return True
+        if pid <= 1:
+            return False
+        pid = parent_of(pid)
+    return False
+
+
+def descendants(ancestor: int) -> list[int]:
+    """Return all descendants of a process."""
+    found, at = [ancestor], 0
+    children = _children if os.path.exists(f"/proc/{ancestor}/task/{ancestor}/children") else _listed_children()  # noqa: PTH110  # it depends on the kernel
+    while at < len(found):
+        found += children(found[at])
+        at += 1
+    return found[1:]
+
+
+def _children(pid: int) -> list[int]:
+    """Return the children of a process that any of its threads started."""
+    found: list[int] = []
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
+                found += map(int, file.read().split())
+    except OSError:
+        pass  # it has ended
+    return found
+
+
+def _listed_children() -> Callable[[int], list[int]]:
+    """List all processes once, for kernels that do not tell the children of a process."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            children.setdefault(parent_of(int(name)), []).append(int(name))
+    return lambda pid: children.get(pid, [])
+
+
+def name_of(pid: int) -> str:
+    """Return the name of a process; empty if it has died."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as file:
+            return file.read().strip()
+    except OSError:
+        return ""

@@ -1,0 +1,74 @@
+"""What a fenced command wanted to do and could not.
+
+Pure: plain values.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from aish.values.text import exactly, one_line
+
+Kind = Literal["write", "reach", "listen", "socket", "signal", "limit", "read"]
+MOST = 40  # wants that are kept of one command
+VERBS = (
+    "write",
+    "make the directory",
+    "delete",
+    "rename",
+    "make the link",
+    "make",
+    "change the mode of",
+    "change the owner of",
+    "change the times of",
+)
+
+# Programs write to such places only to be faster the next time, and go on without.
+_CACHES = re.compile(r"/(\.?cache|__pycache__|_logs|\.npm|_cacache|\.\w+_cache|Caches|\.local/state)(/|$)|/\.lesshst|\.pyc\b")
+
+
+class Want(NamedTuple):
+    """One thing that the fence stopped. A `minor` one is usually not missed by the program."""
+
+    kind: Kind
+    what: str
+    minor: bool = False
+
+    @property
+    def path(self) -> str:
+        """The path that it wanted to write; empty for other kinds."""
+        if self.kind != "write":
+            return ""
+        verb = next((verb for verb in VERBS if self.what.startswith(f"{verb} ")), "write")
+        return self.what[len(verb) + 1 :]
+
+    @property
+    def text(self) -> str:
+        return f"wanted to {one_line(exactly(self.what), 200)}"
+
+
+def wants_to_write(path: str, verb: str = "write", *, minor: bool = False) -> Want:
+    return Want("write", f"{verb} {path}", minor or _CACHES.search(path) is not None)
+
+
+def stopped(wants: Iterable[Want], status: int) -> bool:
+    """Did the fence stop the command, so that what it printed may be incomplete?"""
+    wants = tuple(wants)
+    return bool(wants) and (status != 0 or not all(want.minor for want in wants))
+
+
+def shown_from(wants: Iterable[Want], directory: str, home: str = "") -> tuple[Want, ...]:
+    """Return the wants with paths as a person in this directory would write them."""
+    return tuple(want._replace(what=_shortened(want.what, directory, home)) for want in wants)
+
+
+def _shortened(what: str, directory: str, home: str) -> str:
+    verb, space, path = what.partition(" /")
+    path = f"/{path}"
+    if not space or verb not in VERBS:
+        return what
+    if directory != "/" and path.startswith(f"{directory}/"):
+        return f"{verb} {path[len(directory) + 1 :]}"
+    if len(home) > 1 and path.startswith(f"{home}/"):
+        return f"{verb} ~{path[len(home) :]}"
+    return f"{verb} {path}"

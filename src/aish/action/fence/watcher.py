@@ -1,0 +1,245 @@
+"""Decide about the watched calls of a fenced command, and note what it wanted and may not do.
+
+Files are protected by Landlock or by mounts, not here: a call that may go on is carried out by the kernel with the
+rights of the command, so a path that changes after it was read gains nothing. Calls that the kernel could not limit
+(modes, times, sockets, signals) are answered here and never go on, except in places that are writable anyway.
+"""
+
+import errno
+import os
+import signal
+import socket
+import struct
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from aish.action.fence.call_rules import CHANGES_MODES, SIGNALS, STARTS
+from aish.action.fence.process_memory import descendants, descends, name_of, read_memory, read_path, resolve
+from aish.action.fence.seccomp import WatchedCall
+from aish.action.fence.stand_in import StandIns
+from aish.action.fence.wants import MOST, Want, wants_to_write
+
+_HERE = -100  # the descriptor that means the current directory
+_NO_LINK = 0x100  # do not follow a link at the end of the path
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+_FORKS_BETWEEN_COUNTS = 64
+_HARMLESS_DEVICES = frozenset("/dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/pts/ptmx".split())
+
+# For each call, the arguments that are paths: the argument with the directory (None: current), and the path.
+_PATHS: dict[str, tuple[tuple[int | None, int], ...]] = {
+    **dict.fromkeys("open creat mkdir rmdir unlink mknod truncate chmod chown lchown utime utimes".split(), ((None, 0),)),
+    **dict.fromkeys("setxattr lsetxattr removexattr lremovexattr".split(), ((None, 0),)),
+    **dict.fromkeys("openat openat2 mkdirat unlinkat mknodat fchmodat fchmodat2 fchownat".split(), ((0, 1),)),
+    **dict.fromkeys("futimesat utimensat setxattrat removexattrat file_setattr".split(), ((0, 1),)),
+    **dict.fromkeys("rename".split(), ((None, 0), (None, 1))),
+    **dict.fromkeys("renameat renameat2 linkat".split(), ((0, 1), (2, 3))),
+    "link": ((None, 0), (None, 1)),
+    "symlink": ((None, 1),),
+    "symlinkat": ((1, 2),),
+}
+_BY_DESCRIPTOR = frozenset("fchmod fchown fsetxattr fremovexattr".split())
+_FOLLOWS = frozenset("open creat openat openat2 truncate".split())
+_VERBS = {
+    **dict.fromkeys("mkdir mkdirat".split(), "make the directory"),
+    **dict.fromkeys("rmdir unlink unlinkat".split(), "delete"),
+    **dict.fromkeys("rename renameat renameat2".split(), "rename"),
+    **dict.fromkeys("link linkat symlink symlinkat".split(), "make the link"),
+    **dict.fromkeys("mknod mknodat".split(), "make"),
+    **dict.fromkeys("chmod fchmod fchmodat fchmodat2".split(), "change the mode of"),
+    **dict.fromkeys("chown lchown fchown fchownat".split(), "change the owner of"),
+    **dict.fromkeys("utime utimes futimesat utimensat".split(), "change the times of"),
+}
+
+
+class Allowance(NamedTuple):
+    """What watched calls may do. All paths are real paths.
+
+    `protected` paths stay as they are although they are below a `writable` one. `modes`: modes and times in writable
+    places may change too. `own_pids`: the command sees no other processes, so that it can signal all that it sees.
+    `passing` is a program whose calls always go on: bubblewrap, before it starts the command.
+    """
+
+    writable: tuple[str, ...]
+    private: str = ""
+    protected: frozenset[str] = frozenset()
+    protected_names: frozenset[str] = frozenset()
+    modes: bool = False
+    processes: int = 512
+    own_pids: bool = False
+    passing: str = ""
+
+
+class Ruling(NamedTuple):
+    """What happens to a call: it goes on, or it is answered with an error (0: success), or with a descriptor."""
+
+    goes_on: bool = False
+    error: int = 0
+    fd: int | None = None
+    close_on_exec: bool = False
+
+
+_GO_ON = Ruling(goes_on=True)
+_PRETEND = Ruling()
+
+
+class Watcher:
+    """Rules on the calls of one command. `wants` collects what was stopped, each thing once."""
+
+    def __init__(self, allowance: Allowance, names: Mapping[int, str], top: int) -> None:
+        self._allowance, self._names = allowance, names
+        self._top = top  # the process whose descendants the command may signal
+        self._started = 0
+        self.stand_ins = StandIns(self.note)
+        self.wants: list[Want] = []
+
+    def note(self, want: Want) -> None:
+        if want not in self.wants and len(self.wants) < MOST:
+            self.wants.append(want)
+
+    def rule(self, call: WatchedCall) -> Ruling:
+        """Decide about one call. Calls without a rule here fail."""
+        name = self._names.get(call.number, "")
+        if name in STARTS:
+            return self._start()
+        if self._allowance.passing and _program(call.pid) == self._allowance.passing:
+            return _GO_ON
+        if name in SIGNALS:
+            return self._signal(name, call)
+        if name in _PATHS or name in _BY_DESCRIPTOR:
+            return self._file(name, call)
+        match name:
+            case "socket":
+                return self._socket(call)
+            case "connect" | "bind":
+                return self._address(name, call)
+        return Ruling(error=errno.EPERM)
+
+    def _start(self) -> Ruling:
+        """Limit how many processes run at the same time; counting them takes long, so it is done now and then."""
+        self._started += 1
+        most = self._allowance.processes
+        if self._started >= most and self._started % _FORKS_BETWEEN_COUNTS == 0:
+            if len(descendants(self._top)) >= most:
+                self._started -= 1  # count again at the next one
+                self.note(Want("limit", f"run more than {most} processes at once"))
+                return Ruling(error=errno.EAGAIN)
+        return _GO_ON
+
+    def _signal(self, name: str, call: WatchedCall) -> Ruling:
+        if self._allowance.own_pids:
+            return _GO_ON
+        target = _signed(call.arguments[0])
+        number = call.arguments[2 if name in ("tgkill", "rt_tgsigqueueinfo") else 1]
+        if target == 0 or (target != -1 and descends(abs(target), self._top) and abs(target) != self._top):
+            return _GO_ON
+        whom = f"process {target} ({name_of(target)})" if target > 0 else "other processes"
+        if number in (0, signal.SIGCONT):
+            return Ruling(error=errno.EPERM)  # it only asks whether the process exists
+        self.note(Want("signal", f"send a signal to {whom}"))
+        return Ruling(error=errno.EPERM)
+
+    def _file(self, name: str, call: WatchedCall) -> Ruling:
+        modes = name in CHANGES_MODES
+        places = self._places(name, call)
+        if places is None:
+            return Ruling(error=errno.EFAULT)
+        flags = _flags(name, call)
+        if name == "openat2" and not flags & _WRITES:
+            return _GO_ON
+        for path in places:
+            if path == "":  # only the process itself can follow it: the kernel decides
+                if modes:
+                    return Ruling(error=errno.EPERM)
+                continue
+            if modes and not self._allowance.modes and _is_below(path, self._allowance.private):
+                return _PRETEND
+            if not self._may_write(path) or (modes and not self._allowance.modes):
+                minor = bool(flags & os.O_RDWR) and not flags & os.O_TRUNC and os.path.exists(path)  # noqa: PTH110  # a path of another process, as text
+                self.note(wants_to_write(path, _VERBS.get(name, "write"), minor=minor or _is_probing(path, flags)))
+                return Ruling(error=errno.EPERM if modes else errno.EACCES)
+        return _GO_ON
+
+    def _places(self, name: str, call: WatchedCall) -> list[str] | None:
+        """Return the real paths that a call is about; empty texts for those that only the process can follow."""
+        if name in _BY_DESCRIPTOR:
+            found = resolve(call.pid, _signed(call.arguments[0]), "", follow=True)
+            return ["" if found is None or not found.path.startswith("/") else found.path]
+        places: list[str] = []
+        for directory, path in _PATHS[name]:
+            at = None if directory is None else _signed(call.arguments[directory])
+            address = call.arguments[path]
+            text = read_path(call.pid, address) if address else ""
+            if text is None:
+                return None
+            follow = name in _FOLLOWS or (name in CHANGES_MODES and not name.startswith("l"))
+            found = resolve(call.pid, None if at == _HERE else at, text, follow=follow)
+            places.append("" if found is None or found.inside_proc else found.path)
+        return places
+
+    def _may_write(self, path: str) -> bool:
+        allowed = self._allowance
+        if path in _HARMLESS_DEVICES or _is_terminal(path):
+            return True  # the kernel decides: it knows which terminal is its own
+        if not any(_is_below(path, top) for top in allowed.writable):
+            return False
+        return not self._is_protected(path)
+
+    def _is_protected(self, path: str) -> bool:
+        """Is it a protected path, below one, or a directory that holds one and would move with it?"""
+        allowed = self._allowance
+        if not allowed.protected and not allowed.protected_names:
+            return False
+        if any(part in allowed.protected_names for part in path.split("/")):
+            return True
+        return any(_is_below(path, one) or _is_below(one, path) for one in allowed.protected)
+
+    def _socket(self, call: WatchedCall) -> Ruling:
+        family, kind = call.arguments[0], call.arguments[1]
+        given = self.stand_ins.give(family, kind & 0xF, nonblocking=bool(kind & os.O_NONBLOCK))
+        if given is None:
+            return Ruling(error=errno.EACCES)
+        return Ruling(fd=given, close_on_exec=bool(kind & os.O_CLOEXEC))
+
+    def _address(self, name: str, call: WatchedCall) -> Ruling:
+        data = read_memory(call.pid, call.arguments[1], min(call.arguments[2], 128))
+        family = struct.unpack_from("=H", data)[0] if len(data) >= 2 else 0
+        if family == socket.AF_NETLINK:
+            return _GO_ON
+        return Ruling(error=self.stand_ins.address(family, data, listens=name == "bind"))
+
+
+def _signed(value: int) -> int:
+    value &= 0xFFFFFFFF
+    return value - (1 << 32) if value >> 31 else value
+
+
+def _flags(name: str, call: WatchedCall) -> int:
+    match name:
+        case "open":
+            return call.arguments[1]
+        case "openat":
+            return call.arguments[2]
+        case "openat2":
+            data = read_memory(call.pid, call.arguments[2], 8)
+            return int(struct.unpack("=Q", data)[0]) if len(data) == 8 else _WRITES
+    return 0
+
+
+def _is_probing(path: str, flags: int) -> bool:
+    """Does it open an existing directory or a missing file for writing, which fails anyway?"""
+    return bool(flags) and not flags & os.O_CREAT and not os.path.lexists(path)
+
+
+def _is_below(path: str, top: str) -> bool:
+    return bool(top) and (path == top or path.startswith(f"{top.rstrip('/')}/"))
+
+
+def _is_terminal(path: str) -> bool:
+    return path.startswith("/dev/pts/")
+
+
+def _program(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/exe")  # noqa: PTH115  # on the way of every watched call
+    except OSError:
+        return ""

@@ -1,0 +1,20 @@
+"""Does the model see text in this conversation that the user did not write?
+
+Pure: takes turns, returns an answer.
+"""
+
+import re
+
+from aish.context.history import History
+from aish.values.turns import EXEC_MARK, INPUT_MARK
+
+# How texts of commands, files, tools and memory begin in a message, before the user's words.
+_MARKS = re.compile(rf"^(?:{re.escape(EXEC_MARK)}|{re.escape(INPUT_MARK)}|\[recalled)", re.MULTILINE)
+
+
+def holds_foreign_text(history: History) -> bool:
+    """Is there output of a command or tool, piped input, or recalled text among the turns?"""
+    return any(
+        turn.role == "tool" or (turn.role == "user" and _MARKS.search(turn.content) is not None)
+        for turn in history.turns
+    )
