@@ -140,3 +140,53 @@ def test_several_commands_can_share_an_entry() -> None:
     table = load_table({"one, two sub": {"operands": "any"}})
     assert judge("one a; two sub b", table).verdict == "run"
     assert judge("two a", table).verdict == "ask"
+
+
+KINDS = {
+    "tool": {"flags": "-v", "hosts": "-h --host", "reads": "-f --file", "runs": "-I --use", "writes": "-o --output"},
+    "star": {"flags": "*", "operands": "names", "reads": "-f --files0-from", "writes": "-o", "runs": "--use-program"},
+    "loader": {"project": True, "flags": "-v"},
+    "loader run": {"effect": "send", "because": "runs it"},
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("tool -h example.net", "send"),
+        ("tool -hexample.net", "send"),
+        ("tool --host=$x", "unknown"),
+        ("tool -f .env", "read"),
+        ("tool -vf.env", "read"),
+        ("tool -f $x", "unknown"),
+        ("tool -I ./evil", "unknown"),
+        ("tool -o x", "change"),
+        ("star --files0=.env", "read"),
+        ("star -0f.env", "read"),
+        ("star -ao out", "change"),
+        ("star --use=./evil", "unknown"),
+        ("loader", "unknown"),
+        ("loader --help", "unknown"),
+        ("loader --version", "unknown"),
+        ("loader run x", "send"),
+        ("loader run --help", "send"),
+    ],
+)
+def test_the_value_of_a_flag_is_judged_by_what_it_is(command: str, effect: str) -> None:
+    """A host, a file or a program does the same harm as a value of a flag as it does as an operand."""
+    verdict = judge(command, load_table(KINDS))
+    assert (verdict.verdict, verdict.effect) == ("ask", effect), verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command", ["tool -h localhost", "tool -vh /run/db", "tool -f notes.txt", "star -x --abc", "star --files0 names"]
+)
+def test_harmless_values_of_flags_run(command: str) -> None:
+    """The same flags are useful with local values."""
+    assert judge(command, load_table(KINDS)).verdict == "run"
+
+
+def test_a_written_value_is_the_target() -> None:
+    """The view counts and names what would be hit."""
+    assert judge("tool -o'a b'", load_table(KINDS)).targets == ("'a b'",)
+    assert judge("tool --output=x", load_table(KINDS)).targets == ("x",)

@@ -76,9 +76,15 @@ def _flag(
     if text.startswith("--") or entry.single:
         if name in permitted.valued and UNKNOWN not in name:
             if has_value:
-                values.append((name, word._replace(texts=(value,))))
+                values.append((name, _value(word, text, value)))
             return {name, text}, "" if has_value else name
-        return ({name, text} if permitted.every else set()), ""
+        if not permitted.every:
+            return set(), ""
+        if meant := sorted(flag for flag in permitted.valued if len(name) > 2 and flag.startswith(name)):
+            return (
+                (set(), "") if len(meant) > 1 else _flag(entry, permitted, meant[0] + text[len(name) :], word, values)
+            )
+        return {name, text}, ""
     if re.fullmatch(r"-\d+", text) and ("-#" in permitted.bare or permitted.every):
         return {"-#"}, ""
     found: set[str] = set()
@@ -86,12 +92,18 @@ def _flag(
         letter, rest = f"-{text[at]}", text[at + 1 :]
         if letter in permitted.valued and (letter not in permitted.bare or rest.isdigit()):
             if rest:
-                values.append((letter, word._replace(texts=(rest,))))
+                values.append((letter, _value(word, text, rest)))
             return found | {letter}, "" if rest else letter
         if letter not in permitted.bare and not permitted.every:
             return set(), ""
         found.add(letter)
     return found, ""
+
+
+def _value(word: CommandWord, text: str, value: str) -> CommandWord:
+    """Return the part of the word that is the value."""
+    before = text[: len(text) - len(value)]
+    return word._replace(raw=word.raw.removeprefix(before), texts=(value,))
 
 
 def knows(entry: CommandRule, flags: Collection[str]) -> bool:

@@ -16,6 +16,7 @@ from aish.values.verdicts import SEVERITY, Effect
 
 _KINDS = ("none", "any", "names", "files", "text files")
 _RULES = ("", "awk", "command", "env", "find", "joined", "python", "sed", "shell", "sql", "xargs")
+_VALUES = ("hosts", "reads", "runs", "writes")  # keys for flags whose value is more than a word
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _HEADER = r'^\["([^"\n]*)"\]$'
 # The part of TOML that most entries need: empty lines, comments, and values without escapes.
@@ -41,7 +42,9 @@ class CommandRule(NamedTuple):
     of them, each matching `shape`, and at least one flag of `needs`. Otherwise it asks, with the effect `otherwise`; a
     word in `destroy` changes that effect to "destroy". `lists`: with these flags it prints file names. `walks`: with
     these flags it reads everything below a directory. `wraps`: how many operands precede the command that it runs.
-    `ordered`: no flag follows an operand.
+    `ordered`: no flag follows an operand. `project`: starting it loads code or settings of the current directory. What
+    the values of some flags are: `hosts` machines that are contacted, `reads` files whose contents are read, `runs`
+    programs or code, `writes` files that are written. Flags of `hosts` and `reads` are permitted.
     """
 
     words: tuple[str, ...]
@@ -63,6 +66,11 @@ class CommandRule(NamedTuple):
     bundled: bool = False
     keep: int = 0
     ordered: bool = False
+    project: bool = False
+    hosts: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()
+    runs: frozenset[str] = frozenset()
+    writes: frozenset[str] = frozenset()
 
     @property
     def name(self) -> str:
@@ -175,12 +183,12 @@ def make_entry(words: tuple[str, ...], raw: Mapping[str, Any]) -> CommandRule:
         wanted: type = str
         if key in ("most", "wraps", "keep"):
             wanted = int
-        elif key in ("filters", "single", "bundled", "ordered"):
+        elif key in ("filters", "single", "bundled", "ordered", "project"):
             wanted = bool
         if type(value) is not wanted:
             raise BadUsage(f"{place}: {key} must be {_A[wanted]}, not {value!r}")
         given[key] = value
-        if key in ("needs", "destroy", "lists", "walks"):
+        if key in ("needs", "destroy", "lists", "walks", *_VALUES):
             given[key] = frozenset(str(value).split())
         elif key == "flags":
             given[key] = _flags(str(value), single=raw.get("single") is True)
@@ -195,7 +203,10 @@ def make_entry(words: tuple[str, ...], raw: Mapping[str, Any]) -> CommandRule:
     except re.error as error:
         raise BadUsage(f"{place}: shape is not a valid regular expression: {error}") from None
     if entry.effect != "read" and "flags" not in raw:
-        entry = entry._replace(flags=None)
+        return entry._replace(flags=None)
+    special = entry.hosts | entry.reads | entry.runs | entry.writes
+    if special and entry.flags:
+        entry = entry._replace(flags=entry.flags._replace(valued=entry.flags.valued | special))
     return entry
 
 

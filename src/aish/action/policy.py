@@ -174,10 +174,12 @@ class _LineJudge:
         if node is None:
             what = "runs a program by its path" if "/" in name else "is not in the command table"
             return Judgement("unknown", f"{name} {what}")
+        if node.entry and node.entry.project:
+            return self._project(node.entry, words[1:])
         node, arguments = self._descend(node, list(words[1:]))
+        entry = node.entry
         if [word.plain for word in arguments] in (["--help"], ["--version"]) and name != "eval":
             return READS
-        entry = node.entry
         if entry is None:
             return Judgement(
                 "unknown", f"{' '.join((name, *(word.raw for word in arguments[:1])))} is not in the command table"
@@ -195,6 +197,14 @@ class _LineJudge:
         if entry.wraps is not None:
             return self._wrapper(entry, arguments, feed)
         return self._permitted(entry, arguments) if entry.effect == "read" else self._asked(entry, arguments)
+
+    def _project(self, entry: CommandRule, arguments: Sequence[CommandWord]) -> Judgement:
+        """Judge a command that loads code or settings of the current directory, whatever its arguments are."""
+        because = f"{entry.name} loads code or settings of the current directory"
+        node, rest = self._descend(self._table.commands[entry.words[0]], list(arguments))
+        if node.entry is None or node.entry.effect == "read":
+            return Judgement("unknown", because)
+        return self._asked(node.entry, rest)
 
     def _descend(self, node: Node, arguments: list[CommandWord]) -> tuple[Node, list[CommandWord]]:
         """Find the subcommand. Stop at a flag that is not permitted before it, so that later checks see the flag."""
@@ -224,6 +234,8 @@ class _LineJudge:
         if trouble:
             effect = "unknown" if taken.odd else entry.otherwise
             return self._asked(entry._replace(effect=effect, flags=None), arguments, trouble)
+        if (found := self._values(entry, taken)).asks:
+            return found
         if entry.operands in ("files", "text files"):
             files = taken.operands
             if entry.operands == "text files" and not _PATTERN_FLAGS & taken.flags and knows(entry, taken.flags):
@@ -240,6 +252,20 @@ class _LineJudge:
                 if any(is_wide(text) for text in word.texts):
                     return Judgement("read", f"{entry.name} would search everything in {word.raw}")
         return READS
+
+    def _values(self, entry: CommandRule, taken: Taken) -> Judgement:
+        """Judge the values of flags by what they are: programs, files or machines."""
+        for flag, word in taken.values:
+            what = f"{entry.name} {flag} {one_line(word.raw, 60)}"
+            if flag in entry.runs:
+                return Judgement("unknown", f"{what} runs a program or code")
+            if flag in entry.writes:
+                return Judgement("change", f"{what} writes to a file", (word.raw,))
+            if flag in entry.hosts and not all(_is_local(text) for text in word.texts):
+                return Judgement("send", f"{what} contacts another machine")
+        if flag := next(iter((entry.runs | entry.writes) & taken.flags), ""):
+            return Judgement("unknown", f"{entry.name} {flag} is not known to be read-only")
+        return self._contents(entry.name, [word for flag, word in taken.values if flag in entry.reads])
 
     def _misfit(self, entry: CommandRule, taken: Taken) -> str:
         """Return why the command is not read-only although its flags are permitted; empty if it is."""
@@ -459,6 +485,11 @@ class _LineJudge:
         elif texts in (["-V"], ["-VV"]):
             return READS
         return Judgement("unknown", f"{entry.name} runs a program that is not known to be read-only")
+
+
+def _is_local(host: str) -> bool:
+    """Is this the machine itself, or the path of a socket?"""
+    return host in ("localhost", "127.0.0.1", "::1") or host.startswith(("/", "./", "../"))
 
 
 def _prefix(entry: CommandRule, effect: Effect, arguments: Sequence[CommandWord]) -> tuple[str, ...]:
