@@ -145,9 +145,7 @@ def _load_gate_tools(program: Program, surroundings: Surroundings) -> GateTools:
     """What judges, fences and runs commands of the model; loaded when the first one is proposed."""
     from aish.acting.gate_setup import load
 
-    return load(
-        program.settings, program.places, program.redaction, surroundings, lambda: find_project(program.cwd)
-    )
+    return load(program.settings, program.places, program.redaction, surroundings, lambda: find_project(program.cwd))
 
 
 def _open_finder(library: Library) -> Finder:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from aish.views.memory import MemoryDoors
     from aish.views.models import ModelDoors
     from aish.views.recall import RecallDoors
+    from aish.views.run import RunDoors
 
 Opened = TypeVar("Opened")
 
@@ -186,6 +187,19 @@ def route() -> Callable[[Start, Sequence[str]], int]:
     return run
 
 
+def run_doors(start: Start) -> RunDoors:
+    """The settings, and what finds secrets in variables."""
+    from aish.views.run import RunDoors
+
+    return RunDoors(start, open_redaction(start.places).reading())
+
+
+def run() -> Callable[[RunDoors, Sequence[str]], int]:
+    from aish.views.run import run
+
+    return run
+
+
 def search() -> Callable[[Library, Sequence[str]], int]:
     from aish.views.search import run_search
 
@@ -223,6 +237,7 @@ VERBS: dict[str, Verb[Any]] = {
     "recent": Verb(open_library, recent),
     "redact": Verb(nothing_more, redact),
     "route": Verb(nothing_more, route, takes_command_line=True),
+    "run": Verb(run_doors, run, takes_command_line=True),
     "search": Verb(open_library, search),
     "thread": Verb(open_library, thread),
     "tokens": Verb(open_program, tokens),

@@ -11,7 +11,11 @@ from aish.action.fence.bounds import FenceName, changing, looking, protected
 from aish.action.fence.environment import looking_environment, temporary_places
 from aish.action.fence.fence import Fence, Kind, fenced
 from aish.action.fence.hidden_files import SecretFiles, existing, in_home
+from aish.action.fence.wants import Want
 from aish.action.secret_files import HOME_SECRETS, SYSTEM_SECRETS, is_secret_name, is_secret_variable
+from aish.memory.redaction import Redaction
+from aish.places import Places, home_directory
+from aish.settings.options import CommandSettings
 from aish.values.errors import StoreTrouble
 
 
@@ -76,9 +80,7 @@ class CommandFences:
             bounds = looking(self._hidden(project, directory), seconds=self._seconds)
         else:
             hidden = [*self._own, *self._known_secrets()]
-            bounds = changing(
-                project, hidden, home=self._home, network=permit.network, may_change=permit.may_change
-            )
+            bounds = changing(project, hidden, home=self._home, network=permit.network, may_change=permit.may_change)
         try:
             with fenced(bounds, found) as fence:
                 private = str(fence.private)
@@ -112,3 +114,33 @@ class CommandFences:
         if not Path(directory).is_relative_to(project):
             found += self._secrets.below(Path(directory), depth=3)
         return found
+
+
+def open_fences(options: CommandSettings, places: Places, redaction: Redaction) -> CommandFences:
+    """Return the fences of this user."""
+    own = [places.data, places.state, places.config, places.cache]
+    return CommandFences(
+        options.sandbox,
+        own,
+        home=home_directory(),
+        has_secret=lambda text: redaction.text(text) != text,
+        passed_on=options.pass_variables,
+        seconds=options.unasked_seconds,
+    )
+
+
+def next_permit(want: Want, permit: Permit, fences: CommandFences, directory: str, project: Path) -> Permit | None:
+    """Return the permit that allows a command what a fence stopped; None if no fence allows it."""
+    if want.kind in ("reach", "listen", "socket"):
+        return permit._replace(fence="changing", network=True)
+    if want.kind == "limit":
+        return permit._replace(fence="changing") if permit.fence == "looking" else None
+    if want.kind != "write":
+        return None
+    top, home = os.path.realpath(project), home_directory()
+    path = os.path.join(os.path.realpath(directory), os.path.expanduser(want.path))  # noqa: PTH111, PTH118  # as text
+    if not path.startswith(f"{top}/") or (home and os.path.realpath(home).startswith(top)):
+        return None
+    if found := fences.needs_word(path, project):
+        return permit._replace(fence="changing", may_change=tuple(dict.fromkeys((*permit.may_change, found))))
+    return permit._replace(fence="changing")

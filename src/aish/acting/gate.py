@@ -1,7 +1,7 @@
 """The gate: every command of the model is judged and shown, and runs only if it is safe or the user agrees.
 
 A command that is judged to only read runs at once, in a fence where it cannot do anything else. A command that changes
-something needs a key, and runs in a wider fence; one that destroys something or cannot be understood needs a typed word.
+something needs a key and runs in a wider fence; one that destroys something or cannot be understood needs a typed word.
 A command that a fence stopped can be run again in the next one. `CMD:` lines of an answer and calls of the tool
 `run_command` are treated the same.
 """
@@ -216,12 +216,16 @@ class Gate:
         for want in [want for want in wants if not want.minor] or wants:
             needed = self.tools.needs(want, needed) if needed else None
         if needed is None or needed == permit:
-            question = f"no fence allows that: type {UNFENCED_WORD} to run it again without one; anything else skips it: "
+            question = (
+                f"no fence allows that: type {UNFENCED_WORD} to run it again without one; anything else skips it: "
+            )
             return UNFENCED if await self._person.word(question, [UNFENCED_WORD]) else None
         new = [path for path in needed.may_change if path not in permit.may_change]
         if new:  # each runs something later, so each is named
             names = [str(path.relative_to(find_project(self._directory))) for path in new]
-            question = f"that can run later outside the fence: type {' '.join(names)} to allow it; anything else skips it: "
+            question = (
+                f"that can run later outside the fence: type {' '.join(names)} to allow it; anything else skips it: "
+            )
             return needed if await self._person.word(question, [" ".join(names).lower()]) else None
         what = "use the network" if needed.network and not permit.network else "change the project"
         if permit.fence == "looking" and needed.network:

@@ -105,4 +105,6 @@ def _git_settings() -> dict[str, str]:
 
 def says_nothing(name: str) -> bool:
     """Is this a variable that the fence itself sets, so that a change of it is not the user's?"""
-    return name in _QUIET or re.fullmatch(r"GIT_CONFIG_\w+|TMPDIR|TMP|TEMP|XDG_(CACHE_HOME|RUNTIME_DIR)", name) is not None
+    return (
+        name in _QUIET or re.fullmatch(r"GIT_CONFIG_\w+|TMPDIR|TMP|TEMP|XDG_(CACHE_HOME|RUNTIME_DIR)", name) is not None
+    )

@@ -97,7 +97,7 @@ class _Keeper:
             self._settle()
             listener = self._take_listener()
             status = self._serve(listener) if listener >= 0 else self._wait()
-        except BaseException as error:  # noqa: BLE001  # there is nobody to report to but the report
+        except BaseException as error:  # there is nobody to report to but the report
             self._watcher.note(Want("limit", f"go on, but the fence failed: {error!r}"))
         finally:
             _end_all(os.getpid())

@@ -116,7 +116,7 @@ def _children(pid: int) -> list[int]:
     """Return the children of a process that any of its threads started."""
     found: list[int] = []
     try:
-        for thread in os.listdir(f"/proc/{pid}/task"):
+        for thread in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208  # names are enough, and this is done often
             with open(f"/proc/{pid}/task/{thread}/children", "rb") as file:
                 found += map(int, file.read().split())
     except OSError:
@@ -127,7 +127,7 @@ def _children(pid: int) -> list[int]:
 def _listed_children() -> Callable[[int], list[int]]:
     """List all processes once, for kernels that do not tell the children of a process."""
     children: dict[int, list[int]] = {}
-    for name in os.listdir("/proc"):
+    for name in os.listdir("/proc"):  # noqa: PTH208  # likewise
         if name.isdigit():
             children.setdefault(parent_of(int(name)), []).append(int(name))
     return lambda pid: children.get(pid, [])

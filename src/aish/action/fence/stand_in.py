@@ -16,8 +16,12 @@ _MOST = 64
 _NAME_SERVICE = 53
 _QUERY = 512  # bytes of the longest name query
 # Services that programs ask in passing and do without.
-_IN_PASSING = ("/run/nscd/", "/var/run/nscd/", "/run/systemd/userdb/", "/var/run/systemd/userdb/", "/dev/log")
-_IN_PASSING += ("/run/systemd/journal/", "/run/systemd/resolve/", "/run/systemd/io.", "/var/lib/sss/", "/run/.nscd")
+_IN_PASSING = tuple(
+    """
+    /run/nscd/ /var/run/nscd/ /run/.nscd /run/systemd/userdb/ /var/run/systemd/userdb/ /run/systemd/journal/
+    /run/systemd/resolve/ /run/systemd/io. /var/lib/sss/ /dev/log
+    """.split()
+)
 
 
 class StandIns:

@@ -27,7 +27,9 @@ _HARMLESS_DEVICES = frozenset("/dev/null /dev/zero /dev/full /dev/tty /dev/ptmx 
 
 # For each call, the arguments that are paths: the argument with the directory (None: current), and the path.
 _PATHS: dict[str, tuple[tuple[int | None, int], ...]] = {
-    **dict.fromkeys("open creat mkdir rmdir unlink mknod truncate chmod chown lchown utime utimes".split(), ((None, 0),)),
+    **dict.fromkeys(
+        "open creat mkdir rmdir unlink mknod truncate chmod chown lchown utime utimes".split(), ((None, 0),)
+    ),
     **dict.fromkeys("setxattr lsetxattr removexattr lremovexattr".split(), ((None, 0),)),
     **dict.fromkeys("openat openat2 mkdirat unlinkat mknodat fchmodat fchmodat2 fchownat".split(), ((0, 1),)),
     **dict.fromkeys("futimesat utimensat setxattrat removexattrat file_setattr".split(), ((0, 1),)),
@@ -118,11 +120,11 @@ class Watcher:
         """Limit how many processes run at the same time; counting them takes long, so it is done now and then."""
         self._started += 1
         most = self._allowance.processes
-        if self._started >= most and self._started % _FORKS_BETWEEN_COUNTS == 0:
-            if len(descendants(self._top)) >= most:
-                self._started -= 1  # count again at the next one
-                self.note(Want("limit", f"run more than {most} processes at once"))
-                return Ruling(error=errno.EAGAIN)
+        now = self._started >= most and self._started % _FORKS_BETWEEN_COUNTS == 0
+        if now and len(descendants(self._top)) >= most:
+            self._started -= 1  # count again at the next one
+            self.note(Want("limit", f"run more than {most} processes at once"))
+            return Ruling(error=errno.EAGAIN)
         return _GO_ON
 
     def _signal(self, name: str, call: WatchedCall) -> Ruling:
