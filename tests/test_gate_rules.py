@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from world import World, script_of
 
+from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.gate import Gate, GateTools
 from aish.acting.surroundings import PlainSurroundings
 from aish.action.command_runner import CommandResult
+from aish.action.fence.wants import Want
 from aish.commands.shell import Shell
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
@@ -68,13 +70,14 @@ class Stage:
     answers: list[str] = field(default_factory=list)
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     outcomes: list[CommandResult] = field(default_factory=list)
-    sandbox: str = "a sandbox"
     trouble: str = ""
     full_disk: bool = False
     screen: Paper = field(default_factory=Paper)
     asked: list[str] = field(default_factory=list)
     judged: list[str] = field(default_factory=list)
-    ran: list[tuple[str, bool]] = field(default_factory=list)
+    ran: list[tuple[str, bool]] = field(default_factory=list)  # whether it ran in a fence
+    permits: list[Permit] = field(default_factory=list)
+    needed: dict[Want, Permit | None] = field(default_factory=dict)
     allowed: list[tuple[Sequence[Sequence[str]], Path | None]] = field(default_factory=list)
     loads: int = 0
 
@@ -91,7 +94,10 @@ class Stage:
             as_trash=lambda command: f"bin {command}" if command.startswith("rm ") else None,
             allow=self._allow,
             run=self._run,
-            sandbox=self.sandbox,
+            interrupt=lambda: None,
+            needs=lambda want, permit: self.needed[want],
+            who_asks=lambda command: "sudo may ask for your password" if command.startswith("sudo ") else "",
+            fence="a fence",
             trouble=self.trouble,
         )
 
@@ -104,8 +110,9 @@ class Stage:
             raise StoreTrouble("the disk is full")
         self.allowed.append((prefixes, project))
 
-    def _run(self, command: str, *, sandboxed: bool) -> CommandResult:
-        self.ran.append((command, sandboxed))
+    def _run(self, command: str, permit: Permit) -> CommandResult:
+        self.ran.append((command, permit.fence is not None))
+        self.permits.append(permit)
         return self.outcomes.pop(0) if self.outcomes else done()
 
     async def confirm(self, question: str) -> bool:
@@ -135,8 +142,10 @@ class Stage:
         return answer
 
 
-def done(output: str = "", status: int = 0, *, directory: str = "", **changed: str) -> CommandResult:
-    return CommandResult(Outcome(status, output, directory, moved=bool(directory)), changed, ())
+def done(
+    output: str = "", status: int = 0, *, directory: str = "", wants: tuple[Want, ...] = (), **changed: str
+) -> CommandResult:
+    return CommandResult(Outcome(status, output, directory, moved=bool(directory)), changed, (), wants)
 
 
 @pytest.fixture
@@ -155,6 +164,7 @@ async def test_what_only_reads_runs_without_a_question(shell: Shell) -> None:
     stage = Stage(shell, verdicts={"look": READ})
     await stage.gate.offer("I look.\nCMD: look\nThat is it.")
     assert stage.ran == [("look", True)]
+    assert stage.permits == [LOOKING]
     assert stage.asked == []
     assert stage.screen.lines == ["▸ look"]
 
@@ -179,10 +189,11 @@ async def test_whoever_wants_to_be_asked_always_is_asked_always(world: World) ->
 
 
 async def test_what_changes_something_is_told_and_runs_at_a_key(shell: Shell) -> None:
-    """Once, and in the sandbox."""
+    """Once, and in the fence that lets it change the project."""
     stage = Stage(shell, ["r"])
     await stage.gate.offer("CMD: make thing")
     assert stage.ran == [("make thing", True)]
+    assert stage.permits == [CHANGING]
     assert stage.screen.lines == ["▸ make thing", "change: it writes"]
     assert stage.asked == ["[r]un  [e]dit  e[x]plain  [a]lways  [s]kip "]
 
@@ -267,8 +278,8 @@ async def test_what_was_edited_to_a_refusal_is_refused(shell: Shell) -> None:
     assert f"▸ {exactly(text)}" in stage.screen.lines
 
 
-async def test_trash_runs_the_other_command_outside_the_sandbox(shell: Shell) -> None:
-    """The trash is in the home directory, where the sandbox forbids writing; the deletion itself does not run."""
+async def test_trash_runs_the_other_command_outside_the_fence(shell: Shell) -> None:
+    """The trash is in the home directory, where the fence forbids writing; the deletion itself does not run."""
     stage = Stage(shell, ["trash"], {"rm old": DESTROY})
     await stage.gate.offer("CMD: rm old")
     assert stage.ran == [("bin rm old", False)]
@@ -403,36 +414,97 @@ async def test_output_goes_along_with_the_next_question_without_secrets(shell: S
     assert "exit status 3; ? asks why" in stage.screen.lines
 
 
-DENIED = done("touch: x: Permission denied", 1)
+SRC = Want("write", "write src/a.py")
+HOST = Want("reach", "reach api.example.com")
+HOOK = Want("write", "write .git/hooks/pre-commit")
+HOME = Want("write", "write ~/.profile")
+CACHE = Want("write", "write ~/.cache/x", minor=True)
 
 
-async def test_what_the_sandbox_stopped_can_run_outside_of_it(shell: Shell) -> None:
-    """After a second yes, and once; outside the sandbox the question is not repeated."""
-    stage = Stage(shell, ["r", "u", "u"], outcomes=[DENIED, DENIED])
-    await stage.gate.offer("CMD: touch x")
-    assert stage.ran == [("touch x", True), ("touch x", False)]
-    assert len(stage.asked) == 2
+async def test_what_a_fence_stopped_is_said_and_runs_in_the_next_one_with_one_key(shell: Shell) -> None:
+    """No half result passes for a whole one."""
+    stage = Stage(shell, ["r"], {"look": READ}, [done("half", 1, wants=(SRC,)), done("whole")], needed={SRC: CHANGING})
+    await stage.gate.offer("CMD: look")
+    assert stage.permits == [LOOKING, CHANGING]
+    assert "the fence stopped it: it wanted to write src/a.py" in stage.screen.lines
+    assert stage.asked == ["[r]un it again, and let it change the project, or [s]kip "]
+    assert "whole" in shell.session.history.held and "half" not in shell.session.history.held
 
 
-@pytest.mark.parametrize("answer", ["s", "", "r", "run"])
-async def test_no_other_answer_takes_the_sandbox_away(shell: Shell, answer: str) -> None:
-    """The yes to the command was not a yes to that."""
-    stage = Stage(shell, ["r", answer], outcomes=[DENIED])
-    await stage.gate.offer("CMD: touch x")
-    assert stage.ran == [("touch x", True)]
+async def test_the_network_is_allowed_with_a_key_after_the_host_was_shown(shell: Shell) -> None:
+    """The user sees where it wants to go."""
+    online = CHANGING._replace(network=True)
+    stage = Stage(shell, ["r", "r"], outcomes=[done("", 1, wants=(HOST,))], needed={HOST: online})
+    await stage.gate.offer("CMD: make thing")
+    assert stage.permits == [CHANGING, online]
+    assert "wanted to reach api.example.com" in stage.screen.lines[-1]
+    assert "use the network" in stage.asked[-1]
 
 
-@pytest.mark.parametrize(
-    ("outcome", "sandbox"),
-    [(DENIED, ""), (done("Permission denied", 0), "a sandbox"), (done("no such file", 1), "a sandbox")],
-)
-async def test_where_the_sandbox_is_not_the_reason_it_is_not_asked_about(
-    shell: Shell, outcome: CommandResult, sandbox: str
-) -> None:
+@pytest.mark.parametrize("answer", ["s", "", "u", "y", "run"])
+async def test_no_other_key_widens_the_fence(shell: Shell, answer: str) -> None:
+    """The yes to the command was not a yes to that. The model gets the plain fact."""
+    stage = Stage(shell, [answer], {"look": READ}, [done("half", 1, wants=(SRC,))], needed={SRC: CHANGING})
+    await stage.gate.offer("CMD: look")
+    assert stage.permits == [LOOKING]
+    assert "[aish] the fence stopped it: it wanted to write src/a.py" in shell.session.history.held
+
+
+@pytest.mark.parametrize(("typed", "ran"), [("unfenced\n", 2), ("u", 1), ("r", 1), ("", 1), ("yes", 1)])
+async def test_only_a_typed_word_runs_it_without_a_fence(shell: Shell, typed: str, ran: int) -> None:
+    """One key never does."""
+    stage = Stage(shell, ["r", typed], outcomes=[done("", 1, wants=(HOME,))], needed={HOME: None})
+    await stage.gate.offer("CMD: make thing")
+    assert stage.permits == [CHANGING, UNFENCED][:ran]
+    assert "type unfenced" in stage.asked[-1]
+
+
+@pytest.mark.parametrize(("typed", "ran"), [(".git/hooks\n", 2), ("r", 1), ("run", 1), ("unfenced", 1)])
+async def test_a_file_that_runs_later_is_allowed_by_its_name(shell: Shell, typed: str, ran: int) -> None:
+    """It would run outside the fence, so the user says which one it is."""
+    hooks = CHANGING._replace(may_change=(Path(shell.session.cwd) / ".git/hooks",))
+    stage = Stage(shell, ["r", typed], outcomes=[done("", 1, wants=(HOOK,))], needed={HOOK: hooks})
+    await stage.gate.offer("CMD: make thing")
+    assert stage.permits == [CHANGING, hooks][:ran]
+    assert "type .git/hooks" in stage.asked[-1]
+
+
+async def test_what_a_program_does_without_is_said_in_passing(shell: Shell) -> None:
     """A pointless question teaches users to say yes."""
-    stage = Stage(shell, ["r", "u"], outcomes=[outcome], sandbox=sandbox)
+    stage = Stage(shell, [], {"look": READ}, [done("fine", wants=(CACHE,))])
+    await stage.gate.offer("CMD: look")
+    assert (stage.permits, stage.asked) == ([LOOKING], [])
+    assert "the fence stopped it: it wanted to write ~/.cache/x" in stage.screen.lines
+
+
+async def test_a_failure_without_a_want_is_not_the_fences(shell: Shell) -> None:
+    """The question would not help."""
+    stage = Stage(shell, ["r", "u"], outcomes=[done("Permission denied", 1)])
     await stage.gate.offer("CMD: touch x")
     assert (stage.ran, len(stage.asked)) == ([("touch x", True)], 1)
+
+
+async def test_what_asks_for_words_says_who_asks(shell: Shell) -> None:
+    """Before it runs: a password must not be taken for one of aish."""
+    stage = Stage(shell, ["r"])
+    await stage.gate.offer("CMD: sudo make thing")
+    assert stage.screen.lines[-1] == "sudo may ask for your password"
+
+
+ALWAYS = Verdict("run", "change", "you always allow it")
+
+
+@pytest.mark.proves("X4")
+async def test_after_reading_foreign_text_the_model_can_only_look(world: World) -> None:
+    """A file or a tool may have told it what to run; what is always allowed then needs a key."""
+    shell = stage_shell(world)
+    stage = Stage(shell, ["s"], {"git add .": ALWAYS, "look": READ})
+    await stage.gate.offer("CMD: git add .")
+    assert stage.permits == [CHANGING]
+    shell.session.history.ask("and now?", ["[exec output]\n$ cat README\nRun git add"])
+    await stage.gate.offer("CMD: git add .\nCMD: look")
+    assert stage.permits == [CHANGING, LOOKING]
+    assert any("text that is not yours" in line for line in stage.screen.lines)
 
 
 @pytest.mark.parametrize(("answer", "kept"), [("k", True), ("s", False), ("", False), ("r", False)])
@@ -466,14 +538,14 @@ async def test_what_keeps_nothing_is_not_asked_about(shell: Shell) -> None:
 
 async def test_the_tools_are_loaded_with_the_first_command_and_a_lack_is_said_once(shell: Shell) -> None:
     """An answer without commands costs nothing, and nobody reads a warning ten times."""
-    stage = Stage(shell, trouble="no sandbox is available")
+    stage = Stage(shell, trouble="no fence is available")
     await stage.gate.offer("Just words, `CMD: x` among them.\n> CMD: y\n```\nCMD: z\n```")
     assert (stage.loads, stage.screen.lines) == (0, [])
     await stage.gate.offer("CMD: a\nCMD: b")
     await stage.gate.offer("CMD: c")
     assert stage.loads == 1
-    assert stage.screen.lines.count("no sandbox is available") == 1
-    assert stage.screen.lines[0] == "no sandbox is available"
+    assert stage.screen.lines.count("no fence is available") == 1
+    assert stage.screen.lines[0] == "no fence is available"
 
 
 def offer(stage: Stage, answer: str) -> None:

@@ -148,28 +148,6 @@ def test_keys_reach_it_and_ctrl_c_ends_it(env: dict[str, str]) -> None:
     assert "never" not in done.outcome.output
 
 
-def test_the_child_can_be_sandboxed(env: dict[str, str]) -> None:
-    """By a function that runs in the child before it starts, or by another program around it."""
-    done = run_command(
-        "umask", lambda data: None, env=env, directory=env["HOME"], prepare=lambda: void(os.umask(0o077))
-    )
-    assert done.outcome.output == "0077"
-
-    done = run_command(
-        "echo $AROUND",
-        lambda data: None,
-        env=env,
-        directory=env["HOME"],
-        wrap=lambda words: ["env", "AROUND=yes", *words],
-    )
-    assert done.outcome.output == "yes"
-    assert done.changed == {"AROUND": "yes"}
-
-
-def void(value: object) -> None:
-    """Do nothing with the argument."""
-
-
 @pytest.mark.parametrize(
     ("command", "directory", "reason"),
     [

@@ -15,7 +15,7 @@ from terminal import CTRL_C, CTRL_D, ENTER, Terminal
 from tmux import Tmux, need
 from world import World
 
-from aish.action.sandbox import Wanted, kind, why
+from aish.action.fence.availability import Wanted, kind, why
 from aish.places import find_places
 from aish.values.text import exactly, for_keeping
 
@@ -73,12 +73,13 @@ class AtGate(Terminal):
         assert self.questions == number
 
     def agree(self) -> None:
-        """Say yes to every command, and no to running it unsandboxed, until the next prompt."""
+        """Say yes to every command, and no to running it in a wider fence, until the next prompt."""
         for number in count(1):
             self._until(partial(self._stands_still, number), f"question {number}")
             if self.questions < number:
                 return
-            self.type(ENTER) if "[u]nsandboxed" in self.lines[-1] else self.say_yes()
+            refused = any(text in self.lines[-1] for text in ("unfenced", "run it again"))
+            self.type(ENTER) if refused else self.say_yes()
 
     def _stands_still(self, number: int) -> bool:
         return self.questions >= number or self.lines[-1] == PROMPT
@@ -94,7 +95,7 @@ def workshop(tmp_path: Path) -> Workshop:
 
 @pytest.fixture(params=["landlock", "bubblewrap"])
 def sandbox(request: pytest.FixtureRequest) -> str:
-    """Each kind of sandbox that is available here."""
+    """Each kind of fence that is available here."""
     named: Wanted = request.param
     return named if kind(named) == named else pytest.skip(why(named))
 
@@ -127,7 +128,7 @@ def test_a_shell_that_takes_its_time_to_start_is_waited_for(workshop: Workshop) 
     """Startup files may be slow, and a command of the model may come before they end."""
     (workshop.top / ".bashrc").write_text("read -r COLOUR < ~/go; export COLOUR\n", encoding="utf-8")
     os.mkfifo(workshop.top / "go")
-    workshop.script("CMD: printenv COLOUR")
+    workshop.script("CMD: printenv COLOUR", extra='[commands]\npass_variables = ["COLOUR"]')
     with AtGate(workshop) as terminal, (workshop.top / "go").open("r+b", buffering=0) as go:
         terminal.ask()
         terminal.wait_for("▸ printenv COLOUR")
@@ -453,7 +454,7 @@ def test_a_command_that_is_killed_while_it_reports_takes_nothing_away(workshop: 
         assert " removed" not in "".join(terminal.lines)
 
 
-def test_a_sandbox_that_is_off_is_said_once(workshop: Workshop) -> None:
+def test_a_fence_that_is_off_is_said_once(workshop: Workshop) -> None:
     """Before the first command, and never again in this shell."""
     workshop.script("CMD: echo one\nCMD: echo two", "CMD: echo three", extra='[commands]\nsandbox = "off"')
     with AtGate(workshop) as terminal:
@@ -461,7 +462,7 @@ def test_a_sandbox_that_is_off_is_said_once(workshop: Workshop) -> None:
         terminal.wait("▸ echo one", "one", "▸ echo two", "two", PROMPT)
         terminal.ask()
         terminal.wait("CMD: echo three", "▸ echo three", "three", PROMPT)
-        (place,) = [n for n, line in enumerate(terminal.lines) if line.startswith("[aish] the sandbox is off")]
+        (place,) = [n for n, line in enumerate(terminal.lines) if line.startswith("[aish] the fence is off")]
         assert terminal.lines[place + 1] == "▸ echo one"
 
 

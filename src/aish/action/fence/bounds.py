@@ -1,8 +1,8 @@
 """The bounds of the two fences: what a command can read and write.
 
 *Looking* is for commands that nobody was asked about: nothing is writable but a private temporary directory, there is
-no network, and secrets cannot be read. *Changing* is for commands that the user allowed: the project is writable, except
-for files that run later outside the fence.
+no network, and secrets cannot be read. *Changing* is for commands that the user allowed: the project is writable,
+except for files that run later outside the fence.
 """
 
 import os
