@@ -10,7 +10,7 @@ from aish.action.fence.availability import Wanted, kind, why
 from aish.action.fence.bounds import FenceName, changing, looking, protected
 from aish.action.fence.environment import looking_environment, temporary_places
 from aish.action.fence.fence import Fence, Kind, fenced
-from aish.action.fence.hidden_files import SecretFiles, existing, in_home
+from aish.action.fence.hidden_files import KnownSecrets, SecretFiles, in_home
 from aish.action.fence.wants import Want
 from aish.action.secret_files import HOME_SECRETS, SYSTEM_SECRETS, is_secret_name, is_secret_variable
 from aish.memory.redaction import Redaction
@@ -52,6 +52,8 @@ class CommandFences:
         self._wanted, self._own, self._home = wanted, tuple(own), home
         self._has_secret, self._passed_on, self._seconds = has_secret, passed_on, seconds
         self._secrets = SecretFiles(is_secret_name)
+        known = [KnownSecrets(Path("/"), SYSTEM_SECRETS)]
+        self._known = [*known, KnownSecrets(home, HOME_SECRETS)] if home else known
 
     @property
     def kind(self) -> Kind | None:
@@ -92,10 +94,14 @@ class CommandFences:
             raise StoreTrouble(f"cannot make the fence for a command: {error.strerror or error}") from error
 
     def needs_word(self, path: str, project: Path) -> Path | None:
-        """Return the protected path of a project that a path belongs to; None if it is not protected."""
-        top = Path(os.path.realpath(project))
-        wanted = Path(path) if path.startswith("/") else top / path
-        return next((one for one in protected(top) if one == wanted or one in wanted.parents), None)
+        """Return the protected path that a path belongs to, or itself if it holds some; None if neither."""
+        wanted = Path(path)
+        for one in protected(Path(os.path.realpath(project))):
+            if one == wanted or one in wanted.parents:
+                return one
+            if wanted in one.parents:
+                return wanted
+        return None
 
     def _looking_env(self, env: Mapping[str, str], private: str) -> dict[str, str]:
         return looking_environment(
@@ -103,8 +109,7 @@ class CommandFences:
         )
 
     def _known_secrets(self) -> list[Path]:
-        found = [*existing(Path("/"), SYSTEM_SECRETS)]
-        return [*found, *existing(self._home, HOME_SECRETS)] if self._home else found
+        return [path for known in self._known for path in known.existing()]
 
     def _hidden(self, project: Path, directory: str) -> list[Path]:
         """Return what a command that runs unasked cannot read: also secrets of projects."""

@@ -87,10 +87,11 @@ def run_command(
             terminal.close()
         report.seek(0)
         there, *after = os.fsdecode(report.read(_MOST_REPORTED)).split("\0")
-    wants = (*(fence.wants() if fence else ()), *((_printed(most),) if over else ()))
+    output = capture.text(MOST)
+    wants = (*(fence.wants(output) if fence else ()), *((_printed(most),) if over else ()))
     changed, gone = _difference(env, after)
     there = there or directory
-    return CommandResult(Outcome(status, capture.text(MOST), there, moved=there != directory), changed, gone, wants)
+    return CommandResult(Outcome(status, output, there, moved=there != directory), changed, gone, wants)
 
 
 def _take(showing: TerminalOutput, capture: Capture, most: int) -> Callable[[bytes], bool]:
@@ -137,7 +138,8 @@ def run_captured(command: str, *, env: Mapping[str, str], directory: str, fence:
         if over:
             process.terminate()  # the keeper of the fence ends the command
         status = process.wait()
-    wants = (*(fence.wants() if fence else ()), *((_printed(MOST_PRINTED),) if over else ()))
+    said = outputs[1][-MOST:].decode("utf-8", "replace")
+    wants = (*(fence.wants(said) if fence else ()), *((_printed(MOST_PRINTED),) if over else ()))
     return Captured(status if status >= 0 else 128 - status, *outputs, wants)
 
 

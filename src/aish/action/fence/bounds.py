@@ -7,7 +7,6 @@ except for files that run later outside the fence.
 
 import os
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -66,8 +65,8 @@ def changing(
     homes = [Path(os.path.realpath(home))] if home else []
     is_project = real != Path("/") and not any(real == one or real in one.parents for one in homes)
     writable = (real,) if is_project else ()
-    kept = tuple(path for path in protected(real) if path not in may_change) if is_project else ()
-    return Bounds("changing", writable, tuple(hidden), kept, network, _CHANGING, processes=4096)
+    kept = (path for path in protected(real) if not any(one == path or one in path.parents for one in may_change))
+    return Bounds("changing", writable, tuple(hidden), tuple(kept) if is_project else (), network, _CHANGING, 4096)
 
 
 def protected(project: Path) -> list[Path]:
@@ -78,15 +77,16 @@ def protected(project: Path) -> list[Path]:
     return found
 
 
-def trees_without(top: Path, hidden: frozenset[Path]) -> Iterator[Path]:
+def trees_without(top: Path, hidden: frozenset[Path]) -> Iterator[str]:
     """Yield the largest trees below `top` that contain no hidden path: Landlock can only allow, never exclude.
 
     Files that are later created directly in a parent directory of a hidden path are not covered.
     """
-    above = _above(hidden)
     if not hidden.isdisjoint((top, *top.parents)):
         return
-    to_visit = [top]
+    above = {str(parent) for path in hidden for parent in path.parents}
+    closed = set(map(str, hidden))
+    to_visit = [str(top)]
     while to_visit:
         path = to_visit.pop()
         if path not in above:
@@ -94,12 +94,7 @@ def trees_without(top: Path, hidden: frozenset[Path]) -> Iterator[Path]:
             continue
         try:
             with os.scandir(path) as entries:
-                found = [Path(entry.path) for entry in entries]
+                found = [entry.path for entry in entries]
         except OSError:  # it cannot be listed: continue only with the known parents of hidden paths
-            found = [parent for parent in above if parent.parent == path]
-        to_visit += [child for child in found if child not in hidden]
-
-
-@lru_cache(maxsize=2)  # called for every rule of one fence
-def _above(hidden: frozenset[Path]) -> frozenset[Path]:
-    return frozenset(parent for path in hidden for parent in path.parents)
+            found = [parent for parent in above if os.path.dirname(parent) == path]  # noqa: PTH120  # as text
+        to_visit += [child for child in found if child not in closed]

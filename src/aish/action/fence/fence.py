@@ -21,7 +21,7 @@ from aish.action.fence.keeper import keep
 from aish.action.fence.landlock import EVERY_RIGHT, READ, Right, Rules, version
 from aish.action.fence.seccomp import install, program
 from aish.action.fence.system_calls import numbers
-from aish.action.fence.wants import Want
+from aish.action.fence.wants import Want, denied_reads
 from aish.action.fence.watcher import Allowance
 
 Kind = Literal["landlock", "bubblewrap"]
@@ -108,16 +108,17 @@ class Fence:
                 words += ["--ro-bind", "/dev/null", str(path)]
         return [*words, "--seccomp", str(self._denied), "--chdir", directory, "--", *argv]
 
-    def wants(self) -> tuple[Want, ...]:
-        """Return what the fence stopped. Call it after the command has ended."""
+    def wants(self, output: str) -> tuple[Want, ...]:
+        """Return what the fence stopped. Call it once, after the command has ended, with what it printed."""
         os.close(self._write)
         self._write = -1
         with os.fdopen(os.dup(self._read), "rb") as file:
             data = file.read()
         try:
-            return tuple(Want(*fields) for fields in json.loads(data)) if data else ()
-        except (ValueError, TypeError):  # the keeper was killed while it wrote
-            return (Want("limit", "go on, but the keeper of the fence was ended"),)
+            found = tuple(Want(*fields) for fields in json.loads(data))
+        except (ValueError, TypeError):  # the keeper was killed before it could tell
+            found = (Want("limit", "go on, but the keeper of the fence was ended"),)
+        return (*found, *denied_reads(output, map(str, self.bounds.hidden)))
 
     def close(self) -> None:
         for fd in (self._read, self._write, self._denied):

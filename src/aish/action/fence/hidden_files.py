@@ -61,14 +61,48 @@ class SecretFiles:
         return made
 
 
-def existing(top: Path, names: Iterable[str]) -> Iterator[Path]:
-    """Yield the paths of these names, which may be patterns, that exist below a directory."""
-    for name in names:
-        name = name.lstrip("/")
-        if any(mark in name for mark in "*?["):
-            yield from top.glob(name)
-        elif os.path.lexists(f"{top}/{name}"):
-            yield top / name
+class KnownSecrets:
+    """Finds which of these paths exist below a directory. The last part of a path may be a pattern.
+
+    A directory is looked at again only after a change: there are hundreds of paths, in a few dozen directories.
+    """
+
+    def __init__(self, top: Path, names: Iterable[str]) -> None:
+        self._wanted: dict[str, list[str]] = {}
+        for name in names:
+            for folder, last in _places(str(top).rstrip("/"), name):
+                self._wanted.setdefault(folder, []).append(last)
+        self._known: dict[str, tuple[int, list[Path]]] = {}
+
+    def existing(self) -> list[Path]:
+        return [path for folder, names in self._wanted.items() for path in self._in(folder, names)]
+
+    def _in(self, folder: str, names: list[str]) -> list[Path]:
+        try:
+            changed = os.stat(folder).st_mtime_ns  # noqa: PTH116  # before each command
+        except OSError:
+            return []
+        known = self._known.get(folder)
+        if known is None or known[0] != changed:
+            found: list[Path] = []
+            for name in names:
+                if any(mark in name for mark in "*?["):
+                    found += Path(folder).glob(name)
+                elif os.path.lexists(f"{folder}/{name}"):
+                    found.append(Path(folder, name))
+            known = self._known[folder] = (changed, found)
+        return known[1]
+
+
+def _places(top: str, name: str) -> Iterator[tuple[str, str]]:
+    """Yield the directory and the last part of a path; for a pattern in the middle, of all that match it now."""
+    folder, _, last = f"{top}/{name.lstrip('/')}".rpartition("/")
+    if any(mark in folder for mark in "*?["):
+        start = Path(top or "/")
+        for path in start.glob(str(Path(folder).relative_to(start))):
+            yield str(path), last
+    else:
+        yield folder, last
 
 
 def in_home(home: Path, files: SecretFiles) -> list[Path]:

@@ -58,11 +58,11 @@ def keep(start: Callable[[], int], allowance: Allowance, limits: Limits, names: 
     ours.close()
     libc.call("prctl", libc.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     os.setpgid(0, 0)
-    theirs.recv(1)  # the keeper has made this the foreground process of the terminal
     _limit(limits)
     listener = start()
     socket.send_fds(theirs, [b"."], [listener])
     os.close(listener)
+    theirs.recv(1)  # the keeper has made this the foreground process of the terminal
     theirs.close()
 
 

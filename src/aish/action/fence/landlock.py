@@ -47,6 +47,15 @@ _TCP = 0b11  # bind and connect
 _SCOPES = 0b11  # abstract sockets of, and signals to, processes outside the sandbox
 
 
+_ALL, _FOR_FILES = int(EVERY_RIGHT), int(OF_FILES)
+_OPENS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def _add_rule(*arguments: object) -> None:
+    """Make a system call without the care of `libc.call`; what fails allows nothing."""
+    libc.LIBRARY.syscall(*arguments)
+
+
 class Powers(NamedTuple):
     """The rights that are dropped unless a rule allows them: files, network, other processes."""
 
@@ -107,22 +116,25 @@ class Rules:
         attributes = _Ruleset(*self.powers)
         size = ctypes.c_size_t(ctypes.sizeof(attributes))  # older kernels accept zeros in unknown fields
         self._fd = libc.call("syscall", _CREATE, ctypes.byref(attributes), size, 0)
+        self._files, self._rule = int(self.powers.files), _Beneath()  # plain: a fence has hundreds of rules
+        self._pointer = ctypes.byref(self._rule)
 
-    def allow(self, path: Path, rights: Right) -> bool:
+    def allow(self, path: Path | str, rights: Right) -> bool:
         """Allow these rights on `path`, without following a link; return False if that is not possible."""
         try:
-            fd = os.open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
+            fd = os.open(path, _OPENS)
             try:
-                mode = os.fstat(fd).st_mode
-                known = rights & self.powers.files & (EVERY_RIGHT if stat.S_ISDIR(mode) else OF_FILES)
-                rule = _Beneath(known, fd)
-                if not stat.S_ISLNK(mode):
-                    libc.call("syscall", _ADD_RULE, self._fd, _PATH_BENEATH, ctypes.byref(rule), 0)
+                mode = stat.S_IFMT(os.fstat(fd).st_mode)
+                if mode == stat.S_IFLNK:
+                    return False
+                known = int(rights) & self._files & (_ALL if mode == stat.S_IFDIR else _FOR_FILES)
+                self._rule.allowed, self._rule.parent = known, fd
+                _add_rule(_ADD_RULE, self._fd, _PATH_BENEATH, self._pointer, 0)
             finally:
                 os.close(fd)
         except OSError:  # then less is allowed, never more
             return False
-        return not stat.S_ISLNK(mode)
+        return True
 
     def restrict(self) -> None:
         """Drop all other rights, in this process and every process it starts."""

@@ -11,7 +11,10 @@ from aish.values.text import exactly, one_line
 
 Kind = Literal["write", "reach", "listen", "socket", "signal", "limit", "read"]
 MOST = 40  # wants that are kept of one command
+_DENIED = re.compile(r"permission denied|operation not permitted|cannot open|EACCES", re.IGNORECASE)
+_MOST_LINES = 200
 VERBS = (
+    "read",
     "write",
     "make the directory",
     "delete",
@@ -74,3 +77,19 @@ def _shortened(what: str, directory: str, home: str) -> str:
     if len(home) > 1 and path.startswith(f"{home}/"):
         return f"{verb} ~{path[len(home) :]}"
     return f"{verb} {path}"
+
+
+def denied_reads(output: str, hidden: Iterable[str]) -> tuple[Want, ...]:
+    """Return the hidden files that a command could not read, by what it printed about them.
+
+    Reading is not watched, because that would make every program slow. So this finds only what is complained about.
+    """
+    lines = [line for line in output.splitlines()[-_MOST_LINES:] if _DENIED.search(line)]
+    if not lines:
+        return ()
+    text = "\n".join(lines)
+    names = {path.rpartition("/")[2]: path for path in hidden}
+    found = [
+        path for name, path in names.items() if name in text and re.search(rf"(?<![\w.-]){re.escape(name)}\b", text)
+    ]
+    return tuple(Want("read", f"read {path}", minor=True) for path in found[:MOST])
