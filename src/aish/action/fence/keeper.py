@@ -25,8 +25,9 @@ TIMED_OUT = 124  # the exit status of `timeout`
 _ENDED = 137  # of a shell, for a command that was killed
 _SOON = 0.2  # seconds between checks of the limits
 _FOR_ENDING = 5.0
-_IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTOU, signal.SIGTTIN, signal.SIGPIPE)
+_LEAST_SIZE = 4096
 _ENDING = (signal.SIGHUP, signal.SIGTERM)
+_IGNORED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, *_ENDING}
 
 
 class Limits(NamedTuple):
@@ -72,9 +73,9 @@ def _limit(limits: Limits) -> None:
         (resource.RLIMIT_DATA, limits.memory),
         (resource.RLIMIT_FSIZE, limits.file_size),
         (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_CORE, 0 if limits.seconds else -1),
+        (resource.RLIMIT_CORE, 1 if limits.seconds else 0),  # 0 would still hand the memory to a program of the system
     ):
-        if most > 0 or kind == resource.RLIMIT_CORE:
+        if most > 0:
             before = resource.getrlimit(kind)[1]
             most = most if before == resource.RLIM_INFINITY or 0 <= most < before else before
             resource.setrlimit(kind, (most, most))
@@ -228,12 +229,12 @@ def _reap_orphans(command: int) -> None:
 
 
 def _size(directory: str) -> int:
-    """Return the size of all files in a directory."""
+    """Return the size of everything in a directory. Empty files count too, because their number is limited as well."""
     total = 0
-    for top, _, names in os.walk(directory):
-        for name in names:
+    for top, folders, names in os.walk(directory):
+        for name in (*folders, *names):
             try:
-                total += os.lstat(os.path.join(top, name)).st_blocks * 512  # noqa: PTH118  # many files
+                total += max(os.lstat(os.path.join(top, name)).st_blocks * 512, _LEAST_SIZE)  # noqa: PTH118  # many files
             except OSError:
                 pass  # it has been deleted
     return total
