@@ -95,7 +95,7 @@ class Fence:
             return list(argv)
         bounds = self.bounds
         words = [_bubblewrap(), "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
-        words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
         for path in (*map(_real, bounds.writable), _real(self.private)):
             words += ["--bind", str(path), str(path)]
         for path in bounds.protected:
