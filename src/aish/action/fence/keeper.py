@@ -4,6 +4,7 @@ It answers the watched calls of the command, enforces its limits, and ends every
 all processes of the command are its descendants, also those that detached themselves.
 """
 
+import errno
 import gc
 import json
 import os
@@ -11,6 +12,7 @@ import resource
 import select
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn
@@ -140,7 +142,7 @@ class _Keeper:
     def _serve(self, listener: int) -> int:
         """Answer calls until the command has ended, or has to be ended."""
         ended = os.pidfd_open(self._command)
-        watcher, checked = self._watcher, time.monotonic()
+        watcher, next_check = self._watcher, time.monotonic() + _SOON
         poll = select.poll()
         for fd in (listener, ended, self._woken):
             poll.register(fd, select.POLLIN)
@@ -159,11 +161,12 @@ class _Keeper:
                 return self._wait()
             if self._woken in events:  # aish wants it to end, or has died
                 return _ENDED
-            if (now := time.monotonic()) - checked > _SOON:
-                checked = now
+            if (now := time.monotonic()) > next_check:
                 if over := self._over(now):
                     return over
                 _reap_orphans(self._command)
+                took = time.monotonic() - now
+                next_check = now + max(_SOON, 10 * took)  # looking at many files must not take most of the time
 
     def _answer(self, listener: int, call: WatchedCall) -> None:
         ruling = self._watcher.rule(call)
@@ -230,11 +233,15 @@ def _reap_orphans(command: int) -> None:
 
 def _size(directory: str) -> int:
     """Return the size of everything in a directory. Empty files count too, because their number is limited as well."""
-    total = 0
-    for top, folders, names in os.walk(directory):
-        for name in (*folders, *names):
-            try:
-                total += max(os.lstat(os.path.join(top, name)).st_blocks * 512, _LEAST_SIZE)  # noqa: PTH118  # many files
-            except OSError:
-                pass  # it has been deleted
-    return total
+    total, to_visit = 0, [directory]
+    while to_visit:
+        try:
+            with os.scandir(to_visit.pop()) as entries:
+                for entry in entries:
+                    total += max(entry.stat(follow_symlinks=False).st_blocks * 512, _LEAST_SIZE)
+                    if entry.is_dir(follow_symlinks=False):
+                        to_visit.append(entry.path)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return sys.maxsize  # what is deeper cannot be seen
+    return total  # without what has been deleted in the meantime

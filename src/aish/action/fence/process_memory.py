@@ -62,8 +62,12 @@ def resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Plac
 
 def _resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Place:
     if not path.startswith("/"):
-        base = f"/proc/{pid}/cwd" if directory is None else f"/proc/{pid}/fd/{directory}"
-        path = f"{os.readlink(base)}/{path}" if path else os.readlink(base)  # noqa: PTH115  # bare strings: this is on the way of every file that is written
+        link = f"/proc/{pid}/cwd" if directory is None else f"/proc/{pid}/fd/{directory}"
+        base = os.readlink(link)  # noqa: PTH115  # bare strings: this is on the way of every file that is written
+        is_name = "/" not in path and path not in ("", ".", "..")
+        path = f"{base}/{path}" if path else base
+        if is_name and not base.startswith("/proc/") and not (follow and os.path.islink(path)):  # noqa: PTH114  # likewise
+            return Place(path)  # the kernel has followed all links of the directory
     path = _of_process(path, pid)
     if path.startswith(f"/proc/{pid}/fd/"):
         return Place(path, inside_proc=True)
