@@ -19,7 +19,6 @@ from typing import NamedTuple
 TOKEN = "q7canary"  # in every secret; secrets are far longer, and no program prints it by chance
 _SUBREAPER = 36
 _SHARED = ("/tmp", "/var/tmp", "/dev/shm")
-_OF_OTHERS = ("aish-", "pytest-", "pymp-", "bash_jobs", "systemd-private-")  # other tests may run at the same time
 
 
 def secret(place: str) -> str:
@@ -64,7 +63,7 @@ class Scratch:
             for place in _SHARED
             if Path(place).is_dir()
             for name in os.listdir(place)  # noqa: PTH208  # names are enough
-            if not name.startswith(_OF_OTHERS)
+            if "canary" in name  # other programs make files there at the same time
         )
         return Seen(tree, shared, self._about_victim(), frozenset(_children()))
 
@@ -89,7 +88,9 @@ class Scratch:
         stat = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         limits = Path(f"/proc/{pid}/limits").read_text(encoding="ascii")
         score = Path(f"/proc/{pid}/oom_score_adj").read_text(encoding="ascii")
-        return (stat[0] == b"T", stat[16], sorted(os.sched_getaffinity(pid)), hash(limits), score)
+        status = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+        waiting = any(int(line.split()[1], 16) for line in status if line.startswith(("SigPnd", "ShdPnd")))
+        return (stat[0] == b"T" or waiting, stat[16], sorted(os.sched_getaffinity(pid)), hash(limits), score)
 
     def close(self) -> None:
         self.victim.kill()
@@ -220,7 +221,7 @@ def end_children(pids: Iterator[int]) -> None:
 
 
 def _children() -> list[int]:
-    """Return the children of this process that run; those that have ended are collected unless somebody waits for them."""
+    """Return the children of this process that have not ended."""
     found: list[int] = []
     for thread in os.listdir("/proc/self/task"):  # noqa: PTH208  # names are enough
         text = Path(f"/proc/self/task/{thread}/children").read_text(encoding="ascii")
