@@ -105,7 +105,10 @@ class Fence:
         for path in bounds.protected:
             if path.exists():
                 words += ["--ro-bind", str(path), str(path)]
-        for path in map(_real, bounds.hidden):
+        hidden = set(map(_real, bounds.hidden))
+        for path in sorted(hidden):
+            if not hidden.isdisjoint(path.parents):
+                continue  # nothing can be mounted in a directory that is hidden
             if path.is_dir():
                 words += ["--tmpfs", str(path), "--remount-ro", str(path)]
             elif path.exists():
