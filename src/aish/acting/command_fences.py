@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from aish.action.fence.availability import Wanted, kind, why
 from aish.action.fence.bounds import FenceName, changing, looking, protected
-from aish.action.fence.environment import looking_environment, temporary_places
+from aish.action.fence.environment import NO_UPDATES, looking_environment, temporary_places
 from aish.action.fence.fence import Fence, Kind, fenced
 from aish.action.fence.hidden_files import KnownSecrets, SecretFiles, in_home
 from aish.action.fence.wants import Want
+from aish.action.fence.watcher import run_by_git
 from aish.action.secret_files import HOME_SECRETS, SYSTEM_SECRETS, is_secret_name, is_secret_variable
 from aish.memory.redaction import Redaction
 from aish.places import Places, home_directory
@@ -89,19 +90,23 @@ class CommandFences:
                 if permit.fence == "looking":
                     yield fence, self._looking_env(env, private)
                 else:
-                    yield fence, {**env, **temporary_places(private)}
+                    yield fence, {**env, **temporary_places(private), **NO_UPDATES}
         except OSError as error:
             raise StoreTrouble(f"cannot make the fence for a command: {error.strerror or error}") from error
 
     def needs_word(self, path: str, project: Path) -> Path | None:
         """Return the protected path that a path belongs to, or itself if it holds some; None if neither."""
+        if run_by_git(path):
+            git = Path(path[: path.index("/.git") + len("/.git")])
+            if not (git / "HEAD").exists():  # it made a repository, which needs all of these files
+                return git
         wanted = Path(path)
         for one in protected(Path(os.path.realpath(project))):
             if one == wanted or one in wanted.parents:
                 return one
             if wanted in one.parents:
                 return wanted
-        return None
+        return wanted if run_by_git(path) else None
 
     def _looking_env(self, env: Mapping[str, str], private: str) -> dict[str, str]:
         return looking_environment(

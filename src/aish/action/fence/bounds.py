@@ -37,13 +37,14 @@ _CHANGING = Limits(private_size=4 << 30)
 class Bounds(NamedTuple):
     """What a command can do. A hidden path can be neither read nor written, also below a writable one.
 
-    `protected` paths stay as they are below a writable one; those named in `protected_names` at any depth.
+    `protected` paths stay as they are below a writable one, except below `may_change`.
     """
 
     name: FenceName
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     protected: tuple[Path, ...] = ()
+    may_change: tuple[Path, ...] = ()
     network: bool = False
     limits: Limits = Limits()
     processes: int = 512
@@ -66,7 +67,16 @@ def changing(
     is_project = real != Path("/") and not any(real == one or real in one.parents for one in homes)
     writable = (real,) if is_project else ()
     kept = (path for path in protected(real) if not any(one == path or one in path.parents for one in may_change))
-    return Bounds("changing", writable, tuple(hidden), tuple(kept) if is_project else (), network, _CHANGING, 4096)
+    return Bounds(
+        "changing",
+        writable,
+        tuple(hidden),
+        tuple(kept) if is_project else (),
+        tuple(may_change),
+        network,
+        _CHANGING,
+        processes=4096,
+    )
 
 
 def protected(project: Path) -> list[Path]:

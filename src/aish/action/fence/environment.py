@@ -56,16 +56,19 @@ _QUIET = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONNOUSERSITE": "1",
     "PIP_NO_INPUT": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "GOTOOLCHAIN": "local",
     "GOFLAGS": "-mod=mod",
     "CARGO_NET_OFFLINE": "true",
     "npm_config_ignore_scripts": "true",
-    "npm_config_update_notifier": "false",
     "npm_config_offline": "true",
+    "INPUTRC": "/dev/null",
+}
+# Programs that look for updates of themselves would seem to need the network.
+NO_UPDATES = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "npm_config_update_notifier": "false",
     "NO_UPDATE_NOTIFIER": "1",
     "HOMEBREW_NO_AUTO_UPDATE": "1",
-    "INPUTRC": "/dev/null",
 }
 
 
@@ -87,7 +90,7 @@ def looking_environment(
         if (name in _KEPT or name.startswith("LC_") or name in extra)
         and not (is_secret_name(name) or (name not in ("PATH", "LS_COLORS") and has_secret(f"{name}={value}")))
     }
-    return {**kept, **_QUIET, **_git_settings(), **temporary_places(private)}
+    return {**kept, **_QUIET, **NO_UPDATES, **_git_settings(), **temporary_places(private)}
 
 
 def temporary_places(private: str) -> dict[str, str]:

@@ -28,7 +28,7 @@ VERBS = (
 
 # Programs write to such places only to be faster the next time, and go on without.
 _CACHES = re.compile(
-    r"/(\.?cache|__pycache__|_logs|\.npm|_cacache|\.\w+_cache|Caches|\.local/state)(/|$)|/\.lesshst|\.pyc\b"
+    r"/([\w.-]*cache[\w.-]*|_logs|\.npm|\.local/state)(/|$)|/\.lesshst|\.pyc\b|_update-notifier", re.IGNORECASE
 )
 
 
