@@ -227,9 +227,10 @@ class Gate:
                 f"that can run later outside the fence: type {' '.join(names)} to allow it; anything else skips it: "
             )
             return needed if await self._person.word(question, [" ".join(names).lower()]) else None
-        what = "use the network" if needed.network and not permit.network else "change the project"
-        if permit.fence == "looking" and needed.network:
-            what = "use the network and change the project"
+        allowed = ["use the network"] if needed.network and not permit.network else []
+        allowed += ["change the project"] if needed.fence != permit.fence else []
+        allowed += [f"read {exactly(str(path))}" for path in needed.may_read if path not in permit.may_read]
+        what = " and ".join(allowed)
         again = await self._person.key(f"[r]un it again, and let it {what}, or [s]kip ", "rs")
         return needed if again == "r" else None
 

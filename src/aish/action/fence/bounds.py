@@ -50,9 +50,9 @@ class Bounds(NamedTuple):
     processes: int = 512
 
 
-def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds) -> Bounds:
-    """Return the bounds for what runs unasked."""
-    return Bounds("looking", hidden=tuple(hidden), limits=_LOOKING._replace(seconds=seconds))
+def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds, network: bool = False) -> Bounds:
+    """Return the bounds for what runs unasked; with `network`, for what the user allowed to use the network."""
+    return Bounds("looking", hidden=tuple(hidden), network=network, limits=_LOOKING._replace(seconds=seconds))
 
 
 def changing(

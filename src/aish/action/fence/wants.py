@@ -41,8 +41,8 @@ class Want(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The path that it wanted to write; empty for other kinds."""
-        if self.kind != "write":
+        """The path that it wanted to write or read; empty for other kinds."""
+        if self.kind not in ("write", "read"):
             return ""
         verb = next((verb for verb in VERBS if self.what.startswith(f"{verb} ")), "write")
         return self.what[len(verb) + 1 :]
