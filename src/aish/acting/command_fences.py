@@ -17,7 +17,10 @@ from aish.action.secret_files import HOME_SECRETS, SYSTEM_SECRETS, is_secret_nam
 from aish.memory.redaction import Redaction
 from aish.places import Places, home_directory
 from aish.settings.options import CommandSettings
+from aish.storage.git_files import git_directory, read_bounded
 from aish.values.errors import StoreTrouble
+
+_MOST_SETTINGS = 1 << 16  # bytes that are read of the settings of a repository
 
 
 class Permit(NamedTuple):
@@ -77,7 +80,7 @@ class CommandFences:
         """
         found = self.kind
         if permit.fence is None or found is None:
-            yield None, self._looking_env(env, "/tmp") if permit.fence == "looking" else dict(env)
+            yield None, self._looking_env(env, "/tmp", project) if permit.fence == "looking" else dict(env)
             return
         unasked = permit.fence == "looking"
         secrets = self._all_secrets(project, directory) if unasked else self._known_secrets()
@@ -90,7 +93,7 @@ class CommandFences:
             with fenced(bounds, found) as fence:
                 private = str(fence.private)
                 if unasked:
-                    yield fence, self._looking_env(env, private)
+                    yield fence, self._looking_env(env, private, project)
                 else:
                     yield fence, {**env, **temporary_places(private), **NO_UPDATES}
         except OSError as error:
@@ -110,9 +113,15 @@ class CommandFences:
                 return wanted
         return wanted if run_by_git(path) else None
 
-    def _looking_env(self, env: Mapping[str, str], private: str) -> dict[str, str]:
+    def _looking_env(self, env: Mapping[str, str], private: str, project: Path) -> dict[str, str]:
+        git = git_directory(project)
         return looking_environment(
-            env, private, extra=self._passed_on, is_secret_name=is_secret_variable, has_secret=self._has_secret
+            env,
+            private,
+            repository=_settings_of(git) if git else "",
+            extra=self._passed_on,
+            is_secret_name=is_secret_variable,
+            has_secret=self._has_secret,
         )
 
     def _known_secrets(self) -> list[Path]:
@@ -130,6 +139,12 @@ class CommandFences:
     def is_own(self, path: Path) -> bool:
         """Does a path belong to aish itself? No fence shows it."""
         return any(path == one or one in path.parents for one in self._own)
+
+
+def _settings_of(git: Path) -> str:
+    """Return the settings of a repository; if they are too long to be read, as if they named a program."""
+    data = read_bounded(git / "config", _MOST_SETTINGS)
+    return "[include]" if data is None else data.decode("utf-8", "replace")
 
 
 def open_fences(options: CommandSettings, places: Places, redaction: Redaction) -> CommandFences:
