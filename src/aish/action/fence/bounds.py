@@ -6,6 +6,7 @@ except for files that run later outside the fence.
 """
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -23,6 +24,7 @@ _RUN_LATER = """
 """.split()
 # The same inside the directory of git, also of submodules and worktrees.
 _OF_GIT = "config config.worktree hooks info/attributes".split()
+_MOST_STATES = 2000  # files
 _LOOKING = Limits(
     seconds=300,
     processor_seconds=300,
@@ -84,6 +86,22 @@ def protected(project: Path) -> list[Path]:
     found = [project / name for name in _RUN_LATER]
     git = project / ".git"
     found += [git] if git.is_file() else [git / name for name in _OF_GIT]
+    return found
+
+
+def states(paths: Sequence[Path]) -> dict[str, tuple[int, ...]]:
+    """Return what tells whether these files, and those in these directories, were changed meanwhile."""
+    found: dict[str, tuple[int, ...]] = {}
+    to_visit = list(map(str, paths))
+    while to_visit and len(found) < _MOST_STATES:
+        path = to_visit.pop()
+        try:
+            state = os.lstat(path)
+            found[path] = (state.st_ino, state.st_mode, state.st_size, state.st_mtime_ns)
+            if stat.S_ISDIR(state.st_mode):
+                to_visit += [entry.path for entry in os.scandir(path)]
+        except OSError:  # it does not exist
+            continue
     return found
 
 
