@@ -1,7 +1,7 @@
 """Recognise files and variables with credentials by name, and directories that are too large to search.
 
 Pure: paths in, answers out. A path may be a pattern, and may contain unknown parts. The policy asks before it shows
-what is listed here, and the sandbox hides it.
+what is listed here, and the fences hide it.
 """
 
 import re
