@@ -142,7 +142,8 @@ def unwrap(entry: CommandRule, arguments: Sequence[CommandWord]) -> Taken:
 def files_of(entry: CommandRule, arguments: Sequence[CommandWord]) -> tuple[str, ...]:
     """Return the files that a command which is not read-only would affect, as typed; none if its operands are none."""
     known = entry.flags or Flags()
-    taken = take(entry._replace(flags=known._replace(every=True), destroy=_NO, runs=_NO, reads=_NO), arguments)
+    known = known._replace(every=True, valued=known.valued | entry.writes)
+    taken = take(entry._replace(flags=known, destroy=_NO, runs=_NO, reads=_NO, writes=_NO), arguments)
     written = tuple(word.raw for flag, word in taken.values if flag in entry.writes)
     match entry.operands:
         case "names" | "files":

@@ -1,7 +1,7 @@
 """Judge the parts of one command line: assignments, redirections, and commands by their entries in the table.
 
-Pure: a parsed line and a table in, judgements out. Entries with a `rule` are judged by functions that `policy.py` passes
-in, because these judge other commands again.
+Pure: a parsed line and a table in, judgements out. Entries with a `rule` are judged by functions that `policy.py`
+passes in, because these judge other commands again.
 """
 
 import re
@@ -20,7 +20,8 @@ from aish.values.verdicts import SEVERITY, Effect
 
 _MOST_SHELLS = 3  # shells that run other shells
 _MOST_WRAPPERS = 10  # commands that run other commands
-_MOST_WORDS = 500
+_MOST_WORDS = 300
+_MOST_DIRECTORIES = 6
 _PROGRAMS = re.compile(r"/(?:usr/)?(?:local/)?s?bin/(?=[^/]+$)")
 _SINKS = frozenset("/dev/null /dev/stdout /dev/stderr /dev/tty".split())
 _NOT_FILES = frozenset(
@@ -90,16 +91,20 @@ class LineJudge:
         self._depth = depth
         self._dialect = dialect
         self._wrappers = 0
-        self._bases: list[str] = []
+        self._bases: list[str] = []  # directories that the line changes to, each also seen from the one before
         for part in line.parts:
             if part.words and part.words[0].plain in ("cd", "pushd"):
-                texts = [text for word in part.words[1:] for text in word.texts]
-                self._bases += [below(self._bases[-1], text) for text in texts if self._bases] + texts
+                for text in (text for word in part.words[1:] for text in word.texts):
+                    more = [text, *(below(base, text) for base in self._bases[-1:])]
+                    self._bases += [base for base in dict.fromkeys(more) if base not in self._bases]
 
     def findings(self) -> Iterator[Judgement]:
         words = sum(len(word.texts) for part in self._line.parts for word in part.words)
         if words > _MOST_WORDS:
             yield Judgement("unknown", f"it has {words:,} words, too many to check")
+            return
+        if len(self._bases) > _MOST_DIRECTORIES:
+            yield Judgement("unknown", "it changes the directory too often to check")
             return
         if self._line.commented:
             yield Judgement("read", "the text after # is a comment, and does not run")

@@ -3,6 +3,7 @@
 Pure: a text and a table in, a verdict out. Nothing is executed, no input makes it raise, and the cost is bounded.
 """
 
+import re
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping
 from types import MappingProxyType
@@ -13,7 +14,8 @@ from aish.action.command_table import CommandTable
 from aish.values.text import one_line
 from aish.values.verdicts import SEVERITY, Effect, Verdict
 
-_LONGEST, _LONGEST_UNASKED = 1_000_000, 5_000  # characters: refuse above the first, ask above the second
+_LONGEST, _LONGEST_UNASKED = 1_000_000, 3_000  # characters: refuse above the first, ask above the second
+_SYNTAX, _MOST_SYNTAX = re.compile(r"[^(){}\[\]`$|&;<>!]+"), 300  # the parser takes long for a text full of these marks
 _RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "awk": script_rules.awk,
@@ -71,9 +73,11 @@ def _as_new(finding: Judgement) -> Judgement:
 
 
 def _invisible(command: str) -> str:
-    """Return a reason to ask if the user could not see all of the text; empty if there is none."""
+    """Return a reason to ask if the user could not see or review all of the text; empty if there is none."""
     if len(command) > _LONGEST_UNASKED:
         return f"it has {len(command):,} characters, too many to review"
+    if len(command) > _MOST_SYNTAX and len(_SYNTAX.sub("", command)) > _MOST_SYNTAX:
+        return "it has too many brackets and operators to review"
     if command.isascii() and command.isprintable():
         return ""
     for mark in command:
