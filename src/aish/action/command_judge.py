@@ -10,9 +10,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 from aish.action.arguments import PATTERN_FLAGS, Taken, files_of, is_flag, knows, take
-from aish.action.command_line import NUMBERS, CommandLine, Dialect, Redirect, Simple, read_line
+from aish.action.command_line import read_line
 from aish.action.command_table import CommandRule, CommandTable, Node
 from aish.action.command_words import CommandWord, UnreadableCommand
+from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
+from aish.action.line_variables import NUMBERS
 from aish.action.path_names import below, normalized
 from aish.action.secret_files import is_secret, is_wide
 from aish.values.text import one_line

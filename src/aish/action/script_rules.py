@@ -9,10 +9,10 @@ from collections.abc import Callable, Collection
 from aish.action.arguments import take
 from aish.action.awk_programs import awk_only_prints
 from aish.action.command_judge import READS, Judgement, LineJudge
-from aish.action.command_line import Simple
 from aish.action.command_table import CommandRule
 from aish.action.command_words import CommandWord
 from aish.action.inline_scripts import python_only_prints, sed_only_prints
+from aish.action.line_parts import Simple
 from aish.action.path_names import normalized
 from aish.action.secret_files import secrets_in
 from aish.action.sql_queries import lists_tables, sql_only_reads

@@ -7,9 +7,9 @@ import re
 
 from aish.action.arguments import unwrap
 from aish.action.command_judge import READS, Judgement, LineJudge, worst
-from aish.action.command_line import Dialect, Simple
 from aish.action.command_table import CommandRule
 from aish.action.command_words import UNKNOWN, CommandWord
+from aish.action.line_parts import Dialect, Simple
 
 _EXEC_FLAGS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _DIALECTS: dict[str, Dialect] = {"bash": "bash", "sh": "posix", "dash": "posix", "ash": "posix"}
