@@ -132,9 +132,7 @@ class LineJudge:
         """Mark relative targets as unknown if the line has a `cd`: only absolute paths and `~` stay certain."""
         if not self._bases:
             return finding
-        return finding._replace(
-            targets=tuple(one if one.lstrip("\"'")[:1] in ("/", "~") else f"$PWD/{one}" for one in finding.targets)
-        )
+        return finding._replace(targets=tuple(_seen_from_elsewhere(one) for one in finding.targets))
 
     def _part(self, part: Simple) -> Iterable[Judgement]:
         for name, word in part.assigns:
@@ -299,7 +297,7 @@ class LineJudge:
         ):
             return f"{entry.name} with more than {entry.most} operands"
         at = next((word.raw for word in operands if any(text[:1] == "@" for text in word.texts)), "")
-        if at and entry.operands in ("names", "files") and entry.words[0] not in _TEXTUAL:
+        if at and entry.operands in ("names", "files") and not (entry.flags and entry.flags.every):
             return f"{entry.name} {at} (which could be a file of options)"
         if entry.shape:
             for word in operands:
@@ -385,6 +383,13 @@ def _special_misfit(entry: CommandRule, taken: Taken) -> str:
             if any(re.search(r"[\0-\x1f]", text) for text in word.texts):  # it ends a search, and a command follows
                 return f"{entry.name} {flag} {word.raw}"
     return ""
+
+
+def _seen_from_elsewhere(target: str) -> str:
+    """Return a target so that it does not name a file of the current directory."""
+    if target.lstrip("\"'")[:1] in ("/", "~"):
+        return target
+    return f"({target})" if target.startswith("find ") else f"$PWD/{target}"
 
 
 def _is_local(host: str) -> bool:

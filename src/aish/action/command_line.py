@@ -395,6 +395,7 @@ class _Reader:
                     self._arithmetic(child)
                 return NUMBER._replace(raw=source(node))
             case "brace_expression":
+                self._braces(CommandWord(source(node), (source(node),)))
                 return CommandWord(source(node), ("1",))
             case kind:
                 raise UnreadableCommand(f"{source(node)!r} ({kind.replace('_', ' ')}) is not checked")
