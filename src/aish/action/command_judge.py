@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from aish.action.arguments import PATTERN_FLAGS, Taken, files_of, is_flag, knows, take
+from aish.action.arguments import PATTERN_FLAGS, Taken, files_of, is_flag, is_short_for, knows, take
 from aish.action.command_line import read_line
 from aish.action.command_table import CommandRule, CommandTable, Node
-from aish.action.command_words import CommandWord, UnreadableCommand
+from aish.action.command_words import UNKNOWN, CommandWord, UnreadableCommand
 from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
 from aish.action.line_variables import NUMBERS
 from aish.action.path_names import below, normalized
@@ -33,6 +33,7 @@ _TEXTUAL = frozenset("echo printf test basename dirname tr expr : true false gre
 _PAGERS = frozenset("less more most man".split())
 _SET_OPTIONS = frozenset("pipefail errexit nounset xtrace noglob noclobber".split())  # allexport would change variables
 _PROMPTS = frozenset(("-e", "-p", "-s"))  # flags of `read` for a person at the terminal
+_LOCALE = re.compile(r"LC_|LANG$|LANGUAGE$|TERM$")
 _SET_BY_READ = frozenset(("REPLY", "MAPFILE"))
 _ADDRESS = re.compile(r"(?:^|=)(?!https?://(?:localhost|127\.0\.0\.1)[:/])\w[\w+.-]*://")
 _SECRET = r"\benv\b|secret|token|passw|credential|api_?key|\bkey|\.pem|id_|\.ssh|\brc\b"
@@ -149,7 +150,8 @@ class LineJudge:
         if name in NUMBERS and not all(re.fullmatch(r"-?\d{1,9}", text, re.ASCII) for text in word.texts):
             return Judgement("unknown", f"{name}= is evaluated where a number is expected")
         plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and not name.endswith(("path", "_proxy")) and not exported
-        if plain or name in self._table.variables or name.startswith("LC_") or name in _SET_BY_READ:
+        path = _LOCALE.match(name) and any("/" in text for text in word.texts)  # of messages, which programs load
+        if plain or ((name in self._table.variables or _LOCALE.match(name) or name in _SET_BY_READ) and not path):
             return READS
         return Judgement("unknown", f"{name}= can change what runs")
 
@@ -288,7 +290,7 @@ class LineJudge:
         operands = taken.operands
         if entry.needs and not entry.needs & taken.flags:
             return f"{entry.name} without {' or '.join(sorted(entry.needs))}"
-        if entry.bundled and any(":" in text for _, word in taken.values for text in word.texts):
+        if entry.bundled and any(":" in text or UNKNOWN in text for _, word in taken.values for text in word.texts):
             return f"{entry.name} with an archive on another machine"
         if entry.operands == "none" and operands:
             return f"{entry.name} {operands[0].raw}"
@@ -366,10 +368,10 @@ def _destroying(entry: CommandRule, arguments: Sequence[CommandWord], taken: Tak
     """Return the word that makes the command destroy something."""
     if not entry.destroy:
         return None
-    if taken and (flags := entry.destroy & taken.flags):
-        return min(flags)
+    if taken and (flags := [one for one in sorted(taken.flags) if is_short_for(entry, one, entry.destroy)]):
+        return flags[0]
     texts = (text for word in arguments for text in word.texts)
-    return next((text for text in texts for mark in entry.destroy if is_flag(mark, text)), None)
+    return next((text for text in texts if any(is_flag(mark, text) for mark in entry.destroy)), None)
 
 
 def _special_misfit(entry: CommandRule, taken: Taken) -> str:
