@@ -383,7 +383,9 @@ class _Reader:
                 return self._string(node)
             case "concatenation":
                 pieces = [self._piece(child) for child in _touching(node)]
-                return self._braces(joined(source(node), pieces))
+                word = joined(source(node), pieces)
+                unquoted = any(child.type == "word" and "{" in source(child) for child in node.children)
+                return self._braces(word) if unquoted else word
             case "simple_expansion" | "expansion":
                 return self._expansion(source(node).lstrip(" \t") if quoted else source(node), quoted)
             case "command_substitution" | "process_substitution":

@@ -6,11 +6,9 @@ Pure: text in, text out. A path may be a pattern, and may contain unknown parts.
 import re
 
 _UNTIDY = re.compile(r"//|(?:^|/)\.\.?(?:/|$)|/proc/")
-# Below these, a process shows the file system again, and its own directory.
-_SELF_ROOT = re.compile(r"/proc/(?:[^/]+/)*root(?=/|$)")
-_SELF_DIRECTORY = re.compile(r"/proc/(?:[^/]+/)*cwd(?=/|$)")
-
-_ABOVE = {".": [".."], "~": ["", "home"]}
+_ABOVE = {".": "..", "~": "/home"}
+# Below these names, a process shows the file system again, and its own directory.
+_DETOURS = {"root": [""], "cwd": ["."]}
 
 
 def normalized(path: str) -> str:
@@ -19,17 +17,16 @@ def normalized(path: str) -> str:
         return path
     kept: list[str] = []
     for step in path.split("/"):
-        if step == ".." and kept and kept[-1] not in ("..", ""):
-            kept[-1:] = _ABOVE.get(kept[-1], [])
-        elif step == ".." and kept == [""]:  # above the root is the root
-            continue
-        elif step not in ("", ".") or not kept:
+        if step == ".." and kept and kept[-1] != "..":
+            above = _ABOVE.get(kept[0]) if len(kept) == 1 else None
+            kept = above.split("/") if above else kept if kept == [""] else kept[:-1] or ["."]
+        elif step in _DETOURS and kept[:2] == ["", "proc"] and len(kept) > 2:
+            kept = list(_DETOURS[step])
+        elif not kept or step not in ("", "."):
             kept.append(step)
     if len(kept) > 1 and kept[0] == ".":
         del kept[0]
-    whole = "/".join(kept) or ("/" if path.startswith("/") else ".")
-    whole = _SELF_DIRECTORY.sub(".", _SELF_ROOT.sub("", whole)) or "/"
-    return normalized(whole) if whole.startswith("./") and len(whole) < len(path) else whole
+    return "/".join(kept) or "/"
 
 
 def below(base: str, path: str) -> str:
