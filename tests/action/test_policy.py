@@ -1386,7 +1386,8 @@ def test_no_text_makes_it_raise(text: str) -> None:
 
 PIECES = (
     "{ } {a, {,} ( ) $( ` \" ' ${ ${x $(( [[ ]] (( ; | && & <( <<< <<E > \\ # a - -a = a= $x * ? [ ] ~ / ../ // . "
-    "{1..9} , env xargs find -exec eval bash -c for in do done if then fi case esac while ! @ 0 é ls cat awk sed s/[] []a] /[ "
+    "{1..9} , env xargs find -exec eval bash -c for in do done if then fi case esac while ! @ 0 é ls cat awk "
+    "sed s/[] []a] /[ "
     'python3 sqlite3 -readonly select union a="$a$a"; cd -e 1+ x++ a.b a- _ $\' :// -I [[:a:]] $[ =~ -v -eq tar '
     "less -p git"
 ).split(" ")
