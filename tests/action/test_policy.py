@@ -150,7 +150,7 @@ xmllint --noout feed.xml
 python3 -V
 python3 -c "import sys; print(sys.version)"
 python3 -c 'print(sum(range(10)))'
-python -m json.tool data.json
+python -I -m json.tool data.json
 pip3 freeze
 pip list --outdated
 uv pip list
@@ -223,7 +223,7 @@ nvidia-smi
 shellcheck build.sh
 psql -l
 psql -d shop -c 'select count(*) from orders where total > 10'
-sqlite3 notes.db 'select title from notes limit 3'
+sqlite3 -readonly notes.db 'select title from notes limit 3'
 sqlite3 notes.db .schema
 mysql -e 'show databases'
 redis-cli ping
@@ -292,7 +292,7 @@ awk 'BEGIN{print 22/7}'
 jq . package.json
 jq -r '.[] | "\(.name): \(.id)"' users.json
 cat data.json | jq 'length'
-python3 -m pip show flask
+python3 -I -m pip show flask
 python3 --help | head
 node --help
 git log --author='Ann' --oneline -5
@@ -527,8 +527,8 @@ gpg --list-keys
 psql -c '\dt'
 psql mydb -c "SELECT version()"
 psql -At -c "select relname from pg_class limit 3"
-sqlite3 -header -column app.db "SELECT * FROM users LIMIT 5;"
-sqlite3 app.db "PRAGMA table_info(users)"
+sqlite3 -readonly -header -column app.db "SELECT * FROM users LIMIT 5;"
+sqlite3 -readonly app.db "PRAGMA table_info(users)"
 mysql -u root -e "SHOW TABLES" shop
 redis-cli info
 nslookup example.com
@@ -1399,18 +1399,25 @@ def test_nesting_beyond_reason_asks(text: str) -> None:
         ("echo done > result.txt", "destroy", ("result.txt",)),
         ("echo done >> result.txt", "change", ()),
         ("echo 'alias ls=rm' >> ~/.zshrc", "unknown", ()),
-        ("find . -name '*.o' -delete", "destroy", (".", "'*.o'")),
-        ("find . -name '*.o' -exec rm {} +", "destroy", ("{}",)),
+        ("find . -name '*.o' -delete", "destroy", ("find . -name '*.o'",)),
+        ("find . -name '*.o' -exec rm {} +", "destroy", ("find . -name '*.o' -exec rm {} +",)),
         ("ls *.o | xargs rm -f", "destroy", ("(the input of xargs)",)),
         ("bash -c 'rm x; ls'", "destroy", ("x",)),
         ("git push -f", "destroy", ()),
-        ("git push origin +main", "destroy", ("origin", "+main")),
+        ("git push origin +main", "destroy", ()),
+        ("kill -9 1", "destroy", ()),
+        ("sed -i s/a/b/ foo", "destroy", ("foo",)),
+        ("sed -i -e s/a/b/ -e s/c/d/ foo bar", "destroy", ("foo", "bar")),
+        ("chmod -R 777 src", "destroy", ("src",)),
+        ("truncate -s 0 log", "destroy", ("log",)),
+        ("git branch -D old", "destroy", ()),
+        ("find . -delete -name x", "destroy", ("find .",)),
+        ("cd a && rm b", "destroy", ("$PWD/b",)),
         ("git push origin main", "send", ()),
         ("git clean -xdf", "destroy", ()),
         ("git commit -m x", "change", ()),
         ("mkdir a", "change", ()),
         ("curl https://example.net", "send", ()),
-        ("curl -o page https://example.net", "destroy", ("page", "https://example.net")),
         ("psql -c 'truncate t'", "destroy", ()),
         ("cat .env", "read", ()),
         ("frobnicate", "unknown", ()),
@@ -1509,7 +1516,9 @@ def test_a_shell_in_a_shell_is_looked_into_until_it_is_silly() -> None:
 
 
 def test_a_comment_runs_nothing() -> None:
-    """Commented-out commands do not run."""
+    """Commented-out commands do not run. But behind a command, what is shown is not what runs."""
+    assert judge("ls # ; rm x", TABLE)[:2] == ("ask", "read")
+    assert judge("bash -c 'ls # all'", TABLE)[:2] == ("ask", "read")
     assert judge("# rm -r everything", TABLE).verdict == "run"
-    assert judge("ls # ; rm x", TABLE).verdict == "run"
+    assert judge("# first\nls", TABLE).verdict == "run"
     assert judge("ls #\nrm x", TABLE).verdict == "ask"

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from aish.action.expansion import expand
 from aish.action.git_index import Index, State, find_index
+from aish.values.verdicts import Verdict
 
 
 class Survey(NamedTuple):
@@ -82,6 +83,18 @@ def survey(words: Sequence[str], directory: Path, *, most: int = 10_000, seconds
     outside, changed = walk.in_git(tops)
     counted = (walk.files, walk.links, walk.directories, walk.bytes, outside, changed, walk.repositories)
     return Survey(*counted, walk.unreadable, tuple(missing), tuple(unknown), walk.cut)
+
+
+def settled(verdict: Verdict, directory: Path) -> Verdict:
+    """Return the verdict on a command that would run in `directory`: a file that `>` creates is not destroyed."""
+    if verdict.if_new is None:
+        return verdict
+    deadline = time.monotonic() + 0.1
+    for word in verdict.overwritten:
+        names = expand(word, directory, 1, deadline)
+        if names is None or any(os.path.lexists(_place(directory, name)) for name in names):
+            return verdict
+    return verdict.if_new
 
 
 def _place(directory: Path, name: str) -> str:
