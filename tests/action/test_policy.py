@@ -155,20 +155,12 @@ python3 -c 'print(sum(range(10)))'
 python -I -m json.tool data.json
 pip3 freeze
 pip list --outdated
-uv pip list
-poetry show --tree
 npm -v
-npm view react version
-npm outdated
 node -v
-cargo tree --depth 1
-cargo --version
-rustc --version
 go version
 go list ./...
 go env GOPATH
 java -version
-mvn -v
 gcc --version
 cmake --version
 ruby -v
@@ -176,7 +168,6 @@ gem list
 php -v
 docker images
 docker compose ps
-docker inspect web
 docker stats --no-stream
 docker network ls
 kubectl get svc -n prod -o wide
@@ -413,9 +404,6 @@ echo {1..5}
 echo *.md
 printf "%s\n" *.txt
 printenv
-set | head
-export -p
-declare -p PATH
 alias ll
 history
 history | grep ssh
@@ -474,13 +462,9 @@ objdump -t a.o
 size a.out
 npm ls
 npm list -g --depth=0
-npm outdated --json
 npm config get registry
 npm root -g
-npm audit
 npm help install
-pnpm list
-yarn --version
 pip --version
 pip show -f requests
 pip freeze | grep -i django
@@ -488,12 +472,7 @@ pip check
 pipx list
 conda list
 conda env list
-poetry env info
 uv --version
-cargo tree -i serde
-cargo metadata --format-version 1 --no-deps | jq '.packages[].name'
-rustup show
-rustup toolchain list
 go env
 go mod graph | head
 go doc fmt.Println
@@ -504,9 +483,6 @@ gem env
 ruby --version
 perl -v
 php -m
-dotnet --info
-mvn --version
-gradle --version
 make --version
 brew info wget
 brew --prefix
@@ -568,8 +544,6 @@ gh issue list
 gh pr view 12
 gh run list --limit 5
 terraform --version
-ansible --version
-vagrant --version
 nginx -t
 nginx -v
 sysctl -a | grep swap
@@ -593,10 +567,8 @@ shellcheck -x run.sh
 ruff check src --output-format=concise
 black --diff app.py
 prettier --version
-jest --version
 tsc --version
 mypy --version
-pytest --version
 docker --version
 kubectl --help
 htop
@@ -674,7 +646,6 @@ git tag -l -d v1
 git remote add o u
 git remote -v add o u
 git stash show -p && git stash
-git config user.name
 git config --global --unset x
 git config --get-all x --edit
 git config --list --edit

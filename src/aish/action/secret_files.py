@@ -1,87 +1,348 @@
-"""Recognise files with credentials by name, and directories that are too large to search.
+"""Recognise files and variables with credentials by name, and directories that are too large to search.
 
-Pure: paths in, answers out. A path may be a pattern, and may contain unknown parts.
+Pure: paths in, answers out. A path may be a pattern, and may contain unknown parts. The policy asks before it shows
+what is listed here, and the sandbox hides it.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 
-_DATA = r"(\.(txt|json|ya?ml|toml|ini|cfg|conf|xml|csv|properties|enc|env|bak|old|gpg|db))*"
+# Files and directories below a home directory. Directories that projects have too (.docker, .claude) are not listed
+# whole, only the files in them that hold credentials.
+HOME_SECRETS: tuple[str, ...] = (
+    # keys and password stores
+    *""".ssh .gnupg .password-store .local/share/password-store .pki .putty .age .config/age .config/sops .sops
+    .minisign .signify .step .local/share/gopass .config/gopass .local/share/keyrings .gnome2/keyrings
+    .local/share/gnome-keyring .local/share/kwalletd .kde/share/apps/kwallet .kde4/share/apps/kwallet
+    .config/keepassxc .cache/keepassxc .keepass .config/KeePass .config/op .op .1password .config/1Password
+    .config/Bitwarden .bitwarden .config/rbw .local/share/rbw .cache/rbw .lpass .config/lpass .local/share/lpass
+    .config/Enpass .config/Yubico .yubico .vault-token .config/hcp .tsh .config/teleport .google_authenticator
+    .2fa .authinfo .netrc _netrc .dbus-keyrings .config/goa-1.0/accounts.conf .cert .config/libaccounts-glib
+    .krb5 .fscrypt .secrets .credentials""".split(),
+    # clouds and services
+    *""".aws .azure .config/gcloud .config/doctl .config/linode-cli .linode-cli .config/hcloud .config/scw .oci
+    .bluemix .aliyun .tccli .ovh.conf .config/openstack .config/exoscale .vultr-cli.yaml .config/vultr-cli.yaml
+    .config/upctl.yaml .civo.json .fly .config/heroku .local/share/heroku .config/netlify .netlify/config.json
+    .local/share/com.vercel.cli .config/com.vercel.cli .config/.wrangler .wrangler/config .supabase
+    .config/supabase .config/stripe .twilio-cli .config/@twilio .sentryclirc .config/sentry .config/configstore
+    .config/firebase .railway .render/cli.yaml .config/gh .config/hub .config/glab-cli .config/tea
+    .config/github-copilot .config/lab .python-gitlab.cfg .config/ngrok .ngrok2 .cloudflared .databrickscfg
+    .databricks/token-cache.json .snowsql .snowflake .config/snowflake .config/planetscale .config/turso
+    .config/neonctl .doppler .config/doppler .infisical .config/infisical .pulumi/credentials.json .terraform.d
+    .terraformrc .chef .puppetlabs .vault_pass .vault_pass.txt .ansible_vault_pass .ansible/galaxy_token
+    .newrelic .config/newrelic .jira.d .config/.jira .config/jira .config/acli .travis .circleci/cli.yml
+    .config/circleci .config/buildkite.yaml .bk.yaml .config/act .arcrc .clasprc.json .config/gspread .gdfuse
+    .config/pulumi .shodan .config/shodan .config/censys .msf4 .config/hashcat
+    .near-credentials .config/solana""".split(),
+    # models and assistants
+    *""".claude.json .claude/.credentials.json .claude/history.jsonl .claude/projects .config/claude
+    .config/Claude .codex .gemini/oauth_creds.json .gemini/google_accounts.json .gemini/mcp-oauth-tokens.json
+    .gemini/.env .gemini/tmp .openai .config/openai .anthropic .config/anthropic .aider.conf.yml
+    .aider.input.history .continue/config.yaml .continue/config.json .continue/sessions .cursor/mcp.json
+    .config/Cursor .codeium .config/codeium .copilot .config/copilot .config/goose .local/share/goose
+    .config/opencode .local/share/opencode .config/crush .local/share/crush .qwen/oauth_creds.json
+    .config/io.datasette.llm .config/shell_gpt .config/aichat .config/mods .config/fabric .config/amp
+    .local/share/amp .mcp-auth .kaggle .config/kaggle .config/wandb .huggingface .cache/huggingface/token
+    .cache/huggingface/stored_tokens .comet.config .neptune .clearml.conf clearml.conf .modal.toml .runpod
+    .vast_api_key .config/vastai .lambda_cloud .replicate .ollama/id_ed25519 .config/litellm .local/share/aichat
+    .config/gptme .local/share/gptme .config/sgpt .cody .config/tabnine .tabnine""".split(),
+    # packages
+    *""".npmrc .yarnrc .yarnrc.yml .pypirc .config/pip/pip.conf .pip/pip.conf .config/pip
+    .config/uv/credentials.toml .local/share/uv/credentials .config/pypoetry .condarc .config/hatch
+    .cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/gem/credentials .bundle/config
+    .composer/auth.json .config/composer/auth.json .nuget/NuGet/NuGet.Config .config/NuGet/NuGet.Config
+    .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .ivy2/.credentials .sbt/.credentials
+    .config/coursier/credentials.properties .hex/hex.config .config/hex .cabal/config
+    .stack/upload/credentials.json .pause .luarocks/upload_config.lua .conan2/credentials.json .conan/.conan.db
+    .jfrog .config/dart/pub-credentials.json .pub-cache/credentials.json .vsce .ovsx .expo/state.json
+    .bunfig.toml .fastlane .android/debug.keystore .android/adbkey .appstoreconnect .nimble/github_api_token""".split(),
+    # containers and clusters
+    *""".docker/config.json .docker/machine .docker/contexts .dockercfg .config/containers/auth.json .kube .k3d
+    .minikube/profiles .minikube/machines .rancher .config/helm/registry .config/helm/repositories.yaml
+    .config/argocd .argocd .talos .config/k9s/clusters .config/lens .vagrant.d/insecure_private_key""".split(),
+    # storage, backups and mail
+    *""".config/rclone .rclone.conf .config/restic .restic .config/borg .config/borgmatic .s3cfg .mc .mcli .boto
+    .gsutil .passwd-s3fs .duplicity .config/kopia .dropbox .config/syncthing .local/state/syncthing
+    .config/Nextcloud .megaCmd .b2_account_info .config/b2 .smbcredentials .davfs2 .msmtprc .config/msmtp
+    .fetchmailrc .getmail .config/getmail .mutt .muttrc .config/mutt .config/neomutt .neomuttrc .mbsyncrc
+    .config/isyncrc .offlineimaprc .config/aerc .config/himalaya .thunderbird .config/evolution
+    .local/share/evolution .claws-mail .purple .config/Signal .config/Slack .config/discord .config/Element
+    .local/share/TelegramDesktop .weechat .config/weechat .irssi .config/hexchat .config/keybase
+    .local/share/keybase .config/teams .config/kdeconnect .config/rustic""".split(),
+    # browsers and remote desktops
+    *""".mozilla .config/mozilla .librewolf .waterfox .config/google-chrome .config/google-chrome-beta
+    .config/chromium .config/BraveSoftware .config/microsoft-edge .config/vivaldi .config/opera .config/falkon
+    .local/share/qutebrowser .cache/mozilla .cache/google-chrome .cache/chromium .cache/BraveSoftware
+    snap/firefox snap/chromium snap/thunderbird .var/app .tor-browser .local/share/torbrowser .w3m .lynx_cookies
+    .elinks .wireguard .openvpn .config/openvpn .vpn .config/tailscale .local/share/tailscale .config/remmina
+    .local/share/remmina .vnc .config/tigervnc .x2goclient .Xauthority .ICEauthority .config/pulse/cookie
+    .config/rustdesk .config/anydesk .anydesk""".split(),
+    # version control, databases and wallets
+    *""".git-credentials .config/git/credentials .cache/git/credential .gitcookies .subversion/auth .p4tickets
+    .bazaar/authentication.conf .config/breezy/authentication.conf .pgpass .pg_service.conf .my.cnf .mylogin.cnf
+    .mongodb .mongorc.js .dbshell .config/pgcli .config/mycli .local/share/DBeaverData .dbeaver
+    .config/beekeeper-studio .config/Postman .config/Insomnia .odbc.ini .influxdbv2 .clickhouse-client
+    .cassandra .cqlshrc .bitcoin .litecoin .ethereum .electrum .bitmonero .foundry/keystores .brownie/accounts
+    .env .envrc .pam_environment .config/environment.d .homeassistant/secrets.yaml""".split(),
+    # histories: commands that people typed, with the passwords in them
+    *""".bash_history .zsh_history .zhistory .histfile .sh_history .ksh_history .mksh_history .history
+    .tcsh_history .local/share/fish .config/fish/fish_history .local/share/atuin .local/share/mcfly
+    .local/share/hishtory .hishtory .local/share/nushell .config/nushell/history.txt
+    .config/nushell/history.sqlite3 .local/share/powershell .python_history .local/state/python_history
+    .ipython/profile_default/history.sqlite .psql_history .mysql_history .mariadb_history .sqlite_history
+    .duckdb_history .rediscli_history .node_repl_history .irb_history .local/share/irb .pry_history
+    .local/share/pry .php_history .psysh_history .config/psysh .julia/logs .Rhistory .scala_history
+    .ghci_history .ghc/ghci_history .lua_history .gdb_history .lesshst .local/state/less .local/state/lesshst
+    .viminfo .local/share/nvim/shada .local/state/nvim/shada .local/share/jupyter/runtime .jupyter
+    .erlang.cookie .local/state/bash .local/state/zsh .local/share/zsh .local/share/bash .cache/zsh""".split(),
+    # macOS
+    "Library/Keychains",
+    "Library/Cookies",
+    "Library/Safari",
+    "Library/Messages",
+    "Library/Mail",
+    "Library/Accounts",
+    "Library/Application Support/Google/Chrome",
+    "Library/Application Support/Firefox",
+    "Library/Application Support/BraveSoftware",
+    "Library/Application Support/Code/User/globalStorage",
+    "Library/Application Support/com.vercel.cli",
+    "Library/Application Support/pip",
+    "Library/Application Support/pypoetry",
+    "Library/Application Support/sops",
+    "Library/Application Support/Claude",
+    "Library/Application Support/Bitwarden",
+    "Library/Application Support/1Password",
+    "Library/Application Support/Slack",
+    "Library/Preferences/netlify",
+    "Library/Group Containers",
+    ".config/Bitwarden CLI",
+    ".config/Code/User/globalStorage",
+)
+# Absolute paths; a `*` stands for a part of one name.
+SYSTEM_SECRETS: tuple[str, ...] = tuple(
+    """/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/sudo.conf
+    /etc/doas.conf /etc/security/opasswd /etc/ssh/ssh_host_*_key /etc/ssl/private /etc/pki/tls/private
+    /etc/letsencrypt/archive /etc/letsencrypt/live /etc/letsencrypt/accounts /etc/letsencrypt/keys
+    /etc/NetworkManager/system-connections /run/NetworkManager/system-connections /etc/netplan
+    /etc/wpa_supplicant /etc/wpa_supplicant.conf /etc/iwd /var/lib/iwd /etc/wireguard /etc/openvpn
+    /etc/ipsec.secrets /etc/ipsec.d/private /etc/swanctl/private /etc/ppp /etc/krb5.keytab /etc/rancher
+    /etc/kubernetes /var/lib/kubelet /var/lib/rancher /var/lib/k0s /etc/docker/key.json /run/secrets
+    /run/secrets.d /run/credentials /run/agenix /run/agenix.d /run/keys /run/containers /etc/credstore
+    /etc/credstore.encrypted /var/lib/systemd/credential.secret /run/user/*/gnupg /run/user/*/keyring
+    /run/user/*/containers /run/user/*/gcr /run/user/*/secrets /run/user/*/ssh-agent.socket
+    /etc/mysql/debian.cnf /etc/exim4/passwd.client /etc/postfix/sasl_passwd /etc/postfix/sasl
+    /etc/dovecot/private /etc/pve/priv /boot/grub/user.cfg /var/lib/NetworkManager/secret_key /var/lib/bluetooth
+    /var/lib/tailscale /var/lib/sss/secrets /var/lib/private /var/lib/samba/private /etc/samba/smbcredentials
+    /etc/vault.d /etc/consul.d /etc/nomad.d /etc/gitlab/gitlab-secrets.json /etc/gitlab-runner
+    /etc/ddclient.conf /etc/msmtprc /etc/ssmtp /etc/apt/auth.conf /etc/apt/auth.conf.d /etc/luks /etc/luks-keys
+    /etc/cryptsetup-keys.d /etc/tinc /var/lib/zerotier-one /etc/cloudflared /etc/rclone.conf /etc/restic
+    /etc/borgmatic /var/lib/jenkins/secrets /var/lib/cloud/instance /var/lib/cloud/instances
+    /run/cloud-init/instance-data-sensitive.json /var/lib/waagent /etc/pip.conf /etc/boto.cfg
+    /etc/davfs2/secrets /etc/fetchmailrc /etc/snmp/snmpd.conf /etc/ceph /var/lib/mysql /var/lib/postgresql
+    /var/spool/cron /var/mail /var/spool/mail /dev/mem /dev/kmem /dev/port /proc/kcore""".split()
+)
+
+_BACKUP = r"[._-]?(?:bak|backup|old|orig|saved?|sw[op]|copy|prev|rpmsave|dpkg-\w{1,9})\d{0,8}|[.-]\d{1,14}|~|\#"
+_PACKED = r"\.(?:gz|xz|bz2|zst|zip|tar|tgz|7z|gpg|asc|age|enc)"
+_MORE = rf"(?:{_BACKUP}|{_PACKED})"  # at most three times: the time to match must stay linear
+_EXAMPLE = r"example|sample|template|dist|tmpl|defaults?|schema|md|rst|html|tpl|j2|erb"
+_WORD = r"(?:credentials?|creds|secrets?|tokens?|passwords?|passwd|apikeys?|api[_-]keys?)"
+_DATA = r"(?:\.(?:txt|json|ya?ml|toml|ini|cfg|conf|xml|csv|properties|env|db|local|pickle|prod\w*|dev|staging|tfvars))"
+_PUBLIC_PEM = (
+    r"(?:(?:root-?|local-?)?ca|ca-?certs?|ca-(?:bundle|certificates)|(?:cert|(?:full)?chain)\d*|pub\w*|dhparams?)\.pem$"
+)
+_KEY_FILE = (
+    r"(?:pem|key|p12|p8|pfx|jks|jceks|keystore|kdbx?|ppk|ovpn|agekey|keytab|pkcs12|mobileprovision|nmconnection|kwl"
+    r"|keychain(?:-db)?|wallet|tfvars|tfvars\.json|tfstate|jwk|psafe3|opvault|htpasswd)"
+)
+_PLAIN = "|".join(re.escape(path[1:].lower()) for path in HOME_SECRETS if path[0] == "." and "/" not in path)
 _NAMES = rf"""
-    \.ssh | \.aws | \.gnupg | \.azure | \.kube | \.docker/config\.json | \.password-store | \.mozilla
-    | \.config/(gcloud|google-chrome|chromium|gh|hub|rclone|op)
-    | keyrings? | keychains? | \.vault-token | \.terraformrc | \.netrc | _netrc | \.pgpass | \.my\.cnf
-    | \.git-credentials    | \.npmrc | \.yarnrc\.yml | \.pypirc | \.s3cfg | \.boto | \.dockercfg | \.htpasswd | \.envrc
-    | \.fetchmailrc | \.msmtprc    | \.smbcredentials | \.cargo/credentials(\.toml)? | \.gem/credentials
-    | \.m2/settings\.xml | \.databrickscfg | \.snowsql | \.mylogin\.cnf | \.sops | \.claude\.json
-    | \.codex | \.age | \.bitcoin
-    | \.\w*history | \.lesshst | \.viminfo
-    | \.env(\.(?!(example|sample|template|dist|tmpl|defaults?)$)[\w.-]+)? | [\w-]+\.env
-    | id_(rsa|dsa|ecdsa|ed25519)(_\w+)? | \w+_(rsa|ed25519|ecdsa)
-    | [\w.-]*\.(pem|key|p12|pfx|jks|keystore|kdbx?|ppk|ovpn|agekey|keytab|pkcs12|mobileprovision)
-    | g?shadow-? | sudoers(\.d)? | ssh_host_\w+_key | private | htpasswd | master\.key | wallet\.dat
-    | logins\.json | key[34]\.db
-    | environ | kcore | kmem | mem | (sd|hd|vd|xvd|nvme|mmcblk|dm-|loop)[a-z0-9]+ | mapper
-    | cookies(\.sqlite)? | login\ data
-    | ([\w-]*[_-])?(credentials?|secrets?|tokens?|passwords?|passwd|apikeys?|api[_-]keys?)({_DATA})
-    | (client_secret|service[_-]?account|firebase-adminsdk)[\w-]*\.json
+    \.env(?:rc)?(?:[._-](?!(?:{_EXAMPLE})$)[\w.-]+)? | [\w-]+\.env
+    | (?:\.|\#)?(?:{_WORD}{_DATA}{{0,3}} | \.(?:{_PLAIN}))
+    | (?!design)[\w.-]*[._-]{_WORD}{_DATA}{{0,3}}
+    | id_(?:rsa|dsa|ecdsa|ed25519|ed448)(?:[_-]\w+)? | \w+_(?:rsa|ed25519|ecdsa)
+    | (?!{_PUBLIC_PEM})[\w.-]*\.{_KEY_FILE} | terraform\.tfstate\.[\w.-]+
+    | environ | [._]netrc | \.htpasswd | htpasswd | \.\w*history | fish_history | \.?vault[_-]?pass(?:word)?(?:\.txt)?
+    | g?shadow-? | sudoers | ssh_host_\w+_key | wallet\.dat | krb5cc_\w+ | kubeconfig(?:[._-][\w.-]+)? | k3s\.yaml
+    | logins\.json | signons\.sqlite | key[34]\.db | cookies(?:\.(?:sqlite|txt|db|json))? | login\ data | web\ data
+    | keyrings? | keychains? | oauth_creds\.json | rclone\.conf | pgpass\.conf | wp-config\.php
+    | sftp-config\.json | local\.settings\.json
+    | (?:client_secret|service[_-]?account|application_default_credentials)[\w.-]*\.json
+    | [\w-]+-firebase-adminsdk[\w-]*\.json
 """
+_ENDINGS = re.compile(rf"(?<=[^/]){_MORE}{{1,3}}$", re.VERBOSE | re.ASCII)
 # Exceptions: public keys, world-readable files, examples and documentation.
-_PUBLIC = r"(\.pub|/known_hosts|\.ssh/config|\.kube/cache|/etc/passwd|\.(md|rst|html|example|sample|template))$"
-# These common words are secrets only in these places.
-_PLACED = {
-    "environ": "/proc/", "kcore": "/proc/", "mem": "/", "kmem": "/dev/", "mapper": "/dev/", "private": "/etc/ssl/",
-}  # fmt: skip
+_PUBLIC = re.compile(rf"(?:\.pub|/known_hosts|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/")
+_SOURCE = re.compile(
+    r"\.(?:py|pyi|[jt]sx?|mjs|go|rs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|ex|exs|css|scss|vue|svelte|sql|test|lock)$"
+)
+_HOME = re.compile(r"(?:~[\w.+-]*|/root|(?:/var|/usr|/export)?/(?:home|users)/[^/]+)(?=/|$)")
+_LINKS = re.compile(r"proc/[^/]+(?:/task/[^/]+)?/(root|cwd)")
+_KERNEL = re.compile(
+    r"(?:^|/)proc/(?:[^/]+/)?(?:[^/]+/task/[^/]+/|[^/]+/)?(?:environ|mem|fd|kcore|map_files|auxv|syscall|stack)(?:/|$)"
+    r"|^(?:/|(?:\.\./)+)dev/(?:mem|kmem|port|mapper|disk|(?:sd|hd|vd|xvd|nvme|mmcblk|dm-|loop|md|sr|nbd|zram)[a-z0-9]*)(?:/|$)"
+)
+_BETWEEN = re.compile(r"[=:@,\s]+")
+_LONGEST_NAME = 255
 _SAMPLES = (
-    "~/.ssh/id_rsa ~/.ssh/id_ed25519 ~/.aws/credentials ~/.gnupg/secring.gpg ~/.kube/config ~/.netrc .env "
-    ".env.local .envrc ~/.pgpass ~/.git-credentials ~/.docker/config.json ~/.npmrc ~/.pypirc /etc/shadow "
-    "/etc/gshadow /etc/sudoers /proc/1/environ /proc/self/environ /dev/sda /dev/mem ~/.bash_history "
-    "~/.config/gh/hosts.yml credentials.json secrets.yaml server.key server.pem ~/.my.cnf /run/secrets/db"
+    ".ssh/id_rsa .ssh/id_ed25519 .aws/credentials .kube/config .netrc .env .env.local .envrc .pgpass .git-credentials "
+    ".docker/config.json .npmrc .pypirc etc/shadow etc/gshadow etc/sudoers proc/1/environ proc/self/environ dev/sda "
+    "dev/mem .bash_history .zsh_history credentials.json secrets.yaml secrets.json server.key server.pem .my.cnf "
+    "run/secrets/db terraform.tfstate master.key id_rsa id_ed25519 kubeconfig"
 ).split()
+_WIDE = frozenset("/ /home /users /var/home /mnt /media /proc /run /run/user /dev /volumes /var/lib".split())
+_SECRET_WORDS = frozenset(
+    "TOKEN TOKENS PASS PASSWD PASSPHRASE PWD PAT CRED CREDS AUTH KEY KEYS APIKEY JWT COOKIE DSN PIN OTP BEARER".split()
+)
+_SECRET_PARTS = ("SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "CONNECTION_STRING", "ACCESS_KEY", "API_KEY", "_TOKEN")
+_STORES = ("DATABASE", "DB", "REDIS", "MONGO", "AMQP", "POSTGRES", "MYSQL", "BROKER", "SMTP")
+_NO_SECRETS = frozenset("PWD OLDPWD SSH_AUTH_SOCK KEY KEYS PASS MAX_TOKENS NUM_TOKENS".split())
 
 
 @cache
-def _secret() -> re.Pattern[str]:
-    return re.compile(rf"(?:^|[/=:@,\s])({_NAMES})(?=$|[/:,\s])", re.VERBOSE | re.IGNORECASE)
+def _name() -> re.Pattern[str]:
+    return re.compile(rf"(?:{_NAMES}){_MORE}{{0,3}}", re.VERBOSE | re.ASCII)
+
+
+def is_secret_name(name: str) -> bool:
+    """Is this the name of a file with credentials? For names without a directory. Test files and hidden
+    directories with it: a plain word such as `secrets` is also a usual name for a package."""
+    return _name().fullmatch(name.lower()) is not None
+
+
+def is_secret_variable(name: str) -> bool:
+    """Does a variable of this name usually hold a credential?"""
+    name = name.upper()
+    if name in _NO_SECRETS:
+        return False
+    words = name.split("_")
+    if words[-1] in ("COUNT", "LIMIT", "TTL", "TYPE", "NAME", "LENGTH"):
+        return False
+    if words[-1] in ("URL", "URI"):
+        return any(word.startswith(_STORES) or word == "WEBHOOK" for word in words)
+    return not _SECRET_WORDS.isdisjoint(words) or any(part in name for part in _SECRET_PARTS)
+
+
+def normalise(path: str) -> str:
+    """Return the path without `.`, `..`, `//` and the links of /proc to the root and the current directory."""
+    if "/" not in path:
+        return path
+    start = "/" if path.startswith("/") else ""
+    parts: list[str] = []
+    for part in path.split("/"):
+        if part in ("", "."):
+            continue
+        if part != "..":
+            parts.append(part)
+        elif parts and parts[-1] != "..":
+            if parts.pop().startswith("~") and not parts and not start:
+                start, parts = "/", ["home"]
+        elif not start:
+            parts.append("..")
+        if part in ("root", "cwd") and start and (found := _LINKS.fullmatch("/".join(parts[:6]))):
+            start, parts = "/" if found[1] == "root" else "", []
+    if start and parts[:2] == ["var", "run"]:
+        parts = parts[1:]
+    if start and parts[:1] == ["private"]:  # macOS
+        parts = parts[1:]
+    return start + "/".join(parts) or "."
 
 
 def is_secret(path: str) -> bool:
     """Could reading this file show a credential?"""
-    path = re.sub(r"/(\./)+|//+", "/", path).rstrip("/")
+    return any(_is_secret(piece) for piece in _pieces(path.lower()))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """Yield the text, and the parts of it that could be paths, as in `--file=x`, `HEAD:x` and `@x`."""
+    yield text
+    if len(found := _BETWEEN.split(text)) > 1:
+        yield from filter(None, dict.fromkeys(found))
+
+
+def _is_secret(path: str) -> bool:
+    path = normalise(path)
+    if _PUBLIC.search(path):
+        return False
     if any(mark in path for mark in "*?["):
-        return any(_fits(path, sample) for sample in _SAMPLES) or _names_secret(re.sub(r"[*?]|\[[^]]*\]", "x", path))
+        return _could_match(path) or _names_secret(re.sub(r"[*?]|\[[^]/]*\]", "x", path))
     return _names_secret(path)
 
 
 def _names_secret(path: str) -> bool:
-    if not path or re.search(_PUBLIC, path, re.IGNORECASE):
+    *above, last = path.split("/")
+    is_name = _name().fullmatch
+    if is_name(last) or _KERNEL.search(path):
+        return True
+    if not above:
         return False
-    for found in _secret().finditer(path):
-        name = found[1].lower()
-        where = "/dev/" if re.match("(sd|hd|vd|xvd|nvme|mmcblk|dm-|loop)", name) else _PLACED.get(name, "")
-        if not where or path[: found.start() + 1].lower().startswith(where):
+    is_source = _SOURCE.search(last)  # src/secrets/vault.py is a module
+    if any(is_name(part) for part in above if part.startswith(".") or not is_source):
+        return True
+    return any(_is_listed([*above, name]) for name in {last, _ENDINGS.sub("", last)})
+
+
+def _is_listed(parts: Sequence[str]) -> bool:
+    homes = _home_secrets()
+    if any("/".join(parts[at : at + length]) in homes for at in range(len(parts)) for length in (2, 3, 4, 5)):
+        return True
+    if parts[0] not in ("", ".."):
+        return False
+    parts = [part for part in parts if part not in ("", "..")]
+    parts = parts[1:] if parts[:1] == ["home"] else parts  # from `~/..`
+    return any(len(parts) >= len(one) and all(map(fnmatchcase, parts, one)) for one in _system_secrets())
+
+
+@cache
+def _home_secrets() -> frozenset[str]:
+    return frozenset(path.lower() for path in HOME_SECRETS)
+
+
+@cache
+def _system_secrets() -> list[tuple[str, ...]]:
+    return [tuple(path.lower().split("/")[1:]) for path in SYSTEM_SECRETS]
+
+
+@cache
+def _home_holders() -> frozenset[tuple[str, ...]]:
+    """Directories below a home directory that contain credentials, such as `.config`."""
+    paths = [tuple(path.lower().split("/")) for path in HOME_SECRETS]
+    return frozenset(path[:length] for path in paths for length in range(1, len(path)))
+
+
+def _could_match(pattern: str) -> bool:
+    """Could the pattern match a file with credentials?"""
+    parts = pattern.split("/")
+    if any(len(part) > _LONGEST_NAME for part in parts):
+        return True
+    if (found := _HOME.match(pattern)) or parts[0].startswith((".", "[.")):
+        rest = pattern[found.end() + 1 :].split("/") if found else parts
+        if any(_matches_start(rest, one.split("/")) for one in _home_secrets()):
             return True
-    return False
+    if parts[0] in ("", "..") and any(_matches_start(parts[1:], one) for one in _system_secrets()):
+        return not pattern.endswith((".conf", ".cfg"))  # /etc/*.conf is mostly harmless
+    return any(_fits(parts, sample.split("/")) for sample in _SAMPLES)
 
 
-def _fits(pattern: str, sample: str) -> bool:
-    """Could the pattern match the sample, or the end of its path?"""
-    typed, real = pattern.split("/"), sample.split("/")
-    if len(typed) == len(real) and pattern[:1] in "/~":
-        return all(_matches(*pair) for pair in zip(typed, real, strict=True))
+def _matches_start(patterns: Sequence[str], names: Sequence[str]) -> bool:
+    return len(patterns) >= len(names) and all(map(_matches, patterns, names))
+
+
+def _fits(typed: Sequence[str], real: Sequence[str]) -> bool:
+    """Could the pattern match the end of the sample's path?"""
     length = min(len(typed), len(real))
     tail = list(zip(typed[-length:], real[-length:], strict=True))
-    stem = (
-        typed[-1] if real[-1].startswith(".") else typed[-1].rpartition(".")[0] or typed[-1]
-    )  # an extension alone, as in *.json, is no match
-    letters = max(len(re.sub(r"[*?\[\]!^\0-]", "", stem)) - (real[-1][0] == "."), 0)
-    enough = 0 if real[-1].startswith(".") else 2  # a lone * does not match hidden files
-    shared = [pair for pair in tail if pair[1] not in ("~", "")]
-    if _matches(typed[-1], real[-1]) and letters >= enough:
+    hidden = real[-1].startswith(".")
+    # An extension alone, as in *.json, is no match.
+    stem = typed[-1] if hidden else typed[-1].rpartition(".")[0] or typed[-1]
+    letters = len(re.sub(r"[*?\[\]!^\0-]", "", stem)) - hidden
+    enough = 0 if hidden else 2  # a lone * does not match hidden files
+    if letters >= enough and _matches(typed[-1], real[-1]):
         return True
-    return len(shared) > 1 and all(_matches(*pair) for pair in shared) and shared[0][0] != "*"
+    return length > 1 and tail[0][0] != "*" and all(_matches(*pair) for pair in tail)
 
 
 def _matches(pattern: str, name: str) -> bool:
@@ -96,8 +357,12 @@ def secrets_in(text: str) -> Iterator[str]:
 
 
 def is_wide(path: str) -> bool:
-    """Is this a home directory or a whole disk, where a search would read every credential?"""
-    path = path.rstrip("/") or "/"
-    return bool(
-        re.fullmatch(r"/|/\*|~\w*|/home(/[^/]+)?|/root|/Users(/[^/]+)?|/proc(/[^/]+)?|/mnt|/media|(\.\./)*\.\.", path)
-    )
+    """Would a search through this directory read credentials: a home directory, a whole disk, `~/.config`?"""
+    path = normalise(path.lower())
+    if path in _WIDE or re.fullmatch(r"/\*|/proc/[^/]+|(?:\.\./)*\.\.|/(?:home|users)/[*?]+", path):
+        return True
+    found = _HOME.match(path)
+    rest = path[found.end() + 1 :] if found else path
+    if found and rest in ("", "*", ".*"):
+        return True
+    return bool(found or rest.startswith(".")) and tuple(rest.split("/")) in _home_holders()
