@@ -50,7 +50,8 @@ def test_text_that_is_evaluated_as_arithmetic_asks(command: str) -> None:
 @pytest.mark.parametrize(
     "command",
     ["for i in 1 2; do ls & done", "while sleep 1; do { ls & }; done", "until false; do (ls &); done",
-     "echo {1..10000000}", "for i in {1..99999999}; do echo $i; done"],
+     "echo {1..10000000}", "for i in {1..99999999}; do echo $i; done", "echo {1..9999}{1..9999}",
+     "echo " + "{a,b}" * 20, "seq 999 | xargs -P0 -n1 sleep", "seq 999 | xargs --max-procs=500 -n1 sleep"],
 )  # fmt: skip
 def test_a_loop_that_floods_the_machine_asks(command: str) -> None:
     """Each of the started commands only reads, but there are too many."""
@@ -128,3 +129,27 @@ def test_the_language_of_messages_is_no_path() -> None:
     """Programs load the messages from there."""
     assert judge("LC_ALL=C sort x", TABLE).verdict == "run"
     assert judge("LANGUAGE=../x ls", TABLE).verdict == "ask"
+
+
+@pytest.mark.proves("X5")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "echo $GITHUB_TOKEN", 'printf %s "${DB_PASSWORD}"', "x=$API_KEY; echo $x",
+        "for x in $AWS_SECRET_ACCESS_KEY; do ls; done", "cat <<< $MY_SECRET", "cat <<E\n$MY_SECRET\nE", "echo ${API_KEY%x}", "bash -c 'echo $API_KEY'",
+    ],
+)  # fmt: skip
+def test_a_variable_with_a_credential_is_not_shown_unasked(command: str) -> None:
+    """Programs get their credentials in the environment."""
+    assert judge(command, TABLE)[:2] == ("ask", "read")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ['[ -n "$GITHUB_TOKEN" ] && echo set', "echo ${API_KEY:+set}", "echo ${#API_KEY}",
+     "for token in a b; do echo $token; done", "cat <<'E'\n$MY_SECRET\nE"],
+)  # fmt: skip
+def test_whether_a_credential_is_set_may_be_tested(command: str) -> None:
+    """Nothing of it is shown."""
+    verdict = judge(command, TABLE)
+    assert verdict.verdict == "run", verdict.reason

@@ -15,8 +15,7 @@ from aish.action.command_table import CommandRule, CommandTable, Node
 from aish.action.command_words import UNKNOWN, CommandWord, UnreadableCommand
 from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
 from aish.action.line_variables import NUMBERS
-from aish.action.path_names import below, normalized
-from aish.action.secret_files import is_secret, is_wide
+from aish.action.secret_files import is_secret, is_secret_variable, is_wide, normalise
 from aish.values.text import one_line
 from aish.values.verdicts import SEVERITY, Effect
 
@@ -33,6 +32,8 @@ _TEXTUAL = frozenset("echo printf test basename dirname tr expr : true false gre
 _PAGERS = frozenset("less more most man".split())
 _SET_OPTIONS = frozenset("pipefail errexit nounset xtrace noglob noclobber".split())  # allexport would change variables
 _PROMPTS = frozenset(("-e", "-p", "-s"))  # flags of `read` for a person at the terminal
+_SILENT = frozenset(": true false test [".split())  # commands that print nothing
+_USED_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*+)(?!:?\+)", re.ASCII)
 _LOCALE = re.compile(r"LC_|LANG$|LANGUAGE$|TERM$")
 _SET_BY_READ = frozenset(("REPLY", "MAPFILE"))
 _ADDRESS = re.compile(r"(?:^|=)(?!https?://(?:localhost|127\.0\.0\.1)[:/])\w[\w+.-]*://")
@@ -98,7 +99,7 @@ class LineJudge:
         for part in line.parts:
             if part.words and part.words[0].plain in ("cd", "pushd"):
                 for text in (text for word in part.words[1:] for text in word.texts):
-                    more = [text, *(below(base, text) for base in self._bases[-1:])]
+                    more = [text, *(_below(base, text) for base in self._bases[-1:])]
                     self._bases += [base for base in dict.fromkeys(more) if base not in self._bases]
 
     def findings(self) -> Iterator[Judgement]:
@@ -113,9 +114,22 @@ class LineJudge:
             yield Judgement("read", "the text after # is a comment, and does not run")
         for name, word in self._line.bound:
             yield self.assignment(name, word)
+        if name := self._shown_variable():
+            yield Judgement("read", f"${name} could show a credential")
         for part in self._line.parts:
             for finding in self._part(part):
                 yield self._placed(finding)
+
+    def _shown_variable(self) -> str:
+        """Return the name of a variable with a credential that the line passes on; empty if there is none."""
+        own = {name for part in self._line.parts for name, _ in part.assigns} | {name for name, _ in self._line.bound}
+        words = [word for _, word in self._line.bound]
+        for part in self._line.parts:
+            words += [word for _, word in part.assigns]
+            words += [redirect.target for redirect in part.redirects if redirect.target]
+            words += part.words if part.words and part.words[0].plain not in _SILENT else ()
+        names = (name for word in words if "$" in word.raw for name in _USED_VARIABLE.findall(word.raw))
+        return next((name for name in names if name not in own and is_secret_variable(name)), "")
 
     @cached_property
     def names_secret(self) -> bool:
@@ -124,10 +138,10 @@ class LineJudge:
 
     def is_secret(self, text: str) -> bool:
         """Could this be the name of a file with a credential, here or in a directory that the line changes to?"""
-        return is_secret(normalized(text)) or any(is_secret(below(base, text)) for base in self._bases)
+        return is_secret(text) or any(is_secret(_below(base, text)) for base in self._bases)
 
     def is_wide(self, text: str) -> bool:
-        return is_wide(normalized(text)) or any(is_wide(below(base, text)) for base in self._bases)
+        return is_wide(text) or any(is_wide(_below(base, text)) for base in self._bases)
 
     def _placed(self, finding: Judgement) -> Judgement:
         """Mark relative targets as unknown if the line has a `cd`: only absolute paths and `~` stay certain."""
@@ -157,10 +171,10 @@ class LineJudge:
 
     def _redirect(self, redirect: Redirect) -> Judgement:
         operator, target = redirect
-        if target is None or operator == "<<<":
+        if target is None or operator in ("<<", "<<<"):
             return READS
         text = target.plain
-        if any(normalized(one).startswith(("/dev/tcp", "/dev/udp")) for one in target.texts):
+        if any(normalise(one).startswith(("/dev/tcp", "/dev/udp")) for one in target.texts):
             return Judgement("send", f"{operator} {target.raw} opens a connection")
         if operator == "<" or (operator == "<&" and text and re.fullmatch(r"\d+-?|-", text)):
             return self.contents("<", [target])
@@ -392,6 +406,11 @@ def _seen_from_elsewhere(target: str) -> str:
     if target.lstrip("\"'")[:1] in ("/", "~"):
         return target
     return f"({target})" if target.startswith("find ") else f"$PWD/{target}"
+
+
+def _below(base: str, path: str) -> str:
+    """Return where a path leads from a directory."""
+    return normalise(path if path.startswith(("/", "~")) else f"{base}/{path}")
 
 
 def _is_local(host: str) -> bool:

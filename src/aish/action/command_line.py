@@ -42,6 +42,7 @@ _POSIX_EXPANSION = re.compile(r"\$\{#?\w+(?:(?::?[-+]|%%?|##?)[^}]*)?\}")
 _PLAIN_LINE = re.compile(r"(?:[\w./:+,-]++|[ \t]++|\|\|?|&&|;)++", re.ASCII)
 _NAMED_DESCRIPTOR = re.compile(r"(?<!\$)\{\w+\}[<>]|\]\}[<>]")
 _MOST_ORIGINS = 50
+_MOST_IN_RANGES = 6  # digits of the largest numbers in {1..9}{1..9} together
 _ARITHMETIC = frozenset(
     "arithmetic_expansion compound_statement binary_expression unary_expression postfix_expression "
     "parenthesized_expression ternary_expression".split()
@@ -280,7 +281,7 @@ class _Reader:
             raise UnreadableCommand("it is unclear where a here-document ends")
         if start == name and any(mark in body for mark in ("`", "$(", "${", "\\")):
             raise UnreadableCommand("a here-document may contain commands")
-        redirects.append(Redirect("<<"))
+        redirects.append(Redirect("<<", OPEN._replace(raw=body if start == name else "")))
 
     def _assign(self, node: Node) -> tuple[str, CommandWord]:
         name, *rest = self._children(node)
@@ -383,6 +384,9 @@ class _Reader:
                 return self._string(node)
             case "concatenation":
                 pieces = [self._piece(child) for child in _touching(node)]
+                ranges = [source(child) for child in node.children if child.type == "brace_expression"]
+                if sum(max(map(len, re.findall(r"\d+", one)), default=0) for one in ranges) > _MOST_IN_RANGES:
+                    raise UnreadableCommand(f"{source(node)} is a very long list")
                 word = joined(source(node), pieces)
                 unquoted = any(child.type == "word" and "{" in source(child) for child in node.children)
                 return self._braces(word) if unquoted else word

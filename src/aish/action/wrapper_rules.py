@@ -84,6 +84,9 @@ def xargs(judge: LineJudge, entry: CommandRule, arguments: Words, feed: Feed) ->
     marks = {text for flag, word in taken.values if flag == "-I" for text in word.texts}
     if len(marks) > 1 or ("-I" in taken.flags and not all(marks)):
         return Judgement("unknown", "it is unclear where xargs puts its input")
+    for flag, word in taken.values:
+        if flag in ("-P", "--max-procs") and not re.fullmatch(r"[1-9]|[1-3]\d", word.plain or ""):
+            return Judgement("unknown", f"xargs {flag} {word.raw} runs too many commands at once")
     if not taken.operands:
         return READS
     words = list(taken.operands)
