@@ -136,7 +136,8 @@ def test_the_language_of_messages_is_no_path() -> None:
     "command",
     [
         "echo $GITHUB_TOKEN", 'printf %s "${DB_PASSWORD}"', "x=$API_KEY; echo $x",
-        "for x in $AWS_SECRET_ACCESS_KEY; do ls; done", "cat <<< $MY_SECRET", "cat <<E\n$MY_SECRET\nE", "echo ${API_KEY%x}", "bash -c 'echo $API_KEY'",
+        "for x in $AWS_SECRET_ACCESS_KEY; do ls; done", "cat <<< $MY_SECRET", "cat <<E\n$MY_SECRET\nE",
+        "echo ${API_KEY%x}", "bash -c 'echo $API_KEY'",
     ],
 )  # fmt: skip
 def test_a_variable_with_a_credential_is_not_shown_unasked(command: str) -> None:
