@@ -1,6 +1,7 @@
 """The policy: read-only commands run, everything else asks, however it is wrapped, quoted or hidden."""
 
 import shlex
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from aish.action.command_table import load_table
 from aish.action.policy import judge
 
 TABLE = load_table()
+SECONDS = 0.15  # three times what is promised, because other processes run beside the tests
 
 SAFE = r"""
 ls -lah --time-style=long-iso /var/log
@@ -1350,6 +1352,65 @@ def test_letters_of_any_language_may_be_operands() -> None:
 def test_no_text_makes_it_raise(text: str) -> None:
     """A model may say anything, and a crash must not bypass the gate."""
     assert judge(text, TABLE).verdict in ("run", "ask", "refuse")
+
+
+PIECES = (
+    "{ } {a, {,} ( ) $( ` \" ' ${ ${x $(( [[ ]] (( ; | && & <( <<< <<E > \\ # a - -a = a= $x * ? [ ] ~ / ../ // . "
+    "{1..9} , env xargs find -exec eval bash -c for in do done if then fi case esac while ! @ 0 é ls cat awk "
+    "sed s/[] []a] /[ "
+    'python3 sqlite3 -readonly select union a="$a$a"; cd -e 1+ x++ a.b a- _ $\' :// -I [[:a:]] $[ =~ -v -eq tar '
+    "less -p git"
+).split(" ")
+
+
+@pytest.mark.proves("X5", "N22")
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=4).map("".join),
+    st.lists(st.sampled_from([*PIECES, " ", "\n"]), min_size=1, max_size=6).map("".join),
+    st.integers(1, 3000),
+)
+def test_no_text_takes_long(head: str, unit: str, times: int) -> None:
+    """The user waits for the verdict, and repetition is what makes parsers and regular expressions slow."""
+    text = f"ls {head}{unit * times}"
+    started = time.process_time()
+    assert judge(text, TABLE).verdict in ("run", "ask", "refuse")
+    assert time.process_time() - started < SECONDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls " + "{a,b}" * 1060,
+        "{" * 2900,
+        "env " * 4000 + "ls",
+        "env " * 700 + "ls",
+        "sudo " * 290 + "rm x",
+        "a0=$(ls); " + "; ".join(f'a{i + 1}="$a{i}$a{i}"' for i in range(17)) + "; cat $a17",
+        "for i in 1; do " + "; ".join(f"a{i}=$(echo $a{(i + 1) % 9} $a{(i + 2) % 9})" for i in range(9)) + "; done",
+        "; ".join(f"cd a{i}" for i in range(19)) + "; cat " + "x " * 250,
+        "cat " + "{a,b,c,d}{e,f,g,h} " * 15,
+        "case x in " + "a|" * 280 + "b) ls;; esac",
+        "[[ " + "( " * 140 + "a" + " )" * 140 + " ]]",
+        "awk '/" + "[]a]" * 140 + "'",
+        "cat secrets" + ".txt" * 700 + "x",
+        "python3 -c 'print(" + "-" * 2500 + "1)'",
+        "tar " + "t" * 2000 + "f x",
+        "ls '" + "a." * 1400 + "!'",
+        ")" * 2900,
+        "(a" * 1400,
+    ],
+)
+def test_a_text_made_to_be_slow_is_judged_at_once(text: str) -> None:
+    """Each of these once took long, or exhausted the stack."""
+    started = time.process_time()
+    assert judge(text, TABLE).verdict in ("run", "ask")
+    assert time.process_time() - started < SECONDS
+
+
+def test_warnings_of_a_program_in_an_argument_are_not_ours() -> None:
+    """Python warns about some escapes when it parses them."""
+    assert judge("python3 -c 'print(\"\\d\")'", TABLE).verdict == "run"
 
 
 @pytest.mark.parametrize(

@@ -98,7 +98,7 @@ def _flag(
             return {name, text}, "" if has_value else name
         if not permitted.every:
             return set(), ""
-        if meant := sorted(flag for flag in permitted.valued if len(name) > 2 and flag.startswith(name)):
+        if meant := sorted(flag for flag in permitted.valued if is_short_for(entry, name, (flag,))):
             return (
                 (set(), "") if len(meant) > 1 else _flag(entry, permitted, meant[0] + text[len(name) :], word, values)
             )
@@ -128,6 +128,15 @@ def knows(entry: CommandRule, flags: Collection[str]) -> bool:
     """Are all long flags in the table as written? An abbreviated one could mean another flag."""
     known = entry.flags or _ANY
     return all(flag.partition("=")[0] in known.bare | known.valued for flag in flags if flag.startswith("--"))
+
+
+def is_short_for(entry: CommandRule, flag: str, others: Collection[str]) -> bool:
+    """Is this flag one of the others, or the beginning of a long one that the table does not know as written?"""
+    if flag in others:
+        return True
+    if len(flag) < 3 or not flag.startswith("--") or not entry.flags or flag in entry.flags.bare | entry.flags.valued:
+        return False
+    return any(other.startswith(flag) for other in others)
 
 
 def unwrap(entry: CommandRule, arguments: Sequence[CommandWord]) -> Taken:

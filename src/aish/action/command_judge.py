@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from aish.action.arguments import PATTERN_FLAGS, Taken, files_of, is_flag, knows, take
-from aish.action.command_line import NUMBERS, CommandLine, Dialect, Redirect, Simple, read_line
+from aish.action.arguments import PATTERN_FLAGS, Taken, files_of, is_flag, is_short_for, knows, take
+from aish.action.command_line import read_line
 from aish.action.command_table import CommandRule, CommandTable, Node
-from aish.action.command_words import CommandWord, UnreadableCommand
-from aish.action.path_names import below, normalized
-from aish.action.secret_files import is_secret, is_wide
+from aish.action.command_words import UNKNOWN, CommandWord, UnreadableCommand
+from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
+from aish.action.line_variables import NUMBERS
+from aish.action.secret_files import is_secret, is_secret_variable, is_wide, normalise
 from aish.values.text import one_line
 from aish.values.verdicts import SEVERITY, Effect
 
@@ -31,6 +32,9 @@ _TEXTUAL = frozenset("echo printf test basename dirname tr expr : true false gre
 _PAGERS = frozenset("less more most man".split())
 _SET_OPTIONS = frozenset("pipefail errexit nounset xtrace noglob noclobber".split())  # allexport would change variables
 _PROMPTS = frozenset(("-e", "-p", "-s"))  # flags of `read` for a person at the terminal
+_SILENT = frozenset(": true false test [".split())  # commands that print nothing
+_USED_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*+)(?!:?\+)", re.ASCII)
+_LOCALE = re.compile(r"LC_|LANG$|LANGUAGE$|TERM$")
 _SET_BY_READ = frozenset(("REPLY", "MAPFILE"))
 _ADDRESS = re.compile(r"(?:^|=)(?!https?://(?:localhost|127\.0\.0\.1)[:/])\w[\w+.-]*://")
 _SECRET = r"\benv\b|secret|token|passw|credential|api_?key|\bkey|\.pem|id_|\.ssh|\brc\b"
@@ -95,7 +99,7 @@ class LineJudge:
         for part in line.parts:
             if part.words and part.words[0].plain in ("cd", "pushd"):
                 for text in (text for word in part.words[1:] for text in word.texts):
-                    more = [text, *(below(base, text) for base in self._bases[-1:])]
+                    more = [text, *(_below(base, text) for base in self._bases[-1:])]
                     self._bases += [base for base in dict.fromkeys(more) if base not in self._bases]
 
     def findings(self) -> Iterator[Judgement]:
@@ -110,9 +114,22 @@ class LineJudge:
             yield Judgement("read", "the text after # is a comment, and does not run")
         for name, word in self._line.bound:
             yield self.assignment(name, word)
+        if name := self._shown_variable():
+            yield Judgement("read", f"${name} could show a credential")
         for part in self._line.parts:
             for finding in self._part(part):
                 yield self._placed(finding)
+
+    def _shown_variable(self) -> str:
+        """Return the name of a variable with a credential that the line passes on; empty if there is none."""
+        own = {name for part in self._line.parts for name, _ in part.assigns} | {name for name, _ in self._line.bound}
+        words = [word for _, word in self._line.bound]
+        for part in self._line.parts:
+            words += [word for _, word in part.assigns]
+            words += [redirect.target for redirect in part.redirects if redirect.target]
+            words += part.words if part.words and part.words[0].plain not in _SILENT else ()
+        names = (name for word in words if "$" in word.raw for name in _USED_VARIABLE.findall(word.raw))
+        return next((name for name in names if name not in own and is_secret_variable(name)), "")
 
     @cached_property
     def names_secret(self) -> bool:
@@ -121,18 +138,16 @@ class LineJudge:
 
     def is_secret(self, text: str) -> bool:
         """Could this be the name of a file with a credential, here or in a directory that the line changes to?"""
-        return is_secret(normalized(text)) or any(is_secret(below(base, text)) for base in self._bases)
+        return is_secret(text) or any(is_secret(_below(base, text)) for base in self._bases)
 
     def is_wide(self, text: str) -> bool:
-        return is_wide(normalized(text)) or any(is_wide(below(base, text)) for base in self._bases)
+        return is_wide(text) or any(is_wide(_below(base, text)) for base in self._bases)
 
     def _placed(self, finding: Judgement) -> Judgement:
         """Mark relative targets as unknown if the line has a `cd`: only absolute paths and `~` stay certain."""
         if not self._bases:
             return finding
-        return finding._replace(
-            targets=tuple(one if one.lstrip("\"'")[:1] in ("/", "~") else f"$PWD/{one}" for one in finding.targets)
-        )
+        return finding._replace(targets=tuple(_seen_from_elsewhere(one) for one in finding.targets))
 
     def _part(self, part: Simple) -> Iterable[Judgement]:
         for name, word in part.assigns:
@@ -149,16 +164,17 @@ class LineJudge:
         if name in NUMBERS and not all(re.fullmatch(r"-?\d{1,9}", text, re.ASCII) for text in word.texts):
             return Judgement("unknown", f"{name}= is evaluated where a number is expected")
         plain = re.fullmatch(r"[a-z_][a-z0-9_]*", name) and not name.endswith(("path", "_proxy")) and not exported
-        if plain or name in self._table.variables or name.startswith("LC_") or name in _SET_BY_READ:
+        path = _LOCALE.match(name) and any("/" in text for text in word.texts)  # of messages, which programs load
+        if plain or ((name in self._table.variables or _LOCALE.match(name) or name in _SET_BY_READ) and not path):
             return READS
         return Judgement("unknown", f"{name}= can change what runs")
 
     def _redirect(self, redirect: Redirect) -> Judgement:
         operator, target = redirect
-        if target is None or operator == "<<<":
+        if target is None or operator in ("<<", "<<<"):
             return READS
         text = target.plain
-        if any(normalized(one).startswith(("/dev/tcp", "/dev/udp")) for one in target.texts):
+        if any(normalise(one).startswith(("/dev/tcp", "/dev/udp")) for one in target.texts):
             return Judgement("send", f"{operator} {target.raw} opens a connection")
         if operator == "<" or (operator == "<&" and text and re.fullmatch(r"\d+-?|-", text)):
             return self.contents("<", [target])
@@ -288,7 +304,7 @@ class LineJudge:
         operands = taken.operands
         if entry.needs and not entry.needs & taken.flags:
             return f"{entry.name} without {' or '.join(sorted(entry.needs))}"
-        if entry.bundled and any(":" in text for _, word in taken.values for text in word.texts):
+        if entry.bundled and any(":" in text or UNKNOWN in text for _, word in taken.values for text in word.texts):
             return f"{entry.name} with an archive on another machine"
         if entry.operands == "none" and operands:
             return f"{entry.name} {operands[0].raw}"
@@ -297,7 +313,7 @@ class LineJudge:
         ):
             return f"{entry.name} with more than {entry.most} operands"
         at = next((word.raw for word in operands if any(text[:1] == "@" for text in word.texts)), "")
-        if at and entry.operands in ("names", "files") and entry.words[0] not in _TEXTUAL:
+        if at and entry.operands in ("names", "files") and not (entry.flags and entry.flags.every):
             return f"{entry.name} {at} (which could be a file of options)"
         if entry.shape:
             for word in operands:
@@ -366,10 +382,10 @@ def _destroying(entry: CommandRule, arguments: Sequence[CommandWord], taken: Tak
     """Return the word that makes the command destroy something."""
     if not entry.destroy:
         return None
-    if taken and (flags := entry.destroy & taken.flags):
-        return min(flags)
+    if taken and (flags := [one for one in sorted(taken.flags) if is_short_for(entry, one, entry.destroy)]):
+        return flags[0]
     texts = (text for word in arguments for text in word.texts)
-    return next((text for text in texts for mark in entry.destroy if is_flag(mark, text)), None)
+    return next((text for text in texts if any(is_flag(mark, text) for mark in entry.destroy)), None)
 
 
 def _special_misfit(entry: CommandRule, taken: Taken) -> str:
@@ -383,6 +399,18 @@ def _special_misfit(entry: CommandRule, taken: Taken) -> str:
             if any(re.search(r"[\0-\x1f]", text) for text in word.texts):  # it ends a search, and a command follows
                 return f"{entry.name} {flag} {word.raw}"
     return ""
+
+
+def _seen_from_elsewhere(target: str) -> str:
+    """Return a target so that it does not name a file of the current directory."""
+    if target.lstrip("\"'")[:1] in ("/", "~"):
+        return target
+    return f"({target})" if target.startswith("find ") else f"$PWD/{target}"
+
+
+def _below(base: str, path: str) -> str:
+    """Return where a path leads from a directory."""
+    return normalise(path if path.startswith(("/", "~")) else f"{base}/{path}")
 
 
 def _is_local(host: str) -> bool:

@@ -7,7 +7,6 @@ Pure: text in, values out. It fails closed: parse errors, unsupported syntax and
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
-from typing import Literal, NamedTuple
 
 from tree_sitter import Language, Node, Parser
 
@@ -19,9 +18,7 @@ from aish.action.command_words import (
     UnreadableCommand,
     ansi_quoted,
     braces,
-    from_values,
     hides_expansion,
-    is_number,
     joined,
     literal,
     single_quoted,
@@ -29,6 +26,8 @@ from aish.action.command_words import (
     unquoted_string,
     variable,
 )
+from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
+from aish.action.line_variables import LineVariables
 
 MOST_PARTS = 20
 _GROUPS = frozenset(
@@ -36,18 +35,6 @@ _GROUPS = frozenset(
     "negated_command case_item variable_assignments".split()
 )
 _TOKENS = frozenset("; && || & | |& ( ) { } ;; ;& ;;& ! if then elif else fi while until do done \n".split(" "))
-# Variables that every shell has, and what they stand for as a path.
-_GIVEN = {
-    "HOME": "~",
-    "PWD": ".",
-    "OLDPWD": ".",
-    "USER": "user",
-    "LOGNAME": "user",
-    "HOSTNAME": "host",
-    "TMPDIR": "/tmp",
-}
-# Variables that hold numbers, unless the line itself sets them.
-NUMBERS = frozenset("RANDOM SECONDS LINENO COLUMNS LINES UID EUID PPID EPOCHSECONDS BASHPID SHLVL".split())
 _TESTS = frozenset("[ ] = == != !".split())
 _REDIRECTS = frozenset("< > >> >| <> <& >& << <<- <&- >&-".split())  # of every shell
 _POSIX_EXPANSION = re.compile(r"\$\{#?\w+(?:(?::?[-+]|%%?|##?)[^}]*)?\}")
@@ -55,38 +42,12 @@ _POSIX_EXPANSION = re.compile(r"\$\{#?\w+(?:(?::?[-+]|%%?|##?)[^}]*)?\}")
 _PLAIN_LINE = re.compile(r"(?:[\w./:+,-]++|[ \t]++|\|\|?|&&|;)++", re.ASCII)
 _NAMED_DESCRIPTOR = re.compile(r"(?<!\$)\{\w+\}[<>]|\]\}[<>]")
 _MOST_ORIGINS = 50
+_MOST_IN_RANGES = 6  # digits of the largest numbers in {1..9}{1..9} together
+_ARITHMETIC = frozenset(
+    "arithmetic_expansion compound_statement binary_expression unary_expression postfix_expression "
+    "parenthesized_expression ternary_expression".split()
+)
 _NUMERIC_TESTS = frozenset("-eq -ne -lt -le -gt -ge".split())
-
-
-Dialect = Literal["bash", "posix", "other"]  # which shell reads a line; "other" ones have a grammar of their own
-
-
-class Redirect(NamedTuple):
-    """A redirection: its operator and its target; a here-document has no target."""
-
-    operator: str
-    target: CommandWord | None = None
-
-
-class Simple(NamedTuple):
-    """One simple command; `feed` holds the commands before it in its pipeline."""
-
-    words: tuple[CommandWord, ...] = ()
-    assigns: tuple[tuple[str, CommandWord], ...] = ()
-    redirects: tuple[Redirect, ...] = ()
-    feed: tuple["Simple", ...] = ()
-
-
-class CommandLine(NamedTuple):
-    """All simple commands of a line, and the words that belong to none of them.
-
-    `bound`: variables that it sets by other means than an assignment. `commented`: a comment follows a command.
-    """
-
-    parts: tuple[Simple, ...]
-    mentioned: tuple[CommandWord, ...]
-    bound: tuple[tuple[str, CommandWord], ...] = ()
-    commented: bool = False
 
 
 @cache
@@ -114,28 +75,27 @@ def read_line(text: str, dialect: Dialect = "bash") -> CommandLine:
     data = text.encode("utf-8")
     _check_gap(data[: root.start_byte])
     _check_gap(data[root.end_byte :])
-    values: dict[str, list[CommandWord]] = {}
-    for _ in range(3):  # a loop may use variables that it sets later: repeat until no new values appear
-        reader = _Reader(data, values, posix=dialect != "bash")
+    variables = LineVariables()
+    for _ in range(3):
+        reader = _Reader(data, variables, posix=dialect != "bash")
         reader.statement(root)
-        if not reader.late:
-            return CommandLine(tuple(reader.parts), tuple(reader.mentioned), tuple(reader.bound), reader.commented)
+        if not variables.late:
+            mentioned = (*variables.mentioned, *reader.mentioned)
+            return CommandLine(tuple(reader.parts), mentioned, tuple(variables.bound), reader.commented)
+        variables.again()
     raise UnreadableCommand("its variables depend on each other")
 
 
 class _Reader:
-    """Walks the tree once. `values` holds the words assigned to each variable anywhere in the line."""
+    """Walks the tree once."""
 
-    def __init__(self, data: bytes, values: dict[str, list[CommandWord]], *, posix: bool) -> None:
+    def __init__(self, data: bytes, variables: LineVariables, *, posix: bool) -> None:
         self._data = data
         self._posix = posix
         self.parts: list[Simple] = []
         self.mentioned: list[CommandWord] = []
-        self.bound: list[tuple[str, CommandWord]] = []
         self.commented = False
-        self.late = False
-        self._values = values
-        self._used: set[str] = set()
+        self._variables = variables
         self._loops = 0
 
     def statement(self, node: Node, feed: tuple[Simple, ...] = ()) -> tuple[Simple, ...]:
@@ -246,7 +206,7 @@ class _Reader:
             else:
                 keyword = not child.is_named and child.type.isalpha()
                 words.append(CommandWord(child.type, (child.type,)) if keyword else self._word(child))
-        self._bind_reader(words)
+        self._variables.bind_reader(words)
         part = Simple((*words, *more), tuple(assigns), tuple(redirects), feed)
         self._add(part)
         return (*feed, part)
@@ -321,7 +281,7 @@ class _Reader:
             raise UnreadableCommand("it is unclear where a here-document ends")
         if start == name and any(mark in body for mark in ("`", "$(", "${", "\\")):
             raise UnreadableCommand("a here-document may contain commands")
-        redirects.append(Redirect("<<"))
+        redirects.append(Redirect("<<", OPEN._replace(raw=body if start == name else "")))
 
     def _assign(self, node: Node) -> tuple[str, CommandWord]:
         name, *rest = self._children(node)
@@ -339,28 +299,8 @@ class _Reader:
             values = [self._word(rest[1])]
         if rest[0].type == "+=":
             values.append(OPEN)
-        self._bind(source(name), values)
+        self._variables.assign(source(name), values)
         return source(name), joined(source(node), values[:1]) if len(values) == 1 else OPEN._replace(raw=source(node))
-
-    def _set(self, name: str, values: list[CommandWord]) -> None:
-        """Bind a variable by other means than an assignment, which is judged like one."""
-        self._bind(name, values)
-        self.bound += [(name, value) for value in values or [OPEN]]
-
-    def _bind(self, name: str, values: list[CommandWord]) -> None:
-        known = self._values.setdefault(name, [])
-        new = [value for value in values if value not in known]
-        self.late |= bool(new) and name in self._used
-        known += new
-        self.mentioned += values
-
-    def _bind_reader(self, words: list[CommandWord]) -> None:
-        """Mark variables set by `read x` as unknown. Other commands that set variables are not in the table."""
-        if words and words[0].plain in ("read", "mapfile", "readarray"):
-            for word in words[1:]:
-                for text in word.texts:
-                    if text.isidentifier():
-                        self._set(text, [OPEN])
 
     def _loop(self, node: Node) -> tuple[Simple, ...]:
         given: tuple[Simple, ...] = ()
@@ -369,7 +309,7 @@ class _Reader:
         for child in self._children(node):
             if child.type in ("do_group", "compound_statement", "case_item"):
                 if name:
-                    self._set(name, values)
+                    self._variables.bind(name, values)
                 given += self.statement(child)
             elif child.type == "variable_name":
                 name = source(child)
@@ -406,25 +346,20 @@ class _Reader:
 
     def _arithmetic(self, node: Node) -> tuple[Simple, ...]:
         """Require numbers in an arithmetic context: other text would be evaluated, and can run commands."""
-        kind = node.type
+        kind, raw = node.type, source(node)
         if kind in ("number", "test_operator") or not (node.is_named or node.children):
             return ()
         if kind in ("variable_name", "word", "simple_expansion", "expansion"):
-            raw = source(node)
-            name = raw if kind in ("variable_name", "word") else variable(raw)[0]
-            self._used.add(name)
-            values = self._values.get(name)
-            known = all(text.lstrip("-").isdigit() for value in values for text in value.texts) if values else False
-            if not (known or (name in NUMBERS and not values) or is_number(raw) or raw.isdigit()):
+            if not (raw.isdigit() or ((raw[0] == "$" or raw.isidentifier()) and self._variables.holds_number(raw))):
                 raise UnreadableCommand(f"{raw} is evaluated as arithmetic, and it may not be a number")
         elif kind == "variable_assignment":
-            self._set(source(node.children[0]), [NUMBER])
+            self._variables.bind(source(node.children[0]), [NUMBER])
             self._arithmetic(node.children[-1])
-        elif kind in ("command_substitution", "string", "subscript", "raw_string"):
-            raise UnreadableCommand(f"{source(node)} is evaluated as arithmetic")
-        else:
+        elif kind in _ARITHMETIC:
             for child in self._children(node):
                 self._arithmetic(child)
+        else:
+            raise UnreadableCommand(f"{raw} is evaluated as arithmetic")
         return ()
 
     def _mention(self, node: Node) -> None:
@@ -449,7 +384,12 @@ class _Reader:
                 return self._string(node)
             case "concatenation":
                 pieces = [self._piece(child) for child in _touching(node)]
-                return self._braces(joined(source(node), pieces))
+                ranges = [source(child) for child in node.children if child.type == "brace_expression"]
+                if sum(max(map(len, re.findall(r"\d+", one)), default=0) for one in ranges) > _MOST_IN_RANGES:
+                    raise UnreadableCommand(f"{source(node)} is a very long list")
+                word = joined(source(node), pieces)
+                unquoted = any(child.type == "word" and "{" in source(child) for child in node.children)
+                return self._braces(word) if unquoted else word
             case "simple_expansion" | "expansion":
                 return self._expansion(source(node).lstrip(" \t") if quoted else source(node), quoted)
             case "command_substitution" | "process_substitution":
@@ -461,6 +401,7 @@ class _Reader:
                     self._arithmetic(child)
                 return NUMBER._replace(raw=source(node))
             case "brace_expression":
+                self._braces(CommandWord(source(node), (source(node),)))
                 return CommandWord(source(node), ("1",))
             case kind:
                 raise UnreadableCommand(f"{source(node)!r} ({kind.replace('_', ' ')}) is not checked")
@@ -497,22 +438,9 @@ class _Reader:
         return CommandWord(text, (unquoted_string(text),))
 
     def _expansion(self, raw: str, quoted: bool) -> CommandWord:
-        name, whole = variable(raw)
-        if not whole and not _POSIX_EXPANSION.fullmatch(raw):
+        if not variable(raw)[1] and not _POSIX_EXPANSION.fullmatch(raw):
             self._bash_only(raw)
-        self._used.add(name)
-        if is_number(raw) or (whole and name in NUMBERS and name not in self._values):
-            return NUMBER._replace(raw=raw)
-        if name in self._values:
-            word = from_values(raw, self._values[name], quoted=quoted)
-            return (
-                word
-                if whole
-                else OPEN._replace(raw=raw, unknown_file=word.unknown_file or bool(word.texts), origins=word.origins)
-            )
-        if whole and name in _GIVEN:
-            return CommandWord(raw, (_GIVEN[name],))
-        return OPEN._replace(raw=raw)
+        return self._variables.expand(raw, quoted=quoted)
 
     def _substitution(self, node: Node, quoted: bool) -> CommandWord:
         given: tuple[Simple, ...] = ()

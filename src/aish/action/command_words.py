@@ -22,6 +22,7 @@ _EXPANSION = re.compile(
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _BRACES = re.compile(r"\{([^{}]*+)\}")
 _MOST_LETTERS = 4000  # in all texts of a word together
+_MOST_GROUPS = 8  # braces in one word: each of them multiplies the words it becomes
 _MOST_IN_RANGE = 5  # digits of the numbers in {1..9}
 
 
@@ -136,6 +137,8 @@ def braces(word: CommandWord) -> CommandWord:
         return OPEN._replace(raw=word.raw)
     if not any("," in one for one in inside):
         return word
+    if text.count("{") > _MOST_GROUPS:
+        raise UnreadableCommand(f"{word.raw} is a very long list")
     parts: list[list[str]] = [[]]
     for odd, part in enumerate(_BRACES.split(text)):
         choices = part.split(",") if odd % 2 else [part]

@@ -9,11 +9,10 @@ from collections.abc import Callable, Collection
 from aish.action.arguments import take
 from aish.action.awk_programs import awk_only_prints
 from aish.action.command_judge import READS, Judgement, LineJudge
-from aish.action.command_line import Simple
 from aish.action.command_table import CommandRule
 from aish.action.command_words import CommandWord
 from aish.action.inline_scripts import python_only_prints, sed_only_prints
-from aish.action.path_names import normalized
+from aish.action.line_parts import Simple
 from aish.action.secret_files import secrets_in
 from aish.action.sql_queries import lists_tables, sql_only_reads
 from aish.values.text import one_line
@@ -60,7 +59,10 @@ def sql(judge: LineJudge, entry: CommandRule, arguments: Words, feed: Feed) -> J
     if entry.words[0] == "sqlite3":
         queries = list(taken.operands[1:])
     for query in queries:
-        if query.plain is None or not (sql_only_reads(query.plain) or lists_tables(query.plain)):
+        text = query.plain
+        if text and entry.words[0] in ("mysql", "mariadb"):
+            text = re.sub(r"\\G\s*$", "", text)  # prints the result in rows
+        if text is None or not (sql_only_reads(text) or lists_tables(text)):
             loss = re.search(r"\b(drop|delete|truncate|update|alter)\b", query.raw, re.IGNORECASE)
             what = f"{entry.name} runs {one_line(query.raw, 60)}, which is not known to be read-only"
             return Judgement("destroy" if loss else "unknown", what)
@@ -82,7 +84,7 @@ def _database_file(
 ) -> Judgement:
     if (found := judge.contents(entry.name, [file])).asks:
         return found
-    if readonly or (file.plain and _NO_NEW_FILE.fullmatch(normalized(file.plain))):
+    if readonly or (file.plain and _NO_NEW_FILE.fullmatch(file.plain)):
         return READS
     if all(query.plain and lists_tables(query.plain) for query in queries):
         return READS  # at worst this creates an empty file, in a directory where the sandbox permits it

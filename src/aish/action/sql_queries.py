@@ -33,7 +33,10 @@ _PRAGMA = re.compile(
     r"|table_list|database_list|user_version|journal_mode|page_count|page_size|compile_options|encoding)\s*;?\s*",
     re.IGNORECASE | re.ASCII,
 )
-_LISTING = re.compile(r"(?:\\(?:d[a-zA-Z]{0,3}|l)\+?|\.(?:tables|schema|databases|indexes))(?: [\w.]+)?", re.ASCII)
+_LISTING = re.compile(
+    r"(?:\\(?:d[a-zA-Z]{0,3}|l)\+?|\.(?:tables|schema|databases|indexes|indices|fullschema))(?: [\w.]+)?",
+    re.ASCII,
+)
 # Commands of the mysql client, at the start of a line.
 _CLIENT = re.compile(
     r"^\s*(?:system|source|tee|notee|pager|nopager|edit|delimiter|connect|charset|prompt|use|rehash|print|ego|go)\b",

@@ -7,9 +7,9 @@ import re
 
 from aish.action.arguments import unwrap
 from aish.action.command_judge import READS, Judgement, LineJudge, worst
-from aish.action.command_line import Dialect, Simple
 from aish.action.command_table import CommandRule
 from aish.action.command_words import UNKNOWN, CommandWord
+from aish.action.line_parts import Dialect, Simple
 
 _EXEC_FLAGS = frozenset(("-exec", "-execdir", "-ok", "-okdir"))
 _DIALECTS: dict[str, Dialect] = {"bash": "bash", "sh": "posix", "dash": "posix", "ash": "posix"}
@@ -84,6 +84,9 @@ def xargs(judge: LineJudge, entry: CommandRule, arguments: Words, feed: Feed) ->
     marks = {text for flag, word in taken.values if flag == "-I" for text in word.texts}
     if len(marks) > 1 or ("-I" in taken.flags and not all(marks)):
         return Judgement("unknown", "it is unclear where xargs puts its input")
+    for flag, word in taken.values:
+        if flag in ("-P", "--max-procs") and not re.fullmatch(r"[1-9]|[1-3]\d", word.plain or ""):
+            return Judgement("unknown", f"xargs {flag} {word.raw} runs too many commands at once")
     if not taken.operands:
         return READS
     words = list(taken.operands)
