@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.views.key_parser import KeyParser, Typed
+from aish.views.key_parser import KeyParser, TerminalInput
 
 pytestmark = pytest.mark.proves("P4")
 SENT = [  # by terminals, without a key
@@ -32,7 +32,7 @@ SENT = [  # by terminals, without a key
 ]
 
 
-def parsed(data: bytes) -> list[Typed]:
+def parsed(data: bytes) -> list[TerminalInput]:
     parser = KeyParser()
     return [typed for byte in data if (typed := parser.feed(byte))]
 
@@ -73,8 +73,8 @@ def test_escape_alone_is_a_key_after_a_pause() -> None:
     """Before, it may be the start of a sequence."""
     parser = KeyParser()
     assert parser.feed(0x1B) is None and parser.is_open
-    assert parser.pause() == Typed("key", "\x1b") and not parser.is_open
-    assert parser.feed(ord("r")) == Typed("key", "r")
+    assert parser.pause() == TerminalInput("key", "\x1b") and not parser.is_open
+    assert parser.feed(ord("r")) == TerminalInput("key", "r")
 
 
 @pytest.mark.parametrize("begun", [b"\x1b[24;", b"\x1b]11;rgb", b"\x1bP", b"\xe2\x80", b"\x1bO", b"\x1b[M "])
@@ -84,15 +84,15 @@ def test_a_sequence_that_breaks_off_ends_with_a_pause(begun: bytes) -> None:
     for byte in begun:
         assert parser.feed(byte) is None
     assert parser.is_open and parser.pause() is None
-    assert parser.feed(ord("r")) == Typed("key", "r")
+    assert parser.feed(ord("r")) == TerminalInput("key", "r")
 
 
 def test_reports_are_told() -> None:
     """The cursor's place is what the program waits for."""
     assert parsed(b"a\x1b[3;14R\x9b5;6R") == [
-        Typed("key", "a"),
-        Typed("sequence", "[3;14R"),
-        Typed("sequence", "[5;6R"),
+        TerminalInput("key", "a"),
+        TerminalInput("sequence", "[3;14R"),
+        TerminalInput("sequence", "[5;6R"),
     ]
 
 
@@ -104,4 +104,4 @@ def test_any_bytes_can_come(data: bytes) -> None:
     for byte in data:
         parser.feed(byte)
     parser.pause()
-    assert parser.feed(ord("r")) in (Typed("key", "r"), Typed("paste", "r"))
+    assert parser.feed(ord("r")) in (TerminalInput("key", "r"), TerminalInput("paste", "r"))

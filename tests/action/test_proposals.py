@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.action.proposals import proposed
+from aish.action.proposals import proposed, withheld
 
 pytestmark = pytest.mark.proves("P4")
 PROSE = st.sampled_from(
@@ -204,6 +204,8 @@ def test_what_goes_on_in_the_next_line_takes_the_command_along(before: str) -> N
         ("<div>", "</div>"),
         ("<div><div>\n</div>", "</div>"),
         ("<script>", "</script>"),
+        ("\\`<pre>\\`", "</pre>"),
+        ("a ` b\n`<pre>`", "</pre>"),
         ("<style>", "</style>"),
         ("<blockquote>", "</blockquote>"),
         ("<think>", "</think>"),
@@ -263,6 +265,12 @@ def test_thoughts_without_a_beginning_are_thoughts() -> None:
 def test_plain_words_before_a_command_do_not_hide_it(before: str) -> None:
     """The answer may explain a command in the line above it."""
     assert proposed(f"{before}\nCMD: yes") == ["yes"]
+
+
+def test_what_looks_like_a_proposal_but_is_not_offered_can_be_told() -> None:
+    """So that the user can be told about it. What is shown as code is clearly not meant."""
+    answer = "- first\nCMD: in a list\n\n```\nCMD: code\n```\n<pre>\nCMD: quoted\n</pre>\n\nCMD: own"
+    assert (proposed(answer), withheld(answer)) == (["own"], ["in a list", "quoted"])
 
 
 def test_a_command_is_no_markdown() -> None:

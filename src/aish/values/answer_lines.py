@@ -188,6 +188,8 @@ class AnswerLines:
         if self._formula and self._formula in body:
             self._formula = ""
         text, alone = _without_code(body)
+        if self._ticks or "\\`" in body:
+            text = body  # its backticks may have another partner
         self._ticks ^= alone
         self._dollars ^= len(re.findall(r"(?<!\$)\$\$(?!\$)", text)) % 2 == 1
         self._look_for_markup(text)

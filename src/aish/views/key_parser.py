@@ -14,7 +14,7 @@ _BEGIN_PASTE, _END_PASTE = "[200~", "[201~"
 _LONGEST = 4096  # bytes of a sequence
 
 
-class Typed(NamedTuple):
+class TerminalInput(NamedTuple):
     """A character that was typed or pasted, or a whole sequence of the terminal without its first byte."""
 
     kind: Literal["key", "paste", "sequence"]
@@ -36,7 +36,7 @@ class KeyParser:
         """Whether more bytes must follow at once."""
         return bool(self._state or self._letter)
 
-    def feed(self, byte: int) -> Typed | None:
+    def feed(self, byte: int) -> TerminalInput | None:
         """Take a byte. Return what is complete with it."""
         if self._letter:
             if 0x80 <= byte < 0xC0:
@@ -52,21 +52,21 @@ class KeyParser:
             return None
         return self._character(chr(byte) if byte < 0xA0 else "\ufffd")
 
-    def pause(self) -> Typed | None:
+    def pause(self) -> TerminalInput | None:
         """Take the fact that no byte came for a while: an open sequence has ended, and a lone Escape is a key."""
         lone = self._state == "ESC" and not self._text and not self._pasting
         self._state = self._text = ""
         self._letter = b""
-        return Typed("key", "\x1b") if lone else None
+        return TerminalInput("key", "\x1b") if lone else None
 
-    def _escape(self) -> Typed | None:
+    def _escape(self) -> TerminalInput | None:
         """Begin a sequence, also after another one that has no end; in a string, it may be the end."""
         ends = self._state == "string"
         done = self._end() if ends else None
         self._state, self._text = "ESC", ("string" if ends else "")
         return done
 
-    def _continue_character(self, byte: int) -> Typed | None:
+    def _continue_character(self, byte: int) -> TerminalInput | None:
         self._letter += bytes([byte])
         self._missing -= 1
         if self._missing:
@@ -74,13 +74,13 @@ class KeyParser:
         letter, self._letter = self._letter.decode("utf-8", "replace"), b""
         return self._character(letter)
 
-    def _character(self, letter: str) -> Typed | None:
+    def _character(self, letter: str) -> TerminalInput | None:
         """Take a whole character, which may be a control character of 8 bits."""
         if "\x80" <= letter < "\xa0" and self._state not in ("string", "mouse"):
             return self._after_escape(chr(ord(letter) - 0x40))
         match self._state:
             case "":
-                return Typed("paste" if self._pasting else "key", letter)
+                return TerminalInput("paste" if self._pasting else "key", letter)
             case "ESC":
                 return self._after_escape(letter)
             case "CSI":
@@ -105,7 +105,7 @@ class KeyParser:
                     return self._end()
         return None
 
-    def _after_escape(self, letter: str) -> Typed | None:
+    def _after_escape(self, letter: str) -> TerminalInput | None:
         after_string, self._text = self._text, letter
         if letter == "[":
             self._state = "CSI"
@@ -115,17 +115,17 @@ class KeyParser:
             self._state = "string"
         elif letter < " ":  # Alt and a control key
             self._state = self._text = ""
-            return Typed("paste" if self._pasting else "key", letter)
+            return TerminalInput("paste" if self._pasting else "key", letter)
         elif after_string and letter == "\\":
             self._state = self._text = ""
         else:
             return self._end()  # Alt and a letter
         return None
 
-    def _end(self) -> Typed:
+    def _end(self) -> TerminalInput:
         text, self._state, self._text = self._text, "", ""
         if text == _BEGIN_PASTE:
             self._pasting = True
         elif text == _END_PASTE:
             self._pasting = False
-        return Typed("sequence", text)
+        return TerminalInput("sequence", text)

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from aish.values.text import for_terminal
-from aish.views.key_parser import KeyParser, Typed
+from aish.views.key_parser import KeyParser, TerminalInput
 
 _PAUSE = 0.2  # seconds without a key that mean the user has stopped typing
 _SEQUENCE = 0.05  # seconds within which all bytes of one key arrive
@@ -35,7 +35,9 @@ class Keyboard:
     """The keys of the user. It remembers whether the terminal answers."""
 
     def __init__(self) -> None:
-        self._is_silent = False  # the terminal does not answer questions about the cursor
+        self._answers: bool | None = (
+            None  # whether the terminal answers questions about the cursor; None: not asked yet
+        )
 
     async def ask_line(self, question: str, *, pasted: bool = True) -> str:
         """Ask for a line; empty at Ctrl-D. Ctrl-C ends the wait. If `pasted` is false, pasted text is ignored.
@@ -63,12 +65,10 @@ class Keyboard:
 
     async def _settle(self, fd: int) -> None:
         """Drop what was typed or sent before now, until the user stops typing."""
-        answered = False
-        if _can_answer() and not self._is_silent:
+        patience = 0.0
+        if self._answers is not False and _can_answer():
             answered, patience = await _barrier(fd)
-            self._is_silent = not answered
-        if not answered:
-            patience = 0.0
+            self._answers = self._answers or answered  # later it may only be slow
         while await _byte(fd, patience):
             patience = _PAUSE
 
@@ -141,13 +141,13 @@ def _cells(letter: str) -> int:
     return 0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF")
 
 
-async def _next(fd: int, parser: KeyParser) -> Typed | None:
+async def _next(fd: int, parser: KeyParser) -> TerminalInput | None:
     """Return the next key, paste or sequence; None if a sequence was broken off."""
     while True:
         byte = await _byte(fd, _SEQUENCE if parser.is_open else None)
         if byte is None:
             return parser.pause()
-        typed = parser.feed(byte[0]) if byte else Typed("key", _END_OF_FILE)
+        typed = parser.feed(byte[0]) if byte else TerminalInput("key", _END_OF_FILE)
         if typed:
             return typed
 
