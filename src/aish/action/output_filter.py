@@ -13,13 +13,18 @@ import re
 from aish.values.text import OWN_SIGNS
 
 _LONGEST = 256  # bytes of a control sequence; no program needs more
-_PLAIN = re.compile(rb"[\x07-\x0f\x20-\x7e]+")
+# Text with colours, in most scripts: what most output is made of. Others are looked at one by one.
+_TEXT = (
+    rb"(?:[\x07-\x0f\x20-\x7e]++|\x1b\[[\d;]*+m|[\xc3-\xdf][\x80-\xbf]|\xe2[\x94\x95][\x80-\xbf]"
+    rb"|[\xe1\xe3-\xec\xee\xef][\x80-\xbf]{2})++"
+)
+_PLAIN = re.compile(_TEXT)
 _HIGH = (
     rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|\xed[\x80-\x9f][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 )
 _TOKEN = re.compile(
-    rb"(?s)(?P<plain>[\x07-\x0f\x20-\x7e]+)"
+    rb"(?s)(?P<plain>" + _TEXT + rb")"
     rb"|(?P<character>" + _HIGH + rb")"
     rb"|\x1b\[(?P<marks>[<-?]*)(?P<numbers>[0-;]*)(?P<between>[ -/]*)(?P<final>[@-~])"
     rb"|\x1b(?P<string>[\]PX^_k])"

@@ -69,6 +69,7 @@ class AnswerLines:
 
     def __init__(self) -> None:
         self.fence: CodeFence | None = None
+        self._certain = True  # whether the standard sees the open fence as one, too
         self.thoughts_ended = False  # an end of thoughts without a beginning: all before it were thoughts
         self._nested: list[CodeFence] = []  # open fences, if a fence with a language inside another one is nested
         self._strict = _StrictFences()
@@ -120,6 +121,7 @@ class AnswerLines:
             return
         if not self.fence.formula:
             self._start_block()
+            self._plain = self._certain
         elif not body:
             self._formula = _CLOSERS[self.fence.mark]
             self._html = False
@@ -139,7 +141,7 @@ class AnswerLines:
             if fence.formula:  # for others it is only text, which may continue a list or a quote
                 self._plain = self._plain and not (depth or column > indent or self._strict.in_item)
             else:
-                self._start_block()
+                self._certain = self._strict.fence is not None
             return
         if not depth and indent <= 3 and (_HEADING.match(body) or (_RULE.fullmatch(body) and "|" not in self._before)):
             self._start_block()
