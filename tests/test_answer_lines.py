@@ -89,6 +89,8 @@ def test_code_in_a_quote_keeps_the_marks_that_belong_to_it() -> None:
     [
         "`a ``b ```c " * 20_000,
         "<a " * 80_000,
+        "<a>" * 80_000,
+        "".join(f"<t{n}>\n" for n in range(4_000)) + "CMD: x\n" * 20_000,
         "<!-- " * 50_000,
         "- " * 100_000,
         "> " * 100_000,

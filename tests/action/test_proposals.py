@@ -204,6 +204,7 @@ def test_what_goes_on_in_the_next_line_takes_the_command_along(before: str) -> N
         ("<div>", "</div>"),
         ("<div><div>\n</div>", "</div>"),
         ("<script>", "</script>"),
+        ("<details/>", "</details>"),
         ("\\`<pre>\\`", "</pre>"),
         ("a ` b\n`<pre>`", "</pre>"),
         ("<style>", "</style>"),

@@ -8,7 +8,6 @@ Pure: lines in, values out. The time is linear in the length of the answer.
 """
 
 import re
-from collections import Counter
 from typing import NamedTuple
 
 MARK = "CMD: "
@@ -80,7 +79,7 @@ class AnswerLines:
         self._dollars = False
         self._formula = ""  # what would have closed a formula that a blank line has ended
         self._until = ""  # what ends the comment that is open
-        self._elements: Counter[str] = Counter()  # open elements of HTML
+        self._elements: dict[str, int] = {}  # open elements of HTML, and how often each is open
 
     def is_inside(self, line: str) -> bool:
         """Return whether this line or start of a line belongs to the open fence."""
@@ -93,7 +92,7 @@ class AnswerLines:
     @property
     def _free(self) -> bool:
         doubts = self.fence or self._nested or self._strict.fence or self._ticks or self._dollars or self._formula
-        return self._plain and not (doubts or self._html or self._until or +self._elements)
+        return self._plain and not (doubts or self._html or self._until or self._elements)
 
     def read(self, line: str) -> None:
         """Take the next line, without its end."""
@@ -209,7 +208,8 @@ class AnswerLines:
             if not found:
                 return
             place = found.end()
-            self._take_markup(found, starts=found.start() == 0, alone=not text[place:].strip())
+            starts = found.start() == 0
+            self._take_markup(found, starts=starts, alone=starts and not text[place:].strip())
 
     def _take_markup(self, found: re.Match[str], *, starts: bool, alone: bool) -> None:
         if found["open"]:
@@ -219,12 +219,15 @@ class AnswerLines:
             self._plain = False  # the tag may go on in the next line
         name = (found["name"] or found["word"] or found["of"] or "").lower()
         if found["end"] or found[0][1:2] == "/" or found["turn"] == "end":
-            self.thoughts_ended = self.thoughts_ended or (name in _THOUGHTS and self._elements[name] <= 0)
-            self._elements[name] = max(self._elements[name] - 1, 0)
-        elif (found["rest"] or "").endswith("/") or name in _VOID:
+            self.thoughts_ended = self.thoughts_ended or (name in _THOUGHTS and name not in self._elements)
+            if self._elements.get(name, 0) > 1:
+                self._elements[name] -= 1
+            else:
+                self._elements.pop(name, None)
+        elif name in _VOID or ((found["rest"] or "").endswith("/") and name not in _QUOTING):
             pass
-        elif not found["name"] or name in _QUOTING or self._elements[name] or (starts and (alone or name in _BLOCKS)):
-            self._elements[name] += 1
+        elif not found["name"] or name in _QUOTING or name in self._elements or alone or (starts and name in _BLOCKS):
+            self._elements[name] = self._elements.get(name, 0) + 1
 
 
 class _StrictFences:
