@@ -265,16 +265,16 @@ def test_an_answer_that_was_stopped_offers_nothing(workshop: Workshop) -> None:
 
 
 def test_a_key_that_sends_many_bytes_is_one_key(workshop: Workshop) -> None:
-    """F3 and a terminal's cursor report end in R, and R is no yes to the next command."""
+    """F3 and a terminal's cursor report end in R, and R is no yes; it is not even a no."""
     keys = [F3, ALT_R, "\x1b[1;2R"]
     workshop.script(*["CMD: touch one\nCMD: touch two"] * len(keys))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys):
             terminal.ask()
             terminal.wait_question(2 * number + 1)
-            terminal.type(key)
+            terminal.type(key + ENTER)
             terminal.wait_question(2 * number + 2)
-            terminal.type(ENTER)
+            terminal.type(key + ENTER)
             terminal.wait_prompt()
     assert workshop.files() == set()
 
