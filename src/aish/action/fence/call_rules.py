@@ -14,7 +14,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _THREAD = 0x00010000  # clone makes a thread
 _NAMESPACES = 0x7E020080  # clone makes namespaces: mount, cgroup, uts, ipc, user, pid, network, time
 _ROUTE, _DIAGNOSIS = 0, 4  # netlink families that `ip` and `ss` read
-_DATAGRAM = 2
+_STREAM, _PACKETS = 1, 5  # kinds of sockets that stay with the socket they are connected to
 _OF_NETLINK = 270  # the level of its socket options
 
 CHANGES_NAMES = """
@@ -37,10 +37,15 @@ _NEVER = """
     iopl ioperm vhangup
     shmget shmat shmctl semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink
 """.split()
-# Terminal requests that type for the person, take over the console, or paste the selection.
-_TERMINAL = (0x5412, 0x541C, 0x541D)
-# Makes the kernel send signals to another process when a file becomes readable.
-_OWNER = (8, 10, 15)
+# Terminal requests that type for the person, take over the console, paste the selection, or load a line discipline.
+_TERMINAL = (0x5412, 0x541C, 0x541D, 0x5423)
+# Make the kernel send signals to another process when a file or a socket becomes readable.
+_OWNER, _OWNER_OF_SOCKET = (8, 10, 15), (0x8901, 0x8902)
+_LEASE = 1024  # others have to wait when they open the file
+# Requests to file systems, by their group. Many change a file that is open for reading only, such as those of chattr
+# and fsverity, or make subvolumes. The first list are those that only ask.
+_ASKS_FILE_SYSTEM = (0x80086601, 0x80046601, 0x80087601, 0x801C581F, 0xC020660B)
+_OF_FILE_SYSTEMS = (0x66, 0x58, 0x76, 0x94, 0x72, 0xF5)
 
 
 def watched_rules(*, network: bool) -> list[Rule]:
@@ -50,7 +55,7 @@ def watched_rules(*, network: bool) -> list[Rule]:
         Rule("open", WATCH, (Condition(1, _WRITES, any_bit=True),)),
         Rule("creat", WATCH),
         Rule("openat2", WATCH),
-        *(Rule(call, WATCH) for call in (*CHANGES_NAMES, *CHANGES_MODES, *SIGNALS, "fork", "vfork")),
+        *(Rule(call, WATCH) for call in (*CHANGES_NAMES, *CHANGES_MODES, *SIGNALS, "setpgid", "fork", "vfork")),
         Rule("clone", ALLOW, (Condition(0, _THREAD, _THREAD),)),
         Rule("clone", WATCH),
     ]
@@ -72,16 +77,20 @@ def denied_rules(*, network: bool) -> list[Rule]:
         *(Rule(f"io_uring_{name}", fails(errno.ENOSYS)) for name in ("setup", "enter", "register")),
         Rule("clone3", fails(errno.ENOSYS)),  # its flags are in memory; the C library then uses clone
         Rule("clone", fails(), (Condition(0, _NAMESPACES, any_bit=True),)),
-        *(Rule("ioctl", fails(), (Condition(1, value=request),)) for request in _TERMINAL),
-        *(Rule("fcntl", fails(), (Condition(1, value=request),)) for request in _OWNER),
-        # Only the own process: 0. The first argument of setpriority and ioprio_set is a kind.
-        *_own_only(0, "prlimit64 sched_setscheduler sched_setparam sched_setattr sched_setaffinity"),
-        *_own_only(1, "setpriority ioprio_set"),
+        *(Rule("ioctl", fails(), (Condition(1, value=request),)) for request in (*_TERMINAL, *_OWNER_OF_SOCKET)),
+        *(Rule("ioctl", ALLOW, (Condition(1, value=request),)) for request in _ASKS_FILE_SYSTEM),
+        *(Rule("ioctl", fails(errno.ENOTTY), (Condition(1, 0xFF00, group << 8),)) for group in _OF_FILE_SYSTEMS),
+        *(Rule("fcntl", fails(), (Condition(1, value=request),)) for request in (*_OWNER, _LEASE)),
+        # Only the own process: 0. The first argument of setpriority and ioprio_set says what the second one is.
+        *_own_only("prlimit64 sched_setscheduler sched_setparam sched_setattr sched_setaffinity", Condition(0)),
+        *_own_only("setpriority", Condition(0, value=0), Condition(1)),
+        *_own_only("ioprio_set", Condition(0, value=1), Condition(1)),
     ]
     if not network:
-        # A datagram socket could send to any named socket, whatever it was paired with.
+        # A datagram socket could send to any named socket, whatever it was paired with; so could a raw one.
         rules += [
-            Rule("socketpair", fails(errno.EACCES), (Condition(1, 0xF, _DATAGRAM),)),
+            *(Rule("socketpair", ALLOW, (Condition(1, 0xF, kind),)) for kind in (_STREAM, _PACKETS)),
+            Rule("socketpair", fails(errno.EACCES)),
             # Options of the network are meaningless for the stand-ins that the keeper hands out.
             *(Rule("setsockopt", ALLOW, (Condition(1, value=level),)) for level in (socket.SOL_SOCKET, _OF_NETLINK)),
             Rule("setsockopt", fails(0)),
@@ -89,9 +98,5 @@ def denied_rules(*, network: bool) -> list[Rule]:
     return rules
 
 
-def _own_only(argument: int, calls: str) -> list[Rule]:
-    return [
-        rule
-        for call in calls.split()
-        for rule in (Rule(call, ALLOW, (Condition(argument, value=0),)), Rule(call, fails()))
-    ]
+def _own_only(calls: str, *conditions: Condition) -> list[Rule]:
+    return [rule for call in calls.split() for rule in (Rule(call, ALLOW, conditions), Rule(call, fails()))]

@@ -6,7 +6,9 @@ processes, the terminal, the kernel) is protected by seccomp, with both. Without
 
 import json
 import os
+import logging
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +25,8 @@ from aish.action.fence.seccomp import install, program
 from aish.action.fence.system_calls import numbers
 from aish.action.fence.wants import Want, denied_reads
 from aish.action.fence.watcher import Allowance
+
+logger = logging.getLogger(__name__)
 
 Kind = Literal["landlock", "bubblewrap"]
 NOT_FENCED = 126  # the exit status of shells for a command that cannot be run
@@ -43,7 +47,7 @@ class Fence:
     def __init__(self, bounds: Bounds, kind: Kind, private: Path, *, abi: int | None = None) -> None:
         self.bounds, self.kind, self.private = bounds, kind, private
         self._abi = version() if abi is None else abi
-        self._read, self._write = os.pipe()
+        self._report = os.memfd_create("report")  # not a pipe: the keeper would wait for room in it
         self._rules = landlock_rules(bounds, private, self._abi) if kind == "landlock" else None
         self._denied = _as_file(_denied(bounds.network)) if kind == "bubblewrap" else None
         self._programs = (_watched(bounds.network), _denied(bounds.network))  # now, because the child must be quick
@@ -56,7 +60,7 @@ class Fence:
     def step(self) -> None:
         """Enter the fence, in the child. On any error the child ends."""
         try:
-            keep(self._restrict, self._allowance(), self.bounds.limits, self._names, self._write)
+            keep(self._restrict, self._allowance(), self.bounds.limits, self._names, self._report)
         except BaseException as error:  # the command must not run outside the fence
             _give_up(error)
 
@@ -96,7 +100,7 @@ class Fence:
             return list(argv)
         bounds = self.bounds
         words = [_bubblewrap(), "--die-with-parent", "--unshare-pid", "--unshare-ipc", "--cap-drop", "ALL"]
-        words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]
+        words += ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--remount-ro", "/proc"]
         for path in (*map(_real, bounds.writable), _real(self.private)):
             words += ["--bind", str(path), str(path)]
         for path in bounds.protected:
@@ -111,9 +115,8 @@ class Fence:
 
     def wants(self, output: str) -> tuple[Want, ...]:
         """Return what the fence stopped. Call it once, after the command has ended, with what it printed."""
-        os.close(self._write)
-        self._write = -1
-        with os.fdopen(os.dup(self._read), "rb") as file:
+        os.lseek(self._report, 0, os.SEEK_SET)
+        with open(self._report, "rb", closefd=False) as file:
             data = file.read()
         try:
             found = tuple(Want(*fields) for fields in json.loads(data))
@@ -122,9 +125,9 @@ class Fence:
         return (*found, *denied_reads(output, map(str, self.bounds.hidden)))
 
     def close(self) -> None:
-        for fd in (self._read, self._write, self._denied):
-            if fd is not None and fd >= 0:
-                os.close(fd)
+        os.close(self._report)
+        if self._denied is not None:
+            os.close(self._denied)
         if self._rules:
             self._rules.close()
 
@@ -142,7 +145,27 @@ def fenced(bounds: Bounds, kind: Kind, *, abi: int | None = None) -> Iterator[Fe
         finally:
             fence.close()
     finally:
-        shutil.rmtree(private, ignore_errors=True)
+        _remove(private)
+
+
+def _remove(top: Path) -> None:
+    """Delete a directory that a command has filled, also if it is too deep for a path or has no rights."""
+    moved = 0
+    try:
+        while names := os.listdir(top):  # noqa: PTH208  # there may be many
+            for name in names:
+                path = f"{top}/{name}"
+                if not stat.S_ISDIR(os.lstat(path).st_mode):  # noqa: PTH116  # likewise
+                    os.unlink(path)  # noqa: PTH108  # likewise
+                    continue
+                os.chmod(path, 0o700)  # noqa: PTH101  # likewise
+                for below in os.listdir(path):  # noqa: PTH208  # likewise
+                    moved += 1
+                    os.rename(f"{path}/{below}", f"{top}/.{moved}")  # noqa: PTH104  # likewise
+                os.rmdir(path)  # noqa: PTH106  # likewise
+        top.rmdir()
+    except OSError as error:
+        logger.warning("cannot delete the temporary directory of a command: %s", error)
 
 
 def landlock_rules(bounds: Bounds, private: Path, abi: int) -> Rules:

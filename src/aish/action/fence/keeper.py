@@ -4,6 +4,7 @@ It answers the watched calls of the command, enforces its limits, and ends every
 all processes of the command are its descendants, also those that detached themselves.
 """
 
+import errno
 import gc
 import json
 import os
@@ -11,6 +12,7 @@ import resource
 import select
 import signal
 import socket
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn
@@ -25,8 +27,9 @@ TIMED_OUT = 124  # the exit status of `timeout`
 _ENDED = 137  # of a shell, for a command that was killed
 _SOON = 0.2  # seconds between checks of the limits
 _FOR_ENDING = 5.0
-_IGNORED = (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGTTOU, signal.SIGTTIN, signal.SIGPIPE)
+_LEAST_SIZE = 4096
 _ENDING = (signal.SIGHUP, signal.SIGTERM)
+_IGNORED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, *_ENDING}
 
 
 class Limits(NamedTuple):
@@ -72,9 +75,9 @@ def _limit(limits: Limits) -> None:
         (resource.RLIMIT_DATA, limits.memory),
         (resource.RLIMIT_FSIZE, limits.file_size),
         (resource.RLIMIT_NOFILE, limits.open_files),
-        (resource.RLIMIT_CORE, 0 if limits.seconds else -1),
+        (resource.RLIMIT_CORE, 1 if limits.seconds else 0),  # 0 would still hand the memory to a program of the system
     ):
-        if most > 0 or kind == resource.RLIMIT_CORE:
+        if most > 0:
             before = resource.getrlimit(kind)[1]
             most = most if before == resource.RLIM_INFINITY or 0 <= most < before else before
             resource.setrlimit(kind, (most, most))
@@ -139,7 +142,7 @@ class _Keeper:
     def _serve(self, listener: int) -> int:
         """Answer calls until the command has ended, or has to be ended."""
         ended = os.pidfd_open(self._command)
-        watcher, checked = self._watcher, time.monotonic()
+        watcher, next_check = self._watcher, time.monotonic() + _SOON
         poll = select.poll()
         for fd in (listener, ended, self._woken):
             poll.register(fd, select.POLLIN)
@@ -158,11 +161,12 @@ class _Keeper:
                 return self._wait()
             if self._woken in events:  # aish wants it to end, or has died
                 return _ENDED
-            if (now := time.monotonic()) - checked > _SOON:
-                checked = now
+            if (now := time.monotonic()) > next_check:
                 if over := self._over(now):
                     return over
                 _reap_orphans(self._command)
+                took = time.monotonic() - now
+                next_check = now + max(_SOON, 10 * took)  # looking at many files must not take most of the time
 
     def _answer(self, listener: int, call: WatchedCall) -> None:
         ruling = self._watcher.rule(call)
@@ -228,12 +232,16 @@ def _reap_orphans(command: int) -> None:
 
 
 def _size(directory: str) -> int:
-    """Return the size of all files in a directory."""
-    total = 0
-    for top, _, names in os.walk(directory):
-        for name in names:
-            try:
-                total += os.lstat(os.path.join(top, name)).st_blocks * 512  # noqa: PTH118  # many files
-            except OSError:
-                pass  # it has been deleted
-    return total
+    """Return the size of everything in a directory. Empty files count too, because their number is limited as well."""
+    total, to_visit = 0, [directory]
+    while to_visit:
+        try:
+            with os.scandir(to_visit.pop()) as entries:
+                for entry in entries:
+                    total += max(entry.stat(follow_symlinks=False).st_blocks * 512, _LEAST_SIZE)
+                    if entry.is_dir(follow_symlinks=False):
+                        to_visit.append(entry.path)
+        except OSError as error:
+            if error.errno == errno.ENAMETOOLONG:
+                return sys.maxsize  # what is deeper cannot be seen
+    return total  # without what has been deleted in the meantime

@@ -52,14 +52,22 @@ def resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Plac
     """Return where a path of another process leads; None if the process has died.
 
     `directory` is the descriptor that a relative path starts from, or None for the current directory. With `follow`
-    a link at the end of the path is followed too.
+    a link at the end of the path is followed too. None also if the path changes at the same time.
     """
     try:
-        if not path.startswith("/"):
-            base = f"/proc/{pid}/cwd" if directory is None else f"/proc/{pid}/fd/{directory}"
-            path = f"{os.readlink(base)}/{path}" if path else os.readlink(base)  # noqa: PTH115  # bare strings: this is on the way of every file that is written
+        return _resolve(pid, directory, path, follow=follow)
     except OSError:
         return None
+
+
+def _resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Place:
+    if not path.startswith("/"):
+        link = f"/proc/{pid}/cwd" if directory is None else f"/proc/{pid}/fd/{directory}"
+        base = os.readlink(link)  # noqa: PTH115  # bare strings: this is on the way of every file that is written
+        is_name = "/" not in path and path not in ("", ".", "..")
+        path = f"{base}/{path}" if path else base
+        if is_name and not base.startswith("/proc/") and not (follow and os.path.islink(path)):  # noqa: PTH114  # likewise
+            return Place(path)  # the kernel has followed all links of the directory
     path = _of_process(path, pid)
     if path.startswith(f"/proc/{pid}/fd/"):
         return Place(path, inside_proc=True)
@@ -131,6 +139,15 @@ def _listed_children() -> Callable[[int], list[int]]:
         if name.isdigit():
             children.setdefault(parent_of(int(name)), []).append(int(name))
     return lambda pid: children.get(pid, [])
+
+
+def filters(pid: int) -> int:
+    """Return how many filters for system calls a process has; -1 if that is not known."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            return int(file.read().partition(b"Seccomp_filters:")[2].split()[0])
+    except (OSError, ValueError, IndexError):
+        return -1
 
 
 def name_of(pid: int) -> str:

@@ -40,7 +40,7 @@ msgget 68 186  msgsnd 69 189  msgrcv 70 188  msgctl 71 187  mq_open 240 180  mq_
 process_madvise 440 440  process_mrelease 448 448  migrate_pages 256 238  move_pages 279 239  prlimit64 302 261
 setpriority 141 140  ioprio_set 251 30  sched_setscheduler 144 119  sched_setparam 142 118  sched_setattr 314 274
 sched_setaffinity 203 122  ioctl 16 29  fcntl 72 25  iopl 172 0  ioperm 173 0  vhangup 153 58
-seccomp 317 277  capset 126 91
+seccomp 317 277  capset 126 91  setpgid 109 154
 """
 
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from aish.action.fence.call_rules import CHANGES_MODES, SIGNALS, STARTS
-from aish.action.fence.process_memory import descendants, descends, name_of, read_memory, read_path, resolve
+from aish.action.fence.process_memory import descendants, descends, filters, name_of, read_memory, read_path, resolve
 from aish.action.fence.seccomp import WatchedCall
 from aish.action.fence.stand_in import StandIns
 from aish.action.fence.wants import MOST, Want, wants_to_write
@@ -101,6 +101,7 @@ class Watcher:
         self._allowance, self._names = allowance, names
         self._top = top  # the process whose descendants the command may signal
         self._started = 0
+        self._filters = filters(top)
         self.stand_ins = StandIns(self.note)
         self.wants: list[Want] = []
 
@@ -113,13 +114,15 @@ class Watcher:
         name = self._names.get(call.number, "")
         if name in STARTS:
             return self._start()
-        if self._allowance.passing and _program(call.pid) == self._allowance.passing:
+        if self._allowance.passing and self._makes_fence(call.pid):
             return _GO_ON
         if name in SIGNALS:
             return self._signal(name, call)
         if name in _PATHS or name in _BY_DESCRIPTOR:
             return self._file(name, call)
         match name:
+            case "setpgid":
+                return self._join(call)
             case "socket":
                 return self._socket(call)
             case "connect" | "bind":
@@ -136,6 +139,17 @@ class Watcher:
             self.note(Want("limit", f"run more than {most} processes at once"))
             return Ruling(error=errno.EAGAIN)
         return _GO_ON
+
+    def _makes_fence(self, pid: int) -> bool:
+        """Is it bubblewrap before it starts the command? Later a process has its filter too, whatever its program."""
+        return _program(pid) == self._allowance.passing and filters(pid) == self._filters + 1
+
+    def _join(self, call: WatchedCall) -> Ruling:
+        """In the group of the keeper, a signal to the own group would reach the keeper."""
+        group = _signed(call.arguments[1])
+        if group == 0 or self._allowance.own_pids or (group != self._top and descends(group, self._top)):
+            return _GO_ON
+        return Ruling(error=errno.EPERM)
 
     def _signal(self, name: str, call: WatchedCall) -> Ruling:
         if self._allowance.own_pids:
