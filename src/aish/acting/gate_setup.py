@@ -8,10 +8,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from aish.acting.command_fences import Permit, next_permit, open_fences
-from aish.acting.command_judge import CommandJudge
 from aish.acting.gate import GateTools
+from aish.acting.local_judge import LocalJudge
 from aish.acting.surroundings import Surroundings
 from aish.action.allowed import Allowed
+from aish.action.asking_commands import who_asks
 from aish.action.command_runner import CommandResult, run_command
 from aish.action.fence.bounds import states
 from aish.action.fence.wants import shown_from
@@ -33,7 +34,7 @@ def load(
     """Return the tools of one gate. `project` returns the folder that commands may write to."""
     allowed = Allowed(places.allowed, settings.commands.allow)
     fences = open_fences(settings.commands, places, redaction)
-    judge = CommandJudge(places.policy_file, allowed, fences)
+    judge = LocalJudge(places.policy_file, allowed, fences)
     running: list[Terminal] = []
 
     def run(command: str, permit: Permit) -> CommandResult:
@@ -62,7 +63,7 @@ def load(
             terminal.interrupt()
 
     return GateTools(
-        judge=lambda command: judge(command, project()),
+        judge=lambda command: judge(command, Path(surroundings.directory), project()),
         survey=lambda words, directory: survey(words, directory).words(),
         as_trash=_as_trash,
         as_own=_as_own,
@@ -70,7 +71,7 @@ def load(
         run=run,
         interrupt=interrupt,
         needs=lambda want, permit: next_permit(want, permit, fences, surroundings.directory, project()),
-        who_asks=lambda command: "",
+        who_asks=who_asks,
         fence=fences.kind or "",
         trouble="; ".join(text for text in (judge.trouble, fences.trouble) if text),
     )

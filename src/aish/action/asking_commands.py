@@ -10,8 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from aish.action.command_line import Simple, read_line
+from aish.action.command_line import read_line
 from aish.action.command_words import UnreadableCommand
+from aish.action.line_parts import Simple
 
 _LONGEST = 20_000  # characters; longer commands are not parsed
 _DEEPEST = 3  # shells inside shells

@@ -5,8 +5,8 @@ processes, the terminal, the kernel) is protected by seccomp, with both. Without
 """
 
 import json
-import os
 import logging
+import os
 import shutil
 import stat
 import tempfile
@@ -155,7 +155,7 @@ def _remove(top: Path) -> None:
         while names := os.listdir(top):  # noqa: PTH208  # there may be many
             for name in names:
                 path = f"{top}/{name}"
-                if not stat.S_ISDIR(os.lstat(path).st_mode):  # noqa: PTH116  # likewise
+                if not stat.S_ISDIR(os.lstat(path).st_mode):  # likewise
                     os.unlink(path)  # noqa: PTH108  # likewise
                     continue
                 os.chmod(path, 0o700)  # noqa: PTH101  # likewise
