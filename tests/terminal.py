@@ -11,6 +11,8 @@ import pexpect
 import pyte
 from world import World
 
+from aish.values.text import GUTTER
+
 CTRL_C, CTRL_D, ENTER = "\x03", "\x04", "\r"
 SECONDS = 60.0  # limit for hanging programs; long enough for a busy machine
 
@@ -42,7 +44,7 @@ class Terminal:
             dimensions=(24, columns),
             timeout=SECONDS,
         )
-        self._child = _hasty(child)
+        self._child = hasty(child)
         self._screen = Display(columns, 24, self._child.send)
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""
@@ -60,8 +62,8 @@ class Terminal:
 
     @property
     def lines(self) -> list[str]:
-        """Return the lines on the screen, without blank ones."""
-        return [line.rstrip() for line in self._screen.display if line.strip()]
+        """Return the lines on the screen, without blank ones and without the sign of our own messages."""
+        return [line.rstrip().removeprefix(GUTTER) for line in self._screen.display if line.strip()]
 
     @property
     def pid(self) -> int:
@@ -120,7 +122,7 @@ class Terminal:
         self._stream.feed(piece)
 
 
-def _hasty(child: Any) -> Any:
+def hasty(child: Any) -> Any:
     """Disable the pauses that pexpect makes around keys and at the end."""
     child.delaybeforesend = None
     child.ptyproc.delayafterclose = 0

@@ -484,11 +484,25 @@ async def test_a_failure_without_a_want_is_not_the_fences(shell: Shell) -> None:
     assert (stage.ran, len(stage.asked)) == ([("touch x", True)], 1)
 
 
+async def test_a_protected_file_that_changed_all_the_same_is_named(shell: Shell) -> None:
+    """A program with threads can outrun the check; or it was somebody else, which the user knows."""
+    stage = Stage(shell, ["r"], outcomes=[done()._replace(outran=("/p/.git/hooks/pre-commit",))])
+    await stage.gate.offer("CMD: make thing")
+    assert "look at it before it runs: /p/.git/hooks/pre-commit" in stage.screen.lines[-1]
+
+
 async def test_what_asks_for_words_says_who_asks(shell: Shell) -> None:
     """Before it runs: a password must not be taken for one of aish."""
-    stage = Stage(shell, ["r"])
+    stage = Stage(shell, ["s"])
     await stage.gate.offer("CMD: sudo make thing")
-    assert stage.screen.lines[-1] == "sudo may ask for your password"
+    assert stage.screen.lines[-2:] == ["sudo may ask for your password", "skipped"]
+
+
+async def test_a_command_in_a_list_is_not_offered_and_that_is_said(shell: Shell) -> None:
+    """It may be quoted; the user wonders why nothing happens."""
+    stage = Stage(shell, verdicts={"look": READ})
+    await stage.gate.offer("- first\nCMD: look\n")
+    assert (stage.judged, stage.screen.lines) == ([], ["1 command is part of a list or a quotation and not offered"])
 
 
 ALWAYS = Verdict("run", "change", "you always allow it")

@@ -10,6 +10,8 @@ from types import TracebackType
 import pytest
 from world import World
 
+from aish.values.text import GUTTER
+
 SECONDS = 60.0  # limit for hanging programs; long enough for a busy machine
 
 
@@ -56,8 +58,9 @@ class Tmux:
 
     @property
     def lines(self) -> list[str]:
-        """Return the lines on the screen, without blank ones."""
-        return [line.rstrip() for line in self._tmux("capture-pane", "-p").splitlines() if line.strip()]
+        """Return the lines on the screen, without blank ones and without the sign of our own messages."""
+        lines = self._tmux("capture-pane", "-p").splitlines()
+        return [line.rstrip().removeprefix(GUTTER) for line in lines if line.strip()]
 
     def scrollback(self) -> list[str]:
         """Return everything that was ever on the screen, as far as tmux keeps it."""

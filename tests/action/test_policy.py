@@ -1,6 +1,7 @@
 """The policy: read-only commands run, everything else asks, however it is wrapped, quoted or hidden."""
 
 import shlex
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -10,6 +11,7 @@ from aish.action.command_table import load_table
 from aish.action.policy import judge
 
 TABLE = load_table()
+SECONDS = 0.15  # three times what is promised, because other processes run beside the tests
 
 SAFE = r"""
 ls -lah --time-style=long-iso /var/log
@@ -150,23 +152,15 @@ xmllint --noout feed.xml
 python3 -V
 python3 -c "import sys; print(sys.version)"
 python3 -c 'print(sum(range(10)))'
-python -m json.tool data.json
+python -I -m json.tool data.json
 pip3 freeze
 pip list --outdated
-uv pip list
-poetry show --tree
 npm -v
-npm view react version
-npm outdated
 node -v
-cargo tree --depth 1
-cargo --version
-rustc --version
 go version
 go list ./...
 go env GOPATH
 java -version
-mvn -v
 gcc --version
 cmake --version
 ruby -v
@@ -174,7 +168,6 @@ gem list
 php -v
 docker images
 docker compose ps
-docker inspect web
 docker stats --no-stream
 docker network ls
 kubectl get svc -n prod -o wide
@@ -223,7 +216,7 @@ nvidia-smi
 shellcheck build.sh
 psql -l
 psql -d shop -c 'select count(*) from orders where total > 10'
-sqlite3 notes.db 'select title from notes limit 3'
+sqlite3 -readonly notes.db 'select title from notes limit 3'
 sqlite3 notes.db .schema
 mysql -e 'show databases'
 redis-cli ping
@@ -292,7 +285,7 @@ awk 'BEGIN{print 22/7}'
 jq . package.json
 jq -r '.[] | "\(.name): \(.id)"' users.json
 cat data.json | jq 'length'
-python3 -m pip show flask
+python3 -I -m pip show flask
 python3 --help | head
 node --help
 git log --author='Ann' --oneline -5
@@ -411,9 +404,6 @@ echo {1..5}
 echo *.md
 printf "%s\n" *.txt
 printenv
-set | head
-export -p
-declare -p PATH
 alias ll
 history
 history | grep ssh
@@ -472,13 +462,9 @@ objdump -t a.o
 size a.out
 npm ls
 npm list -g --depth=0
-npm outdated --json
 npm config get registry
 npm root -g
-npm audit
 npm help install
-pnpm list
-yarn --version
 pip --version
 pip show -f requests
 pip freeze | grep -i django
@@ -486,12 +472,7 @@ pip check
 pipx list
 conda list
 conda env list
-poetry env info
 uv --version
-cargo tree -i serde
-cargo metadata --format-version 1 --no-deps | jq '.packages[].name'
-rustup show
-rustup toolchain list
 go env
 go mod graph | head
 go doc fmt.Println
@@ -502,9 +483,6 @@ gem env
 ruby --version
 perl -v
 php -m
-dotnet --info
-mvn --version
-gradle --version
 make --version
 brew info wget
 brew --prefix
@@ -527,8 +505,8 @@ gpg --list-keys
 psql -c '\dt'
 psql mydb -c "SELECT version()"
 psql -At -c "select relname from pg_class limit 3"
-sqlite3 -header -column app.db "SELECT * FROM users LIMIT 5;"
-sqlite3 app.db "PRAGMA table_info(users)"
+sqlite3 -readonly -header -column app.db "SELECT * FROM users LIMIT 5;"
+sqlite3 -readonly app.db "PRAGMA table_info(users)"
 mysql -u root -e "SHOW TABLES" shop
 redis-cli info
 nslookup example.com
@@ -566,8 +544,6 @@ gh issue list
 gh pr view 12
 gh run list --limit 5
 terraform --version
-ansible --version
-vagrant --version
 nginx -t
 nginx -v
 sysctl -a | grep swap
@@ -587,14 +563,11 @@ fd -e py
 fd pattern src
 tokei
 cloc .
-shellcheck -x run.sh
 ruff check src --output-format=concise
 black --diff app.py
 prettier --version
-jest --version
 tsc --version
 mypy --version
-pytest --version
 docker --version
 kubectl --help
 htop
@@ -672,7 +645,6 @@ git tag -l -d v1
 git remote add o u
 git remote -v add o u
 git stash show -p && git stash
-git config user.name
 git config --global --unset x
 git config --get-all x --edit
 git config --list --edit
@@ -1382,6 +1354,65 @@ def test_no_text_makes_it_raise(text: str) -> None:
     assert judge(text, TABLE).verdict in ("run", "ask", "refuse")
 
 
+PIECES = (
+    "{ } {a, {,} ( ) $( ` \" ' ${ ${x $(( [[ ]] (( ; | && & <( <<< <<E > \\ # a - -a = a= $x * ? [ ] ~ / ../ // . "
+    "{1..9} , env xargs find -exec eval bash -c for in do done if then fi case esac while ! @ 0 é ls cat awk "
+    "sed s/[] []a] /[ "
+    'python3 sqlite3 -readonly select union a="$a$a"; cd -e 1+ x++ a.b a- _ $\' :// -I [[:a:]] $[ =~ -v -eq tar '
+    "less -p git"
+).split(" ")
+
+
+@pytest.mark.proves("X5", "N22")
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=4).map("".join),
+    st.lists(st.sampled_from([*PIECES, " ", "\n"]), min_size=1, max_size=6).map("".join),
+    st.integers(1, 3000),
+)
+def test_no_text_takes_long(head: str, unit: str, times: int) -> None:
+    """The user waits for the verdict, and repetition is what makes parsers and regular expressions slow."""
+    text = f"ls {head}{unit * times}"
+    started = time.process_time()
+    assert judge(text, TABLE).verdict in ("run", "ask", "refuse")
+    assert time.process_time() - started < SECONDS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ls " + "{a,b}" * 1060,
+        "{" * 2900,
+        "env " * 4000 + "ls",
+        "env " * 700 + "ls",
+        "sudo " * 290 + "rm x",
+        "a0=$(ls); " + "; ".join(f'a{i + 1}="$a{i}$a{i}"' for i in range(17)) + "; cat $a17",
+        "for i in 1; do " + "; ".join(f"a{i}=$(echo $a{(i + 1) % 9} $a{(i + 2) % 9})" for i in range(9)) + "; done",
+        "; ".join(f"cd a{i}" for i in range(19)) + "; cat " + "x " * 250,
+        "cat " + "{a,b,c,d}{e,f,g,h} " * 15,
+        "case x in " + "a|" * 280 + "b) ls;; esac",
+        "[[ " + "( " * 140 + "a" + " )" * 140 + " ]]",
+        "awk '/" + "[]a]" * 140 + "'",
+        "cat secrets" + ".txt" * 700 + "x",
+        "python3 -c 'print(" + "-" * 2500 + "1)'",
+        "tar " + "t" * 2000 + "f x",
+        "ls '" + "a." * 1400 + "!'",
+        ")" * 2900,
+        "(a" * 1400,
+    ],
+)
+def test_a_text_made_to_be_slow_is_judged_at_once(text: str) -> None:
+    """Each of these once took long, or exhausted the stack."""
+    started = time.process_time()
+    assert judge(text, TABLE).verdict in ("run", "ask")
+    assert time.process_time() - started < SECONDS
+
+
+def test_warnings_of_a_program_in_an_argument_are_not_ours() -> None:
+    """Python warns about some escapes when it parses them."""
+    assert judge("python3 -c 'print(\"\\d\")'", TABLE).verdict == "run"
+
+
 @pytest.mark.parametrize(
     "text", ["(" * 3000 + "ls" + ")" * 3000, "$(" * 2000 + "ls" + ")" * 2000, "{ " * 2000, '"$(' * 900]
 )
@@ -1399,18 +1430,25 @@ def test_nesting_beyond_reason_asks(text: str) -> None:
         ("echo done > result.txt", "destroy", ("result.txt",)),
         ("echo done >> result.txt", "change", ()),
         ("echo 'alias ls=rm' >> ~/.zshrc", "unknown", ()),
-        ("find . -name '*.o' -delete", "destroy", (".", "'*.o'")),
-        ("find . -name '*.o' -exec rm {} +", "destroy", ("{}",)),
+        ("find . -name '*.o' -delete", "destroy", ("find . -name '*.o'",)),
+        ("find . -name '*.o' -exec rm {} +", "destroy", ("find . -name '*.o' -exec rm {} +",)),
         ("ls *.o | xargs rm -f", "destroy", ("(the input of xargs)",)),
         ("bash -c 'rm x; ls'", "destroy", ("x",)),
         ("git push -f", "destroy", ()),
-        ("git push origin +main", "destroy", ("origin", "+main")),
+        ("git push origin +main", "destroy", ()),
+        ("kill -9 1", "destroy", ()),
+        ("sed -i s/a/b/ foo", "destroy", ("foo",)),
+        ("sed -i -e s/a/b/ -e s/c/d/ foo bar", "destroy", ("foo", "bar")),
+        ("chmod -R 777 src", "destroy", ("src",)),
+        ("truncate -s 0 log", "destroy", ("log",)),
+        ("git branch -D old", "destroy", ()),
+        ("find . -delete -name x", "destroy", ("find .",)),
+        ("cd a && rm b", "destroy", ("$PWD/b",)),
         ("git push origin main", "send", ()),
         ("git clean -xdf", "destroy", ()),
         ("git commit -m x", "change", ()),
         ("mkdir a", "change", ()),
         ("curl https://example.net", "send", ()),
-        ("curl -o page https://example.net", "destroy", ("page", "https://example.net")),
         ("psql -c 'truncate t'", "destroy", ()),
         ("cat .env", "read", ()),
         ("frobnicate", "unknown", ()),
@@ -1509,7 +1547,9 @@ def test_a_shell_in_a_shell_is_looked_into_until_it_is_silly() -> None:
 
 
 def test_a_comment_runs_nothing() -> None:
-    """Commented-out commands do not run."""
+    """Commented-out commands do not run. But behind a command, what is shown is not what runs."""
+    assert judge("ls # ; rm x", TABLE)[:2] == ("ask", "read")
+    assert judge("bash -c 'ls # all'", TABLE)[:2] == ("ask", "read")
     assert judge("# rm -r everything", TABLE).verdict == "run"
-    assert judge("ls # ; rm x", TABLE).verdict == "run"
+    assert judge("# first\nls", TABLE).verdict == "run"
     assert judge("ls #\nrm x", TABLE).verdict == "ask"

@@ -6,15 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.action.proposals import proposed
+from aish.action.proposals import proposed, withheld
 
 pytestmark = pytest.mark.proves("P4")
 PROSE = st.sampled_from(
-    ["Try this:", "", "> quoted", "- a point", "CMD: mine", "    CMD: indented", "`CMD: code`", "``` `x` ```"]
+    ["Try this:", "", "> quoted\n", "- a point\n", "CMD: mine", "    CMD: indented\n", "`CMD: code`", "``` `x` ```"]
 )
-INSIDE = st.sampled_from(
-    ["CMD: hers", "", "text", "``", "```sh", "~~~ x", "``` not the end", "    ```", "    ~~~~~", "> CMD: hers"]
-)
+INSIDE = st.sampled_from(["CMD: hers", "", "text", "``", "<pre>", "- ```", "    ```", "    ~~~~~", "> CMD: hers"])
 
 
 class Fence(NamedTuple):
@@ -105,10 +103,15 @@ def test_what_is_quoted_listed_indented_or_in_the_middle_of_a_line_is_not_offere
     assert proposed(line) == []
 
 
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-def test_lines_may_end_in_any_way(end: str) -> None:
-    """Models and servers differ; a carriage return never becomes part of a command."""
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_may_end_in_both_ways(end: str) -> None:
+    """Models and servers differ; the end of a line never becomes part of a command."""
     assert proposed(end.join(["a", "CMD: ls", "```", "CMD: no", "```", "CMD: pwd", ""])) == ["ls", "pwd"]
+
+
+def test_a_carriage_return_does_not_start_a_line() -> None:
+    """On the screen it is a sign in the middle of a line."""
+    assert proposed("a\rCMD: ls") == []
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,7 @@ def test_after_a_fence_commands_are_offered_again() -> None:
     assert proposed("````\n```\n````\nCMD: yes") == ["yes"]
     assert proposed("~~~\nCMD: no\n  ~~~~~~\nCMD: yes") == ["yes"]
     assert proposed("``` `no fence` ```\nCMD: yes") == ["yes"]
-    assert proposed("``\nCMD: yes") == ["yes"]
+    assert proposed("``\n\nCMD: yes") == ["yes"]
 
 
 @pytest.mark.parametrize(
@@ -160,6 +163,121 @@ def test_after_a_fence_commands_are_offered_again() -> None:
 def test_a_fence_in_a_list_or_a_quote_is_a_fence(answer: str, offered: list[str]) -> None:
     """Models indent the fence but not the code; what the user sees as code is not offered, what follows it is."""
     assert proposed(answer) == offered
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "- a point",
+        "  3. a point",
+        "- a\n\n  more of it",
+        "> quoted",
+        "> quoted\nand more of it",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "a | b\n--|--",
+        "[1]: https://example.org",
+        "[^1]: a footnote",
+        '[1]: https://example.org "a title',
+        "an `open",
+        "``",
+        "see <!-- this",
+        "<br/>",
+        "a <b title='",
+        "x $$ y",
+        "[a label",
+    ],
+)
+def test_what_goes_on_in_the_next_line_takes_the_command_along(before: str) -> None:
+    """A list, a quote, a table or a definition has no line of its own for its end; a blank line ends it."""
+    assert proposed(f"{before}\nCMD: no") == []
+    assert proposed(f"{before} -->\n\nCMD: yes") == ["yes"]
+
+
+@pytest.mark.parametrize(
+    ("begin", "end"),
+    [
+        ("<!--", "-->"),
+        ("text <!-- x", "y --> text"),
+        ("<pre>", "</pre>"),
+        ("see <PRE class='x'>", "</PRE>"),
+        ("<details><summary>log</summary>", "</details>"),
+        ("<div>", "</div>"),
+        ("<div><div>\n</div>", "</div>"),
+        ("<script>", "</script>"),
+        ("<details/>", "</details>"),
+        ("\\`<pre>\\`", "</pre>"),
+        ("a ` b\n`<pre>`", "</pre>"),
+        ("<style>", "</style>"),
+        ("<blockquote>", "</blockquote>"),
+        ("<think>", "</think>"),
+        ("So <thinking>", "</thinking>"),
+        ("<reasoning>", "</reasoning>"),
+        ("<inner-voice>", "</inner-voice>"),
+        ("[THINK]", "[/THINK]"),
+        ("<|begin_of_thought|>", "<|end_of_thought|>"),
+        ("<![CDATA[", "]]>"),
+        ("<?php", "?>"),
+        ("$$\nx", "$$"),
+        ("\\[", "\\]"),
+    ],
+)
+def test_nothing_between_a_beginning_and_its_end_is_offered(begin: str, end: str) -> None:
+    """Neither next to them nor after a blank line; after the end, commands are offered again."""
+    assert proposed(f"{begin}\nCMD: no\n\nCMD: no\n\n{end}\n\nCMD: yes") == ["yes"]
+    assert proposed(f"{begin}\n\nCMD: no") == []
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        "```md\n```sh\nmake\n```",
+        "~~~\n~~~ text\nmake\n~~~",
+        "- ```\n  x\n```",
+        "- a\nb\n  ```\nc\n```",
+        "1. a\n\n   ```\nx\n```",
+    ],
+)
+def test_a_fence_that_may_still_be_open_offers_nothing(begin: str) -> None:
+    """A quoted file with a fence of its own seems to close the fence around it; nobody can say which one ended."""
+    assert proposed(f"{begin}\nCMD: no\n\nCMD: no\n```\nCMD: no\n```\nCMD: no") == []
+
+
+def test_thoughts_without_a_beginning_are_thoughts() -> None:
+    """Some models get the opening tag in their prompt, and send only the end."""
+    assert proposed("I could try:\n\nCMD: no\n</think>\n\nCMD: yes") == ["yes"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Compare a < b and List<String>, or use <name> here.",
+        "The element `<pre>` and ``<!--``.",
+        "# A heading",
+        "***",
+        "It was in\n1984. A good year.",
+        "Costs $5 or $$$.",
+        "a | b",
+        "<https://example.org>",
+        "<a@example.org> wrote:",
+        "Done.<br>",
+        "Look [here](https://example.org):",
+    ],
+)
+def test_plain_words_before_a_command_do_not_hide_it(before: str) -> None:
+    """The answer may explain a command in the line above it."""
+    assert proposed(f"{before}\nCMD: yes") == ["yes"]
+
+
+def test_what_looks_like_a_proposal_but_is_not_offered_can_be_told() -> None:
+    """So that the user can be told about it. What is shown as code is clearly not meant."""
+    answer = "- first\nCMD: in a list\n\n```\nCMD: code\n```\n<pre>\nCMD: quoted\n</pre>\n\nCMD: own"
+    assert (proposed(answer), withheld(answer)) == (["own"], ["in a list", "quoted"])
+
+
+def test_a_command_is_no_markdown() -> None:
+    """What it contains does not change what follows it."""
+    commands = ["grep '<pre>' x", "echo `date", "sed 's/<!--//' a", "echo '$$'", "cat <<EOF | x"]
+    assert proposed("".join(f"CMD: {command}\n" for command in commands)) == commands
 
 
 @given(st.lists(st.tuples(st.lists(PROSE, max_size=3), FENCES), max_size=4), st.booleans())

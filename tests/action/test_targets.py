@@ -11,7 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.action.targets import Survey, survey
+from aish.action.command_table import load_table
+from aish.action.expansion import expand
+from aish.action.policy import judge
+from aish.action.targets import Survey, settled, survey
 
 
 def make(root: Path, *names: str, text: str = "12345") -> None:
@@ -342,3 +345,74 @@ def test_no_word_is_too_odd(word: str) -> None:
         make(Path(name), "a", "b", "ab")
 
         assert survey([word], Path(name), seconds=1, most=50).words()
+
+
+TABLE = load_table()
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("find . -name '*.o' -delete", "2 files, 10 bytes; none of them are in git"),
+        ("find sub -delete", "1 file in 1 directory, 5 bytes; not in git"),
+        ("find . -mtime +3 -delete", "only known at run time: find . -mtime +3"),
+        ("cd sub; find . -name '*.o' -delete", "only known at run time: (find . -name '*.o')"),
+        ("find . -name '*.o' -exec rm {} +", "only known at run time: find . -name '*.o' -exec rm {} +"),
+        ("sed -i s/a/b/ a.c", "1 file, 5 bytes; not in git"),
+        ("rm -r sub", "1 file in 1 directory, 5 bytes; not in git"),
+    ],
+)
+def test_the_files_of_a_command_are_counted_and_no_other_words(command: str, words: str, tmp_path: Path) -> None:
+    """A script, a pattern or a test of find is no file."""
+    make(tmp_path, "a.o", "a.c", "sub/b.o")
+
+    assert survey(judge(command, TABLE).targets, tmp_path).words() == words
+
+
+@pytest.mark.parametrize("command", ["kill -9 1", "kill 1", "git branch -D old", "git push -f origin main"])
+def test_a_command_without_files_names_none(command: str) -> None:
+    """The number of a process is no file."""
+    verdict = judge(command, TABLE)
+    assert (verdict.effect, verdict.targets) == ("destroy", ())
+
+
+@pytest.mark.parametrize(
+    ("command", "effect"),
+    [
+        ("echo x > new", "change"),
+        ("echo x > new > 'other new'", "change"),
+        ("echo x > old", "destroy"),
+        ("echo x > new; echo x > old", "destroy"),
+        ("echo x > dangling", "destroy"),
+        ("echo x > $name", "destroy"),
+        ("cd sub; echo x > new", "destroy"),
+        ("echo x > new; rm old", "destroy"),
+        ("rsync a b:c > new", "send"),
+        ("mkdir a", "change"),
+        ("ls", "read"),
+    ],
+)
+def test_a_redirection_that_creates_a_file_destroys_nothing(command: str, effect: str, tmp_path: Path) -> None:
+    """One key is enough for it; only what exists can be overwritten."""
+    make(tmp_path, "old")
+    (tmp_path / "dangling").symlink_to("nowhere")
+
+    assert settled(judge(command, TABLE), tmp_path).effect == effect
+
+
+def test_a_new_file_is_not_looked_for_where_the_command_does_not_run(tmp_path: Path) -> None:
+    """The verdict itself knows nothing about the disk."""
+    verdict = judge("echo x > new", TABLE)
+    make(tmp_path, "new")
+
+    assert verdict.effect == "destroy"
+    assert settled(verdict, tmp_path) == verdict
+    assert settled(verdict, tmp_path / "elsewhere").reason == "it creates new"
+
+
+@pytest.mark.parametrize("word", ["{a,b}" * 100, "{" * 900, "{a," * 300 + "}" * 300, "{" + "." * 990, "*/" * 400])
+def test_a_word_made_to_be_slow_is_expanded_in_time(word: str) -> None:
+    """It is expanded before every question."""
+    started = time.process_time()
+    expand(word, Path("/usr"), 100, time.monotonic() + 0.3)
+    assert time.process_time() - started < 1

@@ -110,3 +110,26 @@ def test_a_long_row_of_switches_may_come_in_two_pieces() -> None:
     row = b"\x1b[?1000;1002;1003;1006;1015;2004h"
 
     assert shown(row[:-1], row[-1:])[1] == shown(row)[1]
+
+
+@pytest.mark.parametrize(
+    ("printed", "undone"),
+    [
+        (b"\x1b=", b"\x1b>"),
+        (b"\x1b[?1h", b"\x1b[?1l"),
+        (b"\x1b[4h", b"\x1b[4l"),
+        (b"\x0eqqq", b"\x0f"),
+        (b"\x1b(0qqq", b"\x1b(B"),
+        (b"\x1b[2;5r", b"\x1b7\x1b[r\x1b8"),
+        (b"\x1b[?6h", b"\x1b[?6l"),
+        (b"\x1b[>1u", b"\x1b[<99u"),
+        (b"\x1b[>4;2m", b"\x1b[>4m"),
+        (b"\x1b G", b"\x1b F"),
+        (b"\x1b[?1003h", b"\x1b[?1003l"),
+    ],
+)
+def test_what_changes_the_meaning_of_keys_and_text_is_undone(printed: bytes, undone: bytes) -> None:
+    """The keypad, character sets, the scroll region, the reports of keys and of the mouse."""
+    assert undone in shown(printed)[1]
+    assert undone in shown(*(printed[place : place + 1] for place in range(len(printed))))[1]
+    assert undone not in shown(b"\x1b[31mtext")[1]

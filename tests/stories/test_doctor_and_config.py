@@ -185,7 +185,7 @@ def test_a_healthy_installation_has_no_problems(world: World) -> None:
     found = findings(ran)
     assert (ran.code, ran.err) == (0, "")
     assert found.pop("aish")[0][0] == "ok"
-    assert found.pop("sandbox")[0][0] in ("ok", "note")  # not every kernel has one
+    assert found.pop("fence")[0][0] in ("ok", "note")  # not every kernel has one
     assert found == {
         "configuration": [("ok", str(world.places.config_file))],
         "memory": [("ok", f"0 items in {world.places.memory}")],

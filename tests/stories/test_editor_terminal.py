@@ -10,7 +10,7 @@ from typing import Any
 import pexpect
 import pyte
 import pytest
-from terminal import CTRL_C, CTRL_D, ENTER, SECONDS, Display, Terminal, _hasty
+from terminal import CTRL_C, CTRL_D, ENTER, SECONDS, Display, Terminal, hasty
 
 ALT_ENTER, UP, LEFT, RIGHT, CTRL_R, CTRL_L, ESCAPE = "\x1b\r", "\x1b[A", "\x1b[D", "\x1b[C", "\x12", "\x0c", "\x1b"
 CTRL_G, CTRL_U, TO_EDITOR = "\x07", "\x15", "\x18\x05"
@@ -72,7 +72,7 @@ class Stage(Terminal):
             dimensions=(24, columns),
             timeout=SECONDS,
         )
-        self._child = _hasty(child)
+        self._child = hasty(child)
         self._screen = Display(columns, 24, self._child.send)
         self._stream = pyte.ByteStream(self._screen)
         self.raw = b""

@@ -2,90 +2,22 @@
 
 import json
 import os
-import subprocess
 import sys
 import threading
-from functools import partial
-from itertools import count
 from pathlib import Path
 
 import pytest
 from fake_server import FakeServer, Say, sse
-from terminal import CTRL_C, CTRL_D, ENTER, Terminal
+from terminal import CTRL_C, CTRL_D, ENTER
 from tmux import Tmux, need
+from workshop import KEY, PROMPT, READY, WORD, AtGate, Workshop
 from world import World
 
 from aish.action.fence.availability import Wanted, kind, why
-from aish.places import find_places
 from aish.values.text import exactly, for_keeping
 
 pytestmark = pytest.mark.proves("P4", "X5", "N22")
 ESCAPE, F3, ALT_R = "\x1b", "\x1bOR", "\x1br"
-KEY, WORD = b"[s]kip ", b"anything else skips it: "  # how the two kinds of questions end
-PROMPT, READY = "aish>", b"\x1b[?2004h"  # the editor turns on bracketed paste
-
-
-class Workshop(World):
-    """A project to work in; the home directory and the memory are beside it, not around it."""
-
-    def __init__(self, top: Path) -> None:
-        self.top = top
-        project = top / "work"
-        project.mkdir()
-        super().__init__(project)
-        self.home = top / "aish"
-        self.places = find_places({"AISH_HOME": str(self.home)})
-        (top / "tmp").mkdir()
-        subprocess.run(["git", "init", "-q", str(project)], check=True, timeout=20)
-
-    def files(self) -> set[str]:
-        return {path.name for path in self.directory.iterdir()} - {".git"}
-
-
-class AtGate(Terminal):
-    """The shell in a project, with a separate temporary directory."""
-
-    def __init__(self, world: Workshop, **env: str) -> None:
-        super().__init__(world, columns=100, HOME=str(world.top), TMPDIR=str(world.top / "tmp"), **env)
-
-    def __enter__(self) -> "AtGate":
-        self.wait_ready()
-        return self
-
-    @property
-    def offered(self) -> list[str]:
-        """The commands shown as running or asked about, while they are on the screen."""
-        return [line.removeprefix("▸ ") for line in self.lines if line.startswith("▸ ")]
-
-    def ask(self, question: str = "what now?") -> None:
-        self.enter(question)
-
-    def wait_prompt(self) -> None:
-        self._until(lambda: self.lines[-1:] == [PROMPT], PROMPT)
-
-    @property
-    def questions(self) -> int:
-        return self.raw.count(KEY) + self.raw.count(WORD)
-
-    def wait_question(self, number: int = 1) -> None:
-        """Wait for this number of questions since the start."""
-        self._until(lambda: self.questions >= number, f"question {number}")
-        assert self.questions == number
-
-    def agree(self) -> None:
-        """Say yes to every command, and no to running it in a wider fence, until the next prompt."""
-        for number in count(1):
-            self._until(partial(self._stands_still, number), f"question {number}")
-            if self.questions < number:
-                return
-            refused = any(text in self.lines[-1] for text in ("unfenced", "run it again"))
-            self.type(ENTER) if refused else self.say_yes()
-
-    def _stands_still(self, number: int) -> bool:
-        return self.questions >= number or self.lines[-1] == PROMPT
-
-    def say_yes(self) -> None:
-        self.type("run" + ENTER if self.raw.endswith(WORD) else "r")
 
 
 @pytest.fixture
@@ -333,16 +265,16 @@ def test_an_answer_that_was_stopped_offers_nothing(workshop: Workshop) -> None:
 
 
 def test_a_key_that_sends_many_bytes_is_one_key(workshop: Workshop) -> None:
-    """F3 and a terminal's cursor report end in R, and R is no yes to the next command."""
+    """F3 and a terminal's cursor report end in R, and R is no yes; it is not even a no."""
     keys = [F3, ALT_R, "\x1b[1;2R"]
     workshop.script(*["CMD: touch one\nCMD: touch two"] * len(keys))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys):
             terminal.ask()
             terminal.wait_question(2 * number + 1)
-            terminal.type(key)
+            terminal.type(key + ENTER)
             terminal.wait_question(2 * number + 2)
-            terminal.type(ENTER)
+            terminal.type(key + ENTER)
             terminal.wait_prompt()
     assert workshop.files() == set()
 

@@ -8,15 +8,19 @@ from typing import NamedTuple
 
 from aish.action.fence.availability import Wanted, kind, why
 from aish.action.fence.bounds import FenceName, changing, looking, protected
-from aish.action.fence.environment import looking_environment, temporary_places
+from aish.action.fence.environment import NO_UPDATES, looking_environment, temporary_places
 from aish.action.fence.fence import Fence, Kind, fenced
 from aish.action.fence.hidden_files import KnownSecrets, SecretFiles, in_home
 from aish.action.fence.wants import Want
+from aish.action.fence.watcher import run_by_git
 from aish.action.secret_files import HOME_SECRETS, SYSTEM_SECRETS, is_secret_name, is_secret_variable
 from aish.memory.redaction import Redaction
 from aish.places import Places, home_directory
 from aish.settings.options import CommandSettings
+from aish.storage.git_files import git_directory, read_bounded
 from aish.values.errors import StoreTrouble
+
+_MOST_SETTINGS = 1 << 16  # bytes that are read of the settings of a repository
 
 
 class Permit(NamedTuple):
@@ -25,6 +29,7 @@ class Permit(NamedTuple):
     fence: FenceName | None
     network: bool = False
     may_change: tuple[Path, ...] = ()  # protected paths that the user allowed by name
+    may_read: tuple[Path, ...] = ()  # hidden paths that the user allowed after seeing their names
 
 
 LOOKING = Permit("looking")
@@ -75,50 +80,71 @@ class CommandFences:
         """
         found = self.kind
         if permit.fence is None or found is None:
-            unasked = permit.fence == "looking"
-            yield None, self._looking_env(env, "/tmp") if unasked else dict(env)
+            yield None, self._looking_env(env, "/tmp", project) if permit.fence == "looking" else dict(env)
             return
-        if permit.fence == "looking":
-            bounds = looking(self._hidden(project, directory), seconds=self._seconds)
+        unasked = permit.fence == "looking"
+        secrets = self._all_secrets(project, directory) if unasked else self._known_secrets()
+        hidden = [*self._own, *(path for path in secrets if path not in permit.may_read)]
+        if unasked:
+            bounds = looking(hidden, seconds=self._seconds, network=permit.network)
         else:
-            hidden = [*self._own, *self._known_secrets()]
             bounds = changing(project, hidden, home=self._home, network=permit.network, may_change=permit.may_change)
         try:
             with fenced(bounds, found) as fence:
                 private = str(fence.private)
-                if permit.fence == "looking":
-                    yield fence, self._looking_env(env, private)
+                if unasked:
+                    yield fence, self._looking_env(env, private, project)
                 else:
-                    yield fence, {**env, **temporary_places(private)}
+                    yield fence, {**env, **temporary_places(private), **NO_UPDATES}
         except OSError as error:
             raise StoreTrouble(f"cannot make the fence for a command: {error.strerror or error}") from error
 
     def needs_word(self, path: str, project: Path) -> Path | None:
         """Return the protected path that a path belongs to, or itself if it holds some; None if neither."""
+        if run_by_git(path):
+            git = Path(path[: path.index("/.git") + len("/.git")])
+            if not (git / "HEAD").exists():  # it made a repository, which needs all of these files
+                return git
         wanted = Path(path)
         for one in protected(Path(os.path.realpath(project))):
             if one == wanted or one in wanted.parents:
                 return one
             if wanted in one.parents:
                 return wanted
-        return None
+        return wanted if run_by_git(path) else None
 
-    def _looking_env(self, env: Mapping[str, str], private: str) -> dict[str, str]:
+    def _looking_env(self, env: Mapping[str, str], private: str, project: Path) -> dict[str, str]:
+        git = git_directory(project)
         return looking_environment(
-            env, private, extra=self._passed_on, is_secret_name=is_secret_variable, has_secret=self._has_secret
+            env,
+            private,
+            repository=_settings_of(git) if git else "",
+            extra=self._passed_on,
+            is_secret_name=is_secret_variable,
+            has_secret=self._has_secret,
         )
 
     def _known_secrets(self) -> list[Path]:
         return [path for known in self._known for path in known.existing()]
 
-    def _hidden(self, project: Path, directory: str) -> list[Path]:
+    def _all_secrets(self, project: Path, directory: str) -> list[Path]:
         """Return what a command that runs unasked cannot read: also secrets of projects."""
-        found = [*self._own, *self._known_secrets(), *self._secrets.below(project)]
+        found = [*self._known_secrets(), *self._secrets.below(project)]
         if self._home and project != self._home:
             found += in_home(self._home, self._secrets)
         if not Path(directory).is_relative_to(project):
             found += self._secrets.below(Path(directory), depth=3)
         return found
+
+    def is_own(self, path: Path) -> bool:
+        """Does a path belong to aish itself? No fence shows it."""
+        return any(path == one or one in path.parents for one in self._own)
+
+
+def _settings_of(git: Path) -> str:
+    """Return the settings of a repository; if they are too long to be read, as if they named a program."""
+    data = read_bounded(git / "config", _MOST_SETTINGS)
+    return "[include]" if data is None else data.decode("utf-8", "replace")
 
 
 def open_fences(options: CommandSettings, places: Places, redaction: Redaction) -> CommandFences:
@@ -137,14 +163,16 @@ def open_fences(options: CommandSettings, places: Places, redaction: Redaction) 
 def next_permit(want: Want, permit: Permit, fences: CommandFences, directory: str, project: Path) -> Permit | None:
     """Return the permit that allows a command what a fence stopped; None if no fence allows it."""
     if want.kind in ("reach", "listen", "socket"):
-        return permit._replace(fence="changing", network=True)
+        return permit._replace(network=True)
     if want.kind == "limit":
         return permit._replace(fence="changing") if permit.fence == "looking" else None
-    if want.kind != "write":
+    if want.kind not in ("write", "read"):
         return None
-    top, home = os.path.realpath(project), home_directory()
     path = os.path.join(os.path.realpath(directory), os.path.expanduser(want.path))  # noqa: PTH111, PTH118  # as text
-    if not path.startswith(f"{top}/") or (home and os.path.realpath(home).startswith(top)):
+    if want.kind == "read":
+        return None if fences.is_own(Path(path)) else permit._replace(may_read=(*permit.may_read, Path(path)))
+    top, home = os.path.realpath(project), home_directory()
+    if not path.startswith(f"{top}/") or os.path.realpath(home).startswith(top):
         return None
     if found := fences.needs_word(path, project):
         return permit._replace(fence="changing", may_change=tuple(dict.fromkeys((*permit.may_change, found))))

@@ -14,7 +14,7 @@ from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.surroundings import Surroundings
 from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want, stopped
-from aish.action.proposals import proposed
+from aish.action.proposals import proposed, withheld
 from aish.conversation.foreign_text import holds_foreign_text
 from aish.conversation.held_output import hold_output
 from aish.conversation.session import Session
@@ -89,8 +89,12 @@ class Gate:
         The last line of an incomplete answer is left out: a part of a command may be a different command.
         """
         self.failed = ("", 0)
-        for command in proposed(answer if complete else answer.rpartition("\n")[0]):
+        whole = answer if complete else answer.rpartition("\n")[0]
+        for command in proposed(whole):
             await self.decide(command, hold=True)
+        if left := len(withheld(whole)):
+            which = "1 command is" if left == 1 else f"{left} commands are"
+            self._note("command.withheld", f"{which} part of a list or a quotation and not offered", number=left)
 
     async def decide(self, command: str, *, hold: bool = False) -> Decided:
         """Judge one command and do what the user wants. An edited command is judged again."""
@@ -141,6 +145,8 @@ class Gate:
         if verdict.verdict != "run":
             text = f"{verdict.effect}: {verdict.reason}"
             self._note("command.judged", text, warning=True, effect=verdict.effect, reason=verdict.reason)
+        if verdict.verdict != "run" and (asks := self.tools.who_asks(command)):
+            self._note("command.asks", asks, warning=True)
         if verdict.targets:
             hit = self.tools.survey(verdict.targets, self._directory)
             self._note("command.targets", f"it would affect: {hit}", warning=True, targets=verdict.targets)
@@ -183,10 +189,11 @@ class Gate:
         """Run a command; if its fence stopped it, say what it wanted and offer the next fence."""
         own = self.tools.as_own(command)
         text, permit = (own, UNFENCED) if own else (command, permit)
-        if permit.fence != "looking" and (asks := self.tools.who_asks(command)):
-            self._note("command.asks", asks, warning=True)
         done = await self._surroundings.in_thread(lambda: self.tools.run(text, permit), self.tools.interrupt)
         outcome = done.outcome
+        if done.outran:
+            names = ", ".join(exactly(path) for path in done.outran[:_MOST_SHOWN])
+            self._note("fence.outran", f"changed while it ran, look at it before it runs: {names}", warning=True)
         if done.wants:
             self._tell(done.wants)
             if stopped(done.wants, outcome.status) and (wider := await self._wider(done.wants, permit)):
@@ -227,9 +234,10 @@ class Gate:
                 f"that can run later outside the fence: type {' '.join(names)} to allow it; anything else skips it: "
             )
             return needed if await self._person.word(question, [" ".join(names).lower()]) else None
-        what = "use the network" if needed.network and not permit.network else "change the project"
-        if permit.fence == "looking" and needed.network:
-            what = "use the network and change the project"
+        allowed = ["use the network"] if needed.network and not permit.network else []
+        allowed += ["change the project"] if needed.fence != permit.fence else []
+        allowed += [f"read {exactly(str(path))}" for path in needed.may_read if path not in permit.may_read]
+        what = " and ".join(allowed)
         again = await self._person.key(f"[r]un it again, and let it {what}, or [s]kip ", "rs")
         return needed if again == "r" else None
 

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from aish.acting.command_fences import Permit, next_permit, open_fences
-from aish.acting.command_judge import CommandJudge
 from aish.acting.gate import GateTools
+from aish.acting.local_judge import LocalJudge
 from aish.acting.surroundings import Surroundings
 from aish.action.allowed import Allowed
+from aish.action.asking_commands import who_asks
 from aish.action.command_runner import CommandResult, run_command
+from aish.action.fence.bounds import states
 from aish.action.fence.wants import shown_from
 from aish.action.targets import survey
 from aish.action.terminal import Terminal
@@ -32,7 +34,7 @@ def load(
     """Return the tools of one gate. `project` returns the folder that commands may write to."""
     allowed = Allowed(places.allowed, settings.commands.allow)
     fences = open_fences(settings.commands, places, redaction)
-    judge = CommandJudge(places.policy_file, allowed, fences)
+    judge = LocalJudge(places.policy_file, allowed, fences)
     running: list[Terminal] = []
 
     def run(command: str, permit: Permit) -> CommandResult:
@@ -40,6 +42,8 @@ def load(
         directory = surroundings.directory
         types = permit.fence != "looking" or reads_keys(command)
         with fences.around(permit, environment, directory, project()) as (fence, env):
+            kept = fence.bounds.protected if fence else ()
+            before = states(kept)
             done = run_command(
                 command,
                 surroundings.show,
@@ -50,14 +54,16 @@ def load(
                 reads_input=types,
                 started=lambda terminal: running.__setitem__(slice(None), [terminal]),
             )
-        return done._replace(wants=shown_from(done.wants, os.path.realpath(directory), str(home_directory() or "")))
+            outran = tuple(path for path, _ in sorted(before.items() ^ states(kept).items()))
+        wants = shown_from(done.wants, os.path.realpath(directory), str(home_directory()))
+        return done._replace(wants=wants, outran=tuple(dict.fromkeys(outran)))
 
     def interrupt() -> None:
         for terminal in running:
             terminal.interrupt()
 
     return GateTools(
-        judge=lambda command: judge(command, project()),
+        judge=lambda command: judge(command, Path(surroundings.directory), project()),
         survey=lambda words, directory: survey(words, directory).words(),
         as_trash=_as_trash,
         as_own=_as_own,
@@ -65,7 +71,7 @@ def load(
         run=run,
         interrupt=interrupt,
         needs=lambda want, permit: next_permit(want, permit, fences, surroundings.directory, project()),
-        who_asks=lambda command: "",
+        who_asks=who_asks,
         fence=fences.kind or "",
         trouble="; ".join(text for text in (judge.trouble, fences.trouble) if text),
     )

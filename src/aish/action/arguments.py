@@ -11,7 +11,9 @@ from aish.action.command_table import CommandRule, Flags
 from aish.action.command_words import UNKNOWN, CommandWord
 from aish.values.text import one_line
 
+PATTERN_FLAGS = frozenset("-e --regexp --expression -f --file".split())  # with one of them the first operand is a file
 _ANY = Flags(every=True)
+_NO: frozenset[str] = frozenset()
 
 
 class Taken(NamedTuple):
@@ -31,7 +33,7 @@ def take(entry: CommandRule, arguments: Sequence[CommandWord], *, stop: bool = F
     operands: list[CommandWord] = []
     valued_flag, over = "", False
     if entry.bundled and arguments and (first := arguments[0].plain) and first[0] != "-":  # tar tf
-        arguments = [arguments[0]._replace(texts=(f"-{first}",)), *arguments[1:]]
+        arguments = _old_letters(permitted, first, arguments)
     for place, word in enumerate(arguments):
         for text in word.texts:
             if valued_flag:
@@ -43,7 +45,7 @@ def take(entry: CommandRule, arguments: Sequence[CommandWord], *, stop: bool = F
                 operands.append(word)
             elif text == "--":
                 over = True
-            elif word.loose and not permitted.every:
+            elif word.loose and (not permitted.every or (word.unknown_file and _can_harm(entry))):
                 why = f"{entry.name} {word.raw} (which could become an option)"
                 return Taken(frozenset(flags), tuple(values), tuple(operands), why)
             elif text[0] not in "-+" or (text[0] == "+" and text not in permitted.bare) or word.loose:
@@ -57,6 +59,22 @@ def take(entry: CommandRule, arguments: Sequence[CommandWord], *, stop: bool = F
                     return Taken(frozenset(flags), tuple(values), tuple(operands), f"{entry.name} {one_line(text, 40)}")
                 flags |= found
     return Taken(frozenset(flags), tuple(values), tuple(operands))
+
+
+def _old_letters(permitted: Flags, first: str, arguments: Sequence[CommandWord]) -> list[CommandWord]:
+    """Rewrite `tfC a.tar dir` as `-t -f a.tar -C dir`: the values follow in the order of the letters."""
+    rest = list(arguments[1:])
+    words: list[CommandWord] = []
+    for letter in first:
+        words.append(CommandWord(f"-{letter}", (f"-{letter}",)))
+        if f"-{letter}" in permitted.valued and rest:
+            words.append(rest.pop(0))
+    return words + rest
+
+
+def _can_harm(entry: CommandRule) -> bool:
+    """Does an option of this command do more than read, although the table permits all others?"""
+    return bool(entry.destroy or entry.runs or entry.writes or entry.reads or entry.hosts)
 
 
 def _is_odd_value(entry: CommandRule, permitted: Flags, text: str) -> bool:
@@ -80,7 +98,7 @@ def _flag(
             return {name, text}, "" if has_value else name
         if not permitted.every:
             return set(), ""
-        if meant := sorted(flag for flag in permitted.valued if len(name) > 2 and flag.startswith(name)):
+        if meant := sorted(flag for flag in permitted.valued if is_short_for(entry, name, (flag,))):
             return (
                 (set(), "") if len(meant) > 1 else _flag(entry, permitted, meant[0] + text[len(name) :], word, values)
             )
@@ -112,13 +130,36 @@ def knows(entry: CommandRule, flags: Collection[str]) -> bool:
     return all(flag.partition("=")[0] in known.bare | known.valued for flag in flags if flag.startswith("--"))
 
 
-def unwrap(entry: CommandRule, arguments: Sequence[CommandWord]) -> tuple[list[CommandWord], str]:
-    """Return the words of the wrapped command, and a problem with the words before it."""
+def is_short_for(entry: CommandRule, flag: str, others: Collection[str]) -> bool:
+    """Is this flag one of the others, or the beginning of a long one that the table does not know as written?"""
+    if flag in others:
+        return True
+    if len(flag) < 3 or not flag.startswith("--") or not entry.flags or flag in entry.flags.bare | entry.flags.valued:
+        return False
+    return any(other.startswith(flag) for other in others)
+
+
+def unwrap(entry: CommandRule, arguments: Sequence[CommandWord]) -> Taken:
+    """Sort the words before a wrapped command; its own words are the operands."""
     taken = take(entry, arguments, stop=True)
     skip = entry.wraps or 0
     if any(word.plain is None for word in taken.operands[:skip]):
-        return [], f"{entry.name} {taken.operands[0].raw}"
-    return list(taken.operands[skip:]), taken.odd
+        return taken._replace(odd=f"{entry.name} {taken.operands[0].raw}")
+    return taken._replace(operands=taken.operands[skip:])
+
+
+def files_of(entry: CommandRule, arguments: Sequence[CommandWord]) -> tuple[str, ...]:
+    """Return the files that a command which is not read-only would affect, as typed; none if its operands are none."""
+    known = entry.flags or Flags()
+    known = known._replace(every=True, valued=known.valued | entry.writes)
+    taken = take(entry._replace(flags=known, destroy=_NO, runs=_NO, reads=_NO, writes=_NO), arguments)
+    written = tuple(word.raw for flag, word in taken.values if flag in entry.writes)
+    match entry.operands:
+        case "names" | "files":
+            return written + tuple(word.raw for word in taken.operands)
+        case "text files":
+            return written + tuple(word.raw for word in taken.operands[not PATTERN_FLAGS & taken.flags :])
+    return written
 
 
 def is_flag(mark: str, text: str) -> bool:

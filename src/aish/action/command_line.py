@@ -5,9 +5,8 @@ Pure: text in, values out. It fails closed: parse errors, unsupported syntax and
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
-from typing import NamedTuple
 
 from tree_sitter import Language, Node, Parser
 
@@ -19,9 +18,7 @@ from aish.action.command_words import (
     UnreadableCommand,
     ansi_quoted,
     braces,
-    from_values,
     hides_expansion,
-    is_number,
     joined,
     literal,
     single_quoted,
@@ -29,6 +26,8 @@ from aish.action.command_words import (
     unquoted_string,
     variable,
 )
+from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
+from aish.action.line_variables import LineVariables
 
 MOST_PARTS = 20
 _GROUPS = frozenset(
@@ -36,42 +35,19 @@ _GROUPS = frozenset(
     "negated_command case_item variable_assignments".split()
 )
 _TOKENS = frozenset("; && || & | |& ( ) { } ;; ;& ;;& ! if then elif else fi while until do done \n".split(" "))
-# Variables that every shell has, and what they stand for as a path.
-_GIVEN = {
-    "HOME": "~",
-    "PWD": ".",
-    "OLDPWD": ".",
-    "USER": "user",
-    "LOGNAME": "user",
-    "HOSTNAME": "host",
-    "TMPDIR": "/tmp",
-}
-_NUMBERS = frozenset("RANDOM SECONDS LINENO COLUMNS LINES UID EUID PPID EPOCHSECONDS BASHPID SHLVL".split())
 _TESTS = frozenset("[ ] = == != !".split())
+_REDIRECTS = frozenset("< > >> >| <> <& >& << <<- <&- >&-".split())  # of every shell
+_POSIX_EXPANSION = re.compile(r"\$\{#?\w+(?:(?::?[-+]|%%?|##?)[^}]*)?\}")
+# Words that mean the same in every shell, also in those that are not like the Bourne shell.
+_PLAIN_LINE = re.compile(r"(?:[\w./:+,-]++|[ \t]++|\|\|?|&&|;)++", re.ASCII)
+_NAMED_DESCRIPTOR = re.compile(r"(?<!\$)\{\w+\}[<>]|\]\}[<>]")
+_MOST_ORIGINS = 50
+_MOST_IN_RANGES = 6  # digits of the largest numbers in {1..9}{1..9} together
+_ARITHMETIC = frozenset(
+    "arithmetic_expansion compound_statement binary_expression unary_expression postfix_expression "
+    "parenthesized_expression ternary_expression".split()
+)
 _NUMERIC_TESTS = frozenset("-eq -ne -lt -le -gt -ge".split())
-
-
-class Redirect(NamedTuple):
-    """A redirection: its operator and its target; a here-document has no target."""
-
-    operator: str
-    target: CommandWord | None = None
-
-
-class Simple(NamedTuple):
-    """One simple command; `feed` holds the commands before it in its pipeline."""
-
-    words: tuple[CommandWord, ...] = ()
-    assigns: tuple[tuple[str, CommandWord], ...] = ()
-    redirects: tuple[Redirect, ...] = ()
-    feed: tuple["Simple", ...] = ()
-
-
-class CommandLine(NamedTuple):
-    """All simple commands of a line, and the words that belong to none of them."""
-
-    parts: tuple[Simple, ...]
-    mentioned: tuple[CommandWord, ...]
 
 
 @cache
@@ -79,35 +55,48 @@ def _parser() -> Parser:
     return Parser(Language(language()))
 
 
-def read_line(text: str) -> CommandLine:
+def parse(text: str) -> Node:
+    """Return the root of the parse tree. Raises `UnreadableCommand`."""
+    root = _parser().parse(text.encode("utf-8")).root_node
+    if root.has_error:
+        raise UnreadableCommand("it is not a complete command, or it cannot be parsed safely")
+    return root
+
+
+def read_line(text: str, dialect: Dialect = "bash") -> CommandLine:
     """Parse a command line. Raises `UnreadableCommand`."""
     if re.search(r"[^ \t]\\\n", text):
         raise UnreadableCommand("a line is continued in the middle of a word")
+    if _NAMED_DESCRIPTOR.search(text):
+        raise UnreadableCommand("a redirection sets a variable")
+    if dialect == "other" and not _PLAIN_LINE.fullmatch(text):
+        raise UnreadableCommand("it is for a shell that is not like bash, and it is more than plain words")
+    root = parse(text)
     data = text.encode("utf-8")
-    root = _parser().parse(data).root_node
-    if root.has_error:
-        raise UnreadableCommand("it is not a complete command, or it cannot be parsed safely")
     _check_gap(data[: root.start_byte])
     _check_gap(data[root.end_byte :])
-    values: dict[str, list[CommandWord]] = {}
-    for _ in range(3):  # a loop may use variables that it sets later: repeat until no new values appear
-        reader = _Reader(data, values)
+    variables = LineVariables()
+    for _ in range(3):
+        reader = _Reader(data, variables, posix=dialect != "bash")
         reader.statement(root)
-        if not reader.late:
-            return CommandLine(tuple(reader.parts), tuple(reader.mentioned))
+        if not variables.late:
+            mentioned = (*variables.mentioned, *reader.mentioned)
+            return CommandLine(tuple(reader.parts), mentioned, tuple(variables.bound), reader.commented)
+        variables.again()
     raise UnreadableCommand("its variables depend on each other")
 
 
 class _Reader:
-    """Walks the tree once. `values` holds the words assigned to each variable anywhere in the line."""
+    """Walks the tree once."""
 
-    def __init__(self, data: bytes, values: dict[str, list[CommandWord]]) -> None:
+    def __init__(self, data: bytes, variables: LineVariables, *, posix: bool) -> None:
         self._data = data
+        self._posix = posix
         self.parts: list[Simple] = []
         self.mentioned: list[CommandWord] = []
-        self.late = False
-        self._values = values
-        self._used: set[str] = set()
+        self.commented = False
+        self._variables = variables
+        self._loops = 0
 
     def statement(self, node: Node, feed: tuple[Simple, ...] = ()) -> tuple[Simple, ...]:
         """Read one statement and return the commands whose output it passes on."""
@@ -115,7 +104,10 @@ class _Reader:
         if kind in ("command", "declaration_command", "unset_command"):
             return self._command(node, feed)
         if kind == "compound_statement" and node.children[0].type == "((":
+            self._bash_only("((")
             return self._arithmetic(node)
+        if kind == "while_statement":
+            return self._in_loop(lambda: self._group(node, feed))
         if kind in _GROUPS:
             return self._group(node, feed)
         if kind == "pipeline":
@@ -128,20 +120,33 @@ class _Reader:
             self._add(Simple(assigns=(self._assign(node),)))
             return ()
         if kind in ("for_statement", "case_statement", "c_style_for_statement"):
-            return self._loop(node)
+            return self._in_loop(lambda: self._loop(node))
         if kind == "test_command":
-            return self._test(node)
+            single = node.children[0].type == "["
+            if not single:
+                self._bash_only("[[")
+            return self._test(node, single=single)
         if kind == "comment":
             return ()
         if kind == "function_definition":
             raise UnreadableCommand("it defines a function")
         raise UnreadableCommand(f"it contains syntax that is not checked ({kind.replace('_', ' ')})")
 
+    def _bash_only(self, what: str) -> None:
+        if self._posix:
+            raise UnreadableCommand(f"{what} has another meaning in a shell that is not bash")
+
+    def _in_loop(self, read: Callable[[], tuple[Simple, ...]]) -> tuple[Simple, ...]:
+        self._loops += 1
+        given = read()
+        self._loops -= 1
+        return given
+
     def _group(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
         given: tuple[Simple, ...] = ()
-        patterns = node.children_by_field_name("value") if node.type == "case_item" else []
+        patterns = {one.id for one in node.children_by_field_name("value")} if node.type == "case_item" else ()
         for child in self._children(node):
-            if child in patterns:
+            if child.id in patterns:
                 self._mention(child)
             elif child.is_named:
                 given += self.statement(child, feed)
@@ -157,6 +162,9 @@ class _Reader:
                 _check_gap(self._data[at : child.start_byte])
             if child.type == "comment" and self._data[max(child.start_byte - 1, 0)] not in b" \t\n;#":
                 raise UnreadableCommand("it is unclear where a comment begins")
+            if child.type == "comment":
+                line = self._data.rfind(b"\n", 0, child.start_byte) + 1
+                self.commented |= bool(self._data[line : child.start_byte].strip())
             at = child.end_byte
             yield child
         _check_gap(self._data[at : node.end_byte])
@@ -164,6 +172,10 @@ class _Reader:
     def _token(self, node: Node, feed: tuple[Simple, ...]) -> tuple[Simple, ...]:
         if node.type not in _TOKENS:
             raise UnreadableCommand(f"{source(node)!r} is unexpected here")
+        if node.type == "&" and self._loops:
+            raise UnreadableCommand("a loop starts commands in the background")
+        if node.type in ("|&", ";&", ";;&"):
+            self._bash_only(node.type)
         after = self._data[node.end_byte : node.end_byte + 1]
         if (node.type in "!{" and after not in b" \t\n") or (node.type.isalpha() and after not in b" \t\n;&|()<>"):
             raise UnreadableCommand(f"{node.type} without a space after it is part of a word")
@@ -194,7 +206,7 @@ class _Reader:
             else:
                 keyword = not child.is_named and child.type.isalpha()
                 words.append(CommandWord(child.type, (child.type,)) if keyword else self._word(child))
-        self._bind_reader(words)
+        self._variables.bind_reader(words)
         part = Simple((*words, *more), tuple(assigns), tuple(redirects), feed)
         self._add(part)
         return (*feed, part)
@@ -234,6 +246,8 @@ class _Reader:
             return Redirect(operator), []
         if not targets:
             raise UnreadableCommand("a redirection has no target")
+        if operator not in _REDIRECTS:
+            self._bash_only(operator)
         return Redirect(operator, targets[0]), targets[1:]
 
     def _here_document(self, node: Node, redirects: list[Redirect], extra: list[CommandWord]) -> None:
@@ -267,35 +281,26 @@ class _Reader:
             raise UnreadableCommand("it is unclear where a here-document ends")
         if start == name and any(mark in body for mark in ("`", "$(", "${", "\\")):
             raise UnreadableCommand("a here-document may contain commands")
-        redirects.append(Redirect("<<"))
+        redirects.append(Redirect("<<", OPEN._replace(raw=body if start == name else "")))
 
     def _assign(self, node: Node) -> tuple[str, CommandWord]:
         name, *rest = self._children(node)
         if name.type != "variable_name" or [child.type for child in rest[:1]] not in (["="], ["+="]):
             raise UnreadableCommand("it sets an array element")
         values = [CommandWord("", ("",))]
+        if rest[0].type == "+=":
+            self._bash_only("+=")
         if len(rest) > 1 and rest[1].type == "array":
+            self._bash_only("an array")
             values = [self._word(child) for child in self._children(rest[1]) if child.is_named]
+            if any(value.raw.startswith("[") for value in values):
+                raise UnreadableCommand("the index of an array is evaluated as arithmetic")
         elif len(rest) > 1:
             values = [self._word(rest[1])]
         if rest[0].type == "+=":
             values.append(OPEN)
-        self._bind(source(name), values)
+        self._variables.assign(source(name), values)
         return source(name), joined(source(node), values[:1]) if len(values) == 1 else OPEN._replace(raw=source(node))
-
-    def _bind(self, name: str, values: list[CommandWord]) -> None:
-        known = self._values.setdefault(name, [])
-        new = [value for value in values if value not in known]
-        self.late |= bool(new) and name in self._used
-        known += new
-        self.mentioned += values
-
-    def _bind_reader(self, words: list[CommandWord]) -> None:
-        """Mark variables set by `read x` as unknown. Other commands that set variables are not in the table."""
-        if words and words[0].plain in ("read", "mapfile", "readarray"):
-            for word in words[1:]:
-                for text in word.texts:
-                    self._bind(text, [OPEN])
 
     def _loop(self, node: Node) -> tuple[Simple, ...]:
         given: tuple[Simple, ...] = ()
@@ -304,65 +309,57 @@ class _Reader:
         for child in self._children(node):
             if child.type in ("do_group", "compound_statement", "case_item"):
                 if name:
-                    self._bind(name, values)
+                    self._variables.bind(name, values)
                 given += self.statement(child)
             elif child.type == "variable_name":
                 name = source(child)
+            elif child.type == "select":
+                raise UnreadableCommand("select asks you to type something")
             elif node.type == "c_style_for_statement":
+                self._bash_only("for ((")
                 self._arithmetic(child)
             elif child.is_named and child.type != "comment":
                 values.append(self._word(child))
         self.mentioned += values
         return given
 
-    def _test(self, node: Node) -> tuple[Simple, ...]:
+    def _test(self, node: Node, *, single: bool) -> tuple[Simple, ...]:
         """Read `[ … ]` or `[[ … ]]`: they run only substitutions, but `[[` evaluates numbers and `-v` subscripts."""
         if node.type == "test_command" and not re.fullmatch(r"\[\[?\s.*\s\]\]?", source(node), re.DOTALL):
             raise UnreadableCommand("brackets without spaces are part of a word")
         for child in self._children(node):
-            operators = [part.type if not part.is_named else source(part) for part in child.children]
             if child.type.endswith("_expression"):
-                if _NUMERIC_TESTS.intersection(operators) and not self._in_single_bracket(node):
-                    for part in child.children:
+                parts = child.children
+                operators = [part.type if not part.is_named else source(part) for part in parts if not part.child_count]
+                if _NUMERIC_TESTS.intersection(operators) and not single:
+                    for part in parts:
                         self._arithmetic(part)
-                elif "-v" in operators and not source(child.children[-1]).isidentifier():
+                elif "-v" in operators and not source(parts[-1]).isidentifier():
                     raise UnreadableCommand("-v evaluates its argument")
                 else:
-                    self._test(child)
-            elif not child.is_named and child.type not in _TESTS and self._in_single_bracket(node):
+                    self._test(child, single=single)
+            elif not child.is_named and child.type not in _TESTS and single:
                 raise UnreadableCommand(f"{child.type} inside [ ] belongs to the shell, not to the test")
             elif child.is_named and child.type != "test_operator":
                 self._mention(child)
         return ()
 
-    @staticmethod
-    def _in_single_bracket(node: Node) -> bool:
-        top: Node | None = node
-        while top is not None and top.type != "test_command":
-            top = top.parent
-        return top is not None and top.children[0].type == "["
-
     def _arithmetic(self, node: Node) -> tuple[Simple, ...]:
         """Require numbers in an arithmetic context: other text would be evaluated, and can run commands."""
-        kind = node.type
+        kind, raw = node.type, source(node)
         if kind in ("number", "test_operator") or not (node.is_named or node.children):
             return ()
         if kind in ("variable_name", "word", "simple_expansion", "expansion"):
-            raw = source(node)
-            name = raw if kind in ("variable_name", "word") else variable(raw)[0]
-            self._used.add(name)
-            values = self._values.get(name)
-            known = all(text.lstrip("-").isdigit() for value in values for text in value.texts) if values else False
-            if not (known or name in _NUMBERS or is_number(raw) or raw.isdigit()):
+            if not (raw.isdigit() or ((raw[0] == "$" or raw.isidentifier()) and self._variables.holds_number(raw))):
                 raise UnreadableCommand(f"{raw} is evaluated as arithmetic, and it may not be a number")
         elif kind == "variable_assignment":
-            self._bind(source(node.children[0]), [NUMBER])
+            self._variables.bind(source(node.children[0]), [NUMBER])
             self._arithmetic(node.children[-1])
-        elif kind in ("command_substitution", "string", "subscript", "raw_string"):
-            raise UnreadableCommand(f"{source(node)} is evaluated as arithmetic")
-        else:
+        elif kind in _ARITHMETIC:
             for child in self._children(node):
                 self._arithmetic(child)
+        else:
+            raise UnreadableCommand(f"{raw} is evaluated as arithmetic")
         return ()
 
     def _mention(self, node: Node) -> None:
@@ -375,30 +372,47 @@ class _Reader:
     def _word(self, node: Node, *, quoted: bool = False) -> CommandWord:
         match node.type:
             case "word":
-                return braces(literal(node))
+                return self._braces(literal(node))
             case "number" if source(node).lstrip("-").isalnum():
                 return CommandWord(source(node), (source(node),))
             case "raw_string":
                 return single_quoted(node)
             case "ansi_c_string":
+                self._bash_only("$'…'")
                 return ansi_quoted(node)
             case "string":
                 return self._string(node)
             case "concatenation":
                 pieces = [self._piece(child) for child in _touching(node)]
-                return braces(joined(source(node), pieces))
+                ranges = [source(child) for child in node.children if child.type == "brace_expression"]
+                if sum(max(map(len, re.findall(r"\d+", one)), default=0) for one in ranges) > _MOST_IN_RANGES:
+                    raise UnreadableCommand(f"{source(node)} is a very long list")
+                word = joined(source(node), pieces)
+                unquoted = any(child.type == "word" and "{" in source(child) for child in node.children)
+                return self._braces(word) if unquoted else word
             case "simple_expansion" | "expansion":
                 return self._expansion(source(node).lstrip(" \t") if quoted else source(node), quoted)
             case "command_substitution" | "process_substitution":
                 return self._substitution(node, quoted)
             case "arithmetic_expansion":
+                if source(node).startswith("$["):
+                    self._bash_only("$[")
                 for child in self._children(node):
                     self._arithmetic(child)
                 return NUMBER._replace(raw=source(node))
             case "brace_expression":
+                self._braces(CommandWord(source(node), (source(node),)))
                 return CommandWord(source(node), ("1",))
             case kind:
                 raise UnreadableCommand(f"{source(node)!r} ({kind.replace('_', ' ')}) is not checked")
+
+    def _braces(self, word: CommandWord) -> CommandWord:
+        if "{" not in word.raw:
+            return word
+        expanded = braces(word)
+        if expanded != word:
+            self._bash_only(word.raw)
+        return expanded
 
     def _piece(self, node: Node) -> CommandWord:
         """Read a part of a word. Braces are expanded later, because the next part may close them."""
@@ -424,20 +438,9 @@ class _Reader:
         return CommandWord(text, (unquoted_string(text),))
 
     def _expansion(self, raw: str, quoted: bool) -> CommandWord:
-        name, whole = variable(raw)
-        self._used.add(name)
-        if is_number(raw) or (whole and name in _NUMBERS):
-            return NUMBER._replace(raw=raw)
-        if name in self._values:
-            word = from_values(raw, self._values[name], quoted=quoted)
-            return (
-                word
-                if whole
-                else OPEN._replace(raw=raw, unknown_file=word.unknown_file or bool(word.texts), origins=word.origins)
-            )
-        if whole and name in _GIVEN:
-            return CommandWord(raw, (_GIVEN[name],))
-        return OPEN._replace(raw=raw)
+        if not variable(raw)[1] and not _POSIX_EXPANSION.fullmatch(raw):
+            self._bash_only(raw)
+        return self._variables.expand(raw, quoted=quoted)
 
     def _substitution(self, node: Node, quoted: bool) -> CommandWord:
         given: tuple[Simple, ...] = ()
@@ -455,7 +458,10 @@ class _Reader:
             else:
                 self._token(child, ())
         if node.type == "process_substitution":
+            self._bash_only("<(")
             return CommandWord(source(node), ("/dev/fd/63",))
+        if sum(1 + len(word.origins) for part in given for word in part.words) > _MOST_ORIGINS:
+            return OPEN._replace(raw=source(node))
         return OPEN._replace(raw=source(node), unknown_file=False, origins=(given,))
 
 

@@ -40,6 +40,7 @@ class CommandResult(NamedTuple):
     changed: dict[str, str]
     gone: tuple[str, ...]
     wants: tuple[Want, ...] = ()
+    outran: tuple[str, ...] = ()  # protected files that were changed while it ran
 
     @property
     def keeps_something(self) -> bool:
@@ -62,7 +63,7 @@ def run_command(
     Keys typed at `keys` go to the command. Without `reads_input` its standard input is empty.
     """
     capture, terminal = Capture(), Terminal()
-    showing = TerminalOutput(show, capture)
+    showing = TerminalOutput(show, capture, foreign=True)
     most = MOST_PRINTED if fence and fence.bounds.name == "looking" else 0
     started(terminal)
     words = ["bash", "--norc", "--noprofile", "-c", _SCRIPT, "aish", command]

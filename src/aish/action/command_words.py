@@ -12,6 +12,7 @@ from tree_sitter import Node
 
 UNKNOWN = "\0"  # placeholder in a text for a part that is only known at run time
 _MOST_TEXTS = 64
+_MOST_ORIGINS = 8
 _SPECIAL = "#?$!"  # $#, $?, $$ and $! are numbers
 _MARKS = frozenset("$`\"';|&<>()")
 _EXPANSION = re.compile(
@@ -19,7 +20,10 @@ _EXPANSION = re.compile(
     r"((:?[-+]|%%?|##?|//?)[^$`'\"\\{}()<>&|;\n]*|:\d+(:\d+)?|\^\^?|,,?)?\}"
 )
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_BRACES = re.compile(r"\{([^{}]*+)\}")
+_MOST_LETTERS = 4000  # in all texts of a word together
+_MOST_GROUPS = 8  # braces in one word: each of them multiplies the words it becomes
+_MOST_IN_RANGE = 5  # digits of the numbers in {1..9}
 
 
 class UnreadableCommand(Exception):
@@ -45,6 +49,13 @@ class CommandWord(NamedTuple):
         """The text of the word, if there is only one possible text."""
         certain = len(self.texts) == 1 and UNKNOWN not in self.texts[0] and not (self.loose or self.glob)
         return self.texts[0] if certain else None
+
+    def _from(self, others: Iterable["CommandWord"]) -> "CommandWord":
+        """Return the word with the origins of all the others; too many of them count as an unknown file."""
+        origins = tuple({id(one): one for other in others for one in other.origins}.values())
+        if len(origins) > _MOST_ORIGINS:
+            return self._replace(unknown_file=True)
+        return self._replace(origins=origins) if origins else self
 
 
 NUMBER = CommandWord("", ("0",))
@@ -93,15 +104,15 @@ def joined(raw: str, pieces: Iterable[CommandWord], *, quoted: bool = False) -> 
         loose=first_is_open if quoted else any(piece.loose for piece in pieces),
         unknown_file=any(piece.unknown_file for piece in pieces),
         glob=any(piece.glob for piece in pieces),
-        origins=tuple(origin for piece in pieces for origin in piece.origins),
-    )
+    )._from(pieces)
 
 
 def _products(texts: Sequence[Sequence[str]]) -> list[str]:
     size = 1
     for some in texts:
         size *= len(some)
-    if size > _MOST_TEXTS:
+    letters = sum(max(map(len, some), default=0) for some in texts)
+    if size > _MOST_TEXTS or (size > 1 and size * letters > _MOST_LETTERS):
         return [""] * (_MOST_TEXTS + 1)
     return ["".join(parts) for parts in product(*texts)]
 
@@ -117,17 +128,26 @@ def hides_expansion(text: str) -> bool:
 
 
 def braces(word: CommandWord) -> CommandWord:
-    """Expand `src/{a,b}.c`; a word with nested braces becomes unknown."""
+    """Expand `src/{a,b}.c`; a word with ranges or nested braces becomes unknown. Raises `UnreadableCommand`."""
     text = word.texts[0]
-    if "{" not in text or text == "{}" or not _BRACES.search(text):
-        if re.search(r"\{[^{}]*\.\.[^{}]*\}", text):
-            return OPEN._replace(raw=word.raw)
-        return word
-    if len(word.texts) > 1 or text.count("{") > 3 or re.search(r"\{[^}]*\{|\.\.", text):
+    inside = _BRACES.findall(text)
+    if any(re.search(rf"\d{{{_MOST_IN_RANGE + 1},}}", one) for one in inside if ".." in one):
+        raise UnreadableCommand(f"{word.raw} is a very long list")
+    if any(".." in one for one in inside):
         return OPEN._replace(raw=word.raw)
-    parts = [part.split(",") if odd % 2 else [part] for odd, part in enumerate(_BRACES.split(text))]
-    texts = _products(parts)
-    return word._replace(texts=tuple(texts)) if len(texts) <= _MOST_TEXTS else OPEN._replace(raw=word.raw)
+    if not any("," in one for one in inside):
+        return word
+    if text.count("{") > _MOST_GROUPS:
+        raise UnreadableCommand(f"{word.raw} is a very long list")
+    parts: list[list[str]] = [[]]
+    for odd, part in enumerate(_BRACES.split(text)):
+        choices = part.split(",") if odd % 2 else [part]
+        if "{" in part or "}" in part:
+            return OPEN._replace(raw=word.raw)
+        parts.append(choices if len(choices) > 1 or not odd % 2 else [f"{{{part}}}"])
+    if len(word.texts) > 1 or len(texts := _products(parts[1:])) > _MOST_TEXTS:
+        return OPEN._replace(raw=word.raw)
+    return word._replace(texts=tuple(texts))
 
 
 def variable(raw: str) -> tuple[str, bool]:
@@ -148,20 +168,14 @@ def is_number(raw: str) -> bool:
 def from_values(raw: str, values: Sequence[CommandWord], *, quoted: bool) -> CommandWord:
     """Return the word for a variable that got these values in the same command line."""
     texts = tuple(dict.fromkeys(text for value in values for text in value.texts))
-    unknown_file, origins = (
-        any(value.unknown_file for value in values),
-        tuple(o for value in values for o in value.origins),
-    )
+    unknown_file = any(value.unknown_file for value in values)
     odd = any(text.startswith("-") or (not quoted and (not text or re.search(r"\s", text))) for text in texts)
-    if odd or len(texts) > _MOST_TEXTS:
-        return OPEN._replace(raw=raw, origins=origins)
-    if any(UNKNOWN in text for text in texts):
-        return OPEN._replace(raw=raw, unknown_file=unknown_file, origins=origins)
+    if odd or len(texts) > _MOST_TEXTS or any(UNKNOWN in text for text in texts):
+        return OPEN._replace(raw=raw, unknown_file=unknown_file or odd or len(texts) > _MOST_TEXTS)._from(values)
     return CommandWord(
         raw,
         texts,
         loose=any(value.loose for value in values),
         unknown_file=unknown_file,
         glob=any(value.glob for value in values),
-        origins=origins,
-    )
+    )._from(values)

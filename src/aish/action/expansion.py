@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+_LONGEST, _MOST_BRACES, _MOST_CHOICES = 1_000, 50, 200  # of one word: characters, braces, and words it becomes
+
 Letters = list[tuple[str, bool]]  # characters, and whether each was quoted
 
 
@@ -17,7 +19,10 @@ def expand(word: str, directory: Path, most: int, deadline: float) -> list[str] 
     if letters is None:
         return None
     names: list[str] = []
-    for each in _alternatives(letters):
+    choices = list(islice(_alternatives(letters), _MOST_CHOICES + 1))
+    if len(choices) > _MOST_CHOICES:
+        return None
+    for each in choices:
         start = _tilde(each)
         if start is None:
             return None
@@ -27,8 +32,18 @@ def expand(word: str, directory: Path, most: int, deadline: float) -> list[str] 
     return names
 
 
+def plain_text(word: str) -> str | None:
+    """Return the text of a word that the shell does not expand; None if it does."""
+    letters = _unquote(word)
+    if letters is None or any(letter in "*?[{~" and not quoted for letter, quoted in letters):
+        return None
+    return "".join(letter for letter, _ in letters)
+
+
 def _unquote(word: str) -> Letters | None:
     """Return the characters of a word without its quotes; None if the word contains a command or a variable."""
+    if len(word) > _LONGEST or word.count("{") > _MOST_BRACES:
+        return None
     letters: Letters = []
     for piece in re.finditer(r"""(?s)'([^']*)'|"((?:[^"\\$`]|\\.)*)"|\\(.)|(.)""", word):
         single, double, escaped, bare = piece.groups()
@@ -44,7 +59,7 @@ def _unquote(word: str) -> Letters | None:
     return None if re.search(r"\{[^{},]*\.\.[^{},]*\}|\[\[:", text) or "\0" in word else letters
 
 
-def _alternatives(letters: Letters) -> list[Letters]:
+def _alternatives(letters: Letters) -> Iterator[Letters]:
     """Expand `{these,choices}`, also nested ones; braces without a comma are plain characters."""
     for start, opening in enumerate(letters):
         if opening != ("{", False):
@@ -57,10 +72,12 @@ def _alternatives(letters: Letters) -> list[Letters]:
                     break
                 head, tail = letters[:start], letters[at + 1 :]
                 choices = [letters[left + 1 : right] for left, right in zip(cuts, [*cuts[1:], at], strict=True)]
-                return [word for choice in choices for word in _alternatives(head + choice + tail)]
+                for choice in choices:
+                    yield from _alternatives(head + choice + tail)
+                return
             if depth == 1 and letters[at] == (",", False):
                 cuts.append(at)
-    return [letters]
+    yield letters
 
 
 def _tilde(letters: Letters) -> Letters | None:
@@ -95,6 +112,8 @@ def _matches(letters: Letters, directory: Path, deadline: float) -> Iterator[str
 
 
 def _step(base: str, part: Letters, directory: Path, deadline: float) -> Iterator[str]:
+    if time.monotonic() > deadline:
+        return
     if not _has_pattern(part):
         name = base + "".join(letter for letter, _ in part)
         if not name or os.path.lexists(os.path.join(directory, name)):  # noqa: PTH118  # a Path forgets the slash

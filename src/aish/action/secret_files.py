@@ -1,7 +1,7 @@
 """Recognise files and variables with credentials by name, and directories that are too large to search.
 
 Pure: paths in, answers out. A path may be a pattern, and may contain unknown parts. The policy asks before it shows
-what is listed here, and the sandbox hides it.
+what is listed here, and the fences hide it.
 """
 
 import re
@@ -165,7 +165,7 @@ _NAMES = rf"""
     | (?!design)[\w.-]*[._-]{_WORD}{_DATA}{{0,3}}
     | id_(?:rsa|dsa|ecdsa|ed25519|ed448)(?:[_-]\w+)? | \w+_(?:rsa|ed25519|ecdsa)
     | (?!{_PUBLIC_PEM})[\w.-]*\.{_KEY_FILE} | terraform\.tfstate\.[\w.-]+
-    | [._]netrc | \.htpasswd | htpasswd | \.\w*history | fish_history | \.?vault[_-]?pass(?:word)?(?:\.txt)?
+    | environ | [._]netrc | \.htpasswd | htpasswd | \.\w*history | fish_history | \.?vault[_-]?pass(?:word)?(?:\.txt)?
     | g?shadow-? | sudoers | ssh_host_\w+_key | wallet\.dat | krb5cc_\w+ | kubeconfig(?:[._-][\w.-]+)? | k3s\.yaml
     | logins\.json | signons\.sqlite | key[34]\.db | cookies(?:\.(?:sqlite|txt|db|json))? | login\ data | web\ data
     | keyrings? | keychains? | oauth_creds\.json | rclone\.conf | pgpass\.conf | wp-config\.php

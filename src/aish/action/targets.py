@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.expansion import expand
+from aish.action.find_matches import is_search, matches
 from aish.action.git_index import Index, State, find_index
+from aish.values.verdicts import Verdict
 
 
 class Survey(NamedTuple):
@@ -63,7 +65,15 @@ def survey(words: Sequence[str], directory: Path, *, most: int = 10_000, seconds
     unknown: list[str] = []
     missing: list[str] = []
     paths: list[str] = []
+    walk = _Walk(most, deadline)
     for word in words:
+        if is_search(word):
+            found = matches(word, directory, deadline)
+            if found is None:
+                unknown.append(word)
+            else:
+                walk.take_all(_place(directory, name) for name in found)
+            continue
         names = expand(word, directory, most, deadline)
         if names is None:
             unknown.append(word)
@@ -75,13 +85,24 @@ def survey(words: Sequence[str], directory: Path, *, most: int = 10_000, seconds
             else:
                 missing.append(name)
     tops = _apart(paths)
-    walk = _Walk(most, deadline)
     walk.enough()  # expanding the names may have used up the time
     for top in tops:
         walk.take(top)
     outside, changed = walk.in_git(tops)
     counted = (walk.files, walk.links, walk.directories, walk.bytes, outside, changed, walk.repositories)
     return Survey(*counted, walk.unreadable, tuple(missing), tuple(unknown), walk.cut)
+
+
+def settled(verdict: Verdict, directory: Path) -> Verdict:
+    """Return the verdict on a command that would run in `directory`: a file that `>` creates is not destroyed."""
+    if verdict.if_new is None:
+        return verdict
+    deadline = time.monotonic() + 0.1
+    for word in verdict.overwritten:
+        names = expand(word, directory, 1, deadline)
+        if names is None or any(os.path.lexists(_place(directory, name)) for name in names):
+            return verdict
+    return verdict.if_new
 
 
 def _place(directory: Path, name: str) -> str:
@@ -107,6 +128,20 @@ class _Walk:
         self.cut = False
         self._most, self._deadline = most, deadline
         self._seen: list[tuple[str, os.stat_result]] = []
+
+    def take_all(self, paths: Iterable[str]) -> None:
+        """Count these paths, but nothing below them."""
+        for path in paths:
+            if self.enough():
+                return
+            try:
+                found = os.lstat(path)
+            except OSError:  # deleted in the meantime
+                continue
+            if stat.S_ISDIR(found.st_mode):
+                self.directories += 1
+            else:
+                self._count(path, found)
 
     def take(self, top: Path) -> None:
         to_visit = [str(top)]

@@ -7,12 +7,17 @@ import json
 import re
 import unicodedata
 
+# The signs at the start of our own lines on a terminal: one for messages and questions, one for commands. In text of
+# models and in output of their commands these characters, and similar ones, are replaced, so that none can be forged.
+GUTTER, COMMAND_SIGN = "▐", "▸"
+OWN_SIGNS = dict.fromkeys("▐▌▋▍", "|") | dict.fromkeys("▸▶►▹▷▻‣⏵⯈🞂🢒➤", "›")
 _VISIBLE = {code: 0x2400 + code for code in range(0x20) if code not in (0x09, 0x0A)}
 _VISIBLE[0x7F] = 0x2421
 _VISIBLE |= dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
 _VISIBLE |= dict.fromkeys(range(0xD800, 0xE000), 0xFFFD)
 _BIDI = dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
 _SHOWN = _VISIBLE | _BIDI
+_FOREIGN = _SHOWN | str.maketrans(OWN_SIGNS)
 _NAMES = {"\t": "tab", "\n": "newline", "\r": "return", "\x1b": "escape"}
 _LATIN = "ßæøœłđþðÆØŒŁĐÞÐẞ"  # unambiguous letters; accented ones are recognized by decomposition
 
@@ -20,6 +25,13 @@ _LATIN = "ßæøœłđþðÆØŒŁĐÞÐẞ"  # unambiguous letters; accented on
 def for_terminal(text: str) -> str:
     """Make the control bytes of untrusted text visible, so that it cannot control the terminal."""
     return text if text.isprintable() else text.replace("\r\n", "\n").translate(_SHOWN)
+
+
+def foreign(text: str) -> str:
+    """Make text of a model or a file safe for the terminal, also so that it cannot look like one of our own lines."""
+    if text.isascii():
+        return for_terminal(text)
+    return text.replace("\r\n", "\n").translate(_FOREIGN)
 
 
 def for_keeping(text: str) -> str:
@@ -79,6 +91,8 @@ def _name(letter: str) -> str:
 def _odd(letter: str, mixed: bool) -> bool:
     if letter.isascii():
         return not letter.isprintable()
+    if letter in OWN_SIGNS:
+        return True  # a long command could wrap so that it starts a row
     if unicodedata.category(letter) not in ("Lu", "Ll", "Lt", "Lm", "Lo", "Nd", "Nl", "No", "So"):
         return True  # accents, blanks, and symbols that look like shell operators
     parts = unicodedata.normalize("NFD", letter)

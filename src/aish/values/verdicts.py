@@ -17,7 +17,7 @@ class Verdict(NamedTuple):
 
     `targets` are the operands of the destructive parts, as typed, with `$PWD/` in front if the line changes directory.
     `prefixes` are, for each part that asks, the words that "always allow" would remember; empty if it must not be
-    offered.
+    offered. `overwritten` are the files that `>` writes to: if none of them exists, `if_new` is the verdict.
     """
 
     verdict: Literal["run", "ask", "refuse"]
@@ -25,3 +25,5 @@ class Verdict(NamedTuple):
     reason: str
     targets: tuple[str, ...] = ()
     prefixes: tuple[tuple[str, ...], ...] = ()
+    overwritten: tuple[str, ...] = ()
+    if_new: "Verdict | None" = None

@@ -19,7 +19,7 @@ from aish.values.events import (
     TurnDone,
     TurnEvent,
 )
-from aish.values.text import exactly, for_terminal
+from aish.values.text import exactly, for_terminal, foreign
 from aish.views.screen import Screen
 from aish.views.themes import Theme
 
@@ -56,7 +56,7 @@ class AnswerScreen(Screen):
                             stream.feed(text)
                             sys.stdout.flush()
                         case ReasoningPiece(text) if self._show_reasoning:
-                            sys.stderr.write(self.styled(for_terminal(text), "dim"))
+                            sys.stderr.write(self.styled(foreign(text), "dim"))
                             sys.stderr.flush()
                         case Notice(text, warning):
                             stream.pause()
@@ -85,7 +85,7 @@ class AnswerScreen(Screen):
             case CommandProposed(command, verdict):
                 self.command(exactly(command), verdict.effect)
             case Remark(text):
-                self.say(for_terminal(text))
+                self.say(foreign(text))
 
     def pause(self) -> None:
         """Stop the spinner and end the line of the answer, because something else is about to be shown."""
@@ -112,7 +112,7 @@ class AsItIs:
         self._open = False
 
     def feed(self, text: str) -> None:
-        sys.stdout.write(for_terminal(text))
+        sys.stdout.write(foreign(text) if sys.stdout.isatty() else for_terminal(text))  # scripts get the text unchanged
         self._open = not text.endswith("\n")
 
     def pause(self) -> None:

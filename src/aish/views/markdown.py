@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
+from aish.values.answer_lines import AnswerLines, CodeFence, quotes
 from aish.views.blocks import MarkdownTable, Prose, Verbatim, Window, split_row
 from aish.views.highlight import Highlighter
 from aish.views.region import Region
@@ -18,13 +19,12 @@ _LONGEST_START = 4000  # characters to wait for before deciding what kind of lin
 # The start of a line whose kind is not certain yet. Possessive quantifiers keep the matching time linear.
 _UNDECIDED = (
     r"(?:[ >\t]|[-*+] |\d{1,9}[.)] )*+"
-    r"(?:[-*_=+:|~ ]*|\#{1,6}|\d{1,9}[.)]?|`{1,2}|(?:```|~~~|\||\$\$|\\\[).*|\\|\$|\[[ xX]?\]?|C(?:M(?:D:?)?)?)"
+    r"(?:[-*_=+:|~ ]*|\#{1,6}|\d{1,9}[.)]?|`{1,2}|(?:```|~~~|\||\$\$|\\\[).*|\\|\$|\[[ xX]?\]?|C(?:M(?:D(?::\s*)?)?)?)"
 )
 _DEEPEST = 8  # nested quotes and lists
 _ITEM = r"([-*+]|\d{1,9}[.)])(?: +|$)"
 _RULE = r"([-*_])(?: *\1){2,} *"
 _RULER = r"\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *"
-_FENCE = r"(`{3,})([^`]*)|(~{3,})(.*)"
 _APART = ("code", "formula", "table")
 
 
@@ -33,15 +33,6 @@ class Level(NamedTuple):
 
     column: int
     rest: StyledSpan
-
-
-class CodeFence(NamedTuple):
-    """How an open verbatim block ends, and the indent and quote depth of its lines."""
-
-    closing: str
-    indent: int
-    depth: int
-    mark: str
 
 
 class MarkdownStream:
@@ -65,7 +56,10 @@ class MarkdownStream:
         self._begun = False  # whether the current line already belongs to the open block
         self._block: Prose | Verbatim | MarkdownTable | None = None
         self._kind = ""  # of the open or the last block
-        self._fence: CodeFence | None = None
+        self._lines = AnswerLines()  # decides what is code, and which lines propose a command
+        self._line: list[str] = []  # the pieces of a line that is shown before it is complete
+        self._mark = ""  # of the open fence
+        self._in_code = False  # whether the open block is code or a formula
         self._levels: list[Level] = []
         self._depth = 0  # of quotes
         self._gap: int | None = None  # the quote depth of a blank line in the source, if one came
@@ -128,9 +122,12 @@ class MarkdownStream:
             newline = text.find("\n", place)
             if self._begun:
                 end = newline if newline >= 0 else stop
+                self._line.append(text[place:end])
                 self._extend(text[place:end])
                 if newline >= 0:
+                    self._lines.read("".join(self._line))
                     self._end_line()
+                    self._follow_fence()
             else:
                 whole = newline >= 0 or at_end
                 end = newline if newline >= 0 else stop
@@ -147,54 +144,63 @@ class MarkdownStream:
         return place > 0
 
     def _is_undecided(self, line: str) -> bool:
-        if self._fence and _quotes(line).count(">") >= self._fence.depth:
-            return not self._fence.mark or bool(re.fullmatch(r"[> \t]*[`~]*[ \t]*", line))
+        fence = self._lines.fence
+        if fence and self._lines.is_inside(line):
+            return fence.formula or bool(re.fullmatch(r"[> \t]*[`~]*[ \t]*", line))
         return isinstance(self._block, MarkdownTable) or bool(re.fullmatch(_UNDECIDED, line))
 
     def _may_be_head(self, line: str, after: str, at_end: bool) -> bool:
         """Return whether the line may be the head of a table; the next line decides."""
-        if self._fence or at_end or isinstance(self._block, MarkdownTable) or not line.lstrip(" >").startswith("|"):
+        if self._in_code or at_end or isinstance(self._block, MarkdownTable) or not line.lstrip(" >").startswith("|"):
             return False
         return "\n" not in after and len(after) < _LONGEST_START and bool(re.fullmatch(r"[ >|:-]*", after))
 
     def _begin(self, line: str, *, whole: bool) -> None:
         """Start a line whose kind is certain."""
-        self._begun = not whole
-        if self._fence and self._in_fence(line, whole):
+        self._begun, self._line = not whole, [line]
+        fence = self._lines.fence if self._lines.is_inside(line) else None
+        command = self._lines.proposes(line)
+        if self._in_code and not fence:
+            self._close()  # the quote around it has ended
+        if whole:
+            self._lines.read(line)
+        if fence:
+            self._in_fence(line, fence, whole)
             return
-        if line.startswith("CMD: "):
+        if command:
             self._levels, self._depth = [], 0
             self._open("command", Verbatim(self._window, command=True))
             self._extend(line)
         else:
             self._begin_outside(line, whole)
-        if whole and not self._fence:
-            self._end_line()
+        if whole:
+            self._follow_fence()
+            if not self._in_code:
+                self._end_line()
 
-    def _in_fence(self, line: str, whole: bool) -> bool:
-        """Process a line inside a fence, or the closing one; return False if the quote around it has ended."""
-        assert self._fence
-        closing, indent, depth, mark = self._fence
-        before = _quotes(line) if depth else ""
-        text = line[len(before) :]
-        if before.count(">") < depth:
-            self._close()
-            return False
-        if mark and whole and re.fullmatch(closing, text):
+    def _in_fence(self, line: str, fence: CodeFence, whole: bool) -> None:
+        """Process a line of code or of a formula, or the closing one."""
+        closes = whole and not self._lines.fence
+        text = line[len(quotes(line, fence.depth)) :]
+        if closes and self._kind == "code":
             self._close()
             if not self._color:
-                self._final.append(StyledLine(mark))
-            return True
+                self._final.append(StyledLine(self._mark))
+            return
         spaces = len(text) - len(text.lstrip(" "))
-        self._extend(text[min(spaces, indent) :])
+        self._extend(text[min(spaces, fence.indent) :])
         if whole:
             self._end_line()
-            if not mark and (not text.strip() or re.search(closing, text)):
-                self._close()
-        return True
+        if closes:
+            self._close()
+
+    def _follow_fence(self) -> None:
+        """Show the next lines as code, if a line opened a fence that was not recognized by its start."""
+        if self._lines.fence and not self._in_code:
+            self._open_fence()
 
     def _begin_outside(self, line: str, whole: bool) -> None:
-        mark = _quotes(line)
+        mark = quotes(line)
         text = line[len(mark) :]
         if not text.strip(" \t"):
             self._close()
@@ -217,22 +223,15 @@ class MarkdownStream:
         """Process what needs a whole line: a fence, a formula, a rule, a table row. Return whether it was one."""
         paragraph = self._block if isinstance(self._block, Prose) and self._kind == "text" else None
         if isinstance(self._block, MarkdownTable):
-            if "|" in body and not re.fullmatch(_FENCE, body):
+            if "|" in body and not self._lines.fence:
                 self._final += self._block.add(body)
                 return True
             self._close()
-        if fence := re.fullmatch(_FENCE, body):
-            mark = fence[1] or fence[3]
-            word = re.match(r"\s*\{?\.?([\w+#-]*)", fence[2] or fence[4] or "")
-            name = word[1] if word else ""
-            self._open_fence("code", mark, rf" {{0,{indent + 3}}}{mark}{mark[0]}*\s*", indent, name)
-            if not self._color:
-                self._final.append(StyledLine(mark + harmless(name)))
-        elif formula := re.match(r"(\$\$(?!\$)|\\\[)(?!.*(?:\$\$|\\\]))", body):
-            closing = r"\$\$" if formula[1] == "$$" else r"\\\]"
-            self._open_fence("formula", "", closing, indent, "")
-            self._extend(body)
-            self._end_line()
+        if self._lines.fence:
+            self._open_fence()
+            if self._lines.fence.formula:
+                self._extend(body)
+                self._end_line()
         elif paragraph and paragraph.whole and "\n" not in paragraph.source and self._under(paragraph, body):
             pass
         elif re.fullmatch(_RULE, body):
@@ -244,10 +243,17 @@ class MarkdownStream:
             return False
         return True
 
-    def _open_fence(self, kind: str, mark: str, closing: str, indent: int, language: str) -> None:
-        highlighter = Highlighter(language, self._theme) if self._color and kind == "code" else None
-        self._open(kind, Verbatim(self._window, highlighter))
-        self._fence = CodeFence(closing, indent, self._depth, mark)
+    def _open_fence(self) -> None:
+        """Open a block for the code or the formula that begins."""
+        fence = self._lines.fence
+        assert fence
+        word = re.match(r"\s*\{?\.?([\w+#-]*)", fence.info)
+        name = word[1] if word else ""
+        highlighter = Highlighter(name, self._theme) if self._color and not fence.formula else None
+        self._open("formula" if fence.formula else "code", Verbatim(self._window, highlighter))
+        self._in_code, self._mark = True, fence.mark
+        if not self._color and not fence.formula:
+            self._final.append(StyledLine(fence.mark + harmless(name)))
 
     def _under(self, paragraph: Prose, body: str) -> bool:
         """Turn the line above into a heading or a table head, if this line underlines it. Return whether it does."""
@@ -329,7 +335,7 @@ class MarkdownStream:
         self._begun = False
         if isinstance(self._block, Verbatim):
             self._final += self._block.newline()
-            if not self._fence:
+            if not self._in_code:
                 self._block = None
         elif isinstance(self._block, Prose) and self._kind == "heading":
             self._block.source = re.sub(r"(^|\s+)#+\s*$", "", self._block.source)
@@ -347,13 +353,7 @@ class MarkdownStream:
         self._block, self._kind, self._gap = block, kind, None
 
     def _close(self) -> None:
-        self._fence = None
+        self._in_code = False
         if self._block:
             self._final += self._block.close()
         self._block = None
-
-
-def _quotes(line: str) -> str:
-    """Return the quote marks at the start of a line."""
-    found = re.match(r"(?: {0,3}> ?)*+", line)
-    return found[0] if found else ""

@@ -4,9 +4,9 @@ import sys
 from collections.abc import Awaitable, Callable, Collection
 
 from aish.values.person import agrees, chosen_word
-from aish.values.text import for_terminal
+from aish.values.text import for_terminal, foreign
 from aish.views.editor import LONGEST_LINE
-from aish.views.keys import ask_key, ask_line
+from aish.views.keys import Keyboard
 from aish.views.screen import Screen
 
 
@@ -16,26 +16,25 @@ class TerminalPerson:
     def __init__(self, screen: Screen, edit: Callable[[str], Awaitable[str]], pause: Callable[[], None]) -> None:
         self._screen, self._edit, self._pause = screen, edit, pause
         self._interactive = sys.stdin.isatty()
+        self._keyboard = Keyboard()
 
     async def confirm(self, question: str) -> bool:
         if not self._interactive:
             self._screen.note(f"{question} No user to ask, assuming no.", warning=True)
             return False
         self._pause()
-        sys.stderr.write(f"[aish] {for_terminal(question)} [y/N] ")
-        sys.stderr.flush()
-        return agrees(await ask_line(""))
+        return agrees(await self._keyboard.ask_line(self._own(f"{question} [y/N] "), pasted=False))
 
     async def key(self, question: str, keys: str) -> str:
         if not self._interactive:
             return keys[-1]
         self._pause()
-        return await ask_key(f"[aish] {question}", keys)
+        return await self._keyboard.ask_key(self._own(question), keys)
 
     async def line(self, question: str) -> str:
         self._pause()
         if self._interactive:
-            return await ask_line(question)
+            return await self._keyboard.ask_line(for_terminal(question))
         sys.stderr.write(for_terminal(question))
         sys.stderr.flush()
         answer = sys.stdin.buffer.readline(LONGEST_LINE).decode("utf-8", "replace")
@@ -43,7 +42,14 @@ class TerminalPerson:
         return answer
 
     async def word(self, question: str, words: Collection[str]) -> str:
-        return chosen_word(await self.line(f"[aish] {question}"), words) if self._interactive else ""
+        if not self._interactive:
+            return ""
+        self._pause()
+        return chosen_word(await self._keyboard.ask_line(self._own(question), pasted=False), words)
+
+    def _own(self, question: str) -> str:
+        """Return a question as a line that only aish can write."""
+        return f"{self._screen.gutter}[aish] {foreign(question)}"
 
     async def edit(self, text: str) -> str:
         self._pause()

@@ -2,50 +2,23 @@
 
 import argparse
 import json
-import os
 import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.acting.command_fences import CHANGING, LOOKING, CommandFences, Permit, open_fences
-from aish.acting.command_judge import CommandJudge
+from aish.acting.command_fences import CHANGING, LOOKING, open_fences
+from aish.acting.local_judge import LocalJudge
+from aish.acting.unattended import Ran, Unattended
 from aish.action.allowed import Allowed
-from aish.action.command_runner import run_captured
-from aish.action.fence.wants import shown_from
 from aish.memory.redaction import Redaction
-from aish.places import find_project, home_directory
 from aish.storage.files import write_all
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.start import Start
-
-
-class Ran(NamedTuple):
-    """What happened to one command. `status` is None if it did not run."""
-
-    command: str
-    verdict: str
-    reason: str
-    status: int | None = None
-    stdout: bytes = b""
-    stderr: bytes = b""
-    stopped: tuple[str, ...] = ()
-
-    def record(self) -> dict[str, object]:
-        return {
-            "command": self.command,
-            "ran": self.status is not None,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "status": self.status,
-            "stdout": self.stdout.decode("utf-8", "replace"),
-            "stderr": self.stderr.decode("utf-8", "replace"),
-            "stopped": list(self.stopped),
-        }
 
 
 class RunDoors(NamedTuple):
@@ -69,7 +42,9 @@ def run(doors: RunDoors, arguments: Sequence[str]) -> int:
     parser.add_argument("command", nargs=argparse.REMAINDER, help="the command; several words are its arguments")
     options = parser.parse_args(arguments)
     start = doors.start
-    runner = Runner(start, doors.redaction, CHANGING if options.fence == "changing" else LOOKING)
+    fences = open_fences(start.settings.commands, start.places, doors.redaction)
+    judge = LocalJudge(start.places.policy_file, Allowed(start.places.allowed, start.settings.commands.allow), fences)
+    runner = Unattended(judge, fences, CHANGING if options.fence == "changing" else LOOKING)
     if options.jsonl:
         for number, line in enumerate(sys.stdin.buffer, start=1):
             if line.strip():
@@ -79,30 +54,6 @@ def run(doors: RunDoors, arguments: Sequence[str]) -> int:
     if not words:
         raise BadUsage("no command; usage: aish run [--fence looking|changing] -- COMMAND")
     return _show(runner.run(words[0] if len(words) == 1 else shlex.join(words), start.cwd), as_json=options.json)
-
-
-class Runner:
-    """Judges commands and runs those that need no person."""
-
-    def __init__(self, start: Start, redaction: Redaction, permit: Permit) -> None:
-        options = start.settings.commands
-        self._fences: CommandFences = open_fences(options, start.places, redaction)
-        self._judge = CommandJudge(start.places.policy_file, Allowed(start.places.allowed, options.allow), self._fences)
-        self._permit = permit
-
-    def run(self, command: str, directory: Path) -> Ran:
-        """Run a command if it may run. Raises `StoreTrouble` if the fence cannot be made."""
-        project = find_project(directory)
-        verdict = self._judge(command, project)
-        consented = self._permit.fence == "changing" and verdict.verdict == "ask" and verdict.effect == "change"
-        if verdict.verdict != "run" and not (consented and self._fences.kind):
-            return Ran(command, verdict.verdict, verdict.reason)
-        permit = self._permit
-        with self._fences.around(permit, os.environ, str(directory), project) as (fence, env):
-            done = run_captured(command, env=env, directory=str(directory), fence=fence)
-        wants = shown_from(done.wants, os.path.realpath(directory), str(home_directory()))
-        told = tuple(want.text for want in wants)
-        return Ran(command, verdict.verdict, verdict.reason, done.status, done.stdout, done.stderr, told)
 
 
 def _show(ran: Ran, *, as_json: bool) -> int:

@@ -5,7 +5,7 @@ import sys
 from itertools import islice
 
 from aish.values.replies import Reply
-from aish.values.text import for_terminal
+from aish.values.text import COMMAND_SIGN, GUTTER, for_terminal, foreign
 from aish.views.table import lay_out
 from aish.views.themes import Theme, codes, theme
 
@@ -15,7 +15,12 @@ _RESET_TERMINAL = "\r\x1b[m\x1b%G\x1b(B\x0f\x1b[4l\x1b7\x1b[r\x1b8\x1b[J"
 
 
 class Screen:
-    """Writes for people. Text of models is neutralised before output, here and in `AnswerScreen` while it streams."""
+    """Writes for people. Text of models is neutralised before output, here and in `AnswerScreen` while it streams.
+
+    On a terminal each line of a message or question starts with the sign `GUTTER`, and each command with
+    `COMMAND_SIGN`. Text of models and output of their commands cannot contain these signs, with or without colours, so
+    nobody else can write such a line.
+    """
 
     def __init__(self, color: str = "auto", *, styles: Theme | None = None) -> None:
         self._color = color
@@ -73,18 +78,28 @@ class Screen:
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """Write a message to standard error; on a terminal it wraps between words."""
-        lines = f"[aish] {for_terminal(text)}".split("\n")
+        lines = f"[aish] {foreign(text)}".split("\n")
+        style = "warning" if warning else "dim"
         if sys.stderr.isatty():
-            from textwrap import fill  # here, because most runs have nothing to wrap
+            from textwrap import wrap  # here, because most runs have nothing to wrap
 
-            lines = [fill(line, self.width, break_long_words=False, break_on_hyphens=False) for line in lines]
-        print(self.styled("\n".join(lines), "warning" if warning else "dim"), file=sys.stderr, flush=True)
+            room = max(self.width - len(GUTTER), 1)
+            wrapped = (wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""] for line in lines)
+            lines = [self.gutter + self.styled(row, style) for rows in wrapped for row in rows]
+            print("\n".join(lines), file=sys.stderr, flush=True)
+        else:
+            print(self.styled("\n".join(lines), style), file=sys.stderr, flush=True)
+
+    @property
+    def gutter(self) -> str:
+        """The sign before a message or a question on a terminal."""
+        return self.styled(GUTTER, "prompt") if sys.stderr.isatty() else ""
 
     def command(self, text: str, effect: str) -> None:
         """Show a command that is about to run or to be confirmed, on its own line."""
         style = {"read": "dim", "destroy": "error"}.get(effect, "warning")
         reset = _RESET_TERMINAL if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else ""
-        print(f"{reset}{self.styled('▸ ' + text, style)}", file=sys.stderr, flush=True)
+        print(f"{reset}{self.styled(f'{COMMAND_SIGN} {text}', style)}", file=sys.stderr, flush=True)
 
 
 def colorful() -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from wcwidth import wcwidth
 
-from aish.values.text import for_terminal
+from aish.values.text import OWN_SIGNS, for_terminal, foreign
 
 # Characters without width or glyph, which can hide what a text says.
 _UNSEEN = [0xAD, 0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x180F), 0x200B, 0x2028, 0x2029]
@@ -39,10 +39,10 @@ class StyledLine(NamedTuple):
 
 
 def harmless(text: str) -> str:
-    """Make characters visible that could control the terminal, reverse the text direction or hide text."""
+    """Make characters visible that could control the terminal, reverse the text direction, hide text or forge it."""
     if text.isascii():
         return for_terminal(text)
-    return re.sub(_MISPLACED, "\ufffd", for_terminal(text).translate(_REPLACED))
+    return re.sub(_MISPLACED, "\ufffd", foreign(text).translate(_REPLACED))
 
 
 def exact(text: str) -> list[StyledSpan]:
@@ -57,7 +57,7 @@ def exact(text: str) -> list[StyledSpan]:
 
 
 def _is_odd(letter: str) -> bool:
-    return not letter.isprintable() or ord(letter) in _REPLACED or _cells_of(letter) == 0
+    return not letter.isprintable() or ord(letter) in _REPLACED or letter in OWN_SIGNS or _cells_of(letter) == 0
 
 
 @lru_cache(maxsize=4096)

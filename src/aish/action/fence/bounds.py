@@ -6,6 +6,7 @@ except for files that run later outside the fence.
 """
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -23,6 +24,7 @@ _RUN_LATER = """
 """.split()
 # The same inside the directory of git, also of submodules and worktrees.
 _OF_GIT = "config config.worktree hooks info/attributes".split()
+_MOST_STATES = 2000  # files
 _LOOKING = Limits(
     seconds=300,
     processor_seconds=300,
@@ -37,21 +39,22 @@ _CHANGING = Limits(private_size=4 << 30)
 class Bounds(NamedTuple):
     """What a command can do. A hidden path can be neither read nor written, also below a writable one.
 
-    `protected` paths stay as they are below a writable one; those named in `protected_names` at any depth.
+    `protected` paths stay as they are below a writable one, except below `may_change`.
     """
 
     name: FenceName
     writable: tuple[Path, ...] = ()
     hidden: tuple[Path, ...] = ()
     protected: tuple[Path, ...] = ()
+    may_change: tuple[Path, ...] = ()
     network: bool = False
     limits: Limits = Limits()
     processes: int = 512
 
 
-def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds) -> Bounds:
-    """Return the bounds for what runs unasked."""
-    return Bounds("looking", hidden=tuple(hidden), limits=_LOOKING._replace(seconds=seconds))
+def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds, network: bool = False) -> Bounds:
+    """Return the bounds for what runs unasked; with `network`, for what the user allowed to use the network."""
+    return Bounds("looking", hidden=tuple(hidden), network=network, limits=_LOOKING._replace(seconds=seconds))
 
 
 def changing(
@@ -66,7 +69,16 @@ def changing(
     is_project = real != Path("/") and not any(real == one or real in one.parents for one in homes)
     writable = (real,) if is_project else ()
     kept = (path for path in protected(real) if not any(one == path or one in path.parents for one in may_change))
-    return Bounds("changing", writable, tuple(hidden), tuple(kept) if is_project else (), network, _CHANGING, 4096)
+    return Bounds(
+        "changing",
+        writable,
+        tuple(hidden),
+        tuple(kept) if is_project else (),
+        tuple(may_change),
+        network,
+        _CHANGING,
+        processes=4096,
+    )
 
 
 def protected(project: Path) -> list[Path]:
@@ -74,6 +86,22 @@ def protected(project: Path) -> list[Path]:
     found = [project / name for name in _RUN_LATER]
     git = project / ".git"
     found += [git] if git.is_file() else [git / name for name in _OF_GIT]
+    return found
+
+
+def states(paths: Sequence[Path]) -> dict[str, tuple[int, ...]]:
+    """Return what tells whether these files, and those in these directories, were changed meanwhile."""
+    found: dict[str, tuple[int, ...]] = {}
+    to_visit = list(map(str, paths))
+    while to_visit and len(found) < _MOST_STATES:
+        path = to_visit.pop()
+        try:
+            state = os.lstat(path)
+            found[path] = (state.st_ino, state.st_mode, state.st_size, state.st_mtime_ns)
+            if stat.S_ISDIR(state.st_mode):
+                to_visit += [entry.path for entry in os.scandir(path)]
+        except OSError:  # it does not exist
+            continue
     return found
 
 

@@ -29,8 +29,6 @@ _GIT = {
     "core.gitProxy": "",
     "core.alternateRefsCommand": "false",
     "credential.helper": "",
-    "diff.external": "",
-    "diff.trustExitCode": "false",
     "interactive.diffFilter": "",
     "gpg.program": "false",
     "gpg.ssh.program": "false",
@@ -56,30 +54,40 @@ _QUIET = {
     "PYTHONDONTWRITEBYTECODE": "1",
     "PYTHONNOUSERSITE": "1",
     "PIP_NO_INPUT": "1",
-    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
     "GOTOOLCHAIN": "local",
     "GOFLAGS": "-mod=mod",
     "CARGO_NET_OFFLINE": "true",
     "npm_config_ignore_scripts": "true",
-    "npm_config_update_notifier": "false",
     "npm_config_offline": "true",
-    "NO_UPDATE_NOTIFIER": "1",
-    "HOMEBREW_NO_AUTO_UPDATE": "1",
     "INPUTRC": "/dev/null",
 }
+# Programs that look for updates of themselves would seem to need the network.
+NO_UPDATES = {
+    "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+    "npm_config_update_notifier": "false",
+    "NO_UPDATE_NOTIFIER": "1",
+    "HOMEBREW_NO_AUTO_UPDATE": "1",
+}
+
+
+# Shows a difference as git would, in place of a program that a repository names. No setting switches that off.
+_PLAIN_DIFF = """sh -c 'echo "diff --git a/$1 b/$1"; diff -u --label "a/$1" --label "b/$1" "$2" "$5"; exit 0' diff"""
+_NAMES_DIFF = re.compile(r"^\s*(\[diff\]\s*)?external\s*=|^\s*\[include", re.MULTILINE | re.IGNORECASE)
 
 
 def looking_environment(
     env: Mapping[str, str],
     private: str,
     *,
+    repository: str = "",
     extra: Collection[str] = (),
     is_secret_name: Callable[[str], bool],
     has_secret: Callable[[str], bool],
 ) -> dict[str, str]:
     """Return the variables for a command that runs unasked.
 
-    `extra` are names that the user adds to the list. Variables with the name or the value of a secret are left out.
+    `repository` is the text of the settings of the repository. `extra` are names that the user adds to the list.
+    Variables with the name or the value of a secret are left out.
     """
     kept = {
         name: value
@@ -87,7 +95,8 @@ def looking_environment(
         if (name in _KEPT or name.startswith("LC_") or name in extra)
         and not (is_secret_name(name) or (name not in ("PATH", "LS_COLORS") and has_secret(f"{name}={value}")))
     }
-    return {**kept, **_QUIET, **_git_settings(), **temporary_places(private)}
+    diff = {"GIT_EXTERNAL_DIFF": _PLAIN_DIFF} if _NAMES_DIFF.search(repository) else {}
+    return {**kept, **_QUIET, **NO_UPDATES, **diff, **_git_settings(), **temporary_places(private)}
 
 
 def temporary_places(private: str) -> dict[str, str]:
@@ -106,5 +115,7 @@ def _git_settings() -> dict[str, str]:
 def says_nothing(name: str) -> bool:
     """Is this a variable that the fence itself sets, so that a change of it is not the user's?"""
     return (
-        name in _QUIET or re.fullmatch(r"GIT_CONFIG_\w+|TMPDIR|TMP|TEMP|XDG_(CACHE_HOME|RUNTIME_DIR)", name) is not None
+        name in _QUIET
+        or re.fullmatch(r"GIT_(CONFIG_\w+|EXTERNAL_DIFF)|TMPDIR|TMP|TEMP|XDG_(CACHE_HOME|RUNTIME_DIR)", name)
+        is not None
     )

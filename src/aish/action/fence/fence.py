@@ -86,7 +86,8 @@ class Fence:
         return Allowance(
             writable=(*(os.path.realpath(path) for path in bounds.writable), private),
             private=private,
-            protected=frozenset(str(path) for path in bounds.protected),
+            protected=tuple(map(str, bounds.protected)),
+            may_change=tuple(map(str, bounds.may_change)),
             modes=bounds.name == "changing",
             processes=bounds.processes,
             own_pids=wrapped,
@@ -109,9 +110,9 @@ class Fence:
         for path in sorted(hidden):
             if not hidden.isdisjoint(path.parents):
                 continue  # nothing can be mounted in a directory that is hidden
-            if path.is_dir():
+            if os.path.isdir(path):  # noqa: PTH112  # a Path raises if it may not look
                 words += ["--tmpfs", str(path), "--remount-ro", str(path)]
-            elif path.exists():
+            elif os.path.exists(path):  # noqa: PTH110  # likewise
                 words += ["--ro-bind", "/dev/null", str(path)]
         return [*words, "--seccomp", str(self._denied), "--chdir", directory, "--", *argv]
 

@@ -44,7 +44,7 @@ READ = Right.READ_FILE | Right.EXECUTE
 OF_FILES = READ | Right.WRITE_FILE | Right.TRUNCATE | Right.IOCTL_DEV  # the others apply to directories only
 EVERY_RIGHT = Right((1 << 16) - 1)
 _TCP = 0b11  # bind and connect
-_SCOPES = 0b11  # abstract sockets of, and signals to, processes outside the sandbox
+_SCOPES = 0b11  # abstract sockets of, and signals to, processes outside the fence
 
 
 _ALL, _FOR_FILES = int(EVERY_RIGHT), int(OF_FILES)

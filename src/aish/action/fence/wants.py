@@ -28,7 +28,7 @@ VERBS = (
 
 # Programs write to such places only to be faster the next time, and go on without.
 _CACHES = re.compile(
-    r"/(\.?cache|__pycache__|_logs|\.npm|_cacache|\.\w+_cache|Caches|\.local/state)(/|$)|/\.lesshst|\.pyc\b"
+    r"/([\w.-]*cache[\w.-]*|_logs|\.npm|\.local/state)(/|$)|/\.lesshst|\.pyc\b|_update-notifier", re.IGNORECASE
 )
 
 
@@ -41,8 +41,8 @@ class Want(NamedTuple):
 
     @property
     def path(self) -> str:
-        """The path that it wanted to write; empty for other kinds."""
-        if self.kind != "write":
+        """The path that it wanted to write or read; empty for other kinds."""
+        if self.kind not in ("write", "read"):
             return ""
         verb = next((verb for verb in VERBS if self.what.startswith(f"{verb} ")), "write")
         return self.what[len(verb) + 1 :]

@@ -7,6 +7,7 @@ rights of the command, so a path that changes after it was read gains nothing. C
 
 import errno
 import os
+import re
 import signal
 import socket
 import struct
@@ -53,18 +54,27 @@ _VERBS = {
 }
 
 
+_RUN_BY_GIT = re.compile(r"/\.git(/.+)?/(hooks(/.*)?|config(\.worktree)?|info/attributes)$")
+
+
+def run_by_git(path: str) -> bool:
+    """Is it a file of a repository that makes git run something? A repository can be inside another one."""
+    return _RUN_BY_GIT.search(path) is not None
+
+
 class Allowance(NamedTuple):
     """What watched calls may do. All paths are real paths.
 
-    `protected` paths stay as they are although they are below a `writable` one. `modes`: modes and times in writable
-    places may change too. `own_pids`: the command sees no other processes, so that it can signal all that it sees.
-    `passing` is a program whose calls always go on: bubblewrap, before it starts the command.
+    `protected` paths stay as they are although they are below a `writable` one, and so does what git runs in any
+    repository, except below `may_change`. `modes`: modes and times in writable places may change too. `own_pids`: the
+    command sees no other processes, so that it can signal all that it sees. `passing` is a program whose calls always
+    go on: bubblewrap, before it starts the command.
     """
 
     writable: tuple[str, ...]
     private: str = ""
-    protected: frozenset[str] = frozenset()
-    protected_names: frozenset[str] = frozenset()
+    protected: tuple[str, ...] = ()
+    may_change: tuple[str, ...] = ()
     modes: bool = False
     processes: int = 512
     own_pids: bool = False
@@ -157,8 +167,8 @@ class Watcher:
     def _file(self, name: str, call: WatchedCall) -> Ruling:
         modes = name in CHANGES_MODES
         places = self._places(name, call)
-        if places is None:
-            return Ruling(error=errno.EFAULT)
+        if places is None:  # its memory cannot be read: the kernel decides where it can
+            return Ruling(error=errno.EPERM) if modes or self._allowance.protected else _GO_ON
         flags = _flags(name, call)
         if name == "openat2" and not flags & _WRITES:
             return _GO_ON
@@ -167,6 +177,8 @@ class Watcher:
                 if modes:
                     return Ruling(error=errno.EPERM)
                 continue
+            if name in ("mkdir", "mkdirat") and os.path.lexists(path):
+                continue  # it exists, and the kernel says so
             if modes and not self._allowance.modes and _is_below(path, self._allowance.private):
                 return _PRETEND
             if not self._may_write(path) or (modes and not self._allowance.modes):
@@ -203,11 +215,9 @@ class Watcher:
     def _is_protected(self, path: str) -> bool:
         """Is it a protected path, below one, or a directory that holds one and would move with it?"""
         allowed = self._allowance
-        if not allowed.protected and not allowed.protected_names:
+        if not allowed.protected or any(_is_below(path, one) for one in allowed.may_change):
             return False
-        if any(part in allowed.protected_names for part in path.split("/")):
-            return True
-        return any(_is_below(path, one) or _is_below(one, path) for one in allowed.protected)
+        return run_by_git(path) or any(_is_below(path, one) or _is_below(one, path) for one in allowed.protected)
 
     def _socket(self, call: WatchedCall) -> Ruling:
         family, kind = call.arguments[0], call.arguments[1]
