@@ -6,6 +6,7 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -205,6 +206,11 @@ def test_what_is_hidden_stays_hidden_inside_the_project_and_behind_links(kind: K
         "echo x > .aish.toml",
         "cd .git && echo x >> config",
         "ln -s .git/config soft && echo x >> soft",
+        "exec 3< .git && echo x >> /proc/self/fd/3/config",
+        "exec 3< .git && echo x >> /dev/fd/3/config",
+        "exec 3< .git/config && echo x >> /proc/self/fd/3",
+        "cd .git && echo x >> /proc/thread-self/cwd/config",
+        "echo x >> /proc/$$/root/$PWD/.git/config",
     ],
 )
 def test_what_runs_later_stays_as_it_is(kind: Kind, ground: Ground, script: str) -> None:
@@ -219,6 +225,59 @@ def test_what_runs_later_stays_as_it_is(kind: Kind, ground: Ground, script: str)
     assert done.status != 0
     assert (ground.work / ".git/config").read_text(encoding="utf-8") == "[core]\n"
     assert [path for path in protected(ground.work) if path.exists()] == [ground.work / ".git/config"]
+
+
+@both
+@pytest.mark.parametrize("known", [1, None])
+def test_no_race_reaches_what_runs_later(kind: Kind, ground: Ground, known: int | None) -> None:
+    """A path that changes after it was checked, in memory or by a link to the process itself."""
+    if kind == "bubblewrap" and known:
+        pytest.skip("it has no versions")
+    (ground.work / ".git").mkdir()
+    config = ground.work / ".git/config"
+    config.write_text("[core]\n", encoding="utf-8")
+    script = """
+import ctypes, os, threading, time
+libc, memory = ctypes.CDLL(None), ctypes.create_string_buffer(64)
+over = time.monotonic() + 1
+def flip():
+    while time.monotonic() < over:
+        for path in (b"mine".ljust(20, b"\\0"), b".git/config".ljust(20, b"\\0"), b".envrc".ljust(20, b"\\0")):
+            ctypes.memmove(memory, path, 20)
+thread = threading.Thread(target=flip)
+thread.start()
+while time.monotonic() < over:
+    fd = libc.open(memory, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    if fd >= 0:
+        os.write(fd, b"x")
+        os.close(fd)
+    libc.truncate(memory, ctypes.c_long(1))
+    libc.unlink(memory)
+    libc.symlink(b"mine", memory)
+    libc.rename(b"mine", memory)
+thread.join()
+os.symlink("/proc/self/cwd", "way")
+os.chdir(".git")
+try:
+    open("../way/config", "a").write("x")
+except OSError:
+    pass
+"""
+    done = run(kind, ground.changing, shlex.join([sys.executable, "-c", script]), ground.work, abi=known)
+
+    assert (done.status, done.stderr) == (0, b"")
+    assert config.read_text(encoding="utf-8") == "[core]\n"
+    assert not os.path.lexists(ground.work / ".envrc")
+
+
+@needs_landlock
+def test_a_writer_of_a_fifo_waits_for_its_reader(ground: Ground) -> None:
+    """Although the keeper opens it, and never waits."""
+    script = "mkfifo pipe; echo through > pipe & sleep 0.1; cat pipe; umask 027; : > new; umask 077; mkdir dir"
+
+    assert run("landlock", ground.changing, script, ground.work).stdout == b"through\n"
+    assert (ground.work / "new").stat().st_mode & 0o777 == 0o640
+    assert (ground.work / "dir").stat().st_mode & 0o777 == 0o700
 
 
 @both
@@ -385,6 +444,8 @@ def test_a_shell_at_a_terminal_keeps_its_job_control(shell: Any) -> None:
     shell.expect_exact("ready> ")
     shell.sendline("echo $?; stty size < /dev/tty; echo seen > /dev/tty")
     shell.expect(r"130\r\n24 80\r\nseen\r\nready> ")
+    shell.sendline("echo name > $(tty)")
+    shell.expect_exact("\nname\r\n")
     shell.sendline("echo x > ../other/note")
     shell.expect_exact("Permission denied")
 

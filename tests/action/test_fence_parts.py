@@ -208,7 +208,7 @@ def test_settings_of_git_that_run_programs_are_switched_off() -> None:
     count = int(found["GIT_CONFIG_COUNT"])
     keys = {found[f"GIT_CONFIG_KEY_{number}"] for number in range(count)}
 
-    assert {"core.fsmonitor", "core.hooksPath", "core.pager", "diff.external", "core.sshCommand"} <= keys
+    assert {"core.fsmonitor", "core.hooksPath", "core.pager", "core.sshCommand"} <= keys
     assert all(says_nothing(name) for name in found if name.startswith("GIT_CONFIG"))
     assert f"GIT_CONFIG_KEY_{count}" not in found
 

@@ -92,6 +92,9 @@ class Fence:
             processes=bounds.processes,
             own_pids=wrapped,
             passing=_bubblewrap() if wrapped else "",
+            # Neither kind can protect files that do not exist, and Landlock did not know truncation at first.
+            carries=bool(bounds.protected) or (not wrapped and self._abi < 3),
+            hidden=tuple(str(_real(path)) for path in bounds.hidden),
         )
 
     def wrap(self, argv: Sequence[str], directory: str) -> list[str]:

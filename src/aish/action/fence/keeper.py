@@ -18,14 +18,16 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple, NoReturn
 
 from aish.action.fence import libc
+from aish.action.fence.carrier import TryLater
 from aish.action.fence.process_memory import descendants
 from aish.action.fence.seccomp import WatchedCall, answer, answer_with_fd, let_go, receive, still_waits
 from aish.action.fence.wants import Want
-from aish.action.fence.watcher import Allowance, Watcher
+from aish.action.fence.watcher import Allowance, Ruling, Watcher
 
 TIMED_OUT = 124  # the exit status of `timeout`
 _ENDED = 137  # of a shell, for a command that was killed
 _SOON = 0.2  # seconds between checks of the limits
+_VERY_SOON = 0.01  # between attempts of a call that waits for another process
 _FOR_ENDING = 5.0
 _LEAST_SIZE = 4096
 _ENDING = (signal.SIGHUP, signal.SIGTERM)
@@ -93,6 +95,7 @@ class _Keeper:
         self._limits, self._private, self._report = limits, private, report
         self._deadline = time.monotonic() + limits.seconds if limits.seconds else float("inf")
         self._woken, self._wake = -1, -1
+        self._later: list[tuple[WatchedCall, Ruling]] = []
 
     def run(self) -> NoReturn:
         status = _ENDED
@@ -109,6 +112,7 @@ class _Keeper:
 
     def _settle(self) -> None:
         """Give the terminal to the command, and forget everything that belongs to aish."""
+        os.umask(0)  # the files that it makes for the command have the rights that the command wants
         signal.set_wakeup_fd(-1)  # it would wake the event loop of aish
         for number in _IGNORED:
             signal.signal(number, signal.SIG_IGN)
@@ -150,7 +154,10 @@ class _Keeper:
             stand_ins = watcher.stand_ins.readable
             for fd in stand_ins:
                 poll.register(fd, select.POLLIN)
-            events = dict(poll.poll(1000 * _SOON))
+            events = dict(poll.poll(1000 * (_VERY_SOON if self._later else _SOON)))
+            waiting, self._later = self._later, []
+            for one, ruling in waiting:
+                self._settle_call(listener, one, ruling)
             for fd in stand_ins:
                 poll.unregister(fd)
                 if fd in events:
@@ -169,16 +176,36 @@ class _Keeper:
                 next_check = now + max(_SOON, 10 * took)  # looking at many files must not take most of the time
 
     def _answer(self, listener: int, call: WatchedCall) -> None:
-        ruling = self._watcher.rule(call)
+        self._settle_call(listener, call, self._watcher.rule(call))
+        self._watcher.stand_ins.given()
+
+    def _settle_call(self, listener: int, call: WatchedCall, ruling: Ruling) -> None:
         if not still_waits(listener, call):
             pass
+        elif ruling.carry:
+            self._carry(listener, call, ruling, ruling.carry)
         elif ruling.goes_on:
             let_go(listener, call)
         elif ruling.fd is not None:
             answer_with_fd(listener, call, ruling.fd, close_on_exec=ruling.close_on_exec)
         else:
             answer(listener, call, ruling.error)
-        self._watcher.stand_ins.given()
+
+    def _carry(self, listener: int, call: WatchedCall, ruling: Ruling, carry: Callable[[], int | None]) -> None:
+        """Do what the command asked for, and tell it the result."""
+        try:
+            made = carry()
+        except TryLater:
+            self._later.append((call, ruling))
+            return
+        except OSError as error:
+            answer(listener, call, error.errno or errno.EIO)
+            return
+        if made is None:
+            answer(listener, call)
+            return
+        answer_with_fd(listener, call, made, close_on_exec=ruling.close_on_exec)
+        os.close(made)
 
     def _over(self, now: float) -> int:
         """Return the status of a command that is over a limit; 0 if it is not."""

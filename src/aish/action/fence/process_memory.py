@@ -84,7 +84,8 @@ def _of_process(path: str, pid: int) -> str:
     for name, number in (("/dev/stdin", 0), ("/dev/stdout", 1), ("/dev/stderr", 2)):
         if path == name:
             return f"/proc/{pid}/fd/{number}"
-    for start, meant in (("/dev/fd/", f"/proc/{pid}/fd/"), ("/proc/self/", f"/proc/{pid}/")):
+    own = f"/proc/{pid}/"
+    for start, meant in (("/dev/fd/", f"{own}fd/"), ("/proc/self/", own), ("/proc/thread-self/", own)):
         if path.startswith(start):
             return meant + path[len(start) :]
     return path
@@ -148,6 +149,12 @@ def filters(pid: int) -> int:
             return int(file.read().partition(b"Seccomp_filters:")[2].split()[0])
     except (OSError, ValueError, IndexError):
         return -1
+
+
+def umask_of(pid: int) -> int:
+    """Return which rights a process takes from the files that it makes. Raises `OSError` if it has died."""
+    with open(f"/proc/{pid}/status", "rb") as file:
+        return int(file.read().partition(b"Umask:")[2].split()[0], 8)
 
 
 def name_of(pid: int) -> str:

@@ -11,10 +11,11 @@ import re
 import signal
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from aish.action.fence.call_rules import CHANGES_MODES, SIGNALS, STARTS
+from aish.action.fence.carrier import change_names, open_path, opening, reopen
 from aish.action.fence.process_memory import descendants, descends, filters, name_of, read_memory, read_path, resolve
 from aish.action.fence.seccomp import WatchedCall
 from aish.action.fence.stand_in import StandIns
@@ -24,7 +25,7 @@ _HERE = -100  # the descriptor that means the current directory
 _NO_LINK = 0x100  # do not follow a link at the end of the path
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _FORKS_BETWEEN_COUNTS = 64
-_HARMLESS_DEVICES = frozenset("/dev/null /dev/zero /dev/full /dev/tty /dev/ptmx /dev/pts/ptmx".split())
+_HARMLESS_DEVICES = frozenset("/dev/null /dev/zero /dev/full /dev/tty".split())
 
 # For each call, the arguments that are paths: the argument with the directory (None: current), and the path.
 _PATHS: dict[str, tuple[tuple[int | None, int], ...]] = {
@@ -68,7 +69,8 @@ class Allowance(NamedTuple):
     `protected` paths stay as they are although they are below a `writable` one, and so does what git runs in any
     repository, except below `may_change`. `modes`: modes and times in writable places may change too. `own_pids`: the
     command sees no other processes, so that it can signal all that it sees. `passing` is a program whose calls always
-    go on: bubblewrap, before it starts the command.
+    go on: bubblewrap, before it starts the command. `carries`: the keeper carries out what changes files, because the
+    kernel cannot protect all of them; `hidden` is what it must not open then.
     """
 
     writable: tuple[str, ...]
@@ -79,15 +81,21 @@ class Allowance(NamedTuple):
     processes: int = 512
     own_pids: bool = False
     passing: str = ""
+    carries: bool = False
+    hidden: tuple[str, ...] = ()
 
 
 class Ruling(NamedTuple):
-    """What happens to a call: it goes on, or it is answered with an error (0: success), or with a descriptor."""
+    """What happens to a call: it goes on, or it is answered with an error (0: success), or with a descriptor.
+
+    With `carry` the keeper does it, and answers with the descriptor that it returns, if any.
+    """
 
     goes_on: bool = False
     error: int = 0
     fd: int | None = None
     close_on_exec: bool = False
+    carry: Callable[[], int | None] | None = None
 
 
 _GO_ON = Ruling(goes_on=True)
@@ -170,22 +178,44 @@ class Watcher:
         if places is None:  # its memory cannot be read: the kernel decides where it can
             return Ruling(error=errno.EPERM) if modes or self._allowance.protected else _GO_ON
         flags = _flags(name, call)
+        if name == "openat2" and self._allowance.carries:
+            return Ruling(error=errno.ENOSYS)  # its flags are in memory; programs then use openat
         if name == "openat2" and not flags & _WRITES:
             return _GO_ON
         for path in places:
             if path == "":  # only the process itself can follow it: the kernel decides
-                if modes:
+                if modes or self._allowance.carries:
                     return Ruling(error=errno.EPERM)
                 continue
             if name in ("mkdir", "mkdirat") and os.path.lexists(path):
-                continue  # it exists, and the kernel says so
+                return Ruling(error=errno.EEXIST)
+            if own := _own_descriptor(path, call.pid) or (self._allowance.carries and _own_terminal(path, call.pid)):
+                return self._reopen(own, name, call)
             if modes and not self._allowance.modes and _is_below(path, self._allowance.private):
                 return _PRETEND
             if not self._may_write(path) or (modes and not self._allowance.modes):
                 minor = bool(flags & os.O_RDWR) and not flags & os.O_TRUNC and os.path.exists(path)  # noqa: PTH110  # a path of another process, as text
                 self.note(wants_to_write(path, _VERBS.get(name, "write"), minor=minor or _is_probing(path, flags)))
                 return Ruling(error=errno.EPERM if modes else errno.EACCES)
-        return _GO_ON
+        return _GO_ON if modes or not self._allowance.carries else self._carry(name, call, places)
+
+    def _carry(self, name: str, call: WatchedCall, places: list[str]) -> Ruling:
+        """Let the keeper do it: on the path that was checked, whatever the memory of the process holds now."""
+        if given := opening(name, call):
+            fine = bool(given[0] & os.O_CLOEXEC)
+            return Ruling(carry=lambda: open_path(call, places[0], *given), close_on_exec=fine)
+        return Ruling(carry=lambda: change_names(name, call, places))
+
+    def _reopen(self, path: str, name: str, call: WatchedCall) -> Ruling:
+        """Open again what the process has open already, such as /dev/stdout."""
+        given = opening(name, call)
+        if not self._allowance.carries or given is None:
+            return _GO_ON
+        flags = given[0]
+        return Ruling(
+            carry=lambda: reopen(path, flags, lambda opened: _is_terminal(opened) or self._may_write(opened)),
+            close_on_exec=bool(flags & os.O_CLOEXEC),
+        )
 
     def _places(self, name: str, call: WatchedCall) -> list[str] | None:
         """Return the real paths that a call is about; empty texts for those that only the process can follow."""
@@ -200,14 +230,18 @@ class Watcher:
             if text is None:
                 return None
             follow = name in _FOLLOWS or (name in CHANGES_MODES and not name.startswith("l"))
+            follow = follow and not _flags(name, call) & (os.O_NOFOLLOW | os.O_EXCL)
             found = resolve(call.pid, None if at == _HERE else at, text, follow=follow)
-            places.append("" if found is None or found.inside_proc else found.path)
+            known = found and (not found.inside_proc or _own_descriptor(found.path, call.pid))
+            places.append(found.path if found and known else "")
         return places
 
     def _may_write(self, path: str) -> bool:
         allowed = self._allowance
-        if path in _HARMLESS_DEVICES or _is_terminal(path):
+        if path in _HARMLESS_DEVICES or (_is_terminal(path) and not allowed.carries):
             return True  # the kernel decides: it knows which terminal is its own
+        if any(_is_below(path, one) for one in allowed.hidden):
+            return False
         if not any(_is_below(path, top) for top in allowed.writable):
             return False
         return not self._is_protected(path)
@@ -262,6 +296,23 @@ def _is_below(path: str, top: str) -> bool:
 
 def _is_terminal(path: str) -> bool:
     return path.startswith("/dev/pts/")
+
+
+def _own_descriptor(path: str, pid: int) -> str:
+    """Return a path if it is a descriptor of this process; else an empty text."""
+    return path if path.startswith(f"/proc/{pid}/fd/") and path.rpartition("/")[2].isdigit() else ""
+
+
+def _own_terminal(path: str, pid: int) -> str:
+    """Return the descriptor of this process for a terminal that it has as input or output; else an empty text."""
+    if _is_terminal(path):
+        for fd in (f"/proc/{pid}/fd/{number}" for number in (0, 1, 2)):
+            try:
+                if os.readlink(fd) == path:  # noqa: PTH115  # likewise
+                    return fd
+            except OSError:
+                pass  # it is closed
+    return ""
 
 
 def _program(pid: int) -> str:

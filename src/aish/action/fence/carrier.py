@@ -1,0 +1,135 @@
+"""Carry out calls that change files in place of a fenced command, on the very path that was checked.
+
+The kernel would read the path again, and another thread may have changed it by then. So where Landlock cannot tell a
+forbidden file from an allowed one, the keeper does what was asked and gives the command the result. A checked path has
+no links, and none is followed here.
+"""
+
+import ctypes
+import errno
+import fcntl
+import os
+import stat
+import struct
+from collections.abc import Callable, Sequence
+
+from aish.action.fence import libc
+from aish.action.fence.process_memory import read_path, umask_of
+from aish.action.fence.seccomp import WatchedCall
+
+_HERE = -100
+_NO_LINKS = 0x04
+_OPEN, _RENAME = 437, {"x86_64": 316, "aarch64": 276}
+_REMOVE_DIRECTORY, _FOLLOW, _EMPTY = 0x200, 0x400, 0x1000
+_KNOWN_FLAGS = (
+    os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_NOCTTY | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_DSYNC
+    | os.O_ASYNC | os.O_DIRECT | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NOATIME | os.O_CLOEXEC | os.O_SYNC | os.O_TMPFILE
+)  # fmt: skip
+
+
+class TryLater(Exception):
+    """The call has to wait for another process, as a writer of a FIFO waits for its reader."""
+
+
+def open_path(call: WatchedCall, path: str, flags: int, mode: int) -> int:
+    """Open a checked path; return the descriptor. Raises `OSError` or `TryLater`."""
+    makes = flags & os.O_CREAT or flags & os.O_TMPFILE == os.O_TMPFILE
+    flags = flags & _KNOWN_FLAGS & ~os.O_ASYNC | os.O_CLOEXEC | os.O_NOCTTY
+    mode = mode & 0o7777 & ~umask_of(call.pid) if makes else 0
+    try:
+        fd = _open(path, flags | os.O_NONBLOCK, mode)  # the keeper never waits
+    except OSError as error:
+        if error.errno == errno.ENXIO and stat.S_ISFIFO(os.stat(path).st_mode) and not flags & os.O_NONBLOCK:  # noqa: PTH116  # as text
+            raise TryLater from None
+        raise
+    if not flags & os.O_NONBLOCK:
+        fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_NONBLOCK)
+    return fd
+
+
+def reopen(path: str, flags: int, may_write: Callable[[str], bool]) -> int:
+    """Open again what a process has open, such as its output: `path` is its descriptor in /proc."""
+    flags &= os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
+    fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
+    opened = os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115  # not always a path
+    if opened.startswith("/") and not may_write(opened):
+        os.close(fd)
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+    if not flags & os.O_NONBLOCK:
+        fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_NONBLOCK)
+    return fd
+
+
+def change_names(name: str, call: WatchedCall, places: Sequence[str]) -> None:
+    """Make, delete, move or link checked paths, or truncate one. Raises `OSError`."""
+    arguments, parents = call.arguments, [_Parent(path) for path in places]
+    try:
+        last, fd = parents[-1].name, parents[-1].fd
+        match name:
+            case "mkdir" | "mkdirat":
+                os.mkdir(last, _mode(call, 1 if name == "mkdir" else 2), dir_fd=fd)
+            case "rmdir":
+                os.rmdir(last, dir_fd=fd)
+            case "unlink":
+                os.unlink(last, dir_fd=fd)
+            case "unlinkat":
+                (os.rmdir if arguments[2] & _REMOVE_DIRECTORY else os.unlink)(last, dir_fd=fd)
+            case "rename" | "renameat" | "renameat2":
+                _rename(parents[0], parents[1], arguments[4] if name == "renameat2" else 0)
+            case "link" | "linkat":
+                if name == "linkat" and arguments[4] & (_FOLLOW | _EMPTY):
+                    raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+                os.link(parents[0].name, last, src_dir_fd=parents[0].fd, dst_dir_fd=fd, follow_symlinks=False)
+            case "symlink" | "symlinkat":
+                os.symlink(read_path(call.pid, arguments[0]) or "", last, dir_fd=fd)
+            case "mknod" | "mknodat":
+                mode = arguments[1 if name == "mknod" else 2]
+                if stat.S_IFMT(mode) not in (0, stat.S_IFREG, stat.S_IFIFO):
+                    raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+                os.mknod(last, stat.S_IFMT(mode) | _mode(call, 1 if name == "mknod" else 2), dir_fd=fd)
+            case "truncate":
+                file = _open(places[0], os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC, 0)
+                try:
+                    os.ftruncate(file, arguments[1])
+                finally:
+                    os.close(file)
+            case _:
+                raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+    finally:
+        for parent in parents:
+            os.close(parent.fd)
+
+
+class _Parent:
+    """The directory of a checked path, opened, and the last part of the path."""
+
+    def __init__(self, path: str) -> None:
+        directory, _, self.name = path.rpartition("/")
+        self.fd = _open(directory or "/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC, 0)
+
+
+def _mode(call: WatchedCall, argument: int) -> int:
+    return call.arguments[argument] & 0o7777 & ~umask_of(call.pid)
+
+
+def _open(path: str, flags: int, mode: int) -> int:
+    how = struct.pack("=QQQ", flags, mode, _NO_LINKS)
+    size = ctypes.c_size_t(len(how))
+    return libc.call("syscall", _OPEN, ctypes.c_long(_HERE), os.fsencode(path), how, size)
+
+
+def _rename(old: _Parent, new: _Parent, flags: int) -> None:
+    words = (old.fd, os.fsencode(old.name), new.fd, os.fsencode(new.name), flags)
+    libc.call("syscall", _RENAME[os.uname().machine], *words)
+
+
+def opening(name: str, call: WatchedCall) -> tuple[int, int] | None:
+    """Return the flags and the mode of a call that opens a file; None for other calls."""
+    match name:
+        case "open":
+            return call.arguments[1], call.arguments[2]
+        case "openat":
+            return call.arguments[2], call.arguments[3]
+        case "creat":
+            return os.O_CREAT | os.O_WRONLY | os.O_TRUNC, call.arguments[1]
+    return None
