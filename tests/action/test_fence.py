@@ -77,7 +77,8 @@ def test_a_command_works_in_the_project_as_if_there_were_no_fence(kind: Kind, gr
     script = """set -e
         mkdir -p a/b && echo one > a/b/x && echo two >> a/b/x && mv a/b/x a/y && mv a c
         ln -s c/y link && ln c/y hard && cp -p hard copy && truncate -s 3 copy && mkfifo pipe && rm -r pipe note
-        chmod 700 copy && touch -d 2001-01-01 copy
+        chmod 700 copy && touch -d 2001-01-01 copy && touch -h link
+        tar cf - c | (mkdir -p $TMPDIR/x; tar xpf - -C $TMPDIR/x)
         cat link && cat copy && echo && ls"""
 
     done = run(kind, ground.changing, script, ground.work)
@@ -211,6 +212,8 @@ def test_what_is_hidden_stays_hidden_inside_the_project_and_behind_links(kind: K
         "exec 3< .git/config && echo x >> /proc/self/fd/3",
         "cd .git && echo x >> /proc/thread-self/cwd/config",
         "echo x >> /proc/$$/root/$PWD/.git/config",
+        "exec 3< .git/config; python3 -c 'import os; os.truncate(\"/proc/self/fd/3\", 0)'",
+        "exec 3< .git/config; python3 -c 'import os; os.fchmod(3, 0o777)'",
     ],
 )
 def test_what_runs_later_stays_as_it_is(kind: Kind, ground: Ground, script: str) -> None:
@@ -255,6 +258,7 @@ while time.monotonic() < over:
     libc.unlink(memory)
     libc.symlink(b"mine", memory)
     libc.rename(b"mine", memory)
+    libc.chmod(memory, 0o777)
 thread.join()
 os.symlink("/proc/self/cwd", "way")
 os.chdir(".git")
@@ -267,6 +271,7 @@ except OSError:
 
     assert (done.status, done.stderr) == (0, b"")
     assert config.read_text(encoding="utf-8") == "[core]\n"
+    assert config.stat().st_mode & 0o777 != 0o777
     assert not os.path.lexists(ground.work / ".envrc")
 
 

@@ -11,16 +11,20 @@ import fcntl
 import os
 import stat
 import struct
+import time
 from collections.abc import Callable, Sequence
 
 from aish.action.fence import libc
-from aish.action.fence.process_memory import read_path, umask_of
+from aish.action.fence.process_memory import read_memory, read_path, umask_of
 from aish.action.fence.seccomp import WatchedCall
 
 _HERE = -100
 _NO_LINKS = 0x04
 _OPEN, _RENAME = 437, {"x86_64": 316, "aarch64": 276}
 _REMOVE_DIRECTORY, _FOLLOW, _EMPTY = 0x200, 0x400, 0x1000
+_RELATIVE = frozenset("fchmodat fchmodat2 fchownat futimesat utimensat".split())  # begin with a directory
+_NOW, _AS_IT_IS = 0x3FFFFFFF, 0x3FFFFFFE
+_LONGEST_VALUE = 1 << 16
 _KNOWN_FLAGS = (
     os.O_ACCMODE | os.O_CREAT | os.O_EXCL | os.O_NOCTTY | os.O_TRUNC | os.O_APPEND | os.O_NONBLOCK | os.O_DSYNC
     | os.O_ASYNC | os.O_DIRECT | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NOATIME | os.O_CLOEXEC | os.O_SYNC | os.O_TMPFILE
@@ -98,6 +102,53 @@ def change_names(name: str, call: WatchedCall, places: Sequence[str]) -> None:
     finally:
         for parent in parents:
             os.close(parent.fd)
+
+
+def change_modes(name: str, call: WatchedCall, path: str) -> None:
+    """Change the mode, the owner, the times or an attribute of a checked path. Raises `OSError`."""
+    arguments = call.arguments[1:] if name in _RELATIVE else call.arguments
+    fd = _open(path, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC, 0)
+    file, known = f"/proc/self/fd/{fd}", os.fstat(fd)
+    try:
+        match name:
+            case "chmod" | "fchmod" | "fchmodat" | "fchmodat2":
+                os.chmod(file, arguments[1] & 0o7777)  # noqa: PTH101  # as text
+            case "chown" | "lchown" | "fchown" | "fchownat":
+                os.chown(file, _identity(arguments[1]), _identity(arguments[2]))
+            case "utimensat":
+                os.utime(file, ns=_times(call.pid, arguments[1], 1, known))
+            case "utimes" | "futimesat":
+                os.utime(file, ns=_times(call.pid, arguments[1], 1000, known))
+            case "setxattr" | "lsetxattr" | "fsetxattr":
+                value = read_memory(call.pid, arguments[2], min(arguments[3], _LONGEST_VALUE))
+                os.setxattr(file, read_path(call.pid, arguments[1]) or "", value, arguments[4] & 0xFFFFFFFF)
+            case "removexattr" | "lremovexattr" | "fremovexattr":
+                os.removexattr(file, read_path(call.pid, arguments[1]) or "")
+            case _:  # rare calls; programs then use one of the others
+                raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+    finally:
+        os.close(fd)
+
+
+def _identity(value: int) -> int:
+    value &= 0xFFFFFFFF
+    return -1 if value == 0xFFFFFFFF else value
+
+
+def _times(pid: int, address: int, unit: int, known: os.stat_result) -> tuple[int, int]:
+    """Read the times of access and change, in nanoseconds, from the memory of a process."""
+    now = time.time_ns()
+    if not address:
+        return now, now
+    data = read_memory(pid, address, 32)
+    if len(data) < 32:
+        raise OSError(errno.EFAULT, os.strerror(errno.EFAULT))
+    given = struct.unpack("=4q", data)
+    found = []
+    for seconds, part, before in ((*given[:2], known.st_atime_ns), (*given[2:], known.st_mtime_ns)):
+        special = {_NOW: now, _AS_IT_IS: before} if unit == 1 else {}
+        found.append(special.get(part, seconds * 1_000_000_000 + part * unit))
+    return found[0], found[1]
 
 
 class _Parent:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from aish.action.fence.call_rules import CHANGES_MODES, SIGNALS, STARTS
-from aish.action.fence.carrier import change_names, open_path, opening, reopen
+from aish.action.fence.carrier import change_modes, change_names, open_path, opening, reopen
 from aish.action.fence.process_memory import descendants, descends, filters, name_of, read_memory, read_path, resolve
 from aish.action.fence.seccomp import WatchedCall
 from aish.action.fence.stand_in import StandIns
@@ -23,6 +23,7 @@ from aish.action.fence.wants import MOST, Want, wants_to_write
 
 _HERE = -100  # the descriptor that means the current directory
 _NO_LINK = 0x100  # do not follow a link at the end of the path
+_AT_FLAGS = {"utimensat": 3, "fchownat": 4, "fchmodat2": 3}  # the argument that may say so
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _FORKS_BETWEEN_COUNTS = 64
 _HARMLESS_DEVICES = frozenset("/dev/null /dev/zero /dev/full /dev/tty".split())
@@ -191,26 +192,32 @@ class Watcher:
                 return Ruling(error=errno.EEXIST)
             if own := _own_descriptor(path, call.pid) or (self._allowance.carries and _own_terminal(path, call.pid)):
                 return self._reopen(own, name, call)
+            if flags & os.O_TMPFILE == os.O_TMPFILE:
+                path = f"{path}/unnamed"  # it makes a file without a name in this directory
             if modes and not self._allowance.modes and _is_below(path, self._allowance.private):
                 return _PRETEND
             if not self._may_write(path) or (modes and not self._allowance.modes):
                 minor = bool(flags & os.O_RDWR) and not flags & os.O_TRUNC and os.path.exists(path)  # noqa: PTH110  # a path of another process, as text
                 self.note(wants_to_write(path, _VERBS.get(name, "write"), minor=minor or _is_probing(path, flags)))
                 return Ruling(error=errno.EPERM if modes else errno.EACCES)
-        return _GO_ON if modes or not self._allowance.carries else self._carry(name, call, places)
+        return self._carry(name, call, places) if self._allowance.carries else _GO_ON
 
     def _carry(self, name: str, call: WatchedCall, places: list[str]) -> Ruling:
         """Let the keeper do it: on the path that was checked, whatever the memory of the process holds now."""
         if given := opening(name, call):
             fine = bool(given[0] & os.O_CLOEXEC)
             return Ruling(carry=lambda: open_path(call, places[0], *given), close_on_exec=fine)
+        if name in CHANGES_MODES:
+            return Ruling(carry=lambda: change_modes(name, call, places[0]))
         return Ruling(carry=lambda: change_names(name, call, places))
 
     def _reopen(self, path: str, name: str, call: WatchedCall) -> Ruling:
         """Open again what the process has open already, such as /dev/stdout."""
         given = opening(name, call)
-        if not self._allowance.carries or given is None:
+        if not self._allowance.carries:
             return _GO_ON
+        if given is None:
+            return Ruling(error=errno.EPERM)
         flags = given[0]
         return Ruling(
             carry=lambda: reopen(path, flags, lambda opened: _is_terminal(opened) or self._may_write(opened)),
@@ -231,9 +238,12 @@ class Watcher:
                 return None
             follow = name in _FOLLOWS or (name in CHANGES_MODES and not name.startswith("l"))
             follow = follow and not _flags(name, call) & (os.O_NOFOLLOW | os.O_EXCL)
+            follow = follow and not (name in _AT_FLAGS and call.arguments[_AT_FLAGS[name]] & _NO_LINK)
             found = resolve(call.pid, None if at == _HERE else at, text, follow=follow)
+            if found and name in CHANGES_MODES and (own := _own_descriptor(found.path, call.pid)):
+                found = resolve(call.pid, int(own.rpartition("/")[2]), "", follow=True)
             known = found and (not found.inside_proc or _own_descriptor(found.path, call.pid))
-            places.append(found.path if found and known else "")
+            places.append(found.path if found and known and found.path.startswith("/") else "")
         return places
 
     def _may_write(self, path: str) -> bool:
