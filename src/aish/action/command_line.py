@@ -27,7 +27,7 @@ from aish.action.command_words import (
     variable,
 )
 from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
-from aish.action.line_variables import LineVariables
+from aish.action.line_variables import LineVariables, prints_number
 
 MOST_PARTS = 20
 _GROUPS = frozenset(
@@ -352,6 +352,8 @@ class _Reader:
         if kind in ("variable_name", "word", "simple_expansion", "expansion"):
             if not (raw.isdigit() or ((raw[0] == "$" or raw.isidentifier()) and self._variables.holds_number(raw))):
                 raise UnreadableCommand(f"{raw} is evaluated as arithmetic, and it may not be a number")
+        elif kind in ("command_substitution", "string") and prints_number(raw):
+            self._word(node)
         elif kind == "variable_assignment":
             self._variables.bind(source(node.children[0]), [NUMBER])
             self._arithmetic(node.children[-1])
