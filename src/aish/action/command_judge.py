@@ -23,6 +23,8 @@ _MOST_SHELLS = 3  # shells that run other shells
 _MOST_WRAPPERS = 10  # commands that run other commands
 _MOST_WORDS = 300
 _MOST_DIRECTORIES = 6
+_MOST_PATTERNS = 80
+_PATTERN = frozenset("*?[")
 _PROGRAMS = re.compile(r"/(?:usr/)?(?:local/)?s?bin/(?=[^/]+$)")
 _SINKS = frozenset("/dev/null /dev/stdout /dev/stderr /dev/tty".split())
 _NOT_FILES = frozenset(
@@ -103,12 +105,8 @@ class LineJudge:
                     self._bases += [base for base in dict.fromkeys(more) if base not in self._bases]
 
     def findings(self) -> Iterator[Judgement]:
-        words = sum(len(word.texts) for part in self._line.parts for word in part.words)
-        if words > _MOST_WORDS:
-            yield Judgement("unknown", f"it has {words:,} words, too many to check")
-            return
-        if len(self._bases) > _MOST_DIRECTORIES:
-            yield Judgement("unknown", "it changes the directory too often to check")
+        if trouble := self._too_much():
+            yield Judgement("unknown", trouble)
             return
         if self._line.commented:
             yield Judgement("read", "the text after # is a comment, and does not run")
@@ -119,6 +117,17 @@ class LineJudge:
         for part in self._line.parts:
             for finding in self._part(part):
                 yield self._placed(finding)
+
+    def _too_much(self) -> str:
+        """Return why checking the line would take long; empty if it would not."""
+        words = [word for part in self._line.parts for word in part.words]
+        texts = [text for word in (*words, *self._line.mentioned) for text in word.texts]
+        if len(texts) > _MOST_WORDS:
+            return f"it has {len(texts):,} words, too many to check"
+        patterns = sum(not _PATTERN.isdisjoint(text) for text in texts)
+        if len(self._bases) > _MOST_DIRECTORIES or patterns * (1 + len(self._bases)) > _MOST_PATTERNS:
+            return "it has too many patterns or directories to check"
+        return ""
 
     def _shown_variable(self) -> str:
         """Return the name of a variable with a credential that the line passes on; empty if there is none."""

@@ -14,8 +14,9 @@ from aish.action.command_table import CommandTable
 from aish.values.text import one_line
 from aish.values.verdicts import SEVERITY, Effect, Verdict
 
-_LONGEST, _LONGEST_UNASKED = 1_000_000, 3_000  # characters: refuse above the first, ask above the second
-_SYNTAX, _MOST_SYNTAX = re.compile(r"[^(){}\[\]`$|&;<>!]+"), 300  # the parser takes long for a text full of these marks
+_LONGEST, _LONGEST_UNASKED = 1_000_000, 2_500  # characters: refuse above the first, ask above the second
+# The parser takes long for a text full of these marks.
+_SYNTAX, _MOST_SYNTAX = re.compile(r"[^][(){}`$|&;<>!?~+*@\"]+"), 300
 _RULES: Mapping[str, Rule] = MappingProxyType(
     {
         "awk": script_rules.awk,
