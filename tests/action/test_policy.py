@@ -563,7 +563,6 @@ fd -e py
 fd pattern src
 tokei
 cloc .
-shellcheck -x run.sh
 ruff check src --output-format=concise
 black --diff app.py
 prettier --version

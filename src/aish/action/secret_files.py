@@ -175,7 +175,9 @@ _NAMES = rf"""
 """
 _ENDINGS = re.compile(rf"(?<=[^/]){_MORE}{{1,3}}$", re.VERBOSE | re.ASCII)
 # Exceptions: public keys, world-readable files, examples and documentation.
-_PUBLIC = re.compile(rf"(?:\.pub|/known_hosts|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/")
+_PUBLIC = re.compile(
+    rf"(?:\.pub|/known_hosts|/authorized_keys|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/"
+)
 _SOURCE = re.compile(
     r"\.(?:py|pyi|[jt]sx?|mjs|go|rs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|ex|exs|css|scss|vue|svelte|sql|test|lock)$"
 )
