@@ -172,7 +172,9 @@ def test_the_output_of_a_command_that_counts_is_a_number(command: str) -> None:
     "command",
     ["x=$(echo a; date +%s); echo $((x))", "x=$(date +%s)$(cat f); echo $((x))", "x=$(wc -l f); echo $((x))",
      "x=$(wc -l < f 2>&1); echo $((x))", "x=$(date +%s; cat f); echo $((x))", "x=$(date +%s | cat f); echo $((x))",
-     "echo $(( $(cat f) ))", "x=$(rm f | wc -l); echo $((x))", "echo $(( $(rm f | wc -l) ))"],
+     "echo $(( $(cat f) ))", "x=$(rm f | wc -l); echo $((x))", "echo $(( $(rm f | wc -l) ))",
+     "y=z; x=$(echo y || wc -l); echo $((x))", "y=z; x=$(echo y \\| wc -l); echo $((x))",
+     "y=z; x=$(echo y '|' wc -l); echo $((x))"],
 )  # fmt: skip
 def test_other_output_is_no_number(command: str) -> None:
     """Text in it would be evaluated."""
