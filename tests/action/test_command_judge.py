@@ -37,7 +37,8 @@ def test_exporting_everything_asks(command: str) -> None:
     [
         "a=([x]=1)", "a+=([$(pwd)]=1)", "LINES='x[$(pwd)]'; echo $((LINES))", "COLUMNS=x; [[ $COLUMNS -gt 1 ]]",
         "env COLUMNS='x[1]' bash -c 'echo $((COLUMNS))'", "read LINES < f; echo $((LINES))",
-        "y=z; x=1; echo $((${x/1/y}))", "y=z; echo $((${UID/0/y}))", "a=1; x=1; a1=z; echo $((a$x))", "x=1; echo $((x[1]))", "echo ${a[b]}",
+        "y=z; x=1; echo $((${x/1/y}))", "y=z; echo $((${UID/0/y}))",
+        "a=1; x=1; a1=z; echo $((a$x))", "x=1; echo $((x[1]))", "echo ${a[b]}",
         "echo ${x:y}", "[[ x -eq 1 ]]", "test -v 'a[1]'", "[[ -v a[1] ]]", "unset 'a[1]'", "let a=1",
         "read 'a[1]' < f", "declare -i x=y", "ls {fd[1]}>/dev/null", "for RANDOM in x; do echo $((RANDOM)); done",
     ],
