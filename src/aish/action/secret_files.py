@@ -5,9 +5,9 @@ what is listed here, and the sandbox hides it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase, translate
+from functools import cache, lru_cache
 
 # Files and directories below a home directory. Directories that projects have too (.docker, .claude) are not listed
 # whole, only the files in them that hold credentials.
@@ -188,7 +188,9 @@ _KERNEL = re.compile(
     r"|^(?:/|(?:\.\./)+)dev/(?:mem|kmem|port|mapper|disk|(?:sd|hd|vd|xvd|nvme|mmcblk|dm-|loop|md|sr|nbd|zram)[a-z0-9]*)(?:/|$)"
 )
 _BETWEEN = re.compile(r"[=:@,\s]+")
-_LONGEST_NAME = 255
+_WILD = re.compile(r"[*?\[\0]")
+_NO_LETTERS = re.compile(r"[*?\[\]!^\0-]")
+_LONGEST_NAME, _MOST_PARTS = 255, 64
 _SAMPLES = (
     ".ssh/id_rsa .ssh/id_ed25519 .aws/credentials .kube/config .netrc .env .env.local .envrc .pgpass .git-credentials "
     ".docker/config.json .npmrc .pypirc etc/shadow etc/gshadow etc/sudoers proc/1/environ proc/self/environ dev/sda "
@@ -304,6 +306,11 @@ def _home_secrets() -> frozenset[str]:
 
 
 @cache
+def _home_paths() -> list[list[str]]:
+    return [path.lower().split("/") for path in HOME_SECRETS]
+
+
+@cache
 def _system_secrets() -> list[tuple[str, ...]]:
     return [tuple(path.lower().split("/")[1:]) for path in SYSTEM_SECRETS]
 
@@ -318,39 +325,57 @@ def _home_holders() -> frozenset[tuple[str, ...]]:
 def _could_match(pattern: str) -> bool:
     """Could the pattern match a file with credentials?"""
     parts = pattern.split("/")
-    if any(len(part) > _LONGEST_NAME for part in parts):
+    if len(parts) > _MOST_PARTS or any(len(part) > _LONGEST_NAME for part in parts):
         return True
-    if (found := _HOME.match(pattern)) or parts[0].startswith((".", "[.")):
+    found = _HOME.match(pattern)
+    if found or parts[0].startswith((".", "[.")):
         rest = pattern[found.end() + 1 :].split("/") if found else parts
-        if any(_matches_start(rest, one.split("/")) for one in _home_secrets()):
+        if _matches_one(rest, _home_paths()):
             return True
-    if parts[0] in ("", "..") and any(_matches_start(parts[1:], one) for one in _system_secrets()):
+    if parts[0] in ("", "..") and _matches_one(parts[1:], _system_secrets()):
         return not pattern.endswith((".conf", ".cfg"))  # /etc/*.conf is mostly harmless
-    return any(_fits(parts, sample.split("/")) for sample in _SAMPLES)
+    return _fits_sample(parts)
 
 
-def _matches_start(patterns: Sequence[str], names: Sequence[str]) -> bool:
-    return len(patterns) >= len(names) and all(map(_matches, patterns, names))
+def _matches_one(patterns: Sequence[str], paths: Iterable[Sequence[str]]) -> bool:
+    """Could the patterns match one of the paths, or something below it?"""
+    tests = [_matcher(pattern) for pattern in patterns]
+    return any(len(tests) >= len(path) and all(map(_call, tests, path)) for path in paths)
 
 
-def _fits(typed: Sequence[str], real: Sequence[str]) -> bool:
-    """Could the pattern match the end of the sample's path?"""
-    length = min(len(typed), len(real))
-    tail = list(zip(typed[-length:], real[-length:], strict=True))
-    hidden = real[-1].startswith(".")
-    # An extension alone, as in *.json, is no match.
-    stem = typed[-1] if hidden else typed[-1].rpartition(".")[0] or typed[-1]
-    letters = len(re.sub(r"[*?\[\]!^\0-]", "", stem)) - hidden
-    enough = 0 if hidden else 2  # a lone * does not match hidden files
-    if letters >= enough and _matches(typed[-1], real[-1]):
-        return True
-    return length > 1 and tail[0][0] != "*" and all(_matches(*pair) for pair in tail)
+def _fits_sample(typed: Sequence[str]) -> bool:
+    """Could the patterns match the end of the path of a sample?"""
+    tests = [_matcher(pattern) for pattern in typed]
+    # An extension alone, as in *.json, is no match, and a lone * does not match hidden files.
+    letters = len(_NO_LETTERS.sub("", typed[-1]))
+    stem_letters = len(_NO_LETTERS.sub("", typed[-1].rpartition(".")[0] or typed[-1]))
+    for real in _samples():
+        hidden = real[-1].startswith(".")
+        if (letters >= 1 if hidden else stem_letters >= 2) and tests[-1](real[-1]):
+            return True
+        length = min(len(tests), len(real))
+        if length > 1 and typed[-length] != "*" and all(map(_call, tests[-length:], real[-length:])):
+            return True
+    return False
 
 
-def _matches(pattern: str, name: str) -> bool:
-    if name.startswith(".") and not pattern.startswith((".", "[.", "\0")):
-        return False
-    return fnmatchcase(name, pattern.replace("\0", "*").replace("[^", "[!")) or pattern == name
+@cache
+def _samples() -> list[list[str]]:
+    return [sample.split("/") for sample in _SAMPLES]
+
+
+@lru_cache(maxsize=64)
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Return a test whether the pattern matches a name."""
+    if not _WILD.search(pattern):
+        return pattern.__eq__
+    found = re.compile(translate(pattern.replace("\0", "*").replace("[^", "[!"))).match
+    shows_hidden = pattern.startswith((".", "[", "\0"))
+    return lambda name: (shows_hidden or name[0] != ".") and found(name) is not None
+
+
+def _call(test: Callable[[str], bool], name: str) -> bool:
+    return test(name)
 
 
 def secrets_in(text: str) -> Iterator[str]:
