@@ -49,8 +49,8 @@ HOME_SECRETS: tuple[str, ...] = (
     .vast_api_key .config/vastai .lambda_cloud .replicate .ollama/id_ed25519 .config/litellm .local/share/aichat
     .config/gptme .local/share/gptme .config/sgpt .cody .config/tabnine .tabnine""".split(),
     # packages
-    *""".npmrc .yarnrc .yarnrc.yml .pypirc .config/pip/pip.conf .pip/pip.conf .config/pip
-    .config/uv/credentials.toml .local/share/uv/credentials .config/pypoetry .condarc .config/hatch
+    *""".npmrc .yarnrc.yml .pypirc .config/pip/pip.conf .pip/pip.conf .config/pip
+    .config/uv/credentials.toml .local/share/uv/credentials .config/pypoetry .config/hatch
     .cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/gem/credentials .bundle/config
     .composer/auth.json .config/composer/auth.json .nuget/NuGet/NuGet.Config .config/NuGet/NuGet.Config
     .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .ivy2/.credentials .sbt/.credentials
@@ -145,14 +145,18 @@ SYSTEM_SECRETS: tuple[str, ...] = tuple(
     /var/spool/cron /var/mail /var/spool/mail /dev/mem /dev/kmem /dev/port /proc/kcore""".split()
 )
 
-_BACKUP = r"[._-]?(?:bak|backup|old|orig|saved?|sw[op]|copy|prev|rpmsave|dpkg-\w{1,9})\d{0,8}|[.-]\d{1,14}|~|\#"
+_BACKUP = (
+    r"[._-]?(?:bak|backup|old|orig|saved?|sw[op]|copy|prev|rpmsave|dpkg-\w{1,9})\d{0,8}"
+    r"|[.-]\d{2,14}|[.-]\d$|\.?~(?:\d{1,3}~)?|\#"
+)
 _PACKED = r"\.(?:gz|xz|bz2|zst|zip|tar|tgz|7z|gpg|asc|age|enc)"
 _MORE = rf"(?:{_BACKUP}|{_PACKED})"  # at most three times: the time to match must stay linear
 _EXAMPLE = r"example|sample|template|dist|tmpl|defaults?|schema|md|rst|html|tpl|j2|erb"
 _WORD = r"(?:credentials?|creds|secrets?|tokens?|passwords?|passwd|apikeys?|api[_-]keys?)"
 _DATA = r"(?:\.(?:txt|json|ya?ml|toml|ini|cfg|conf|xml|csv|properties|env|db|local|pickle|prod\w*|dev|staging|tfvars))"
 _PUBLIC_PEM = (
-    r"(?:(?:root-?|local-?)?ca|ca-?certs?|ca-(?:bundle|certificates)|(?:cert|(?:full)?chain)\d*|pub\w*|dhparams?)\.pem$"
+    r"(?:[\w-]*(?:certs?|certificates?|chain|bundle|pub(?:lic(?:[_-]?(?:key|cert))?)?|roots?|dhparams?)|(?:[\w-]*[_-])?ca)"
+    r"\d{0,4}\.pem$"
 )
 _KEY_FILE = (
     r"(?:pem|key|p12|p8|pfx|jks|jceks|keystore|kdbx?|ppk|ovpn|agekey|keytab|pkcs12|mobileprovision|nmconnection|kwl"
@@ -166,7 +170,8 @@ _NAMES = rf"""
     | id_(?:rsa|dsa|ecdsa|ed25519|ed448)(?:[_-]\w+)? | \w+_(?:rsa|ed25519|ecdsa)
     | (?!{_PUBLIC_PEM})[\w.-]*\.{_KEY_FILE} | terraform\.tfstate\.[\w.-]+
     | environ | [._]netrc | \.htpasswd | htpasswd | \.\w*history | fish_history | \.?vault[_-]?pass(?:word)?(?:\.txt)?
-    | g?shadow-? | sudoers | ssh_host_\w+_key | wallet\.dat | krb5cc_\w+ | kubeconfig(?:[._-][\w.-]+)? | k3s\.yaml
+    | g?shadow-? | sudoers | ssh_host_\w+_key | wallet\.dat | krb5cc_\w+ | k3s\.yaml
+    | [\w-]{{0,40}}kubeconfig(?:[_-][\w-]{{1,40}})?(?:\.(?:ya?ml|json|conf))?
     | logins\.json | signons\.sqlite | key[34]\.db | cookies(?:\.(?:sqlite|txt|db|json))? | login\ data | web\ data
     | keyrings? | keychains? | oauth_creds\.json | rclone\.conf | pgpass\.conf | wp-config\.php
     | sftp-config\.json | local\.settings\.json
@@ -214,7 +219,7 @@ def _name() -> re.Pattern[str]:
 def is_secret_name(name: str) -> bool:
     """Is this the name of a file with credentials? For names without a directory. Test files and hidden
     directories with it: a plain word such as `secrets` is also a usual name for a package."""
-    return _name().fullmatch(name.lower()) is not None
+    return len(name) <= _LONGEST_NAME and _name().fullmatch(name.lower()) is not None
 
 
 def is_secret_variable(name: str) -> bool:
@@ -278,13 +283,12 @@ def _is_secret(path: str) -> bool:
 
 def _names_secret(path: str) -> bool:
     *above, last = path.split("/")
-    is_name = _name().fullmatch
-    if is_name(last) or _KERNEL.search(path):
+    if is_secret_name(last) or _KERNEL.search(path):
         return True
     if not above:
         return False
     is_source = _SOURCE.search(last)  # src/secrets/vault.py is a module
-    if any(is_name(part) for part in above if part.startswith(".") or not is_source):
+    if any(is_secret_name(part) for part in above if part.startswith(".") or not is_source):
         return True
     return any(_is_listed([*above, name]) for name in {last, _ENDINGS.sub("", last)})
 
