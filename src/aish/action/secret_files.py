@@ -183,8 +183,9 @@ _ENDINGS = re.compile(rf"(?<=[^/]){_MORE}{{1,3}}$", re.VERBOSE | re.ASCII)
 _PUBLIC = re.compile(
     rf"(?:\.pub|/known_hosts|/authorized_keys|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/"
 )
-_SOURCE = re.compile(
-    r"\.(?:py|pyi|[jt]sx?|mjs|go|rs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|ex|exs|css|scss|vue|svelte|sql|test|lock)$"
+_SOURCES = tuple(
+    """.py .pyi .pyc .js .ts .jsx .tsx .mjs .cjs .map .go .rs .java .kt .rb .c .h .cc .cpp .hpp .o .so .cs .swift .ex .exs
+    .css .scss .vue .svelte .sql .test .lock .md .rst .html .svg .png .jpg .gif .woff2 .sh""".split()
 )
 _HOME = re.compile(r"(?:~[\w.+-]*|/root|(?:/var|/usr|/export)?/(?:home|users)/[^/]+)(?=/|$)")
 _LINKS = re.compile(r"proc/[^/]+(?:/task/[^/]+)?/(root|cwd)")
@@ -219,6 +220,8 @@ def _name() -> re.Pattern[str]:
 def is_secret_name(name: str) -> bool:
     """Is this the name of a file with credentials? For names without a directory. Test files and hidden
     directories with it: a plain word such as `secrets` is also a usual name for a package."""
+    if name.endswith(_SOURCES) and name[0] != ".":  # the fast path for most files of a project
+        return False
     return len(name) <= _LONGEST_NAME and _name().fullmatch(name.lower()) is not None
 
 
@@ -287,7 +290,7 @@ def _names_secret(path: str) -> bool:
         return True
     if not above:
         return False
-    is_source = _SOURCE.search(last)  # src/secrets/vault.py is a module
+    is_source = last.endswith(_SOURCES)  # src/secrets/vault.py is a module
     if any(is_secret_name(part) for part in above if part.startswith(".") or not is_source):
         return True
     return any(_is_listed([*above, name]) for name in {last, _ENDINGS.sub("", last)})
@@ -295,7 +298,8 @@ def _names_secret(path: str) -> bool:
 
 def _is_listed(parts: Sequence[str]) -> bool:
     homes = _home_secrets()
-    if any("/".join(parts[at : at + length]) in homes for at in range(len(parts)) for length in (2, 3, 4, 5)):
+    starts = [at for at, part in enumerate(parts) if part in homes]
+    if any("/".join(parts[at : at + length]) in homes[parts[at]] for at in starts for length in (2, 3, 4, 5)):
         return True
     if parts[0] not in ("", ".."):
         return False
@@ -305,8 +309,12 @@ def _is_listed(parts: Sequence[str]) -> bool:
 
 
 @cache
-def _home_secrets() -> frozenset[str]:
-    return frozenset(path.lower() for path in HOME_SECRETS)
+def _home_secrets() -> dict[str, set[str]]:
+    """The places below a home directory by the first part of their paths."""
+    found: dict[str, set[str]] = {}
+    for path in HOME_SECRETS:
+        found.setdefault(path.lower().partition("/")[0], set()).add(path.lower())
+    return found
 
 
 @cache
