@@ -184,8 +184,8 @@ _PUBLIC = re.compile(
     rf"(?:\.pub|/known_hosts|/authorized_keys|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/"
 )
 _SOURCES = tuple(
-    """.py .pyi .pyc .js .ts .jsx .tsx .mjs .cjs .map .go .rs .java .kt .rb .c .h .cc .cpp .hpp .o .so .cs .swift .ex .exs
-    .css .scss .vue .svelte .sql .test .lock .md .rst .html .svg .png .jpg .gif .woff2 .sh""".split()
+    """.py .pyi .pyc .js .ts .jsx .tsx .mjs .cjs .map .go .rs .java .kt .rb .c .h .cc .cpp .hpp .o .so .cs .swift .ex
+    .exs .css .scss .vue .svelte .sql .test .lock .md .rst .html .svg .png .jpg .gif .woff2 .sh""".split()
 )
 _HOME = re.compile(r"(?:~[\w.+-]*|/root|(?:/var|/usr|/export)?/(?:home|users)/[^/]+)(?=/|$)")
 _LINKS = re.compile(r"proc/[^/]+(?:/task/[^/]+)?/(root|cwd)")
