@@ -5,9 +5,9 @@ what is listed here, and the fences hide it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase, translate
+from functools import cache, lru_cache
 
 # Files and directories below a home directory. Directories that projects have too (.docker, .claude) are not listed
 # whole, only the files in them that hold credentials.
@@ -49,8 +49,8 @@ HOME_SECRETS: tuple[str, ...] = (
     .vast_api_key .config/vastai .lambda_cloud .replicate .ollama/id_ed25519 .config/litellm .local/share/aichat
     .config/gptme .local/share/gptme .config/sgpt .cody .config/tabnine .tabnine""".split(),
     # packages
-    *""".npmrc .yarnrc .yarnrc.yml .pypirc .config/pip/pip.conf .pip/pip.conf .config/pip
-    .config/uv/credentials.toml .local/share/uv/credentials .config/pypoetry .condarc .config/hatch
+    *""".npmrc .yarnrc.yml .pypirc .config/pip/pip.conf .pip/pip.conf .config/pip
+    .config/uv/credentials.toml .local/share/uv/credentials .config/pypoetry .config/hatch
     .cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/gem/credentials .bundle/config
     .composer/auth.json .config/composer/auth.json .nuget/NuGet/NuGet.Config .config/NuGet/NuGet.Config
     .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .ivy2/.credentials .sbt/.credentials
@@ -145,14 +145,18 @@ SYSTEM_SECRETS: tuple[str, ...] = tuple(
     /var/spool/cron /var/mail /var/spool/mail /dev/mem /dev/kmem /dev/port /proc/kcore""".split()
 )
 
-_BACKUP = r"[._-]?(?:bak|backup|old|orig|saved?|sw[op]|copy|prev|rpmsave|dpkg-\w{1,9})\d{0,8}|[.-]\d{1,14}|~|\#"
+_BACKUP = (
+    r"[._-]?(?:bak|backup|old|orig|saved?|sw[op]|copy|prev|rpmsave|dpkg-\w{1,9})\d{0,8}"
+    r"|[.-]\d{2,14}|[.-]\d$|\.?~(?:\d{1,3}~)?|\#"
+)
 _PACKED = r"\.(?:gz|xz|bz2|zst|zip|tar|tgz|7z|gpg|asc|age|enc)"
 _MORE = rf"(?:{_BACKUP}|{_PACKED})"  # at most three times: the time to match must stay linear
 _EXAMPLE = r"example|sample|template|dist|tmpl|defaults?|schema|md|rst|html|tpl|j2|erb"
 _WORD = r"(?:credentials?|creds|secrets?|tokens?|passwords?|passwd|apikeys?|api[_-]keys?)"
 _DATA = r"(?:\.(?:txt|json|ya?ml|toml|ini|cfg|conf|xml|csv|properties|env|db|local|pickle|prod\w*|dev|staging|tfvars))"
 _PUBLIC_PEM = (
-    r"(?:(?:root-?|local-?)?ca|ca-?certs?|ca-(?:bundle|certificates)|(?:cert|(?:full)?chain)\d*|pub\w*|dhparams?)\.pem$"
+    r"(?:[\w-]*(?:certs?|certificates?|chain|bundle|pub(?:lic(?:[_-]?(?:key|cert))?)?|roots?|dhparams?)|(?:[\w-]*[_-])?ca)"
+    r"\d{0,4}\.pem$"
 )
 _KEY_FILE = (
     r"(?:pem|key|p12|p8|pfx|jks|jceks|keystore|kdbx?|ppk|ovpn|agekey|keytab|pkcs12|mobileprovision|nmconnection|kwl"
@@ -166,7 +170,8 @@ _NAMES = rf"""
     | id_(?:rsa|dsa|ecdsa|ed25519|ed448)(?:[_-]\w+)? | \w+_(?:rsa|ed25519|ecdsa)
     | (?!{_PUBLIC_PEM})[\w.-]*\.{_KEY_FILE} | terraform\.tfstate\.[\w.-]+
     | environ | [._]netrc | \.htpasswd | htpasswd | \.\w*history | fish_history | \.?vault[_-]?pass(?:word)?(?:\.txt)?
-    | g?shadow-? | sudoers | ssh_host_\w+_key | wallet\.dat | krb5cc_\w+ | kubeconfig(?:[._-][\w.-]+)? | k3s\.yaml
+    | g?shadow-? | sudoers | ssh_host_\w+_key | wallet\.dat | krb5cc_\w+ | k3s\.yaml
+    | [\w-]{{0,40}}kubeconfig(?:[_-][\w-]{{1,40}})?(?:\.(?:ya?ml|json|conf))?
     | logins\.json | signons\.sqlite | key[34]\.db | cookies(?:\.(?:sqlite|txt|db|json))? | login\ data | web\ data
     | keyrings? | keychains? | oauth_creds\.json | rclone\.conf | pgpass\.conf | wp-config\.php
     | sftp-config\.json | local\.settings\.json
@@ -175,9 +180,12 @@ _NAMES = rf"""
 """
 _ENDINGS = re.compile(rf"(?<=[^/]){_MORE}{{1,3}}$", re.VERBOSE | re.ASCII)
 # Exceptions: public keys, world-readable files, examples and documentation.
-_PUBLIC = re.compile(rf"(?:\.pub|/known_hosts|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/")
-_SOURCE = re.compile(
-    r"\.(?:py|pyi|[jt]sx?|mjs|go|rs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|ex|exs|css|scss|vue|svelte|sql|test|lock)$"
+_PUBLIC = re.compile(
+    rf"(?:\.pub|/known_hosts|/authorized_keys|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/"
+)
+_SOURCES = tuple(
+    """.py .pyi .pyc .js .ts .jsx .tsx .mjs .cjs .map .go .rs .java .kt .rb .c .h .cc .cpp .hpp .o .so .cs .swift .ex
+    .exs .css .scss .vue .svelte .sql .test .lock .md .rst .html .svg .png .jpg .gif .woff2 .sh""".split()
 )
 _HOME = re.compile(r"(?:~[\w.+-]*|/root|(?:/var|/usr|/export)?/(?:home|users)/[^/]+)(?=/|$)")
 _LINKS = re.compile(r"proc/[^/]+(?:/task/[^/]+)?/(root|cwd)")
@@ -186,7 +194,9 @@ _KERNEL = re.compile(
     r"|^(?:/|(?:\.\./)+)dev/(?:mem|kmem|port|mapper|disk|(?:sd|hd|vd|xvd|nvme|mmcblk|dm-|loop|md|sr|nbd|zram)[a-z0-9]*)(?:/|$)"
 )
 _BETWEEN = re.compile(r"[=:@,\s]+")
-_LONGEST_NAME = 255
+_WILD = re.compile(r"[*?\[\0]")
+_NO_LETTERS = re.compile(r"[*?\[\]!^\0-]")
+_LONGEST_NAME, _MOST_PARTS = 255, 64
 _SAMPLES = (
     ".ssh/id_rsa .ssh/id_ed25519 .aws/credentials .kube/config .netrc .env .env.local .envrc .pgpass .git-credentials "
     ".docker/config.json .npmrc .pypirc etc/shadow etc/gshadow etc/sudoers proc/1/environ proc/self/environ dev/sda "
@@ -210,7 +220,9 @@ def _name() -> re.Pattern[str]:
 def is_secret_name(name: str) -> bool:
     """Is this the name of a file with credentials? For names without a directory. Test files and hidden
     directories with it: a plain word such as `secrets` is also a usual name for a package."""
-    return _name().fullmatch(name.lower()) is not None
+    if name.endswith(_SOURCES) and name[0] != ".":  # the fast path for most files of a project
+        return False
+    return len(name) <= _LONGEST_NAME and _name().fullmatch(name.lower()) is not None
 
 
 def is_secret_variable(name: str) -> bool:
@@ -274,20 +286,20 @@ def _is_secret(path: str) -> bool:
 
 def _names_secret(path: str) -> bool:
     *above, last = path.split("/")
-    is_name = _name().fullmatch
-    if is_name(last) or _KERNEL.search(path):
+    if is_secret_name(last) or _KERNEL.search(path):
         return True
     if not above:
         return False
-    is_source = _SOURCE.search(last)  # src/secrets/vault.py is a module
-    if any(is_name(part) for part in above if part.startswith(".") or not is_source):
+    is_source = last.endswith(_SOURCES)  # src/secrets/vault.py is a module
+    if any(is_secret_name(part) for part in above if part.startswith(".") or not is_source):
         return True
     return any(_is_listed([*above, name]) for name in {last, _ENDINGS.sub("", last)})
 
 
 def _is_listed(parts: Sequence[str]) -> bool:
     homes = _home_secrets()
-    if any("/".join(parts[at : at + length]) in homes for at in range(len(parts)) for length in (2, 3, 4, 5)):
+    starts = [at for at, part in enumerate(parts) if part in homes]
+    if any("/".join(parts[at : at + length]) in homes[parts[at]] for at in starts for length in (2, 3, 4, 5)):
         return True
     if parts[0] not in ("", ".."):
         return False
@@ -297,8 +309,17 @@ def _is_listed(parts: Sequence[str]) -> bool:
 
 
 @cache
-def _home_secrets() -> frozenset[str]:
-    return frozenset(path.lower() for path in HOME_SECRETS)
+def _home_secrets() -> dict[str, set[str]]:
+    """The places below a home directory by the first part of their paths."""
+    found: dict[str, set[str]] = {}
+    for path in HOME_SECRETS:
+        found.setdefault(path.lower().partition("/")[0], set()).add(path.lower())
+    return found
+
+
+@cache
+def _home_paths() -> list[list[str]]:
+    return [path.lower().split("/") for path in HOME_SECRETS]
 
 
 @cache
@@ -316,44 +337,57 @@ def _home_holders() -> frozenset[tuple[str, ...]]:
 def _could_match(pattern: str) -> bool:
     """Could the pattern match a file with credentials?"""
     parts = pattern.split("/")
-    if any(len(part) > _LONGEST_NAME for part in parts):
+    if len(parts) > _MOST_PARTS or any(len(part) > _LONGEST_NAME for part in parts):
         return True
-    if (found := _HOME.match(pattern)) or parts[0].startswith((".", "[.")):
+    found = _HOME.match(pattern)
+    if found or parts[0].startswith((".", "[.")):
         rest = pattern[found.end() + 1 :].split("/") if found else parts
-        if any(_matches_start(rest, one.split("/")) for one in _home_secrets()):
+        if _matches_one(rest, _home_paths()):
             return True
-    if parts[0] in ("", "..") and any(_matches_start(parts[1:], one) for one in _system_secrets()):
+    if parts[0] in ("", "..") and _matches_one(parts[1:], _system_secrets()):
         return not pattern.endswith((".conf", ".cfg"))  # /etc/*.conf is mostly harmless
-    return any(_fits(parts, sample.split("/")) for sample in _SAMPLES)
+    return _fits_sample(parts)
 
 
-def _matches_start(patterns: Sequence[str], names: Sequence[str]) -> bool:
-    return len(patterns) >= len(names) and all(map(_matches, patterns, names))
+def _matches_one(patterns: Sequence[str], paths: Iterable[Sequence[str]]) -> bool:
+    """Could the patterns match one of the paths, or something below it?"""
+    tests = [_matcher(pattern) for pattern in patterns]
+    return any(len(tests) >= len(path) and all(map(_call, tests, path)) for path in paths)
 
 
-def _fits(typed: Sequence[str], real: Sequence[str]) -> bool:
-    """Could the pattern match the end of the sample's path?"""
-    length = min(len(typed), len(real))
-    tail = list(zip(typed[-length:], real[-length:], strict=True))
-    hidden = real[-1].startswith(".")
-    # An extension alone, as in *.json, is no match.
-    stem = typed[-1] if hidden else typed[-1].rpartition(".")[0] or typed[-1]
-    letters = len(re.sub(r"[*?\[\]!^\0-]", "", stem)) - hidden
-    enough = 0 if hidden else 2  # a lone * does not match hidden files
-    if letters >= enough and _matches(typed[-1], real[-1]):
-        return True
-    return length > 1 and tail[0][0] != "*" and all(_matches(*pair) for pair in tail)
+def _fits_sample(typed: Sequence[str]) -> bool:
+    """Could the patterns match the end of the path of a sample?"""
+    tests = [_matcher(pattern) for pattern in typed]
+    # An extension alone, as in *.json, is no match, and a lone * does not match hidden files.
+    letters = len(_NO_LETTERS.sub("", typed[-1]))
+    stem_letters = len(_NO_LETTERS.sub("", typed[-1].rpartition(".")[0] or typed[-1]))
+    for real in _samples():
+        hidden = real[-1].startswith(".")
+        if (letters >= 1 if hidden else stem_letters >= 2) and tests[-1](real[-1]):
+            return True
+        length = min(len(tests), len(real))
+        if length > 1 and typed[-length] != "*" and all(map(_call, tests[-length:], real[-length:])):
+            return True
+    return False
 
 
-def _matches(pattern: str, name: str) -> bool:
-    if name.startswith(".") and not pattern.startswith((".", "[.", "\0")):
-        return False
-    return fnmatchcase(name, pattern.replace("\0", "*").replace("[^", "[!")) or pattern == name
+@cache
+def _samples() -> list[list[str]]:
+    return [sample.split("/") for sample in _SAMPLES]
 
 
-def secrets_in(text: str) -> Iterator[str]:
-    """Yield the names of credential files in a text such as an awk script."""
-    return (piece for piece in re.split(r"[\s'\"(){};]+", text) if piece and is_secret(piece))
+@lru_cache(maxsize=64)
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Return a test whether the pattern matches a name."""
+    if not _WILD.search(pattern):
+        return pattern.__eq__
+    found = re.compile(translate(pattern.replace("\0", "*").replace("[^", "[!"))).match
+    shows_hidden = pattern.startswith((".", "[", "\0"))
+    return lambda name: (shows_hidden or name[0] != ".") and found(name) is not None
+
+
+def _call(test: Callable[[str], bool], name: str) -> bool:
+    return test(name)
 
 
 def is_wide(path: str) -> bool:
