@@ -262,11 +262,6 @@ def _call(test: Callable[[str], bool], name: str) -> bool:
     return test(name)
 
 
-def secrets_in(text: str) -> Iterator[str]:
-    """Yield the names of credential files in a text such as an awk script."""
-    return (piece for piece in re.split(r"[\s'\"(){};]+", text) if piece and is_secret(piece))
-
-
 def is_wide(path: str) -> bool:
     """Would a search through this directory read credentials: a home directory, a whole disk, `~/.config`?"""
     path = normalise(path.lower())
