@@ -1,4 +1,4 @@
-"""The places where programs keep credentials and what people typed: the policy asks for them, the sandbox hides them."""
+"""The places where programs keep credentials and what people typed. The policy asks for them, a sandbox hides them."""
 
 # Files and directories below a home directory. Directories that projects have too (.docker, .claude) are not listed
 # whole, only the files in them that hold credentials.
