@@ -12,6 +12,7 @@ from aish.memory.finding.terms import query_terms
 from aish.memory.journal import PROVENANCE
 from aish.memory.own_words import limits, sentences
 from aish.memory.trust import OWN_TOOLS, least_trusted
+from aish.values.invisible import visible
 from aish.values.text import clip, one_line
 from aish.values.turns import EXEC_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, JournalEntry, Role
 
@@ -217,7 +218,7 @@ def _as_text(turn: SaidTurn) -> str:
     if turn.text.strip():
         parts.append(f"{turn.role}: {clip(' '.join(turn.text.split()), _MOST_ANSWER)}")
     parts += [f"assistant used {name}: {one_line(arguments, _MOST_COMMAND)}" for name, arguments in turn.tools]
-    return "\n".join(parts)
+    return visible("\n".join(parts))
 
 
 def _origins_of_front(front: str) -> list[str]:
