@@ -78,7 +78,7 @@ async def test_a_line_written_by_hand_is_shown_in_the_prompt_and_in_the_list(wor
     world.places.memory.parent.mkdir(parents=True)
     world.places.memory.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
-    block, _ = background_text([Item(1, record["ts"], "fact", HIDDEN, record)], 1_000)
+    block, _ = background_text([Item(1, str(record["ts"]), "fact", HIDDEN, record)], 1_000)
 
     assert block.endswith(SHOWN)
     assert SHOWN in world.aish("memory", "list").out
