@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from note_taking import STATE, Desk
 from terminal import CTRL_D, Terminal
 from world import World
 
@@ -42,7 +43,8 @@ async def test_every_file_of_a_long_story_is_private(open_world: World) -> None:
     assert world.aish(given=f"{given}:export md told.md\n:export json told.json\n").code == 0
     (world.directory / ".aish.toml").write_text("[context]\ntoken_budget = 9000\n", encoding="utf-8")
     history = world.directory / "history"
-    history.write_text("#1700000000\nls -la\n#1700000005\ngit status\n", encoding="utf-8")
+    typed = "".join(f"#{1_700_000_000 + 5 * number}\nmake otter-{number} && git status\n" for number in range(3_000))
+    history.write_text(typed, encoding="utf-8")  # so many that the search index is written
     for words in (
         ("config", "trust"),
         ("memory", "add", "pref", "short answers"),
@@ -52,18 +54,22 @@ async def test_every_file_of_a_long_story_is_private(open_world: World) -> None:
         ("search", "otter"),
         ("recent",),
         ("recall", "which host is the build host?"),
-        ("import", "bash", str(history)),
+        ("import", str(history), "--format", "shell-history"),
+        ("search", "otter-2999"),
         ("doctor",),
         ("cost",),
     ):
         world.aish(*words, given=json.dumps({"kind": "fact", "content": "imported"}) + "\n")
 
+    desk = Desk(world, "It swims.", notes=[STATE])
+    await desk.ask("what does the otter in the billing code do? please move billing to Envoy")
+    await desk.quit()
     fresh = World(world.directory / "fresh")
     fresh.directory.mkdir()
     assert fresh.aish("config", "init").code == 0
     assert too_open(world.home) == too_open(fresh.home) == {}
-    kept = {path.relative_to(world.home).parts[0] for path in world.home.rglob("*") if path.is_file()}
-    assert {"config", "data", "cache"} <= kept
+    kept = {path.name for path in world.home.rglob("*")}
+    assert {"config.toml", "memory.jsonl", "trusted.jsonl", "SESSION.md", "words", "catalogue.db"} <= kept
     for name in ("told.md", "told.json", "items.jsonl"):
         assert (world.directory / name).stat().st_mode & 0o777 == 0o600, name
 
