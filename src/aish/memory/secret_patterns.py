@@ -35,9 +35,10 @@ _NAME = (
 _SUFFIX = r"(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?(?![^\W_\d])"
 _SET = r"\\?[\"'`*\])]{0,3}\s{0,4}(?::=|=>|={1,3}|->|:|：)(?:\s{0,3}[\w&\[\]<>.|? ]{1,30}?\s?=(?=\s?[\"']))?\**\s{0,40}(?:`{3}\w*\s{1,8})?"
 _LINK = (
-    r"(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…]{1,40}\s+){0,4}?[^\s:=…]{1,40}?)?"
-    r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|\s*[:=：—–]|\s+-)\s{0,20}:?\s{0,20}"
+    r"(?:\s+(?:root|sudo|admin|ssh|wifi|wi-fi|mysql|postgres|db)(?=\s))?(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…]{1,40}\s+){0,4}?[^\s:=…]{1,40}?)?"
+    r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to|auf|a|en|para|in|na|на)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|['’]s(?!\w)|\s*[:=：—–]|\s+-)\s{0,20}:?\s{0,20}"
 )
+_WEAK_LINKS = ("-", "auf", "a", "en", "para", "in", "na", "на", "'s", "’s")  # "cambia la clave a …", but also "password in …"
 _COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
 _PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "mdp", "şif", "парол", "mật", "κωδ")
 _OPEN_KEYS = r"(?:public|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace)[ _-]?$"
@@ -236,7 +237,7 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[
         return  # a first name in a sentence
     if link := _compiled(_LINK).match(low, end):
         copula = link["copula"].strip()
-        if not told or copula == "-" or (not copula[0].isalpha() and link["far"] and not password):
+        if not told or copula in _WEAK_LINKS or (not copula[0].isalpha() and link["far"] and not password):
             yield "chat", link.end(), HARDLY
         elif password or not copula.endswith("to"):
             yield "chat", link.end(), LOOSE if password and not copula.endswith("to") else LIKELY
