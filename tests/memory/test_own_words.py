@@ -102,6 +102,13 @@ def test_a_word_left_out_between_others_makes_it_untrusted(words: list[str], dat
     assert not said_by_user(" ".join(words), f"remember: {said}")
 
 
+@pytest.mark.proves("X4", "N23")
+def test_a_wording_with_hidden_characters_is_not_the_users() -> None:
+    """They are no words, so every word would still be the user's."""
+    assert said_by_user("the host is otter", "remember: the host is otter")
+    assert not said_by_user("the host is otter\U000e0041\U000e0042", "remember: the host is otter")
+
+
 @pytest.mark.proves("X4")
 def test_a_note_that_leaves_out_a_limit_is_the_models_and_never_the_users() -> None:
     """It is then on probation, cannot replace what the user said, and cannot be the goal."""

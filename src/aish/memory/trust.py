@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from aish.memory.own_words import keeps_wording
+from aish.values.invisible import is_visible
 from aish.values.turns import EXEC_MARK, INPUT_MARK, Turn
 
 # Patterns are compiled on first use, because compiling them takes longer than loading the rest of this folder.
@@ -74,10 +75,10 @@ def said_by_user(content: str, typed: str) -> bool:
     """Did the user say this in this turn, and ask to remember it? Then it needs no confirmation.
 
     The request must be in the first line. The other lines may be pasted, so they count only if the first line refers to
-    them ("remember this:"). The wording must be the user's, see `keeps_wording`.
+    them ("remember this:"). The wording must be the user's, see `keeps_wording`, and nothing in it hidden.
     """
     first = typed.lstrip().partition("\n")[0].rstrip()
-    if not asks_to_remember(first):
+    if not asks_to_remember(first) or not is_visible(content):
         return False
     said = typed if first.endswith(":") else first
     return keeps_wording(content, re.sub(_ASKING, " ", said.replace("’", "'")))
