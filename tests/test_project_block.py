@@ -18,7 +18,6 @@ from aish.context.project import (
     git_line,
     kind_line,
     project_block,
-    seen,
 )
 from aish.prompt.project import ProjectLayer
 
@@ -176,17 +175,16 @@ def test_where_not_even_the_folder_fits_there_is_no_block() -> None:
 @pytest.mark.parametrize(
     ("given", "shown"),
     [
-        ("a\U000e0069\U000e0067b", "a��b"),
-        ("zero\u200bwidth\u2060", "zero�width�"),
-        ("turned \u202etxet", "turned �txet"),
+        ("a\U000e0069\U000e0067b", "a⟨U+E0069⟩⟨U+E0067⟩b"),
+        ("zero\u200bwidth\u2060", "zero⟨U+200B⟩width⟨U+2060⟩"),
+        ("turned \u202etxet", "turned ⟨U+202E⟩txet"),
         ("\x1b[2Jgone", "␛[2Jgone"),
-        ("selected\ufe01\U000e0150", "selected��"),
+        ("selected\ufe01\U000e0150", "selected⟨U+FE01⟩⟨U+E0150⟩"),
         ("نمی\u200cخواهم 👩\u200d🚀 ❤\ufe0f", "نمی\u200cخواهم 👩\u200d🚀 ❤\ufe0f"),
     ],
 )
-def test_what_a_person_cannot_see_is_not_told_to_the_model_either(given: str, shown: str) -> None:
+def test_what_a_person_cannot_see_is_shown_and_told_to_the_model_as_such(given: str, shown: str) -> None:
     """Rules hidden in invisible characters are a known trick; what joins letters and emoji is not."""
-    assert seen(given) == shown
     assert lines_of(rules(given))[-1] == f"> {shown}"
 
 

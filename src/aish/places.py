@@ -1,5 +1,6 @@
 """The directories of aish: everything below `AISH_HOME`, or the XDG directories."""
 
+import itertools
 import os
 import stat
 import zlib
@@ -136,6 +137,41 @@ def _own(path: Path) -> Path:
     except OSError:
         pass
     return Path("/nonexistent/aish")
+
+
+def exposed_directories(places: Places) -> list[Path]:
+    """Return our directories, and those above them up to the home directory, that somebody else can change.
+
+    A sticky directory such as /tmp is fine: others cannot replace what is in it. So is a group with the user alone.
+    """
+    home, found = home_directory(), dict[Path, None]()
+    for place in (places.config, places.data, places.sessions, places.state, places.cache):
+        above = [*itertools.takewhile(lambda one: one != home.parent, place.parents)]
+        found |= dict.fromkeys(one for one in (place, *above) if _is_exposed(one))
+    return list(found)
+
+
+def _is_exposed(directory: Path) -> bool:
+    try:
+        status = directory.stat()
+    except OSError:
+        return False
+    if status.st_mode & stat.S_ISVTX:
+        return False
+    group = bool(status.st_mode & stat.S_IWGRP) and not _is_own_group(status.st_gid)
+    return group or bool(status.st_mode & stat.S_IWOTH) or status.st_uid not in (0, os.getuid())
+
+
+def _is_own_group(gid: int) -> bool:
+    """Is this the group that many systems make for each user?"""
+    import grp  # here, because only `aish doctor` needs it
+    import pwd
+
+    try:
+        group, user = grp.getgrgid(gid), pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return False
+    return group.gr_name == user and set(group.gr_mem) <= {user}
 
 
 def home_directory() -> Path:

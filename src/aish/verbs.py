@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from aish.values.person import Person
     from aish.values.recall import Memo
     from aish.values.replies import Reply
+    from aish.views.config import ConfigDoors
     from aish.views.memory import MemoryDoors
     from aish.views.models import ModelDoors
     from aish.views.recall import RecallDoors
@@ -115,7 +116,14 @@ def _propose(program: Program) -> Reply:
     return propose(program)
 
 
-def config() -> Callable[[Start, Sequence[str]], int]:
+def config_doors(start: Start) -> ConfigDoors:
+    """The settings, and what masks the secrets of a project file that is shown."""
+    from aish.views.config import ConfigDoors
+
+    return ConfigDoors(start, lambda text: open_redaction(start.places).reading().text(text))
+
+
+def config() -> Callable[[ConfigDoors, Sequence[str]], int]:
     from aish.views.config import run
 
     return run
@@ -225,7 +233,7 @@ def trash() -> Callable[[Start, Sequence[str]], int]:
 
 
 VERBS: dict[str, Verb[Any]] = {
-    "config": Verb(nothing_more, config),
+    "config": Verb(config_doors, config),
     "cost": Verb(nothing_more, cost),
     "doctor": Verb(open_program, doctor),
     "import": Verb(open_library, import_),

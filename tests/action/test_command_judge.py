@@ -37,7 +37,8 @@ def test_exporting_everything_asks(command: str) -> None:
     [
         "a=([x]=1)", "a+=([$(pwd)]=1)", "LINES='x[$(pwd)]'; echo $((LINES))", "COLUMNS=x; [[ $COLUMNS -gt 1 ]]",
         "env COLUMNS='x[1]' bash -c 'echo $((COLUMNS))'", "read LINES < f; echo $((LINES))",
-        "y=z; x=1; echo $((${x/1/y}))", "a=1; x=1; a1=z; echo $((a$x))", "x=1; echo $((x[1]))", "echo ${a[b]}",
+        "y=z; x=1; echo $((${x/1/y}))", "y=z; echo $((${UID/0/y}))",
+        "a=1; x=1; a1=z; echo $((a$x))", "x=1; echo $((x[1]))", "echo ${a[b]}",
         "echo ${x:y}", "[[ x -eq 1 ]]", "test -v 'a[1]'", "[[ -v a[1] ]]", "unset 'a[1]'", "let a=1",
         "read 'a[1]' < f", "declare -i x=y", "ls {fd[1]}>/dev/null", "for RANDOM in x; do echo $((RANDOM)); done",
     ],
@@ -154,3 +155,35 @@ def test_whether_a_credential_is_set_may_be_tested(command: str) -> None:
     """Nothing of it is shown."""
     verdict = judge(command, TABLE)
     assert verdict.verdict == "run", verdict.reason
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["x=$(date +%s); echo $((x - 5))", "n=$(ls | wc -l); echo $((n + 1))", 'n="$(wc -l < f)"; [[ $n -gt 3 ]] && ls',
+     "echo $(( $(nproc) / 2 ))"],
+)  # fmt: skip
+def test_the_output_of_a_command_that_counts_is_a_number(command: str) -> None:
+    """Counting lines and computing with the result is common."""
+    verdict = judge(command, TABLE)
+    assert verdict.verdict == "run", verdict.reason
+
+
+@pytest.mark.proves("X5")
+@pytest.mark.parametrize(
+    "command",
+    ["x=$(echo a; date +%s); echo $((x))", "x=$(date +%s)$(cat f); echo $((x))", "x=$(wc -l f); echo $((x))",
+     "x=$(wc -l < f 2>&1); echo $((x))", "x=$(date +%s; cat f); echo $((x))", "x=$(date +%s | cat f); echo $((x))",
+     "echo $(( $(cat f) ))", "x=$(rm f | wc -l); echo $((x))", "echo $(( $(rm f | wc -l) ))",
+     "y=z; x=$(echo y || wc -l); echo $((x))", "y=z; x=$(echo y \\| wc -l); echo $((x))",
+     "y=z; x=$(echo y '|' wc -l); echo $((x))"],
+)  # fmt: skip
+def test_other_output_is_no_number(command: str) -> None:
+    """Text in it would be evaluated."""
+    assert judge(command, TABLE).verdict == "ask"
+
+
+def test_a_syntax_check_of_a_script_only_reads_it() -> None:
+    """`bash -n` runs nothing."""
+    assert judge("bash -n run.sh", TABLE).verdict == "run"
+    for command in ("bash -n", "bash -n x y", "bash -n -c ls", "bash -n $x", "bash -n .env", "bash -nc 'rm x'"):
+        assert judge(command, TABLE).verdict == "ask", command

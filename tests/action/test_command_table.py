@@ -145,6 +145,8 @@ def test_several_commands_can_share_an_entry() -> None:
 KINDS = {
     "tool": {"flags": "-v", "hosts": "-h --host", "reads": "-f --file", "runs": "-I --use", "writes": "-o --output"},
     "star": {"flags": "*", "operands": "names", "reads": "-f --files0-from", "writes": "-o", "runs": "--use-program"},
+    "multi": {"flags": "-q", "hosts": "--host"},
+    "multi list": {"operands": "any"},
     "loader": {"project": True, "flags": "-v"},
     "loader run": {"effect": "send", "because": "runs it"},
 }
@@ -155,6 +157,7 @@ KINDS = {
     [
         ("tool -h example.net", "send"),
         ("tool -hexample.net", "send"),
+        ("multi -q --host example.net list", "send"),
         ("tool --host=$x", "unknown"),
         ("tool -f .env", "read"),
         ("tool -vf.env", "read"),
@@ -179,7 +182,15 @@ def test_the_value_of_a_flag_is_judged_by_what_it_is(command: str, effect: str) 
 
 
 @pytest.mark.parametrize(
-    "command", ["tool -h localhost", "tool -vh /run/db", "tool -f notes.txt", "star -x --abc", "star --files0 names"]
+    "command",
+    [
+        "tool -h localhost",
+        "tool -vh /run/db",
+        "tool -f notes.txt",
+        "star -x --abc",
+        "star --files0 names",
+        "multi --host ::1 list x",
+    ],
 )
 def test_harmless_values_of_flags_run(command: str) -> None:
     """The same flags are useful with local values."""

@@ -1,8 +1,12 @@
 """The entries of the table: what each program may do unasked, by the kinds of mistakes that such tables have."""
 
+import re
+import time
+from collections.abc import Iterator
+
 import pytest
 
-from aish.action.command_table import load_table
+from aish.action.command_table import CommandRule, Node, load_table
 from aish.action.policy import judge
 
 TABLE = load_table()
@@ -278,3 +282,29 @@ def test_a_host_or_a_name_that_could_carry_data_asks(command: str) -> None:
 def test_an_everyday_command_beside_these_runs(command: str) -> None:
     """The line between both is drawn by what the program does, so the usual forms must not ask."""
     assert judge(command, TABLE).verdict == "run"
+
+
+def entries() -> Iterator[CommandRule]:
+    waiting: list[Node] = list(TABLE.commands.values())
+    while waiting:
+        node = waiting.pop()
+        waiting += node.below.values()
+        if node.entry:
+            yield node.entry
+
+
+@pytest.mark.parametrize("shape", sorted({entry.shape for entry in entries()} - {""}))
+def test_the_time_to_match_a_shape_is_linear(shape: str) -> None:
+    """A long operand must not stop the program that judges it."""
+    pieces = ("a", "a.", "a,", "a=", "A_", "-", "/", "1.", "x y", "_URL", "MONGO", "eval ", "github", "secret", "\0")
+    start = time.process_time()
+    for piece in pieces:
+        re.fullmatch(shape, (piece * 20_000)[:20_000] + "\n!")
+    assert time.process_time() - start < 0.5
+
+
+def test_a_flag_is_not_both_judged_and_permitted_unseen() -> None:
+    """What reads a file or contacts a host must be listed under that key only, so that nobody overlooks it."""
+    for entry in entries():
+        special = entry.reads | entry.hosts | entry.runs | entry.writes
+        assert not (entry.flags and special & entry.flags.bare), entry.name

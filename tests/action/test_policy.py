@@ -1408,6 +1408,23 @@ def test_a_text_made_to_be_slow_is_judged_at_once(text: str) -> None:
     assert time.process_time() - started < SECONDS
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("env " * 12 + "ls", "too many commands run each other"),
+        ("echo '" + "()" * 200 + "'", "too many brackets"),
+        ("ls " + "a " * 400, "too many to check"),
+        ("cat " + "a* " * 100, "too many patterns"),
+        ("ls " + "a" * 3000, "too many to review"),
+    ],
+)
+def test_a_text_that_is_too_much_says_so(text: str, words: str) -> None:
+    """The limits are far from what people write, and the reason names them."""
+    verdict = judge(text, TABLE)
+    assert verdict.verdict == "ask"
+    assert words in verdict.reason
+
+
 def test_warnings_of_a_program_in_an_argument_are_not_ours() -> None:
     """Python warns about some escapes when it parses them."""
     assert judge("python3 -c 'print(\"\\d\")'", TABLE).verdict == "run"

@@ -214,6 +214,8 @@ def test_the_test_of_a_bare_name_agrees_with_the_test_of_a_path() -> None:
         ".env.",
         "/proc/x/root",
         "id_rsa_",
+        "kubeconfig_",
+        "public",
         "-",
         "*/",
         "A_",

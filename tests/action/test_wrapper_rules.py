@@ -85,5 +85,17 @@ def test_what_means_the_same_in_every_bourne_shell_runs(line: str) -> None:
 def test_another_shell_runs_plain_words_only(shell: str) -> None:
     """Their quotes, variables and brackets have other rules."""
     assert judge(f"{shell} -c 'ls -l src | head -3; pwd'", TABLE).verdict == "run"
-    for line in ("echo 'a'", "echo $x", "ls (pwd)", "ls *", "x=1 ls", "echo a\\ b", "ls &", "ls > x", "[ 1 -eq x ]"):
+    for line in (
+        "echo 'a'",
+        "echo $x",
+        "ls (pwd)",
+        "ls *",
+        "x=1 ls",
+        "echo a\\ b",
+        "ls &",
+        "ls > x",
+        "[ 1 -eq x ]",
+        "test A -eq 1",
+        "ls; exit A",
+    ):
         assert judge(f"{shell} -c {shlex.quote(line)}", TABLE).verdict == "ask", line

@@ -211,7 +211,7 @@ def test_secrets_are_masked_before_they_are_written_and_known_when_they_come_aga
     sessions = tmp_path / "sessions"
     key = "ghp_" + "A1b2C3d4E5f6" * 3
     heard = [said(f"my token is {key}")._replace(title=f"about {key}")]
-    assert dict(take(sessions, heard).masked) == {"github-token": 1}
+    assert dict(take(sessions, heard).masked) == {"GitHub token": 1}
     assert take(sessions, heard).known == 1
     assert key.encode() not in b"".join(path.read_bytes() for path in sessions.iterdir())
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from timing import cpu_seconds
 
 from aish.memory.secret_hints import lowered, may_hold_secret, next_cut
-from aish.memory.secret_patterns import RULES, Rule, find
+from aish.memory.secret_patterns import find
+from aish.memory.secret_rules import RULES, Rule
 
 VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # concatenated, so that secret scanners do not report this file
 LINES = st.sampled_from(

@@ -34,6 +34,18 @@ SECRETS = (
     f"密码是{VALUE}。",
     f"-----BEGIN RSA PRIVATE KEY-----\n{BODY}\n-----END RSA PRIVATE KEY-----",
     "my pin is 48" + "21",
+    f"use {VALUE} as the root password from now on",
+    f"nimm '{VALUE}' als neues Root-Passwort",
+    f"用 {VALUE} 作为 root 密码",
+    f"{VALUE}をパスワードにしてください",
+    f"log in with bob / {VALUE}",
+    f"\x1b[1mAPI_KEY\x1b[0m={VALUE}",
+    f"p\u200bassword: {VALUE}",
+    f"private_key: |\n    {VALUE * 3}\n    {VALUE * 3}\n    {VALUE * 3}",
+    f"https://x.example/k?X-Amz-Expires=300&X-Amz-Signature={VALUE}{VALUE}",
+    f"bob:$6$Zs8kQ1pL${VALUE * 4}:19000:0:99999:7:::",
+    f"MY_PAT={VALUE}",
+    f"le mdp est {VALUE}",
 )
 PLAIN = (
     "the capital of France is Paris. x=1 `code` README.md it's naïve 键盘 key 12 https://x.example/a well-known token:"
@@ -131,7 +143,7 @@ def test_a_private_key_is_held_back_until_its_end() -> None:
     ]
 
     assert states[1:4] == [(5, b"")] * 3
-    assert states[4][1].startswith(b"-----BEGIN PRIVATE KEY-----\n[masked private-key #")
+    assert states[4][1].startswith(b"-----BEGIN PRIVATE KEY-----\n[masked private key #")
     assert states[5][1] == b"Fine, then."
 
 

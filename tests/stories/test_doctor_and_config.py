@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from fake_server import Asked, FakeServer, Say, reply_json
+from terminal import Terminal
 from world import Ran, World
 
 
@@ -100,6 +101,37 @@ def test_the_file_that_init_writes_changes_nothing_and_is_never_overwritten(worl
 
 
 @pytest.mark.proves("P13")
+def test_trust_shows_every_setting_and_names_the_instructions_that_it_does_not_cover(world: World) -> None:
+    """Nobody reads a file before trusting it, so the values are on the screen, secrets masked."""
+    world.script("mine")
+    secret = "ghp" + "_A1b2C3d4E5f6G7h8" * 2
+    text = f'model = "a\u200bb"\nnonsense = 1\n[models.x]\nendpoint = "http://x/?access_token={secret}"\n'
+    (world.directory / ".aish.toml").write_text(text, encoding="utf-8")
+    (world.directory / "AGENTS.md").write_text("Be bold.\n", encoding="utf-8")
+
+    shown = world.aish("config", "trust").out
+
+    for line in ("  model = ", "nonsense = unknown, ignored", "models.x.endpoint", "AGENTS.md stays untrusted"):
+        assert line in shown
+    assert "a⟨U+200B⟩b" in shown and secret not in shown and "\u200b" not in shown
+
+
+@pytest.mark.proves("P13")
+def test_at_a_terminal_trust_needs_a_yes(world: World) -> None:
+    """As `:project trust` does; a script has decided already."""
+    world.script("mine")
+    (world.directory / ".aish.toml").write_text('model = "script"\n', encoding="utf-8")
+    for answer, end in (("n", "nothing was changed"), ("y", "is trusted with its current content")):
+        with Terminal(world, "config", "trust", columns=200) as terminal:
+            terminal.wait_for("trust this? [y/N]")
+            assert 'model = "script"' in "\n".join(terminal.lines)
+            terminal.enter(answer)
+            terminal.wait_for(end)
+            assert terminal.code() == (answer == "n")
+        assert world.places.trusted.exists() == (answer == "y")
+
+
+@pytest.mark.proves("P13")
 def test_a_project_file_counts_only_while_trusted_and_unchanged(world: World) -> None:
     """A file from a repository could run a command; after a change it is untrusted again."""
     world.script("mine", extra='[models.evil]\nkind = "scripted"\nanswers = ["theirs"]')
@@ -117,7 +149,8 @@ def test_a_project_file_counts_only_while_trusted_and_unchanged(world: World) ->
     world.aish("config", "distrust")
     distrusted = world.aish("q")
 
-    assert trusted.out == f"{project} is trusted with its current content\n"
+    shown = f'{project} sets, the next time aish starts there:\n  model = "evil"\n'
+    assert trusted.out == f"{shown}{project} is trusted with its current content\n"
     assert [(each.out, each.err) for each in (stranger, friend, changed, friend_again, distrusted)] == [
         ("mine\n", ignored),
         ("theirs\n", ""),

@@ -223,7 +223,7 @@ def test_secrets_are_masked_on_the_way_in_and_counted(desk: Desk, format: str) -
 
     assert sum(result["masked"].values()) == 1
     assert all(TOKEN.encode() not in journal.read_bytes() for journal in desk.world.journals())
-    assert "[masked github-token" in desk.search("key fail")[0]["text"]
+    assert "[masked GitHub token" in desk.search("key fail")[0]["text"]
     assert desk.take("--format", format, path)["known"] == 2
 
 
@@ -409,7 +409,7 @@ def test_the_verb_says_what_it_did_in_words_and_codes(world: World) -> None:
     assert dry.out == f"{path}: 2 turns of 1 conversation would be imported\n"
     assert done.out == f"{path}: 2 turns of 1 conversation imported\n"
     assert (wrong.out, gone.out) == ("", "")
-    assert "secrets masked: 1 × github-token" in done.err
+    assert "secrets masked: 1 × GitHub token" in done.err
     assert "left out: a line that is not a complete JSON object (first: notes.jsonl)\n" in done.err
     assert "\x1b" not in done.err + done.out
     assert TOKEN not in done.err + done.out
@@ -591,6 +591,6 @@ def test_a_dry_run_leaves_the_home_as_it_is(world: World, used: bool) -> None:
     ran = world.aish("import", "--dry-run", str(path), AISH_SET_MEMORY__EXCLUSIVE="true")
 
     assert (ran.code, ran.out) == (0, f"{path}: 2 turns of 1 conversation would be imported\n")
-    assert "secrets masked: 1 × github-token" in ran.err
+    assert "secrets masked: 1 × GitHub token" in ran.err
     assert ("purged text was removed from 1 turn" in ran.err) == used
     assert whole(world) == before

@@ -37,9 +37,9 @@ def serve(world: World, server: FakeServer) -> None:
 @pytest.mark.parametrize(
     ("line", "kind"),
     [
-        (f"why does it refuse {TOKEN} ?", "github-token"),
-        (f"mysqldump -u root -p{WORD} app   is this safe?", "command"),
-        (f"my password is {WORD}, is that strong?", "chat"),
+        (f"why does it refuse {TOKEN} ?", "GitHub token"),
+        (f"mysqldump -u root -p{WORD} app   is this safe?", "password"),
+        (f"my password is {WORD}, is that strong?", "password"),
     ],
 )
 def test_a_secret_in_a_question_is_masked_in_the_journal_and_reported(world: World, line: str, kind: str) -> None:
@@ -83,7 +83,7 @@ async def test_a_streamed_answer_never_has_a_secret_on_the_disk(world: World, pi
         assert TOKEN[:12].encode() not in live.read_bytes()
 
     shown = live.read_text(encoding="utf-8")
-    assert shown.startswith("1\nUse [masked github-token …g7H8 #") and shown.endswith("] for it.\nThen")
+    assert shown.startswith("1\nUse [masked GitHub token …g7H8 #") and shown.endswith("] for it.\nThen")
 
 
 @pytest.mark.proves("M62")
@@ -101,7 +101,7 @@ def test_the_input_history_is_masked_and_a_killed_answer_has_no_secret(world: Wo
 
     assert on_disk(world, WORD) == on_disk(world, TOKEN) == []
     typed = world.places.typed_history.read_text(encoding="utf-8")
-    assert "log in with password=[masked setting" in typed
+    assert "log in with password=[masked password" in typed
 
 
 @pytest.mark.proves("M62")
@@ -122,7 +122,7 @@ async def test_remembering_a_secret_asks_first(world: World, answer: str, kept: 
 
     reply = await world.type(shell, f":remember the door password is {WORD}")
 
-    assert world.asked == ["this contains a secret (1 × chat)\nsave it unmasked? [y/N/mask] "]
+    assert world.asked == ["this contains a secret (1 × password)\nsave it unmasked? [y/N/mask] "]
     contents = [item.content for item in program.memory.items()]
     assert reply.found == bool(kept)
     assert len(contents) == (1 if kept else 0) and all(str(kept) in content for content in contents)
@@ -137,7 +137,7 @@ def test_a_script_that_adds_a_secret_gets_it_masked(world: World) -> None:
     world.aish("memory", "add", "--tag", TOKEN, "--key", f"token={TOKEN}", "a plain sentence")
     world.aish(given=f":save {TOKEN}\n")
 
-    assert ran.code == 0 and "masked before saving: 1 × chat" in ran.out
+    assert ran.code == 0 and "masked before saving: 1 × password" in ran.out
     assert on_disk(world, WORD) == on_disk(world, TOKEN) == []
 
 
@@ -172,4 +172,4 @@ async def test_a_notice_names_each_kind_once(world: World) -> None:
     session = world.session(["Fine."])
     notices = (await world.ask(session, f"{TOKEN} and {TOKEN[:-1]}9 and password={WORD}")).notices
 
-    assert notices == [Notice("masked before saving: 2 × github-token, 1 × setting").text]
+    assert notices == [Notice("masked before saving: 2 × GitHub token, 1 × password").text]

@@ -9,6 +9,7 @@ from aish.conversation.past_turns import elsewhere, search_in_thread, trust_of
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.values.hits import Hit, Scope, SearchResult
+from aish.values.invisible import visible
 from aish.values.items import stamp
 from aish.values.snippets import snippet
 from aish.values.text import clip
@@ -73,8 +74,13 @@ def _turns(hits: Iterable[Hit], order: str) -> ToolResult:
     turns, room = [], _MOST_CHARS
     left_out = 0
     for hit in hits:
-        turn = {"conversation": hit.conversation, "turn": hit.turn, "time": stamp(hit.time), "said_by": hit.speaker}
-        turn |= {"text": clip(hit.text, _MOST_EACH), "trust": trust_of(hit)}
+        turn = {
+            "conversation": hit.conversation,
+            "turn": hit.turn,
+            "time": stamp(hit.time),
+            "said_by": visible(hit.speaker),
+        }
+        turn |= {"text": clip(visible(hit.text), _MOST_EACH), "trust": trust_of(hit)}
         room -= len(as_json(**turn))
         if room < 0:
             left_out += 1

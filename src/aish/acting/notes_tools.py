@@ -8,6 +8,7 @@ from aish.conversation.turn_context import TurnContext
 from aish.memory.candidates import origin_of
 from aish.memory.trust import is_trusted, said_by_user
 from aish.values.events import notice
+from aish.values.invisible import visible
 from aish.values.text import clip, one_line
 
 _FILES = ("session", "memory", "history", "workspace")
@@ -32,7 +33,7 @@ async def _read_notes(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[Too
         lines.append(f"- {entry.text}")
     lines += [text for _, text in document.prose]
     left_out = len(document.entries) - len(trusted)
-    result: dict[str, Any] = {"file": name, "text": clip("\n".join(lines), _MOST_CHARS)}
+    result: dict[str, Any] = {"file": name, "text": clip(visible("\n".join(lines)), _MOST_CHARS)}
     if left_out:
         result["left_out"] = f"{left_out} entries that the user has not confirmed"
     yield ToolResult(as_json(**result), recalled=True)

@@ -14,6 +14,7 @@ _TOKEN = re.compile(
     re.ASCII,
 )
 _REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[\^?+\]?+[^\]\n/\\]*+\])++/")
+_SINK = re.compile(r'[ \t]*"/dev/(?:stdout|stderr|null)"[ \t]*(?:[;}\n]|$)')
 _BAD = frozenset("close ARGV ENVIRON PROCINFO SYMTAB FUNCTAB nextfile extension".split())
 _BEFORE_REGEX = frozenset("print printf return else do exit case".split())
 _UNCLEAR = frozenset("in length getline next break continue delete function func BEGIN END default".split())
@@ -49,7 +50,7 @@ def awk_only_prints(program: str) -> bool:
         elif new == "end" and (found[0] != "\n" or kind in ("name", "number", "string", "close", "step", "regex")):
             printing = False  # elsewhere a line break continues the statement
         depth += (found[0] in ("(", "[")) - (found[0] in (")", "]"))
-        if found[0] == ">" and printing and depth <= 0:
+        if found[0] == ">" and printing and depth <= 0 and not _SINK.match(program, at):
             return False
         if new != "end" or found[0] != "\n" or kind != "sign":
             kind, text = new, found[0]

@@ -322,7 +322,8 @@ class LineJudge:
         ):
             return f"{entry.name} with more than {entry.most} operands"
         at = next((word.raw for word in operands if any(text[:1] == "@" for text in word.texts)), "")
-        if at and entry.operands in ("names", "files") and not (entry.flags and entry.flags.every):
+        options = entry.operands in ("names", "files") and entry.words[0] != "git"  # there @ means HEAD
+        if at and options and not (entry.flags and entry.flags.every):
             return f"{entry.name} {at} (which could be a file of options)"
         if entry.shape:
             for word in operands:
@@ -428,9 +429,8 @@ def _is_local(host: str) -> bool:
 
 
 def _prefix(entry: CommandRule, effect: Effect, arguments: Sequence[CommandWord]) -> tuple[str, ...]:
-    """Return the words that "always" may cover. A bare `curl` is not enough: it could send anything anywhere."""
+    """Return the words that "always" may cover. A bare `curl` or `cargo` is not enough: it could do anything."""
     kept = [word.plain for word in arguments if not word.raw.startswith("-")][: entry.keep]
     words = (*entry.words, *(text for text in kept if text is not None))
-    if None in kept or effect not in ("change", "send") or (effect == "send" and len(words) < 2):
-        return ()
-    return words
+    too_wide = len(words) < 2 and (effect == "send" or entry.project)
+    return () if too_wide or None in kept or effect not in ("change", "send") else words

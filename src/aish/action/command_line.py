@@ -27,7 +27,7 @@ from aish.action.command_words import (
     variable,
 )
 from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
-from aish.action.line_variables import LineVariables
+from aish.action.line_variables import LineVariables, prints_number
 
 MOST_PARTS = 20
 _GROUPS = frozenset(
@@ -40,6 +40,8 @@ _REDIRECTS = frozenset("< > >> >| <> <& >& << <<- <&- >&-".split())  # of every 
 _POSIX_EXPANSION = re.compile(r"\$\{#?\w+(?:(?::?[-+]|%%?|##?)[^}]*)?\}")
 # Words that mean the same in every shell, also in those that are not like the Bourne shell.
 _PLAIN_LINE = re.compile(r"(?:[\w./:+,-]++|[ \t]++|\|\|?|&&|;)++", re.ASCII)
+# Commands that evaluate their operands as arithmetic in some of these shells.
+_EVALUATING = re.compile(r"(?<![\w./-])(?:test|exit|return|break|continue|shift|wait|ulimit|kill)(?![\w./-])")
 _NAMED_DESCRIPTOR = re.compile(r"(?<!\$)\{\w+\}[<>]|\]\}[<>]")
 _MOST_ORIGINS = 50
 _MOST_IN_RANGES = 6  # digits of the largest numbers in {1..9}{1..9} together
@@ -69,7 +71,7 @@ def read_line(text: str, dialect: Dialect = "bash") -> CommandLine:
         raise UnreadableCommand("a line is continued in the middle of a word")
     if _NAMED_DESCRIPTOR.search(text):
         raise UnreadableCommand("a redirection sets a variable")
-    if dialect == "other" and not _PLAIN_LINE.fullmatch(text):
+    if dialect == "other" and (_EVALUATING.search(text) or not _PLAIN_LINE.fullmatch(text)):
         raise UnreadableCommand("it is for a shell that is not like bash, and it is more than plain words")
     root = parse(text)
     data = text.encode("utf-8")
@@ -352,6 +354,8 @@ class _Reader:
         if kind in ("variable_name", "word", "simple_expansion", "expansion"):
             if not (raw.isdigit() or ((raw[0] == "$" or raw.isidentifier()) and self._variables.holds_number(raw))):
                 raise UnreadableCommand(f"{raw} is evaluated as arithmetic, and it may not be a number")
+        elif kind in ("command_substitution", "string") and prints_number(raw):
+            self._word(node)
         elif kind == "variable_assignment":
             self._variables.bind(source(node.children[0]), [NUMBER])
             self._arithmetic(node.children[-1])

@@ -3,6 +3,8 @@
 Pure: words in, words out.
 """
 
+import re
+
 from aish.action.command_words import NUMBER, OPEN, CommandWord, from_values, is_number, variable
 
 # Variables that every shell has, and what they stand for as a path.
@@ -17,6 +19,10 @@ _GIVEN = {
 }
 # Variables that hold numbers, unless the line itself sets them.
 NUMBERS = frozenset("RANDOM SECONDS LINENO COLUMNS LINES UID EUID PPID EPOCHSECONDS BASHPID SHLVL".split())
+
+_NUMBER_PRINTED = re.compile(
+    r'"?\$\( ?(?:date \+%[sYmdHMSj]|nproc|(?:[\w ./,:=+*-]++\|)*+ ?wc -[lwcm](?: ?< ?[\w./-]+)?) ?\)"?', re.ASCII
+)
 
 
 class LineVariables:
@@ -63,7 +69,7 @@ class LineVariables:
         values = self._values.get(name)
         if values is None:
             return whole and name in NUMBERS
-        return whole and all(text.lstrip("-").isdigit() for value in values for text in value.texts)
+        return whole and all(_gives_number(value) for value in values)
 
     def expand(self, raw: str, *, quoted: bool) -> CommandWord:
         """Return the word for `$x` or `${x…}`. Raises `UnreadableCommand`."""
@@ -80,3 +86,12 @@ class LineVariables:
         if whole and name in _GIVEN:
             return CommandWord(raw, (_GIVEN[name],))
         return OPEN._replace(raw=raw)
+
+
+def prints_number(raw: str) -> bool:
+    """Is this a substitution of a command that prints nothing but a number?"""
+    return _NUMBER_PRINTED.fullmatch(raw) is not None
+
+
+def _gives_number(value: CommandWord) -> bool:
+    return prints_number(value.raw) or all(text.lstrip("-").isdigit() for text in value.texts)

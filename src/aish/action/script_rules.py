@@ -13,7 +13,6 @@ from aish.action.command_table import CommandRule
 from aish.action.command_words import CommandWord
 from aish.action.inline_scripts import python_only_prints, sed_only_prints
 from aish.action.line_parts import Simple
-from aish.action.secret_files import secrets_in
 from aish.action.sql_queries import lists_tables, sql_only_reads
 from aish.values.text import one_line
 
@@ -47,8 +46,6 @@ def _scripted(
     for script in scripts or [CommandWord("", ())]:
         if script.plain is None or not harmless(script.plain):
             return Judgement("unknown", f"{entry.name} runs a script that is not known to only print: {script.raw}")
-        for name in secrets_in(script.plain):
-            return Judgement("read", f"{entry.name} could show a credential: {name}")
     return judge.contents(entry.name, files)
 
 

@@ -5,154 +5,28 @@ what is listed here, and the fences hide it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase, translate
+from functools import cache, lru_cache
 
-# Files and directories below a home directory. Directories that projects have too (.docker, .claude) are not listed
-# whole, only the files in them that hold credentials.
-HOME_SECRETS: tuple[str, ...] = (
-    # keys and password stores
-    *""".ssh .gnupg .password-store .local/share/password-store .pki .putty .age .config/age .config/sops .sops
-    .minisign .signify .step .local/share/gopass .config/gopass .local/share/keyrings .gnome2/keyrings
-    .local/share/gnome-keyring .local/share/kwalletd .kde/share/apps/kwallet .kde4/share/apps/kwallet
-    .config/keepassxc .cache/keepassxc .keepass .config/KeePass .config/op .op .1password .config/1Password
-    .config/Bitwarden .bitwarden .config/rbw .local/share/rbw .cache/rbw .lpass .config/lpass .local/share/lpass
-    .config/Enpass .config/Yubico .yubico .vault-token .config/hcp .tsh .config/teleport .google_authenticator
-    .2fa .authinfo .netrc _netrc .dbus-keyrings .config/goa-1.0/accounts.conf .cert .config/libaccounts-glib
-    .krb5 .fscrypt .secrets .credentials""".split(),
-    # clouds and services
-    *""".aws .azure .config/gcloud .config/doctl .config/linode-cli .linode-cli .config/hcloud .config/scw .oci
-    .bluemix .aliyun .tccli .ovh.conf .config/openstack .config/exoscale .vultr-cli.yaml .config/vultr-cli.yaml
-    .config/upctl.yaml .civo.json .fly .config/heroku .local/share/heroku .config/netlify .netlify/config.json
-    .local/share/com.vercel.cli .config/com.vercel.cli .config/.wrangler .wrangler/config .supabase
-    .config/supabase .config/stripe .twilio-cli .config/@twilio .sentryclirc .config/sentry .config/configstore
-    .config/firebase .railway .render/cli.yaml .config/gh .config/hub .config/glab-cli .config/tea
-    .config/github-copilot .config/lab .python-gitlab.cfg .config/ngrok .ngrok2 .cloudflared .databrickscfg
-    .databricks/token-cache.json .snowsql .snowflake .config/snowflake .config/planetscale .config/turso
-    .config/neonctl .doppler .config/doppler .infisical .config/infisical .pulumi/credentials.json .terraform.d
-    .terraformrc .chef .puppetlabs .vault_pass .vault_pass.txt .ansible_vault_pass .ansible/galaxy_token
-    .newrelic .config/newrelic .jira.d .config/.jira .config/jira .config/acli .travis .circleci/cli.yml
-    .config/circleci .config/buildkite.yaml .bk.yaml .config/act .arcrc .clasprc.json .config/gspread .gdfuse
-    .config/pulumi .shodan .config/shodan .config/censys .msf4 .config/hashcat
-    .near-credentials .config/solana""".split(),
-    # models and assistants
-    *""".claude.json .claude/.credentials.json .claude/history.jsonl .claude/projects .config/claude
-    .config/Claude .codex .gemini/oauth_creds.json .gemini/google_accounts.json .gemini/mcp-oauth-tokens.json
-    .gemini/.env .gemini/tmp .openai .config/openai .anthropic .config/anthropic .aider.conf.yml
-    .aider.input.history .continue/config.yaml .continue/config.json .continue/sessions .cursor/mcp.json
-    .config/Cursor .codeium .config/codeium .copilot .config/copilot .config/goose .local/share/goose
-    .config/opencode .local/share/opencode .config/crush .local/share/crush .qwen/oauth_creds.json
-    .config/io.datasette.llm .config/shell_gpt .config/aichat .config/mods .config/fabric .config/amp
-    .local/share/amp .mcp-auth .kaggle .config/kaggle .config/wandb .huggingface .cache/huggingface/token
-    .cache/huggingface/stored_tokens .comet.config .neptune .clearml.conf clearml.conf .modal.toml .runpod
-    .vast_api_key .config/vastai .lambda_cloud .replicate .ollama/id_ed25519 .config/litellm .local/share/aichat
-    .config/gptme .local/share/gptme .config/sgpt .cody .config/tabnine .tabnine""".split(),
-    # packages
-    *""".npmrc .yarnrc .yarnrc.yml .pypirc .config/pip/pip.conf .pip/pip.conf .config/pip
-    .config/uv/credentials.toml .local/share/uv/credentials .config/pypoetry .condarc .config/hatch
-    .cargo/credentials .cargo/credentials.toml .gem/credentials .local/share/gem/credentials .bundle/config
-    .composer/auth.json .config/composer/auth.json .nuget/NuGet/NuGet.Config .config/NuGet/NuGet.Config
-    .m2/settings.xml .m2/settings-security.xml .gradle/gradle.properties .ivy2/.credentials .sbt/.credentials
-    .config/coursier/credentials.properties .hex/hex.config .config/hex .cabal/config
-    .stack/upload/credentials.json .pause .luarocks/upload_config.lua .conan2/credentials.json .conan/.conan.db
-    .jfrog .config/dart/pub-credentials.json .pub-cache/credentials.json .vsce .ovsx .expo/state.json
-    .bunfig.toml .fastlane .android/debug.keystore .android/adbkey .appstoreconnect .nimble/github_api_token""".split(),
-    # containers and clusters
-    *""".docker/config.json .docker/machine .docker/contexts .dockercfg .config/containers/auth.json .kube .k3d
-    .minikube/profiles .minikube/machines .rancher .config/helm/registry .config/helm/repositories.yaml
-    .config/argocd .argocd .talos .config/k9s/clusters .config/lens .vagrant.d/insecure_private_key""".split(),
-    # storage, backups and mail
-    *""".config/rclone .rclone.conf .config/restic .restic .config/borg .config/borgmatic .s3cfg .mc .mcli .boto
-    .gsutil .passwd-s3fs .duplicity .config/kopia .dropbox .config/syncthing .local/state/syncthing
-    .config/Nextcloud .megaCmd .b2_account_info .config/b2 .smbcredentials .davfs2 .msmtprc .config/msmtp
-    .fetchmailrc .getmail .config/getmail .mutt .muttrc .config/mutt .config/neomutt .neomuttrc .mbsyncrc
-    .config/isyncrc .offlineimaprc .config/aerc .config/himalaya .thunderbird .config/evolution
-    .local/share/evolution .claws-mail .purple .config/Signal .config/Slack .config/discord .config/Element
-    .local/share/TelegramDesktop .weechat .config/weechat .irssi .config/hexchat .config/keybase
-    .local/share/keybase .config/teams .config/kdeconnect .config/rustic""".split(),
-    # browsers and remote desktops
-    *""".mozilla .config/mozilla .librewolf .waterfox .config/google-chrome .config/google-chrome-beta
-    .config/chromium .config/BraveSoftware .config/microsoft-edge .config/vivaldi .config/opera .config/falkon
-    .local/share/qutebrowser .cache/mozilla .cache/google-chrome .cache/chromium .cache/BraveSoftware
-    snap/firefox snap/chromium snap/thunderbird .var/app .tor-browser .local/share/torbrowser .w3m .lynx_cookies
-    .elinks .wireguard .openvpn .config/openvpn .vpn .config/tailscale .local/share/tailscale .config/remmina
-    .local/share/remmina .vnc .config/tigervnc .x2goclient .Xauthority .ICEauthority .config/pulse/cookie
-    .config/rustdesk .config/anydesk .anydesk""".split(),
-    # version control, databases and wallets
-    *""".git-credentials .config/git/credentials .cache/git/credential .gitcookies .subversion/auth .p4tickets
-    .bazaar/authentication.conf .config/breezy/authentication.conf .pgpass .pg_service.conf .my.cnf .mylogin.cnf
-    .mongodb .mongorc.js .dbshell .config/pgcli .config/mycli .local/share/DBeaverData .dbeaver
-    .config/beekeeper-studio .config/Postman .config/Insomnia .odbc.ini .influxdbv2 .clickhouse-client
-    .cassandra .cqlshrc .bitcoin .litecoin .ethereum .electrum .bitmonero .foundry/keystores .brownie/accounts
-    .env .envrc .pam_environment .config/environment.d .homeassistant/secrets.yaml""".split(),
-    # histories: commands that people typed, with the passwords in them
-    *""".bash_history .zsh_history .zhistory .histfile .sh_history .ksh_history .mksh_history .history
-    .tcsh_history .local/share/fish .config/fish/fish_history .local/share/atuin .local/share/mcfly
-    .local/share/hishtory .hishtory .local/share/nushell .config/nushell/history.txt
-    .config/nushell/history.sqlite3 .local/share/powershell .python_history .local/state/python_history
-    .ipython/profile_default/history.sqlite .psql_history .mysql_history .mariadb_history .sqlite_history
-    .duckdb_history .rediscli_history .node_repl_history .irb_history .local/share/irb .pry_history
-    .local/share/pry .php_history .psysh_history .config/psysh .julia/logs .Rhistory .scala_history
-    .ghci_history .ghc/ghci_history .lua_history .gdb_history .lesshst .local/state/less .local/state/lesshst
-    .viminfo .local/share/nvim/shada .local/state/nvim/shada .local/share/jupyter/runtime .jupyter
-    .erlang.cookie .local/state/bash .local/state/zsh .local/share/zsh .local/share/bash .cache/zsh""".split(),
-    # macOS
-    "Library/Keychains",
-    "Library/Cookies",
-    "Library/Safari",
-    "Library/Messages",
-    "Library/Mail",
-    "Library/Accounts",
-    "Library/Application Support/Google/Chrome",
-    "Library/Application Support/Firefox",
-    "Library/Application Support/BraveSoftware",
-    "Library/Application Support/Code/User/globalStorage",
-    "Library/Application Support/com.vercel.cli",
-    "Library/Application Support/pip",
-    "Library/Application Support/pypoetry",
-    "Library/Application Support/sops",
-    "Library/Application Support/Claude",
-    "Library/Application Support/Bitwarden",
-    "Library/Application Support/1Password",
-    "Library/Application Support/Slack",
-    "Library/Preferences/netlify",
-    "Library/Group Containers",
-    ".config/Bitwarden CLI",
-    ".config/Code/User/globalStorage",
-)
-# Absolute paths; a `*` stands for a part of one name.
-SYSTEM_SECRETS: tuple[str, ...] = tuple(
-    """/etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d /etc/sudo.conf
-    /etc/doas.conf /etc/security/opasswd /etc/ssh/ssh_host_*_key /etc/ssl/private /etc/pki/tls/private
-    /etc/letsencrypt/archive /etc/letsencrypt/live /etc/letsencrypt/accounts /etc/letsencrypt/keys
-    /etc/NetworkManager/system-connections /run/NetworkManager/system-connections /etc/netplan
-    /etc/wpa_supplicant /etc/wpa_supplicant.conf /etc/iwd /var/lib/iwd /etc/wireguard /etc/openvpn
-    /etc/ipsec.secrets /etc/ipsec.d/private /etc/swanctl/private /etc/ppp /etc/krb5.keytab /etc/rancher
-    /etc/kubernetes /var/lib/kubelet /var/lib/rancher /var/lib/k0s /etc/docker/key.json /run/secrets
-    /run/secrets.d /run/credentials /run/agenix /run/agenix.d /run/keys /run/containers /etc/credstore
-    /etc/credstore.encrypted /var/lib/systemd/credential.secret /run/user/*/gnupg /run/user/*/keyring
-    /run/user/*/containers /run/user/*/gcr /run/user/*/secrets /run/user/*/ssh-agent.socket
-    /etc/mysql/debian.cnf /etc/exim4/passwd.client /etc/postfix/sasl_passwd /etc/postfix/sasl
-    /etc/dovecot/private /etc/pve/priv /boot/grub/user.cfg /var/lib/NetworkManager/secret_key /var/lib/bluetooth
-    /var/lib/tailscale /var/lib/sss/secrets /var/lib/private /var/lib/samba/private /etc/samba/smbcredentials
-    /etc/vault.d /etc/consul.d /etc/nomad.d /etc/gitlab/gitlab-secrets.json /etc/gitlab-runner
-    /etc/ddclient.conf /etc/msmtprc /etc/ssmtp /etc/apt/auth.conf /etc/apt/auth.conf.d /etc/luks /etc/luks-keys
-    /etc/cryptsetup-keys.d /etc/tinc /var/lib/zerotier-one /etc/cloudflared /etc/rclone.conf /etc/restic
-    /etc/borgmatic /var/lib/jenkins/secrets /var/lib/cloud/instance /var/lib/cloud/instances
-    /run/cloud-init/instance-data-sensitive.json /var/lib/waagent /etc/pip.conf /etc/boto.cfg
-    /etc/davfs2/secrets /etc/fetchmailrc /etc/snmp/snmpd.conf /etc/ceph /var/lib/mysql /var/lib/postgresql
-    /var/spool/cron /var/mail /var/spool/mail /dev/mem /dev/kmem /dev/port /proc/kcore""".split()
-)
+from aish.action.secret_places import HOME_SECRETS as HOME_SECRETS
+from aish.action.secret_places import SYSTEM_SECRETS as SYSTEM_SECRETS
 
-_BACKUP = r"[._-]?(?:bak|backup|old|orig|saved?|sw[op]|copy|prev|rpmsave|dpkg-\w{1,9})\d{0,8}|[.-]\d{1,14}|~|\#"
+_BACKUP = (
+    r"[._-]?(?:bak|backup|old|orig|saved?|sw[op]|copy|prev|rpmsave|dpkg-\w{1,9})\d{0,8}"
+    r"|[.-]\d{2,14}|[.-]\d$|\.?~(?:\d{1,3}~)?|\#"
+)
 _PACKED = r"\.(?:gz|xz|bz2|zst|zip|tar|tgz|7z|gpg|asc|age|enc)"
 _MORE = rf"(?:{_BACKUP}|{_PACKED})"  # at most three times: the time to match must stay linear
 _EXAMPLE = r"example|sample|template|dist|tmpl|defaults?|schema|md|rst|html|tpl|j2|erb"
-_WORD = r"(?:credentials?|creds|secrets?|tokens?|passwords?|passwd|apikeys?|api[_-]keys?)"
+_WORD = (
+    r"(?:credentials?|creds|secrets?|tokens?|passwords?|passwd|passphrases?|apikeys?|api[_-]keys?|private[_-]?keys?"
+    r"|(?:recovery|backup)[_-]?codes|seed[_-]?phrase|mnemonic)"
+)
 _DATA = r"(?:\.(?:txt|json|ya?ml|toml|ini|cfg|conf|xml|csv|properties|env|db|local|pickle|prod\w*|dev|staging|tfvars))"
 _PUBLIC_PEM = (
-    r"(?:(?:root-?|local-?)?ca|ca-?certs?|ca-(?:bundle|certificates)|(?:cert|(?:full)?chain)\d*|pub\w*|dhparams?)\.pem$"
+    r"(?:[\w-]*(?:certs?|certificates?|chain|bundle|pub(?:lic(?:[_-]?(?:key|cert))?)?|roots?|dhparams?)|(?:[\w-]*[_-])?ca)"
+    r"\d{0,4}\.pem$"
 )
 _KEY_FILE = (
     r"(?:pem|key|p12|p8|pfx|jks|jceks|keystore|kdbx?|ppk|ovpn|agekey|keytab|pkcs12|mobileprovision|nmconnection|kwl"
@@ -165,8 +39,11 @@ _NAMES = rf"""
     | (?!design)[\w.-]*[._-]{_WORD}{_DATA}{{0,3}}
     | id_(?:rsa|dsa|ecdsa|ed25519|ed448)(?:[_-]\w+)? | \w+_(?:rsa|ed25519|ecdsa)
     | (?!{_PUBLIC_PEM})[\w.-]*\.{_KEY_FILE} | terraform\.tfstate\.[\w.-]+
-    | environ | [._]netrc | \.htpasswd | htpasswd | \.\w*history | fish_history | \.?vault[_-]?pass(?:word)?(?:\.txt)?
-    | g?shadow-? | sudoers | ssh_host_\w+_key | wallet\.dat | krb5cc_\w+ | kubeconfig(?:[._-][\w.-]+)? | k3s\.yaml
+    | environ | [._]?netrc | npmrc | pypirc | access_?keys\.csv | rootkey\.csv | keyfile\.json
+    | (?:gcp|gcloud|google|sa|deploy)(?:[_-][\w-]{{1,40}})?[_-]key\.json
+    | \.htpasswd | htpasswd | \.\w*history | fish_history | \.?vault[_-]?pass(?:word)?(?:\.txt)?
+    | g?shadow-? | sudoers | ssh_host_\w+_key | wallet\.dat | krb5cc_\w+ | k3s\.yaml
+    | [\w-]{{0,40}}kubeconfig(?:[_-][\w-]{{1,40}})?(?:\.(?:ya?ml|json|conf))?
     | logins\.json | signons\.sqlite | key[34]\.db | cookies(?:\.(?:sqlite|txt|db|json))? | login\ data | web\ data
     | keyrings? | keychains? | oauth_creds\.json | rclone\.conf | pgpass\.conf | wp-config\.php
     | sftp-config\.json | local\.settings\.json
@@ -175,9 +52,12 @@ _NAMES = rf"""
 """
 _ENDINGS = re.compile(rf"(?<=[^/]){_MORE}{{1,3}}$", re.VERBOSE | re.ASCII)
 # Exceptions: public keys, world-readable files, examples and documentation.
-_PUBLIC = re.compile(rf"(?:\.pub|/known_hosts|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/")
-_SOURCE = re.compile(
-    r"\.(?:py|pyi|[jt]sx?|mjs|go|rs|java|kt|rb|c|h|cc|cpp|hpp|cs|swift|ex|exs|css|scss|vue|svelte|sql|test|lock)$"
+_PUBLIC = re.compile(
+    rf"(?:\.pub|/known_hosts|/authorized_keys|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/"
+)
+_SOURCES = tuple(
+    """.py .pyi .pyc .js .ts .jsx .tsx .mjs .cjs .map .go .rs .java .kt .rb .c .h .cc .cpp .hpp .o .so .cs
+    .swift .ex .exs .css .scss .vue .svelte .sql .test .lock .md .rst .html .svg .png .jpg .gif .woff2 .sh""".split()
 )
 _HOME = re.compile(r"(?:~[\w.+-]*|/root|(?:/var|/usr|/export)?/(?:home|users)/[^/]+)(?=/|$)")
 _LINKS = re.compile(r"proc/[^/]+(?:/task/[^/]+)?/(root|cwd)")
@@ -186,7 +66,9 @@ _KERNEL = re.compile(
     r"|^(?:/|(?:\.\./)+)dev/(?:mem|kmem|port|mapper|disk|(?:sd|hd|vd|xvd|nvme|mmcblk|dm-|loop|md|sr|nbd|zram)[a-z0-9]*)(?:/|$)"
 )
 _BETWEEN = re.compile(r"[=:@,\s]+")
-_LONGEST_NAME = 255
+_WILD = re.compile(r"[*?\[\0]")
+_NO_LETTERS = re.compile(r"[*?\[\]!^\0-]")
+_LONGEST_NAME, _MOST_PARTS = 255, 64
 _SAMPLES = (
     ".ssh/id_rsa .ssh/id_ed25519 .aws/credentials .kube/config .netrc .env .env.local .envrc .pgpass .git-credentials "
     ".docker/config.json .npmrc .pypirc etc/shadow etc/gshadow etc/sudoers proc/1/environ proc/self/environ dev/sda "
@@ -210,7 +92,9 @@ def _name() -> re.Pattern[str]:
 def is_secret_name(name: str) -> bool:
     """Is this the name of a file with credentials? For names without a directory. Test files and hidden
     directories with it: a plain word such as `secrets` is also a usual name for a package."""
-    return _name().fullmatch(name.lower()) is not None
+    if name.endswith(_SOURCES) and name[0] != ".":  # the fast path for most files of a project
+        return False
+    return len(name) <= _LONGEST_NAME and _name().fullmatch(name.lower()) is not None
 
 
 def is_secret_variable(name: str) -> bool:
@@ -274,20 +158,20 @@ def _is_secret(path: str) -> bool:
 
 def _names_secret(path: str) -> bool:
     *above, last = path.split("/")
-    is_name = _name().fullmatch
-    if is_name(last) or _KERNEL.search(path):
+    if is_secret_name(last) or _KERNEL.search(path):
         return True
     if not above:
         return False
-    is_source = _SOURCE.search(last)  # src/secrets/vault.py is a module
-    if any(is_name(part) for part in above if part.startswith(".") or not is_source):
+    is_source = last.endswith(_SOURCES)  # src/secrets/vault.py is a module
+    if any(is_secret_name(part) for part in above if part.startswith(".") or not is_source):
         return True
     return any(_is_listed([*above, name]) for name in {last, _ENDINGS.sub("", last)})
 
 
 def _is_listed(parts: Sequence[str]) -> bool:
     homes = _home_secrets()
-    if any("/".join(parts[at : at + length]) in homes for at in range(len(parts)) for length in (2, 3, 4, 5)):
+    starts = [at for at, part in enumerate(parts) if part in homes]
+    if any("/".join(parts[at : at + length]) in homes[parts[at]] for at in starts for length in (2, 3, 4, 5)):
         return True
     if parts[0] not in ("", ".."):
         return False
@@ -297,8 +181,17 @@ def _is_listed(parts: Sequence[str]) -> bool:
 
 
 @cache
-def _home_secrets() -> frozenset[str]:
-    return frozenset(path.lower() for path in HOME_SECRETS)
+def _home_secrets() -> dict[str, set[str]]:
+    """The places below a home directory by the first part of their paths."""
+    found: dict[str, set[str]] = {}
+    for path in HOME_SECRETS:
+        found.setdefault(path.lower().partition("/")[0], set()).add(path.lower())
+    return found
+
+
+@cache
+def _home_paths() -> list[list[str]]:
+    return [path.lower().split("/") for path in HOME_SECRETS]
 
 
 @cache
@@ -316,44 +209,57 @@ def _home_holders() -> frozenset[tuple[str, ...]]:
 def _could_match(pattern: str) -> bool:
     """Could the pattern match a file with credentials?"""
     parts = pattern.split("/")
-    if any(len(part) > _LONGEST_NAME for part in parts):
+    if len(parts) > _MOST_PARTS or any(len(part) > _LONGEST_NAME for part in parts):
         return True
-    if (found := _HOME.match(pattern)) or parts[0].startswith((".", "[.")):
+    found = _HOME.match(pattern)
+    if found or parts[0].startswith((".", "[.")):
         rest = pattern[found.end() + 1 :].split("/") if found else parts
-        if any(_matches_start(rest, one.split("/")) for one in _home_secrets()):
+        if _matches_one(rest, _home_paths()):
             return True
-    if parts[0] in ("", "..") and any(_matches_start(parts[1:], one) for one in _system_secrets()):
+    if parts[0] in ("", "..") and _matches_one(parts[1:], _system_secrets()):
         return not pattern.endswith((".conf", ".cfg"))  # /etc/*.conf is mostly harmless
-    return any(_fits(parts, sample.split("/")) for sample in _SAMPLES)
+    return _fits_sample(parts)
 
 
-def _matches_start(patterns: Sequence[str], names: Sequence[str]) -> bool:
-    return len(patterns) >= len(names) and all(map(_matches, patterns, names))
+def _matches_one(patterns: Sequence[str], paths: Iterable[Sequence[str]]) -> bool:
+    """Could the patterns match one of the paths, or something below it?"""
+    tests = [_matcher(pattern) for pattern in patterns]
+    return any(len(tests) >= len(path) and all(map(_call, tests, path)) for path in paths)
 
 
-def _fits(typed: Sequence[str], real: Sequence[str]) -> bool:
-    """Could the pattern match the end of the sample's path?"""
-    length = min(len(typed), len(real))
-    tail = list(zip(typed[-length:], real[-length:], strict=True))
-    hidden = real[-1].startswith(".")
-    # An extension alone, as in *.json, is no match.
-    stem = typed[-1] if hidden else typed[-1].rpartition(".")[0] or typed[-1]
-    letters = len(re.sub(r"[*?\[\]!^\0-]", "", stem)) - hidden
-    enough = 0 if hidden else 2  # a lone * does not match hidden files
-    if letters >= enough and _matches(typed[-1], real[-1]):
-        return True
-    return length > 1 and tail[0][0] != "*" and all(_matches(*pair) for pair in tail)
+def _fits_sample(typed: Sequence[str]) -> bool:
+    """Could the patterns match the end of the path of a sample?"""
+    tests = [_matcher(pattern) for pattern in typed]
+    # An extension alone, as in *.json, is no match, and a lone * does not match hidden files.
+    letters = len(_NO_LETTERS.sub("", typed[-1]))
+    stem_letters = len(_NO_LETTERS.sub("", typed[-1].rpartition(".")[0] or typed[-1]))
+    for real in _samples():
+        hidden = real[-1].startswith(".")
+        if (letters >= 1 if hidden else stem_letters >= 2) and tests[-1](real[-1]):
+            return True
+        length = min(len(tests), len(real))
+        if length > 1 and typed[-length] != "*" and all(map(_call, tests[-length:], real[-length:])):
+            return True
+    return False
 
 
-def _matches(pattern: str, name: str) -> bool:
-    if name.startswith(".") and not pattern.startswith((".", "[.", "\0")):
-        return False
-    return fnmatchcase(name, pattern.replace("\0", "*").replace("[^", "[!")) or pattern == name
+@cache
+def _samples() -> list[list[str]]:
+    return [sample.split("/") for sample in _SAMPLES]
 
 
-def secrets_in(text: str) -> Iterator[str]:
-    """Yield the names of credential files in a text such as an awk script."""
-    return (piece for piece in re.split(r"[\s'\"(){};]+", text) if piece and is_secret(piece))
+@lru_cache(maxsize=64)
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Return a test whether the pattern matches a name."""
+    if not _WILD.search(pattern):
+        return pattern.__eq__
+    found = re.compile(translate(pattern.replace("\0", "*").replace("[^", "[!"))).match
+    shows_hidden = pattern.startswith((".", "[", "\0"))
+    return lambda name: (shows_hidden or name[0] != ".") and found(name) is not None
+
+
+def _call(test: Callable[[str], bool], name: str) -> bool:
+    return test(name)
 
 
 def is_wide(path: str) -> bool:

@@ -14,7 +14,7 @@ from aish.action.shell_protocol import End, Marks, line_file, may_define, quoted
 from aish.action.shell_words import BUILTINS
 from aish.action.terminal import Terminal, raw
 from aish.action.terminal_output import TerminalOutput
-from aish.storage.files import write_all
+from aish.storage.files import make_directory, private_opener, write_all
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
@@ -252,7 +252,7 @@ def _directory_in(place: Path | None) -> "tempfile.TemporaryDirectory[str]":
     for parent in (place, None) if place else (None,):
         try:
             if parent:
-                parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                make_directory(parent)
             return tempfile.TemporaryDirectory(prefix="aish-", dir=parent, ignore_cleanup_errors=True)
         except OSError as error:
             trouble = error
@@ -262,7 +262,7 @@ def _directory_in(place: Path | None) -> "tempfile.TemporaryDirectory[str]":
 def _link(program: Path, directory: Path) -> bool:
     """Link one program into a new directory, so that its neighbours do not get on the user's PATH."""
     try:
-        directory.mkdir()
+        directory.mkdir(mode=0o700)
         (directory / program.name).symlink_to(program)
     except OSError:
         return False
@@ -273,6 +273,7 @@ def _write_file(path: Path, data: bytes) -> None:
     """Write one of our files; recreate its directory if it was deleted. Raises `StoreTrouble`."""
     try:
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        path.write_bytes(data)
+        with open(path, "wb", opener=private_opener) as file:
+            file.write(data)
     except OSError as error:
         raise StoreTrouble(f"cannot pass the line to your shell: {error.strerror or error}") from error

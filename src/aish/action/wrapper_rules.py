@@ -64,8 +64,10 @@ def joined(judge: LineJudge, entry: CommandRule, arguments: Words, feed: Feed) -
 
 
 def shell(judge: LineJudge, entry: CommandRule, arguments: Words, feed: Feed) -> Judgement:
-    """Judge `bash -c text` and the same with other shells."""
+    """Judge `bash -c text`, `bash -n file` and the same with other shells."""
     texts = [word.plain for word in arguments]
+    if texts[:1] == ["-n"] and len(texts) == 2 and not (arguments[1].loose or arguments[1].raw.startswith("-")):
+        return judge.contents(entry.name, arguments[1:])  # it only checks the syntax
     if len(texts) < 2 or not re.fullmatch(r"-[eul]*c", texts[0] or "") or texts[1] is None:
         return Judgement("unknown", f"{entry.name} runs commands that cannot be checked")
     found = judge.inner(entry, texts[1], _DIALECTS.get(entry.words[0], "other"))

@@ -3,15 +3,16 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from aish.storage.files import private_opener
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 
 
 def write_new(name: str, pieces: Iterable[str]) -> str:
-    """Write a new file and return a message with its path. Raises `BadUsage`, `StoreTrouble`."""
+    """Write a new file, private to the user, and return a message with its path. Raises `BadUsage`, `StoreTrouble`."""
     path = Path(name)
     try:
         path = path.expanduser()
-        with path.open("x", encoding="utf-8") as file:
+        with open(path, "x", encoding="utf-8", opener=private_opener) as file:
             file.writelines(pieces)
     except FileExistsError:
         raise BadUsage(f"{path} already exists; choose another name") from None

@@ -44,7 +44,7 @@ def say_kept(scope: MemoryScope, kept: Kept, text: str = "") -> Reply:
     said = text or (
         f"remembered (id {item.id}): {one_line(item.content, 80)}" if kept.new else f"already known (id {item.id})"
     )
-    lines = [kept.masked, said] if kept.masked else [said]
+    lines = [line for line in (kept.masked, kept.revealed, said) if line]
     reply = Reply("\n".join(lines), data={"id": item.id, "new": kept.new, "masked": kept.masked, **item.record})
     return changed(scope, reply) if kept.new else reply
 

@@ -23,6 +23,7 @@ from aish.commands.items import (
 from aish.commands.memory_scope import MEMORY_COMMANDS, MemoryScope
 from aish.intake.commands import Arguments
 from aish.values.errors import BadUsage
+from aish.values.invisible import visible
 from aish.values.items import KINDS
 from aish.values.replies import Reply, Table
 from aish.values.text import counted, one_line
@@ -121,7 +122,7 @@ async def edit(scope: MemoryScope, arguments: Arguments) -> Reply:
     number, _, text = arguments.text.strip().partition(" ")
     memory = scope.memory
     item = memory.active(read_id(number))
-    text = text.strip() or await scope.person.edit(item.content)
+    text = text.strip() or await scope.person.edit(visible(item.content))
     if not text.strip():
         return Reply("nothing was changed", found=False)
     kept = memory.edit(item.id, text)

@@ -11,6 +11,7 @@ from aish.memory.notes.document import Document
 from aish.memory.notes.review_log import SESSION, NoteChange
 from aish.memory.trust import is_trusted
 from aish.values.errors import BadUsage, StoreTrouble
+from aish.values.invisible import visible
 from aish.values.items import read_time
 from aish.values.replies import Reply
 from aish.values.text import counted, for_terminal, one_line
@@ -226,7 +227,7 @@ def _page(document: Document) -> Reply:
         marks.append("" if is_trusted(entry.origin) else "unconfirmed")
         shown = ", ".join(filter(None, marks))
         lines.append(f"- {entry.text}" + (f"  [{shown}]" if shown else ""))
-    return Reply(for_terminal("\n".join(lines).strip("\n")), data=[entry._asdict() for entry in document.entries])
+    return Reply(visible("\n".join(lines).strip("\n")), data=[entry._asdict() for entry in document.entries])
 
 
 def _attention(notes: ChannelNotes) -> list[str]:

@@ -8,13 +8,12 @@ from aish.context.blocks import Block
 from aish.conversation.project import Project, Source, look
 from aish.intake.commands import Arguments
 from aish.prompt.project import ProjectLayer
-from aish.settings.layers import flatten, mismatch, read_file, type_of
-from aish.settings.template import toml_value
+from aish.settings.layers import read_file
+from aish.settings.preview import preview
 from aish.values.errors import BadUsage, Declined
 from aish.values.replies import Reply
 from aish.values.text import one_line
 
-MOST_SETTINGS = 40  # shown before the user trusts them
 _NONE = "no project here: no git repository, no instructions, no known build file"
 
 
@@ -157,7 +156,10 @@ def _switched_on(shell: Shell, offered: Project, new: list[Source]) -> str:
     lines = [f"in {_place(offered)}"]
     for one in new:
         if one.role == "settings":
-            lines += [f"{one.name} would set, the next time aish starts here:", *_settings(shell, one)]
+            lines += [
+                f"{one.name} would set, the next time aish starts here:",
+                *preview(*read_file(one.path), shell.session.services.redaction.text),
+            ]
     words = [one for one in new if one.role != "settings"]
     if words and offered.block.text:
         lines += [
@@ -169,20 +171,6 @@ def _switched_on(shell: Shell, offered: Project, new: list[Source]) -> str:
     if offered.uncounted:
         lines.append("git would be run to count changed files")
     return "\n".join(lines)
-
-
-def _settings(shell: Shell, source: Source) -> Iterable[str]:
-    layer, problems = read_file(source.path)
-    values = list(flatten(layer.values)) if layer else []
-    for key, value in values[:MOST_SETTINGS]:
-        wanted = type_of(key)
-        wrong = "unknown, ignored" if wanted is None else mismatch(value, wanted)
-        yield f"  {one_line(shell.session.services.redaction.text(f'{key} = {wrong or toml_value(value)}'), 200)}"
-    if len(values) > MOST_SETTINGS:
-        yield f"  and {len(values) - MOST_SETTINGS:,} more: read the file before you trust it"
-    yield from (f"  {problem}" for problem in problems)
-    if not values and not problems:
-        yield "  nothing"
 
 
 def _place(project: Project) -> str:

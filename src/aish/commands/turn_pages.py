@@ -8,6 +8,7 @@ from aish.conversation.library import Library
 from aish.memory.compactions import compactions
 from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import NO_DATE, Finder, Hit, SearchResult
+from aish.values.invisible import visible
 from aish.values.replies import Reply
 from aish.values.snippets import Places, cells, snippet
 from aish.values.text import for_terminal, one_line
@@ -66,12 +67,12 @@ def thread_page(library: Library, wanted: str, around: int) -> Reply:
     if not hits:
         raise NotFound(f"conversation {id} has no turn {number}" if number else f"conversation {id} has no turns")
     head = f"{id} · {hits[0].channel or 'no channel'}" + (f" · from {hits[0].source}" if hits[0].source else "")
-    lines = [for_terminal(head)]
+    lines = [visible(head)]
     ends = {one.last: one for one in compactions(library.conversations.open(id))}
     for hit in hits:
         mark = "▸" if number and hit.turn == int(number) else " "
         text = hit.text.replace("\n", "\n       ")  # indented, so that text cannot imitate a turn or a message
-        lines.append(f"{mark} {hit.turn:>4} {hit.when}  {for_terminal(hit.speaker)}: {for_terminal(text)}")
+        lines.append(f"{mark} {hit.turn:>4} {hit.when}  {visible(hit.speaker)}: {visible(text)}")
         if hit.turn in ends:
             one = ends[hit.turn]
             lines.append(f"  ── turns {one.first} to {one.last} left the prompt here ({one.kind}) ──")
@@ -80,7 +81,7 @@ def thread_page(library: Library, wanted: str, around: int) -> Reply:
 
 def matching_part(finder: Finder, hit: Hit, found: SearchResult, room: int) -> _Line:
     """Return the part of a turn around the matching words that fits into one line."""
-    flat = for_terminal(" ".join(hit.text.split()))
+    flat = visible(" ".join(hit.text.split()))
     return snippet(flat, finder.marks(flat, found.sought) if found.sought else (), room)
 
 
@@ -97,7 +98,7 @@ def _head(library: Library, first: Hit, width: int) -> Iterator[_Line]:
     source = f"from {first.source}" if first.source else ""
     when = f"{first.when} ({age(first.time, library.now())})" if first.when != NO_DATE else NO_DATE
     yield "", []
-    title = one_line(first.title, _NAME)
+    title = one_line(visible(first.title), _NAME)
     line = when
     for part in filter(None, (title, first.channel, source, first.conversation)):
         if cells(f"{line} · {part}") > width:  # wrap between the parts, so that ids can be copied
@@ -117,7 +118,7 @@ def _because(why: str, room: int) -> str:
 
 
 def _line(finder: Finder, turn: Hit, found: SearchResult, at: str, width: int) -> _Line:
-    start = f"{at:>4} {for_terminal(one_line(turn.speaker, _NAME))}: "
+    start = f"{at:>4} {one_line(visible(turn.speaker), _NAME)}: "
     text, marks = matching_part(finder, turn, found, max(width - cells(start), _LEAST))
     return f"{start}{text}", [(begin + len(start), end + len(start)) for begin, end in marks]
 

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from aish.context.blocks import Block
-from aish.values.text import counted, for_terminal, one_line
+from aish.values.invisible import visible
+from aish.values.text import counted, one_line
 
 PROJECT_MARK = "[project] (the user's directory; manage via :project)"
 QUOTE = "> "
@@ -60,9 +61,6 @@ KINDS = {  # files that identify the tools of a project
     "flake.nix": "Nix",
     "main.tf": "Terraform",
 }
-# Invisible characters that a model still reads. The joiners of emoji and of Persian are kept.
-_HIDDEN = {0xAD, 0x200B, 0x200E, 0x200F, 0x61C, 0x180E, 0x3164, 0xFFA0, *range(0x2060, 0x2070), *range(0xFFF9, 0xFFFC)}
-_UNSEEN = dict.fromkeys([*_HIDDEN, 0xFEFF, *range(0xFE00, 0xFE0E), *range(0xE0000, 0xE0200)], 0xFFFD)
 
 
 class GitState(NamedTuple):
@@ -128,8 +126,8 @@ def quoted(document: ProjectText, room: int) -> list[str]:
 
 
 def _whole(document: ProjectText) -> list[str]:
-    name = one_line(seen(document.name), _LONGEST_NAME)
-    lines = (line.rstrip() for line in seen(document.text).strip().splitlines())
+    name = one_line(visible(document.name), _LONGEST_NAME)
+    lines = (line.rstrip() for line in visible(document.text).strip().splitlines())
     return [f"{name} ({_TITLES[document.role]}):", *(f"{QUOTE}{line}".rstrip() for line in _once_blank(lines))]
 
 
@@ -143,21 +141,16 @@ def _once_blank(lines: Iterable[str]) -> Iterable[str]:
 
 
 def _left_out(count: int, of: int, name: str) -> str:
-    return f"[… {count:,} of {of:,} lines of {one_line(seen(name), _LONGEST_NAME)} left out]"
+    return f"[… {count:,} of {of:,} lines of {one_line(visible(name), _LONGEST_NAME)} left out]"
 
 
 def _size(lines: Sequence[str]) -> int:
     return sum(map(len, lines)) + len(lines) - 1
 
 
-def seen(text: str) -> str:
-    """Return file text that is safe to show and send: invisible characters become �."""
-    return for_terminal(text).translate(_UNSEEN)
-
-
 def name_in_quotes(name: str) -> str:
     """Return a file name in quotes on one line, so that its end is clear."""
-    return json.dumps(one_line(seen(name), _LONGEST_NAME), ensure_ascii=False)
+    return json.dumps(one_line(visible(name), _LONGEST_NAME), ensure_ascii=False)
 
 
 def kind_line(kinds: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from aish.memory.journal import PROVENANCE
 from aish.memory.trust import least_trusted, lowest_trust
+from aish.values.invisible import visible
 from aish.values.items import KINDS
 from aish.values.text import one_line
 from aish.values.turns import SUMMARIZER_META, JournalEntry, Turn
@@ -72,7 +73,7 @@ def lesson(entries_back: Iterable[JournalEntry], limit: int = MOST_BYTES, *, imp
     room = limit - len(INSTRUCTION.encode()) - 20
     entries = (entry for entry in entries_back if entry.meta.get("meta") != SUMMARIZER_META)
     for entry in entries:
-        line = f"{entry.turn.role}: {entry.turn.content}"
+        line = f"{entry.turn.role}: {visible(entry.turn.content)}"
         size = len(line.encode("utf-8", "replace")) + 1
         if size > room:
             if not kept:  # a single turn is too long: keep its beginning
@@ -95,7 +96,7 @@ def read_candidates(answer: str) -> list[Candidate]:
     for line in answer.splitlines():
         match = re.match(_LINE, line.strip())  # trailing blanks would make the pattern backtrack
         if match and len(found) < MOST:
-            content = one_line(match[2].strip("*_` "), _LONGEST)
+            content = one_line(visible(match[2]).strip("*_` "), _LONGEST)
             if len(content) > 2:
                 found.setdefault(content.casefold(), Candidate(match[1].lower(), content))
     assert all(candidate.kind in KINDS for candidate in found.values())

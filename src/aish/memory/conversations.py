@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from aish.memory.journal import JournalFiles, TurnLog, first_record, new_id
 from aish.memory.redaction import Redaction
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
+from aish.values.invisible import is_visible, visible
 from aish.values.items import stamp
 from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
@@ -60,6 +61,8 @@ class Conversations:
         """Give a conversation a name. Another conversation with this name loses it."""
         if not name or name.isdecimal():
             raise BadUsage("a name needs at least one letter, because numbers refer to places in the list")
+        if not is_visible(name):
+            raise BadUsage(f"a name must not have characters that cannot be seen: {visible(name)}")
         name = self._redaction.text(name) if self._redaction else name
         for other, old in self.names().items():
             if old == name and other != conversation:
@@ -119,7 +122,7 @@ class Conversations:
         if last is None:
             return None
         first = next((e for e in islice(journal.entries(), 3) if e.turn.role == "user"), last)
-        title = one_line(first.turn.content, 60)
+        title = one_line(visible(first.turn.content[:1_000]), 60)
         return Listed(id=id, name=names.get(id, ""), turns=last.number, time=last.time, title=title)
 
     def _last(self, id: str) -> JournalEntry | None:
@@ -158,7 +161,7 @@ def as_markdown(journal: TurnLog, title: str) -> Iterator[str]:
     who = {"user": "You", "assistant": "aish", "tool": "Tool"}
     for entry in journal.entries():
         state = "" if entry.turn.state == "complete" else f", {entry.turn.state}"
-        yield f"\n## {who[entry.turn.role]} · {entry.time:%Y-%m-%d %H:%M}{state}\n\n{entry.turn.content}\n"
+        yield f"\n## {who[entry.turn.role]} · {entry.time:%Y-%m-%d %H:%M}{state}\n\n{visible(entry.turn.content)}\n"
         for call in entry.turn.tool_calls:
             yield f"\n`{call.name}({call.arguments})`\n"
 

@@ -19,9 +19,9 @@ from aish.memory.ledger_reader import Progress
 from aish.memory.purge import Erased, Eraser, purge_files
 from aish.memory.redaction import Redaction
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
+from aish.values.invisible import is_visible, reveal, visible
 from aish.values.items import FORGET, Item, stamp
 from aish.values.stores import Health, NoteStore, Record
-from aish.values.text import for_keeping
 
 _CLAIMED = {"conversation", "turn", "meta", "target", "purged", "reason"}  # fields that imported records may not set
 
@@ -33,13 +33,15 @@ class Kept(NamedTuple):
     new: bool
     pending: bool = False
     masked: str = ""
+    revealed: str = ""  # the message for the user if it had invisible characters
 
 
 class Memory:
     """The items that aish remembers across conversations.
 
     1. Items that do not come from the user are pending, in a separate file that is never part of a prompt.
-    2. Secrets are masked unless the user confirms them. Purged text is never written again.
+    2. Secrets are masked unless the user confirms them. Purged text is never written again. Invisible characters are
+       written out, so that what the user reads is what the model gets.
     3. Every change except a purge can be undone. Undoing appends.
     """
 
@@ -126,8 +128,9 @@ class Memory:
 
     def _keep(self, content: str, kind: str, fields: dict[str, Any], *, plain: bool = False) -> Kept:
         masked = self.redaction.mask(content)
-        added = self._ledger.add(kind, content if plain else masked.text, self._fields(fields))
-        return Kept(added.item, added.new, masked="" if plain else masked.notice)
+        shown = reveal(content if plain else masked.text)
+        added = self._ledger.add(kind, shown.text, self._fields(fields))
+        return Kept(added.item, added.new, masked="" if plain else masked.notice, revealed=shown.notice)
 
     def propose(self, content: str, kind: str = "fact", **fields: Any) -> Kept:
         """Save an item as pending, unless it is already known or pending."""
@@ -135,12 +138,13 @@ class Memory:
 
     def _keep_pending(self, content: str, kind: str, fields: dict[str, Any]) -> Kept:
         masked = self.redaction.mask(content)
-        known = self._ledger.known(masked.text)
+        shown = reveal(masked.text)
+        known = self._ledger.known(shown.text)
         if known:
             return Kept(known, new=False)
-        self._refuse_purged(masked.text)
-        added = self._pending.add(kind, masked.text, self._fields(fields))
-        return Kept(added.item, added.new, pending=True, masked=masked.notice)
+        self._refuse_purged(shown.text)
+        added = self._pending.add(kind, shown.text, self._fields(fields))
+        return Kept(added.item, added.new, pending=True, masked=masked.notice, revealed=shown.notice)
 
     def accept(self, id: int) -> Kept:
         """Save a pending item. It keeps its origin, and is marked as confirmed by the user."""
@@ -161,6 +165,8 @@ class Memory:
         key = " ".join(folded(key).split())
         if not key or not value.strip():
             raise BadUsage("expected KEY = VALUE, such as: editor = helix")
+        if not is_visible(key):
+            raise BadUsage(f"a key must not have characters that cannot be seen: {visible(key)}")
         return self.remember(f"{key} = {value.strip()}", kind, key=key, **fields)
 
     def edit(self, id: int, content: str) -> Kept:
@@ -172,8 +178,9 @@ class Memory:
         fields |= {"supersedes": [id], "source": "user"}
         fields.pop("origin", None)
         masked = self.redaction.mask(content)
-        added = self._ledger.add(old.kind, masked.text, fields, instead_of=id)
-        return Kept(added.item, added.new, masked=masked.notice)
+        shown = reveal(masked.text)
+        added = self._ledger.add(old.kind, shown.text, fields, instead_of=id)
+        return Kept(added.item, added.new, masked=masked.notice, revealed=shown.notice)
 
     def forget(self, ids: Iterable[int]) -> list[int]:
         """Forget these items, and return the ids that were active."""
@@ -306,10 +313,10 @@ class Memory:
         return {name: one for name, one in masked.items() if one not in (None, "", [])}
 
     def _clean(self, value: Any) -> Any:
-        """Mask secrets in a value, at any depth."""
+        """Mask secrets in a value and name invisible characters, at any depth."""
         match value:
             case str():
-                return for_keeping(self.redaction.text(value))
+                return visible(self.redaction.text(value))
             case list() | tuple():
                 return [self._clean(one) for one in value]
             case dict():

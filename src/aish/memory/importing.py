@@ -23,6 +23,7 @@ from aish.memory.purged_phrases import Purged
 from aish.memory.redaction import Redaction
 from aish.storage.files import locked
 from aish.values.imported import MADE_REF, ImportedRecord, ImportedTurn, Skipped
+from aish.values.invisible import visible
 from aish.values.items import stamp
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry, Turn
@@ -121,7 +122,7 @@ class Importer:
     def _meta(self, said: ImportedTurn, first: datetime) -> dict[str, Any]:
         meta = {"started": first.isoformat(timespec="seconds"), "source": self._source, "trust": "import"}
         meta |= {"conversation": said.conversation, "channel": said.channel, "title": said.title}
-        return {key: self._clean(self._redaction.text(for_keeping(value))) for key, value in meta.items() if value}
+        return {key: self._clean(visible(self._redaction.text(value))) for key, value in meta.items() if value}
 
     def _new(
         self, said: list[ImportedTurn], existing: Counter[bytes], time: datetime
@@ -175,5 +176,7 @@ def _key_of(entry: JournalEntry) -> bytes:
 def _key(ref: str, time: datetime | None, role: str, text: str) -> bytes:
     if GONE in text:  # hashes of purged phrases ignore final punctuation, so ignore it here too
         text = re.sub(rf"(?<={re.escape(GONE)})[{PUNCTUATION}]+", "", text)
+    if "[masked " in text:  # the name of a secret may have been another one in an earlier version
+        text = re.sub(r"\[masked [^\]\n]{1,60} #([0-9a-f]{8})\]", r"[masked #\1]", text)
     whole = f"ref\0{ref}" if ref else f"{stamp(time) if time else ''}\0{role}\0{text}"
     return hashlib.blake2b(whole.encode("utf-8", "replace"), digest_size=8).digest()

@@ -18,6 +18,7 @@ from aish.storage.line_reading import opener_now
 from aish.storage.lines import decode
 from aish.values.channels import channel_of
 from aish.values.errors import StoreTrouble
+from aish.values.invisible import visible
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry
 
@@ -93,7 +94,7 @@ class JournalFeed:
         meta = Journal(self._sessions, conversation).meta()
         channel = str(meta.get("channel") or channel_of(str(meta.get("cwd", ""))))
         source, title = str(meta.get("source", "")), str(meta.get("title", ""))
-        return ConversationMeta(for_keeping(channel), for_keeping(source), for_keeping(title))
+        return ConversationMeta(visible(channel), visible(source), visible(title))
 
     def _path(self, conversation: str) -> Path:
         return self._sessions / f"{conversation}.jsonl"

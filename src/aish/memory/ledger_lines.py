@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from aish.values.errors import BadUsage
+from aish.values.invisible import visible
 from aish.values.items import FORGET, KINDS, Item
-from aish.values.text import for_keeping
 
 MAX_CONTENT = 4000  # characters; longer text belongs in a file
 LARGEST_ID = 1 << 53  # the largest integer that all JSON readers support
@@ -90,7 +90,7 @@ def checked(kind: str, content: str) -> str:
     """Check kind and content, and return the content in the form to store. Raises `BadUsage`."""
     if kind not in KINDS:
         raise BadUsage(f"unknown kind {kind!r}; use one of: {', '.join(KINDS)}")
-    content = for_keeping(content).strip()
+    content = visible(content).strip()
     if not content:
         raise BadUsage("nothing to remember: the text is empty")
     if len(content) > MAX_CONTENT:

@@ -30,7 +30,7 @@ class Masked(NamedTuple):
 
 
 def count_kinds(kinds: Sequence[str]) -> str:
-    """Format kinds of secrets, such as `2 × github-token, 1 × login`."""
+    """Format kinds of secrets, such as `2 × GitHub token, 1 × password`."""
     return ", ".join(f"{kinds.count(kind)} × {kind}" for kind in dict.fromkeys(kinds))
 
 

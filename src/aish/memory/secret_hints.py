@@ -18,21 +18,25 @@ def _words(text: str) -> tuple[str, ...]:
 # character beside them are searched only if the text has this character, which is the cheapest test.
 _WORDS = (
     *_words("pass pw psk secret token cred kennw contrase senha clave wachtw parola bearer authorization cookie"),
-    *("identified", "sqlplus", "rabbitmqctl", "net use", "login "),
+    *("identified", "sqlplus", "rabbitmqctl", "net use", "login ", "mdp"),
 )
 _BESIDE = {
-    "=": ("sig=", "signature=", "code=", "auth", "key=", "login="),
-    ":": ("auth", "login:"),
+    "=": ("sig=", "signature", "code=", "auth", "key=", "login=", "pat=", "pat =", "pat  "),
+    ":": ("auth", "login:", "pat:", "pat :", "pat  ", 'pat"', "pat'"),
+    "%": ("signature",),
     "|": ("echo", "printf"),
-    "/": ("/p:",),
+    "/": (
+        *("/p:", "log in", "log-in", "login", "log on", "log-on", "logon", "sign in", "sign-in", "signin", "ssh in"),
+        *("anmelden", "einloggen", "melde dich", "logge dich", "connecte", "inicia", "entra", "entre", "accedi"),
+    ),
     "<": ("<<<",),
-    "-": ("from-literal", "-----begin", "-auth"),
+    "-": ("from-literal", "-----begin", "-auth", "-pat"),
     "\\": ('send "', 'send -- "', "\\\n"),  # the command continues on the next line
     **dict.fromkeys("0123456789", ("pin", "code", "alias set")),
 }
 _FOREIGN = _words(
     "contraseñ hasło lösenord şifre парол токен ключ пин 密码 密碼 口令 密钥 密鑰 令牌 パスワード 暗証 "
-    "トークン 비밀번호 암호 토큰 mật รหัส पासवर्ड كلمة סיסמ κωδικ"
+    "トークン 비밀번호 암호 토큰 mật รหัส पासवर्ड كلمة סיסמ κωδικ войд войти зайди"
 )
 # Programs that accept a secret as an option.
 _COMMANDS = _words(
@@ -47,7 +51,13 @@ _MAKERS = _words(
     "ya29. xox xapp- hooks.slack.com/services/ /api/webhooks/ :AA SG. key- -us xkeysib- re_ pypi- npm_ rubygems_ cio "
     "NuGet dckr_ doo_v1_ dop_v1_ dor_v1_ dapi tskey- HRKU- fo1_ shpat_ shpca_ shppa_ shpss_ sq0 EAAA hvs. hvb. hvr. "
     ".atlasv1. dp.pt. dp.st. dp.ct. pul- glsa_ glc_ lin_ ntn_ PMAK- ATATT3 figd_ sntr NRAK- sbp_ pscale_ CFPAT- bkaa_ "
-    "bkua_ nfp_ SK 8Q~ AGE-SECRET-KEY- eyJ ATCTT3 ATBB oy2 ops_ LTAI phx_ tvly- nvapi- lsv2_ vercel_ rnd_ jina_ EAAC"
+    "bkua_ nfp_ SK 8Q~ AGE-SECRET-KEY- eyJ ATCTT3 ATBB oy2 ops_ LTAI phx_ tvly- nvapi- lsv2_ vercel_ rnd_ jina_ EAAC "
+    "$1$ $5$ $6$ $7$ $y$ $gy$ $apr1$ $2a$ $2b$ $2x$ $2y$ $argon2 $scrypt$ $pbkdf2 pbkdf2_sha {SHA {SSHA LS0tLS1CRUdJTi"
+)
+# "Use X as the password": the value comes first, so a stream holds it back. `stream_redaction` needs these words, too.
+CHOOSING = (
+    r"\b(?:us(?:e|es|ed|ing)|set|take|try|enter|type|choose|pick|nimm|nehme|verwende|benutze|nutze|setze|utilise[rz]?|prends|mets"
+    r"|usa|usar|usi|utiliza|utilizar|utilizza|imposta|используй|используйте|возьми|поставь|задай)\s{1,3}[\"'`“„«]?"
 )
 # Minimum lengths without a blank: of a token, and of the value of a "key".
 _LONG, _LONGISH = b"x" * 16, b"x" * 12
@@ -58,6 +68,22 @@ _SENTENCE, _BLANK, _MARK, _ANYWHERE, _KEY = 400, 2_000, 4_000, 8_000, 16_000
 _BEGIN = "-----BEGIN"
 
 
+def without_noise(text: str) -> str:
+    """Return the text without colours and zero-width characters, which may be inside the name of a secret."""
+    if text.isascii() and "\x1b" not in text:
+        return text
+    return _noise().sub("", text)
+
+
+def noiseless_places(text: str) -> list[int]:
+    """Return where each character of the text without noise is in the text."""
+    places, done = list[int](), 0
+    for match in _noise().finditer(text):
+        places += range(done, match.start())
+        done = match.end()
+    return [*places, *range(done, len(text))]
+
+
 def lowered(text: str) -> str:
     """Return the text in lower case, with all positions unchanged."""
     return text.replace("İ", "I").lower()  # the only letter whose lower case has two characters
@@ -65,6 +91,7 @@ def lowered(text: str) -> str:
 
 def may_hold_secret(text: str) -> bool:
     """May the text contain a secret? True for a text if it is true for a part of it."""
+    text = without_noise(text)
     low = lowered(text)
     if not low.isascii():  # special blanks in text from the web
         low = low.replace("\xa0", " ").replace("\u3000", " ")
@@ -172,11 +199,21 @@ def _cut_inside(text: str, start: int, line: int, limit: int) -> int:
 
 
 def _value_follows(text: str, start: int, end: int) -> bool:
-    """Does the text before `end` end like `password:`, so that its value follows?"""
-    return text[end - 1 : end] == "\\" or bool(_lead().search(text, max(start, end - 60), end))
+    """Does the text before `end` end like `password:` or in the middle of a long key, so that a value follows?"""
+    if text[end - 1 : end] == "\\" or _lead().search(text, max(start, end - 60), end):
+        return True
+    return bool(_key_line().search(text, max(start, end - 160), end))
 
 
 # Compiled on first use: most texts never need them.
+@functools.cache
+def _noise() -> re.Pattern[str]:
+    """Matches colours, also with a picture for the escape, and characters without width."""
+    return re.compile(
+        "[\x1b␛]\\[[0-9;:?]{0,20}[A-Za-z]|[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
+    )
+
+
 @functools.cache
 def private_key() -> re.Pattern[str]:
     return re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?(?:-----)?")
@@ -196,6 +233,13 @@ def _stops() -> re.Pattern[str]:
 @functools.cache
 def _lead() -> re.Pattern[str]:
     return re.compile(
-        r"(?:[:=\\：]\**|(?i:pass\w{0,8}|pwd|secret|token|key|cred\w{0,8})[\"'`*,]{0,4}|-----BEGIN[A-Z0-9 ]*)"
+        r"(?:[:=\\：]\**(?:[\x1b␛]\[[0-9;]{0,9}m|[^\S\n]{0,4}[|>][+-]?\d?)?"
+        r"|(?i:pass\w{0,8}|pwd|secret|token|key|cred\w{0,8})[\"'`*,]{0,4}|-----BEGIN[A-Z0-9 ]*)"
         r"[^\S\n]*(?:\n[^\S\n]*(?:`{3}\w*[^\S\n]*)?){0,2}\Z"
     )
+
+
+@functools.cache
+def _key_line() -> re.Pattern[str]:
+    """Matches an indented line of key data, as in a YAML block, up to the indentation of the next line."""
+    return re.compile(r"\n[^\S\n]{1,40}[A-Za-z0-9+/=_-]{40,100}\r?(?:\n[^\S\n]{0,40})?\Z")

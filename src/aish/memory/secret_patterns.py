@@ -13,140 +13,49 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from aish.memory.secret_hints import blocks_with_secrets, has_long_run, key_end, lowered, private_key
-
-SURE = 0  # how much a value must look like a secret in its context: from "any value" …
-LOOSE, LIKELY, HARDLY = 2, 3, 4  # … to "only random values"
-
-
-class Rule(NamedTuple):
-    """A pattern of a secret. Each match contains a needle; the secret is the group `value`, or the whole match.
-
-    `need` is None if the pattern alone is enough. A `folded` rule matches lower-case text.
-    """
-
-    kind: str
-    need: int | None
-    needles: str
-    pattern: str
-    folded: bool = False
-
-    @property
-    def token(self) -> bool:
-        return "(?P<value>" not in self.pattern
-
-
-_GAP = r"\b(?:[^|;&\n]|\\\n){0,300}?\s"
-_ARGUMENT = r"[\"']?(?P<value>[^\s\"'-][^\s\"']{0,500})"
-# Not wrapped: a pattern is easier to read on one line.
-# fmt: off
-RULES = (
-    Rule("aws-access-key", None, "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
-    Rule("github-token", None, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{30,}"),
-    Rule("gitlab-token", None, "gl", r"gl(?:pat|rt|dt|ft|soat|cbt|ptt|agent|oas|imt|ffct)-[\w-]{16,}"),
-    Rule("model-key", None, "sk- gsk hf r8 pplx xai fw", r"sk-[A-Za-z0-9_-]{20,}|(?:gsk|hf|r8|pplx|xai|fw)[_-][A-Za-z0-9]{20,}"),
-    Rule("model-key", None, "tvly- nvapi- lsv2_ jina_", r"tvly-[\w-]{20,}|nvapi-[\w-]{40,}|lsv2_(?:pt|sk)_[\w]{30,}|jina_\w{40,}"),
-    Rule("stripe-key", None, "sk_ rk_ pk_ whsec_", r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{20,}"),
-    Rule("google-key", None, "AIza GOCSPX- ya29.", r"AIza[\w-]{30,}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}"),
-    Rule("slack-token", None, "xox xapp-", r"xox[abeoprs]-[\w-]{12,}|xapp-\d-[\w-]{12,}"),
-    Rule("slack-webhook", None, "hooks.slack.com/services/", r"(?<=hooks\.slack\.com/services/)[\w/]{20,}"),
-    Rule("discord-webhook", None, "/api/webhooks/", r"(?<=/api/webhooks/)\d{10,}/[\w-]{30,}"),
-    Rule("discord-token", None, ".", r"[MNO][\w-]{22,40}\.[\w-]{6}\.[\w-]{20,}"),
-    Rule("telegram-token", None, ":AA", r"(?:bot)?\d{8,11}:AA[\w-]{30,}"),
-    Rule("sendgrid-key", None, "SG.", r"SG\.[\w-]{16,80}\.[\w-]{16,}"),
-    Rule("mail-key", None, "key- -us xkeysib- re_", r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,40}_[A-Za-z0-9]{16,}"),
-    Rule("package-token", None, "pypi- npm_ rubygems_ cio NuGet oy2", r"pypi-[\w-]{40,}|npm_[A-Za-z0-9]{30,}|rubygems_[0-9a-f]{40,}|cio[A-Za-z0-9]{32}|NuGet[\w-]{30,}|oy2[a-z0-9]{43}"),
-    Rule("docker-token", None, "dckr_", r"dckr_(?:pat|oat)_[\w-]{20,}"),
-    Rule("cloud-token", None, "_v1_ dapi tskey- HRKU- fo1_", r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]{2,12}-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}"),
-    Rule("cloud-token", None, "LTAI vercel_ rnd_ ops_", r"LTAI[A-Za-z0-9]{16,26}|vercel_\w{20,}|rnd_[A-Za-z0-9]{28,}|ops_eyJ[\w-]{50,}"),
-    Rule("shop-token", None, "shp sq0 EAAA", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp|idp)-[\w-]{20,}|EAAA[\w-]{50,}"),
-    Rule("vault-token", None, "hv .atlasv1. dp. pul-", r"hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}"),
-    Rule("service-token", None, "gl lin_ ntn_ PMAK-", r"gl(?:sa|c)_[\w=+/-]{20,}|lin_(?:api|oauth)_\w{30,}|ntn_\w{30,}|PMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
-    Rule("service-token", None, "ATATT3 ATCTT3 ATBB figd_ sntr NRAK- sbp_", r"AT[AC]TT3[\w=-]{50,}|ATBB\w{28,}|figd_[\w-]{30,}|sntr[ysu]_[\w=+/-]{30,}|NRAK-[A-Z0-9]{27}|sbp_[0-9a-f]{40}"),
-    Rule("service-token", None, "pscale_ CFPAT- bkaa_ bkua_ nfp_ phx_", r"pscale_(?:tkn|pw|oauth)_[\w.=-]{30,}|CFPAT-[\w-]{40,}|bk[au]a_[0-9a-f]{40}|nfp_[A-Za-z0-9]{30,}|phx_[A-Za-z0-9]{40,}"),
-    Rule("twilio-key", None, "SK", r"SK[0-9a-f]{32}"),
-    Rule("azure-secret", None, "8Q~", r"[\w~.-]{3,5}8Q~[\w~.-]{30,}"),
-    Rule("age-key", None, "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}"),
-    Rule("jwt", None, "eyJ", r"eyJ[\w-]{8,5000}\.[\w-]{8,20000}\.[\w-]{8,}"),
-
-    Rule("url-password", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://[^\s/:@\"']{0,200}:(?P<value>[^\s/@\"']{1,500})@", folded=True),
-    Rule("login", LIKELY, "@", r"(?<![\w/.-])[\w.-]{1,80}:(?P<value>[^\s:@/\"']{6,200})@[\w.-]"),
-    Rule("header", SURE, "authorization", r"\bauthorization\b[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4})?(?P<value>[^\s\"',]{8,})", folded=True),
-    Rule("header", HARDLY, "bearer", r"\bbearer\s{1,4}(?P<value>[\w.~+/=-]{16,})", folded=True),
-    Rule("header", SURE, "token key secret auth", r"\b(?:x-[\w-]{0,40}|private-|job-|deploy-|circle-|api-?)(?:token|secret|auth|key(?=\s{0,4}:\s{0,4}[!-~]{12}))\s{0,4}:\s{0,4}(?P<value>[^\s\"',]{8,})", folded=True),
-    Rule("cookie", SURE, "cookie:", r"\bcookie:\s{0,4}(?P<value>[^\s\"'][^\"'\n]{7,})", folded=True),
-    Rule("cookie", LIKELY, "curl wget http", rf"\b(?:curl|wget|https?){_GAP}(?:-b|--cookie)[ =][\"']?[\w.-]{{1,60}}=(?P<value>[^\s\"';]{{8,}})"),
-    Rule("query", LIKELY, "key= sig= signature= code=", r"[?&](?:key|sig|signature|code)=(?P<value>[^\s&\"'#]{8,})", folded=True),
-    Rule("login", SURE, "pass", r"\b(?:machine|login|user)\s{1,4}\S{1,100}[^\n]{0,40}?\bpass(?:word)?\s{1,4}(?P<value>\S+)", folded=True),
-    Rule("login", LOOSE, "pass", r"(?m)^[^\S\n]{0,20}pass(?:word)?[^\S\n]{1,4}(?P<value>[^\s\"':=]+)[^\S\n]*$"),
-    Rule("login", LIKELY, "cred login", r"\b(?:credentials?|creds|login)(?:\s(?:are|is|with|for)\b|:|=)[^\n/]{1,60}?\s/\s(?:pass\w*:?\s)?(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True),
-    Rule("pgpass", SURE, ":", r"(?m)^[^\s:/]{1,200}:(?:\d{1,5}|\*):[^\s:]{1,100}:[^\s:]{1,100}:(?P<value>\S+)$"),
-    Rule("setting", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}(?:pass(?:word|wd)?|secret|token|pwd|credentials?)\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[^\s\"'\\]+)", folded=True),
-    Rule("setting", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}key\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>(?:(?![\"'\\])[!-~]){12,})", folded=True),
-    Rule("setting", HARDLY, "auth", r"(?:\b|_)auth\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[\w+/=:-]{12,})", folded=True),
-    Rule("setting", LOOSE, "identified", r"\bidentified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?by\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True),
-    Rule("pin", None, "pin пин", r"(?<![\w-])(?:sim[- ])?(?:pin|пин)(?:[ -]?(?:code|number|nummer|код))?(?:\s(?:for|of|für|de|du|от|da|do)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\s(?:is|ist|lautet|est|es|é|è|это)\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
-    Rule("pin", None, "code", r"\b(?:verification|security|one[- ]time|2fa|mfa|otp|login|door|alarm|unlock|gate|entry)[- ]code(?:\s(?:for|of)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\sis\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
-    Rule("pin", None, "暗証番号 密码 비밀번호 密碼", r"(?:暗証番号|(?:银行卡|支付|锁屏|门锁|手机)密码|비밀번호)\s?(?:是|为|は|는|:|：)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)"),
-    Rule("chat", LIKELY, "密码 密碼 口令 密钥 密鑰 令牌 パスワード トークン 비밀번호 암호 토큰 รหัส पासवर्ड", r"(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|トークン|비밀번호|암호|토큰|รหัสผ่าน|पासवर्ड)[^\x00-\x7f]{0,8}\s{0,4}[:=]?\s{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
-    Rule("chat", LOOSE, "密 口令 パスワード 비밀번호 암호", r"(?:密码|密碼|口令|パスワード|비밀번호|암호)\s?(?:是|为|為|は|는|은|改成|设为|:|：|=)\s{0,4}[「『“\"'`：:]?(?P<value>[!-~]{6,})"),
-
-    Rule("command", SURE, "mysql mariadb 7z rar sshpass", rf"\b(?:mysql\w*|mariadb\w*|7z\w*|unrar|rar|sshpass){_GAP}-h?p[\"']?(?P<value>[^\s\"']+)"),
-    Rule("command", SURE, "sshpass twine mongo vnc winrm crackmap nxc netexec cqlsh cypher- couchbase psexec doveadm login", r"\b(?:sshpass|twine|mongo\w*|vncviewer|evil-winrm|crackmapexec|nxc|netexec|cqlsh|cypher-shell|couchbase-cli|psexec\w*|doveadm|(?:docker|podman|nerdctl|az|helm|skopeo|buildah|crane|oras|cf|oc)\s+(?:\w+\s+){0,2}?login)" rf"{_GAP}-[pP]\s+{_ARGUMENT}"),
-    Rule("command", SURE, "zip pdftk sqlcmd bcp tsql isql mosquitto ipmitool", rf"\b(?:zip|unzip|pdftk|sqlcmd|bcp|tsql|isql|mosquitto_[ps]ub|ipmitool){_GAP}-P\s*{_ARGUMENT}"),
-    Rule("command", SURE, "ssh-keygen", rf"\bssh-keygen{_GAP}-[NP]\s+{_ARGUMENT}"),
-    Rule("command", SURE, "useradd usermod", rf"\b(?:useradd|usermod){_GAP}-p\s+{_ARGUMENT}"),
-    Rule("command", SURE, "passwd", r"\b(?:htpasswd|mosquitto_passwd)\s+-\w*b\w*\s+(?:-\w+\s+)*\S+\s+\S+\s+" + _ARGUMENT),
-    Rule("command", SURE, "openssl", rf"\bopenssl{_GAP}(?:-k\s+|-pass(?:in|out)?\s+pass:){_ARGUMENT}"),
-    Rule("command", SURE, "curl wget http xh", rf"\b(?:curl|wget|http|https|xh){_GAP}(?:-u|-U|-a|--user|--auth|--proxy-user)[ =]?[\"']?[^\s:\"']{{1,100}}:(?P<value>[^\s\"']+)"),
-    Rule("command", SURE, "lftp", rf"\blftp{_GAP}-u\s*[\"']?[^\s,]{{1,100}},(?P<value>[^\s\"']+)"),
-    Rule("command", SURE, "redis-cli ldap security", rf"\b(?:redis-cli|ldap\w+|security){_GAP}-[aw]\s+{_ARGUMENT}"),
-    Rule("command", SURE, "smb rpcclient winexe", rf"\b(?:smbclient|smbmap|rpcclient|winexe){_GAP}-U\s*[\"']?[^\s%]{{1,100}}%(?P<value>[^\s\"']+)"),
-    Rule("command", SURE, "snmp", rf"\bsnmp\w+{_GAP}-[AX]\s*{_ARGUMENT}"),
-    Rule("command", SURE, "keytool jarsigner apksigner", rf"\b(?:keytool|jarsigner|apksigner){_GAP}--?\w{{0,12}}pass(?:wd)?\s+(?:pass:)?{_ARGUMENT}"),
-    Rule("command", SURE, "echo printf", r"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"']?(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+(?:-\w+\s+){0,4}-\w*S|(?:sudo\s+)?(?:passwd\b|cryptsetup\b|kinit\b|[\w ./-]{1,80}?\s--(?:password-stdin|passphrase-fd|with-token|stdin)))"),
-    Rule("command", SURE, "chpasswd", r"\b(?:echo|printf)\s+(?:-\w\s+)?[\"']?[\w.-]{1,60}:(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
-    Rule("command", SURE, "<<<", r"\b(?:sudo\s+(?:-\w+\s+){0,4}-\w*S[^|;&\n]{0,200}?<<<\s*|chpasswd\s*<<<\s*[\"']?[\w.-]{1,60}:)[\"']?(?P<value>[^\s\"']+)"),
-    Rule("command", LIKELY, "nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp", r"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp)\b[^|;&\n]{0,300}?(?:password|passphrase|psk|/p:)\s{0,4}=?\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"']+)", folded=True),
-    Rule("command", SURE, "wpa_passphrase", rf"\bwpa_passphrase\s+(?:\"[^\"\n]*\"|\S+)\s+{_ARGUMENT}"),
-    Rule("command", SURE, "sqlplus", r"\bsqlplus\s+(?:-\w+\s+)*[\"']?[\w.-]{1,60}/(?P<value>[^\s@\"'/]+)"),
-    Rule("command", SURE, "rabbitmqctl", rf"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+{_ARGUMENT}"),
-    Rule("command", SURE, "net", r"\bnet use(?:\b[^|;&\n]{0,200}?/user:\S{1,60}\s+|r\s+\S{1,60}\s+(?=\S+\s+/add))(?P<value>[^\s/\"'*][^\s\"']*)"),
-    Rule("command", LIKELY, "login", r"(?:\bvault\s+login|\+login\s+\S+)\s+(?P<value>[^\s\"'-]\S*)"),
-    Rule("command", LIKELY, "alias", r"\bmc\s+alias set\s+\S+\s+\S+\s+\S+\s+(?P<value>(?=\S{0,200}[0-9])[^\s\"'-]\S*)"),
-    Rule("command", LIKELY, "send", r"\bsend (?:-- )?\"(?P<value>[^\"\s\\]{6,80})\\[rn]\""),
-    Rule("command", SURE, "--from-literal", r"--from-literal[= ][\"']?[\w.-]{1,100}=[\"']?(?P<value>[^\s\"']+)"),
+from aish.memory.secret_hints import (
+    blocks_with_secrets,
+    has_long_run,
+    key_end,
+    lowered,
+    noiseless_places,
+    private_key,
+    without_noise,
 )
+from aish.memory.secret_names import token_name, value_name
+from aish.memory.secret_rules import HARDLY, LIKELY, LOOSE, RULES, SURE, Rule
 
 # The names of secrets, in lower case, and the text that may be between a name and its value.
+# fmt: off
 _NAME = (
-    r"pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola|lösenord|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
-    r"|secret(?:[ _-]?(?:access[ _-]?)?(?:key(?:[ _-]?base)?|token|value|id))?|токен|ключ|token|credentials?|creds"
-    r"|(?:(?:api|app|access|auth|account|signing|encryption|master|license|private|session|client|storage|subscription|service)[ _-]?)?(?:key(?![ _-]?(?:name|file|path|type|size|word|board))(?:_id)?)"
+    r"pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|mdp|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola(?: d'ordine)?|lösenord|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
+    r"|secret(?:[ _-]?(?:access[ _-]?)?(?:key(?:[ _-]?base)?|token|value|id))?|токен|ключ|token|credentials?|creds|pat"
+    r"|(?:(?:api|app|access|auth|account|signing|encryption|master|licen[sc]e|private|session|client|storage|subscription|service)[ _-]?)?(?:key(?![ _-]?(?:name|file|path|type|size|word|board))(?:_id)?)"
 )
 _SUFFIX = r"(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?(?![^\W_\d])"
 _SET = r"\\?[\"'`*\])]{0,3}\s{0,4}(?::=|=>|={1,3}|->|:|：)(?:\s{0,3}[\w&\[\]<>.|? ]{1,30}?\s?=(?=\s?[\"']))?\**\s{0,40}(?:`{3}\w*\s{1,8})?"
 _LINK = (
-    r"(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…]{1,40}\s+){0,4}?[^\s:=…]{1,40}?)?"
-    r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|\s*[:=：—–]|\s+-)\s{0,20}:?\s{0,20}"
+    r"(?:\s+(?:root|sudo|admin|ssh|wifi|wi-fi|mysql|postgres|db)(?=\s))?(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…]{1,40}\s+){0,4}?[^\s:=…]{1,40}?)?"
+    r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to|auf|a|en|para|in|na|на)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|['’]s(?!\w)|\s*[:=：—–]|\s+-)\s{0,20}:?\s{0,20}"
 )
+_WEAK_LINKS = ("-", "auf", "a", "en", "para", "in", "na", "на", "'s", "’s")  # "cambia la clave a …", but also "password in …"
 _COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
-_PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "şif", "парол", "mật", "κωδ")
+_PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "mdp", "şif", "парол", "mật", "κωδ")
 _OPEN_KEYS = r"(?:public|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace)[ _-]?$"
 # fmt: on
 _BARE = r"\s{1,20}(?:[0-9]\s)?"
 _QUOTED = r"\\?(?P<quote>[\"'`“„«])(?P<value>[^\"'`“”»\n]{1,2000})"
 _PLAIN = r"(?P<value>(?:[^\s\"'`,;&<>]|[,;&](?![\w. -]{0,30}=)(?![\s\"'`]|\Z)){1,300})"
-_MASK = r"\[masked [a-z0-9-]{3,20}(?: ….{1,4})? #[0-9a-f]{8}\]"
+_MASK = r"\[masked [A-Za-z0-9][A-Za-z0-9 .-]{1,30}?(?: ….{1,4})? #[0-9a-f]{8}\]"
 _HOLDER = (
     r"^\$|\$[{(]|^[<{%\[]|[<{]\w+[>}]|\*{3}|x{4}|\.{3}|…|your|example|placeholder|redacted|masked|dummy|changeme|change[_-]me|_here$"
     r"|^(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
     r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct)\W*$"
     r"|^(?:base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt)"
-    r"|^\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)|^arn:|^projects/|required\||^(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$"
+    r"|^\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)|^arn:|^projects/|\{\{|&[lr]dquo|^, |^ % |required\||^(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$"
 )
 _SAMPLE = r"(?i)x{6}|example|your[_-]|(.)\1{9}|1234567890abcdef|abcdefghijklm"  # sample tokens in documentation
-_CODE = r"[()\[\]{}]|^(?:self|this|os|env|process|config|settings|args|options|request|req|ctx|var|local|data)\.|^[a-z_]+(?:\.[a-z_]\w*)+$|^[./~]|^https?:|::|->|^&"
+_CODE = r"[()\[\]{}]|^(?:self|this|os|env|process|config|settings|args|options|request|req|ctx|var|local|data)\.|^[a-z_]+(?:\.[a-z_]\w*)+$|^[a-z_]+\d{0,2}(?:\.[A-Za-z_]+)+$|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?=[A-Z]{4})[A-Z0-9]+$|^0x[0-9A-Fa-f]{1,8}$|@\^\d|^[./~]|^https?:|::|->|^&|^[A-Za-z_][\w.]*=(?!=*$)|^-{1,2}[A-Za-z]|\\\w+\\|%s"
 
 _TOKENS = [(rule.needles.split(), rule) for rule in RULES if rule.token]
 _PLACES = [(rule.needles.split(), rule) for rule in RULES if not rule.token]
@@ -188,7 +97,19 @@ def mask(kind: str, value: str, salt: bytes) -> str:
 
 
 def _find_in_block(block: str) -> list[FoundSecret]:
-    """Return the secrets of one block. Blanks out those found and scans again, as one secret may obscure another."""
+    """Return the secrets of one block. Colours and zero-width characters inside names and values do not count."""
+    if (clean := without_noise(block)) == block:
+        return _find_in_clean(block)
+    places = noiseless_places(block)
+    return [
+        FoundSecret(kind, places[start], places[end - 1] + 1)
+        for kind, start, end in _find_in_clean(clean)
+        if end > start
+    ]
+
+
+def _find_in_clean(block: str) -> list[FoundSecret]:
+    """Return the secrets of a block. Blanks out those found and scans again, as one secret may obscure another."""
     if "[masked " in block:
         block = _compiled(_MASK).sub(lambda match: "…" * len(match[0]), block)
     everything: list[FoundSecret] = []
@@ -227,20 +148,20 @@ def _keys(block: str) -> Iterator[FoundSecret]:
         body = block[match.end() : len(block) if end < 0 else end]
         if _compiled(r"[A-Za-z0-9+/]{16}").search(body):
             start = match.end() + len(body) - len(body.lstrip())
-            yield FoundSecret("private-key", start, match.end() + len(body.rstrip()))
+            yield FoundSecret("private key", start, match.end() + len(body.rstrip()))
 
 
 def _places(rule: Rule, block: str, text: str) -> Iterator[FoundSecret]:
     if rule.token:
         for match in _compiled(rf"(?a)(?<![A-Za-z0-9_])(?:{rule.pattern})").finditer(text):
             if not _compiled(_SAMPLE).search(match[0]):
-                yield FoundSecret(rule.kind, *match.span())
+                yield FoundSecret(token_name(rule.kind, match[0]), *match.span())
         return
     pattern = _compiled(rule.pattern)
     for match in pattern.finditer(text):
-        quoted = "quote" in pattern.groupindex and bool(match["quote"])
-        start, end = _trimmed(block, *match.span("value"), quoted)
-        if rule.need is None or _convincing(block[start:end], rule.need, quoted):
+        quote = match["quote"] if "quote" in pattern.groupindex else ""
+        start, end = _trimmed(block, *match.span("value"), bool(quote))
+        if rule.need is None or _convincing(block[start:end], rule.need, quote):
             yield FoundSecret(rule.kind, start, end)
 
 
@@ -250,7 +171,8 @@ def _named(block: str, low: str) -> Iterator[FoundSecret]:
         start, name = match.start(), match[0]
         inside = start > 0 and low[start - 1].isalpha() and not (block[start].isupper() and block[start - 1].islower())
         suffix = _compiled(_SUFFIX).match(low, match.end())
-        if suffix and (not inside or name.startswith(_COMPOUND)):
+        plain_pat = name == "pat" and block[start : match.end()] != "PAT" and low[start - 1 : start] not in ("_", "-")
+        if suffix and not plain_pat and (not inside or name.startswith(_COMPOUND)):
             yield from _valued(block, low, start, name, suffix.end())
 
 
@@ -258,13 +180,18 @@ def _valued(block: str, low: str, start: int, name: str, end: int) -> Iterator[F
     """Find the value for the name from `start` to `end`."""
     before = low[max(0, start - 60) : start]
     prefix = "" if before[-1:].isspace() else (before.split() or [""])[-1]
+    password = name.startswith(_PASS)
+    label = value_name(prefix + name, name, password=password)
+    if scalar := _block_scalar(block, end, LOOSE if password else LIKELY):
+        yield FoundSecret(label, *scalar)
+        return
     for kind, opening, need in _forms(low, name, prefix, before, end):
         value = _compiled(_QUOTED).match(block, opening) or _compiled(_PLAIN).match(block, opening)
         if not value:
             continue
-        quoted = "quote" in value.re.groupindex
-        first, last = _trimmed(block, *value.span("value"), quoted)
-        if not quoted and last - first == _WHOLE and (more := _compiled(r"[^\s\"'`,;&<>]+").match(block, last)):
+        quote = value["quote"] if "quote" in value.re.groupindex else ""
+        first, last = _trimmed(block, *value.span("value"), bool(quote))
+        if not quote and last - first == _WHOLE and (more := _compiled(r"[^\s\"'`,;&<>]+").match(block, last)):
             last = more.end()
         if kind == "query":
             last = min([last, *(place for sign in "&#" if (place := block.find(sign, first, last)) >= 0)])
@@ -272,15 +199,29 @@ def _valued(block: str, low: str, start: int, name: str, end: int) -> Iterator[F
             last - first < 12 or (name in ("key", "key_id") and _plain_hex(block[first:last], before))
         ):
             continue
-        if _convincing(block[first:last], need, quoted):
-            yield FoundSecret(kind, first, last)
+        if _convincing(block[first:last], need, quote):
+            yield FoundSecret(label, first, last)
             return
+
+
+def _block_scalar(block: str, end: int, need: int) -> tuple[int, int] | None:
+    """Return the position of the lines of a YAML block (`key: |`) if they are a password or a key."""
+    opening = _compiled(r"[\"']?\s{0,4}:[^\S\n]{0,4}[|>][+-]?\d?[^\S\n]{0,4}\n([^\S\n]{1,40})").match(block, end)
+    if not opening:
+        return None
+    lines = _compiled(rf"\S{{6,2000}}(?:[^\S\n]{{0,4}}\n{opening[1]}\S{{1,2000}}(?=\s|\Z)){{0,200}}").match(
+        block, opening.end()
+    )
+    if not lines or not _convincing(lines[0].partition("\n")[0].strip(), need, ""):
+        return None
+    return lines.span()
 
 
 def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[tuple[str, int, int]]:
     """Yield the ways in which a value may follow the name: kind, start of the value, and `need`."""
     password = name.startswith(_PASS)
     vague = name in ("key", "key_id", "ключ") or (name in ("pass", "pw") and not prefix.endswith(("_", "-")))
+    told = not vague or name == "pw"  # "pw is …" is clear, "pw …" is not
     if vague and _compiled(_OPEN_KEYS).search(before):
         return
     usual = HARDLY if vague else LIKELY
@@ -292,9 +233,11 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[
         spaced = setting[0].endswith("= ") and low[setting.end() : setting.end() + 1] not in "\"'`"
         kind = "query" if "?" in prefix or "&" in prefix else "setting"
         yield kind, setting.end(), LOOSE if password and not vague and not spaced else usual
+    if name == "pat":
+        return  # a first name in a sentence
     if link := _compiled(_LINK).match(low, end):
         copula = link["copula"].strip()
-        if vague or copula == "-" or (not copula[0].isalpha() and link["far"] and not password):
+        if not told or copula in _WEAK_LINKS or (not copula[0].isalpha() and link["far"] and not password):
             yield "chat", link.end(), HARDLY
         elif password or not copula.endswith("to"):
             yield "chat", link.end(), LOOSE if password and not copula.endswith("to") else LIKELY
@@ -320,14 +263,14 @@ def _plain_hex(value: str, before: str) -> bool:
     return bool(_compiled(r"[0-9a-fA-F-]+").fullmatch(value))
 
 
-def _convincing(value: str, need: int, quoted: bool) -> bool:
+def _convincing(value: str, need: int, quote: str) -> bool:
     """Does the value look enough like a secret? Names, types, variables and code do not."""
-    value = value[:_JUDGED]
+    value, quoted = value[:_JUDGED], bool(quote)
     if len(value) < 4 or _compiled(_HOLDER).search(lowered(value)):
         return False
     if need == SURE:
         return not value.startswith(("-", "~", "/")) and not (len(value) < 6 and value.isalpha())
-    if not quoted and _compiled(_CODE).search(value):
+    if quote in ("", "`") and (" " in value or _compiled(_CODE).search(value)):  # backticks often have code in them
         return False
     digits = sum(character.isdigit() for character in value)
     letters = sum(character.isalpha() for character in value)

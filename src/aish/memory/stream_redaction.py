@@ -6,7 +6,7 @@ Pure: takes pieces of text, and returns the changes to the file.
 import re
 from collections.abc import Callable
 
-from aish.memory.secret_hints import may_hold_secret, next_cut
+from aish.memory.secret_hints import CHOOSING, may_hold_secret, next_cut
 
 # Patterns are compiled when an answer starts, not at every start of the program.
 # Ordinary words. Anything else may be the start of a token, and is held back until it is complete.
@@ -16,6 +16,9 @@ _HARMLESS = r"\(?[A-Z]?[a-z]{0,11}[.,;:!?)]{0,3}"
 _WORD = r"[!-~]+"  # tokens are ASCII; a line of Chinese without blanks must not be one word
 _NEAR = 400  # characters; the hint of a secret is at most this far from it
 _TELLS_LATER = ("echo", "printf")  # a later pipe to `sudo -S` makes their output a secret
+# "use X as the password": the words after the value make it a secret, if they follow soon.
+_CHOSEN = rf"(?i){CHOOSING}[^\s\"'`“”«»]{{6,80}}|(?:用|使用|以|拿|把)\s?[「『“\"'`]?[!-~]{{6,80}}|[!-~]{{6,80}}\s?を"
+_SOON = 160  # characters
 
 
 class StreamRedaction:
@@ -60,6 +63,12 @@ class StreamRedaction:
         if word <= len(shown) and not plain:  # still the same unusual word
             return shown
         tellers = [place for teller in _TELLS_LATER if (place := block.find(teller)) >= 0]
+        recent = max(0, len(block) - _SOON - _NEAR)
+        tellers += [
+            recent + one.start()
+            for one in re.finditer(_CHOSEN, block[recent:])
+            if len(block) - recent - one.end() < _SOON
+        ]
         if not tellers and not may_hold_secret(block):
             return block if plain else max(shown, block[:word], key=len)
         words = re.compile(_WORD).finditer(block, len(shown), word)

@@ -4,9 +4,10 @@ Pure functions, without a model.
 """
 
 import re
-import unicodedata
 from collections.abc import Iterable
 
+from aish.memory.own_words import keeps_wording
+from aish.values.invisible import is_visible
 from aish.values.turns import EXEC_MARK, INPUT_MARK, Turn
 
 # Patterns are compiled on first use, because compiling them takes longer than loading the rest of this folder.
@@ -18,6 +19,10 @@ _ASKS = (
     r"merk(?:e|en)? (?:dir|es)|merke?n? sie sich|vergiss nicht|notier\w*|"
     r"souviens[- ]toi|rappelle[- ]toi|retiens|n'oublie pas|recuerda|acu[ée]rdate|no olvides|apunta|lembre|lembra|"
     r"ricorda|запомни)\b|记住|記住|记下|別忘|别忘|覚えて|기억해"
+)
+# A request with its politeness; what is left is what the user wants remembered.
+_ASKING = (
+    rf"(?i)(?:\b(?:can|could|will|would) you )?(?:please )?(?:{_ASKS.removeprefix('(?i)')})(?: (?:that|this|it)\b)?"
 )
 _QUOTED = (
     r"""(?ms)```.*?(?:```|\Z)|`[^`\n]{0,2000}`|"[^"\n]{0,2000}"|“[^”\n]{0,2000}”|«[^»\n]{0,2000}»|"""
@@ -58,16 +63,6 @@ _NO_CLAIM = (
     r"\w+n't\b(?! forget)"
 )
 _SENTENCE = r"[^.!?;\n。！？]{0,300}[.!?;\n。！？]?"
-_SMALL = frozenset(
-    "a an the is are was be am do does i me my mine you your we our us user user's users he she they it its this that "
-    "and or of in on at to for with as by from use uses using used like likes prefer prefers preferred want wants wish "
-    "has have had always usually please remember note fact pref context named called name's s ist sind der die das "
-    "ein eine mein meine ich bin er sie es und le la les un une mon ma je suis est el los las mi yo soy es y".split()
-)
-_NOT = frozenset(
-    "no not never none nor neither nothing nobody cannot without nicht nichts kein keine keinen nie niemals ohne "
-    "ne pas jamais rien sans nunca jamás nada sin não nem non mai senza не нет никогда".split()
-)
 
 
 def asks_to_remember(typed: str) -> bool:
@@ -80,22 +75,13 @@ def said_by_user(content: str, typed: str) -> bool:
     """Did the user say this in this turn, and ask to remember it? Then it needs no confirmation.
 
     The request must be in the first line. The other lines may be pasted, so they count only if the first line refers to
-    them ("remember this:"). All significant words must come from the user, in the same order, and no "not" may be lost,
-    added or moved.
+    them ("remember this:"). The wording must be the user's, see `keeps_wording`, and nothing in it hidden.
     """
     first = typed.lstrip().partition("\n")[0].rstrip()
-    if not asks_to_remember(first):
+    if not asks_to_remember(first) or not is_visible(content):
         return False
     said = typed if first.endswith(":") else first
-    wanted, given = _words(content), _words(re.sub(_ASKS, " ", said.replace("’", "'")))
-    significant, theirs = _significant(wanted), _significant(given)
-    denied, denied_before = _denied(wanted), _denied(given)
-    return (
-        bool(significant)
-        and any(map(_is_not, wanted)) == any(map(_is_not, given))
-        and denied == denied_before & set(significant)
-        and _in_order(significant, theirs)
-    )
+    return keeps_wording(content, re.sub(_ASKING, " ", said.replace("’", "'")))
 
 
 def claims_to_have_saved(answer: str, typed: str) -> bool:
@@ -151,40 +137,3 @@ def _sentence(text: str, match: re.Match[str]) -> str:
     near = max(match.start() - 300, 0)
     start = max(text.rfind(mark, near, match.start()) for mark in ".!?;\n") + 1 or near
     return text[start : match.start()] + (re.match(_SENTENCE, text[match.start() : match.start() + 301]) or match)[0]
-
-
-def _words(text: str) -> list[str]:
-    """Return the normalised words in order."""
-    flat = unicodedata.normalize("NFKC", text).casefold().replace("’", "'")
-    return re.findall(r"[^\W_]+(?:[.'/@:_-]+[^\W_]+)*", flat)
-
-
-def _significant(words: list[str]) -> list[str]:
-    return [_stem(word) for word in words if word not in _SMALL and not _is_not(word)]
-
-
-def _denied(words: list[str]) -> set[str]:
-    """Return the significant words that follow a "not"."""
-    denied, waiting = set(), False
-    for word in words:
-        if _is_not(word):
-            waiting = True
-        elif waiting and word not in _SMALL:
-            denied.add(_stem(word))
-            waiting = False
-    return denied
-
-
-def _is_not(word: str) -> bool:
-    return word in _NOT or word.endswith("n't")
-
-
-def _stem(word: str) -> str:
-    stem = word.removesuffix("'s").removesuffix("s")
-    return stem if len(stem) > 2 else word
-
-
-def _in_order(wanted: list[str], given: list[str]) -> bool:
-    """Do the given words contain the wanted words in the same order?"""
-    rest = iter(given)
-    return all(word in rest for word in wanted)

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple
 from aish.model.http import Patience
 from aish.model.openai_chat import OpenAIChat
 from aish.model.weights import SMOLLM2
-from aish.storage.files import make_directory
+from aish.storage.files import make_directory, private_opener
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ModelEvent
 
@@ -141,6 +141,6 @@ def _open_log(path: Path) -> IO[bytes]:
     try:
         make_directory(path.parent)
         fresh = not path.exists() or path.stat().st_size > _MAX_LOG
-        return path.open("wb" if fresh else "ab")
+        return open(path, "wb" if fresh else "ab", opener=private_opener)
     except OSError:
         return open(os.devnull, "ab")

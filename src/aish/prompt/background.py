@@ -8,6 +8,7 @@ from aish.conversation.turn_context import TurnContext
 from aish.memory.curation import Memory
 from aish.values.errors import StoreTrouble
 from aish.values.events import Notice, notice
+from aish.values.invisible import visible
 from aish.values.items import Item
 
 BACKGROUND_MARK = "[background] (memory.jsonl; manage via :memory)"
@@ -76,7 +77,7 @@ def background_text(items: Iterable[Item], limit: int) -> tuple[str, tuple[int, 
     """
     lines, ids, room = [BACKGROUND_MARK], [], limit - len(BACKGROUND_MARK)
     for item in items:
-        line = f"- ({item.kind}) {' '.join(item.content.split())}"
+        line = f"- ({item.kind}) {visible(' '.join(item.content.split()))}"
         size = len(line) + 1
         if size > room:
             if size > limit - len(BACKGROUND_MARK):

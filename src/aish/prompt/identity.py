@@ -7,6 +7,7 @@ from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.values.errors import StoreTrouble
 from aish.values.events import Notice, notice
+from aish.values.invisible import visible
 from aish.values.text import clip
 
 _FILES = (("soul", "SOUL.md"), ("agents", "AGENTS.md"))
@@ -44,7 +45,9 @@ class IdentityLayer(Layer):
             return
         limit = self.limit(session)
         try:
-            read = [(file, session.notes.read(name), session.notes.plain(name).strip()) for name, file in _FILES]
+            read = [
+                (file, session.notes.read(name), visible(session.notes.plain(name)).strip()) for name, file in _FILES
+            ]
         except StoreTrouble as error:
             yield notice("notes.unreadable", f"SOUL.md and AGENTS.md are not in the prompt: {error}", warning=True)
             return

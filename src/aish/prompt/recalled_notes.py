@@ -15,6 +15,7 @@ from aish.prompt.background import BackgroundLayer
 from aish.prompt.working_state import WorkingStateLayer
 from aish.values.errors import AishError
 from aish.values.events import Notice
+from aish.values.invisible import visible
 from aish.values.recall import NOTHING, Judged, Recalled
 from aish.values.text import counted, one_line
 
@@ -122,4 +123,4 @@ def line(judged: Judged) -> str:
     label = ", ".join(part for part in (memo.kind, where) if part)
     doubt = " (unconfirmed: from the output of a command)" if not memo.confirmed else ""
     note = f" ({one_line(judged.note, _LONGEST_NOTE)})" if judged.note else ""
-    return f"- {day}({label}) {one_line(memo.text, _LONGEST)}{note}{doubt}"
+    return visible(f"- {day}({label}) {one_line(memo.text, _LONGEST)}{note}{doubt}")

@@ -21,6 +21,7 @@ from aish.prompt.summary import SummaryLayer
 from aish.values.errors import StoreTrouble
 from aish.values.events import ChatRequest, Notice, notice
 from aish.values.hits import Hit, Scope, SearchResult
+from aish.values.invisible import visible
 from aish.values.text import clip
 from aish.values.times import local
 from aish.values.turns import Turn
@@ -133,7 +134,7 @@ def _look(session: Session, kind: Past, typed: str, stop: Callable[[], bool]) ->
 
 def _line(hit: Hit) -> str:
     who = f"{hit.speaker} ({trust_of(hit)})" if hit.source else hit.speaker
-    return f"{hit.when} {who}: {clip(' '.join(hit.text.split()), _MOST_EACH)}"
+    return f"{hit.when} {visible(who)}: {clip(' '.join(visible(hit.text).split()), _MOST_EACH)}"
 
 
 def _parts(lines: Iterable[str], room: int) -> Iterable[str]:

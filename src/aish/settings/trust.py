@@ -22,17 +22,21 @@ class Trust:
         except (OSError, StoreTrouble):
             return False
 
-    def give(self, file: Path) -> None:
-        """Trust the file as it is now."""
-        try:
-            digest = _digest(file)
-        except OSError as error:
-            raise NotFound(f"cannot read {file}: {error.strerror or error}") from error
+    def give(self, file: Path, shown: str = "") -> None:
+        """Trust the file as it is now, or as it was when it had the digest `shown`."""
+        digest = shown or self.digest(file)
         self._log.append({"path": str(file.resolve()), "sha256": digest})
 
     def take(self, file: Path) -> None:
         """Stop trusting the file."""
         self._log.append({"path": str(file.resolve()), "sha256": None})
+
+    def digest(self, file: Path) -> str:
+        """Return the digest of the file as it is now. Raises `NotFound`."""
+        try:
+            return _digest(file)
+        except OSError as error:
+            raise NotFound(f"cannot read {file}: {error.strerror or error}") from error
 
     def health(self) -> Health:
         return self._log.health()

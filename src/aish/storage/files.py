@@ -2,9 +2,10 @@
 
 import fcntl
 import os
+import stat
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from aish.values.errors import StoreTrouble
@@ -18,6 +19,20 @@ def make_directory(path: Path) -> None:
     make_directory(path.parent)
     path.mkdir(mode=0o700, exist_ok=True)
     sync_directory(path.parent)
+
+
+def private_opener(path: str, flags: int) -> int:
+    """For `open(…, opener=private_opener)`: a new file is private to the user, whatever the umask is."""
+    return os.open(path, flags | os.O_CLOEXEC, 0o600)
+
+
+def keep_private(directory: Path) -> None:
+    """Take all rights of others from the files of a directory that a library has made."""
+    for path in directory.iterdir():
+        with suppress(OSError):  # a merge in the background may have deleted it
+            mode = path.lstat().st_mode
+            if stat.S_ISREG(mode) and mode & 0o077:
+                path.chmod(0o600)
 
 
 sync_data = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync

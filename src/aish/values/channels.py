@@ -5,6 +5,8 @@ Pure: takes a path, returns a name.
 
 import zlib
 
+from aish.values.invisible import is_visible
+
 _LONGEST = 40
 _LONGEST_NAME = 60  # with the digits; at four bytes per letter still a valid file name
 
@@ -25,7 +27,11 @@ def is_channel(name: str, wanted: str) -> bool:
 
 def is_channel_name(name: str) -> bool:
     """Is this a valid channel name? It must be a single path component, and neither hidden nor special."""
-    return 0 < len(name) <= _LONGEST_NAME and all(letter.isalnum() or letter == "-" for letter in name)
+    return (
+        0 < len(name) <= _LONGEST_NAME
+        and all(letter.isalnum() or letter == "-" for letter in name)
+        and is_visible(name)
+    )
 
 
 def _plain(name: str) -> str:

@@ -1,28 +1,41 @@
 """`aish config`: show all settings and their origins, create a settings file, trust project files."""
 
 import json
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aish.places import PROJECT_FILE
+from aish.settings.layers import read_file
 from aish.settings.options import NAMED, Settings, describe, options_of
+from aish.settings.preview import preview
 from aish.settings.template import template, toml_value
 from aish.settings.trust import Trust
 from aish.storage.files import replace_file
-from aish.values.errors import BadUsage
+from aish.values.errors import BadUsage, Declined
+from aish.values.person import agrees
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
 
 
-def run(start: Start, arguments: Sequence[str]) -> int:
+class ConfigDoors(NamedTuple):
+    """What every verb has, and what masks secrets, which takes longer to load than the settings to print."""
+
+    start: Start
+    mask: Callable[[str], str]
+
+
+def run(doors: ConfigDoors, arguments: Sequence[str]) -> int:
     """Run one action of `aish config`."""
+    start = doors.start
     parser = make_parser("aish config", "Show the current settings, create a settings file, or trust a project.")
     parser.add_argument("action", nargs="?", default="show", choices=("show", "init", "path", "trust", "distrust"))
     parser.add_argument("directory", nargs="?", default=".", help="the project, for trust and distrust")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--yes", action="store_true", help="trust without a question")
     options = parser.parse_args(arguments)
     match options.action:
         case "init":
@@ -32,13 +45,35 @@ def run(start: Start, arguments: Sequence[str]) -> int:
         case "trust" | "distrust" as action:
             file = Path(options.directory) / PROJECT_FILE
             trust = Trust(start.places.trusted)
-            trust.give(file) if action == "trust" else trust.take(file)
-            Screen().say(
-                f"{file} is {'trusted with its current content' if action == 'trust' else 'no longer trusted'}"
-            )
+            if action == "trust":
+                return _trust(doors, trust, file, yes=options.yes)
+            trust.take(file)
+            Screen().say(f"{file} is no longer trusted")
         case _:
             _show(start, as_json=options.json)
             return NOTHING if start.loaded.problems else OK
+    return OK
+
+
+def _trust(doors: ConfigDoors, trust: Trust, file: Path, *, yes: bool) -> int:
+    """Trust a settings file after showing what it sets. A person at a terminal is asked; a script has decided."""
+    before = trust.digest(file)
+    layer, problems = read_file(file)
+    shown = "\n".join([f"{file} sets, the next time aish starts there:", *preview(layer, problems, doors.mask)])
+    if trust.digest(file) != before:
+        raise Declined(f"{file} changed while it was read, so it is not trusted; try again")
+    screen = Screen()
+    screen.say(shown)
+    others = [name for name in doors.start.settings.project.instructions if (file.parent / name).exists()]
+    if others:
+        screen.say(f"{' and '.join(others)} stays untrusted; `:project trust` shows it and trusts it")
+    if not yes and sys.stdin.isatty():
+        print("trust this? [y/N] ", end="", file=sys.stderr, flush=True)
+        if not agrees(sys.stdin.readline()):
+            screen.say("nothing was changed")
+            return NOTHING
+    trust.give(file, before)  # what was shown; if the file has changed since then, it is not trusted
+    screen.say(f"{file} is trusted with its current content")
     return OK
 
 

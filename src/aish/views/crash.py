@@ -5,6 +5,7 @@ import traceback
 from collections.abc import Callable
 
 from aish.places import find_places
+from aish.storage.files import make_directory, private_opener
 
 
 def file_report(may_hold_secret: Callable[[str], bool]) -> str:
@@ -17,8 +18,9 @@ def file_report(may_hold_secret: Callable[[str], bool]) -> str:
     error = "\n".join(harmless)
     path = find_places(os.environ).state / "crash.txt"
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.write_text(error, encoding="utf-8")
+        make_directory(path.parent)
+        with open(path, "w", encoding="utf-8", opener=private_opener) as file:
+            file.write(error)
         where = f"the details are in {path}"
     except OSError:
         where = error.rstrip().splitlines()[-1]

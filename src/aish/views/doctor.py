@@ -17,7 +17,7 @@ from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
 from aish.model.tokenizer import fetch_json, find_window
 from aish.model.weights import WORDLLAMA, find_here
-from aish.places import model_directories
+from aish.places import Places, exposed_directories, model_directories
 from aish.program import Program
 from aish.settings.options import Preset
 from aish.settings.trust import Trust
@@ -62,7 +62,8 @@ async def examine(program: Program) -> list[Diagnosis]:
     try:
         findings = [Diagnosis("aish", "ok", f"version {__version__}"), *_configuration(program)]
         findings += [finding async for finding in _model(program)]
-        findings += [*_stores(program), *_notes(program), _search(program), *_permissions(program), *_fence(program)]
+        findings += [*_stores(program), *_notes(program), _search(program), *_permissions(program)]
+        findings += [*_writable_by_others(program.places), *_fence(program)]
         findings += [finding async for finding in _servers(program)]
         return findings
     finally:
@@ -213,6 +214,17 @@ def _permissions(program: Program) -> list[Diagnosis]:
         names = shlex.join(str(path) for path in open_to_others)
         return [Diagnosis("permissions", "note", f"other users can read your conversations; run: chmod 700 {names}")]
     return [Diagnosis("permissions", "ok", "only you can read your conversations")]
+
+
+def _writable_by_others(places: Places) -> list[Diagnosis]:
+    """Name directories that others can write to: they could replace the settings, the memory or the index."""
+    findings = []
+    for path in exposed_directories(places):
+        who = "belongs to another user" if path.stat().st_uid not in (0, os.getuid()) else "can be written by others"
+        what = "move it, or set AISH_HOME" if who.startswith("belongs") else f"run: chmod go-w {shlex.quote(str(path))}"
+        text = f"{path} {who}, who could replace your settings and memory; {what}"
+        findings.append(Diagnosis("permissions", "bad", text))
+    return findings
 
 
 def _fence(program: Program) -> list[Diagnosis]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from aish.commands import notes
 from aish.commands.notes_scope import NOTES_COMMANDS
 from aish.conversation.library import Library
+from aish.storage.files import replace_file
 from aish.values.errors import BadUsage
 from aish.values.text import json_text
 from aish.views.arguments import make_parser
@@ -73,7 +74,7 @@ def edit_text(name: str, text: str) -> str:
         raise BadUsage("no terminal to edit in; set EDITOR, or write the file directly")
     with tempfile.TemporaryDirectory(prefix="aish-") as folder:
         file = Path(folder) / name
-        file.write_bytes(text.encode("utf-8", "surrogateescape"))
+        replace_file(file, text.encode("utf-8", "surrogateescape"), sync=False)
         try:
             done = subprocess.run([*shlex.split(editor), str(file)], check=False)
         except (OSError, ValueError) as error:

@@ -4,8 +4,9 @@ import os
 import sys
 from itertools import islice
 
+from aish.values.invisible import visible
 from aish.values.replies import Reply
-from aish.values.text import COMMAND_SIGN, GUTTER, for_terminal, foreign
+from aish.values.text import COMMAND_SIGN, GUTTER, foreign
 from aish.views.table import lay_out
 from aish.views.themes import Theme, codes, theme
 
@@ -69,16 +70,16 @@ class Screen:
     def _marked(self, reply: Reply) -> str:
         """Return the text of a reply, with matches highlighted on a terminal."""
         if self._color != "always" and not sys.stdout.isatty():
-            return for_terminal(reply.text)
+            return visible(reply.text)
         shown, at = [], 0
         for begin, end in reply.marks:
-            shown += [for_terminal(reply.text[at:begin]), self.styled(for_terminal(reply.text[begin:end]), "match")]
+            shown += [visible(reply.text[at:begin]), self.styled(visible(reply.text[begin:end]), "match")]
             at = end
-        return "".join([*shown, for_terminal(reply.text[at:])])
+        return "".join([*shown, visible(reply.text[at:])])
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """Write a message to standard error; on a terminal it wraps between words."""
-        lines = f"[aish] {foreign(text)}".split("\n")
+        lines = f"[aish] {foreign(visible(text))}".split("\n")
         style = "warning" if warning else "dim"
         if sys.stderr.isatty():
             from textwrap import wrap  # here, because most runs have nothing to wrap

@@ -5,9 +5,9 @@ Pure: a table and a width in, lines out.
 
 from collections.abc import Iterator, Sequence
 
+from aish.values.invisible import visible
 from aish.values.replies import Table
 from aish.values.snippets import cells
-from aish.values.text import for_terminal
 
 _MOST_LINES = 6  # lines of one cell
 _LEAST = 24  # minimum width of the wide column; other columns are dropped below that
@@ -68,7 +68,7 @@ def _plain(text: str) -> bool:
 
 
 def _flat(cell: str) -> str:
-    return cell if _plain(cell) else for_terminal(" ".join(cell.split()))
+    return cell if _plain(cell) else visible(" ".join(cell.split()))
 
 
 def _pad(text: str, size: int) -> str:

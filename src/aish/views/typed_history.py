@@ -6,6 +6,7 @@ from pathlib import Path
 
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 
+from aish.storage.files import make_directory
 from aish.values.errors import AishError
 
 Mask = Callable[[str], str]
@@ -54,7 +55,7 @@ def typed_history(path: Path | None, mask: Mask, older: Callable[[], Iterable[st
     """Return the history from the file, or one in memory if the file cannot be written."""
     if path is not None:
         try:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_directory(path.parent)
             path.touch(mode=0o600)
             return _TypedLines(path, mask, older)
         except OSError:

@@ -199,7 +199,7 @@ def test_secrets_are_masked_in_notes_and_log(home: Home) -> None:
     home.book.save_session("", f"- use {TOKEN}\n", reason="work")
     home.book.apply([Supersede("bbbbb", f"now {TOKEN}"), Supersede("zzzzz", TOKEN)], reason="changed")
 
-    assert results[0].masked == "masked before saving: 1 × github-token"
+    assert results[0].masked == "masked before saving: 1 × GitHub token"
     for path in home.directory.rglob("*"):
         assert not path.is_file() or TOKEN.encode() not in path.read_bytes()
 

@@ -30,6 +30,7 @@ VERBS = (
 _CACHES = re.compile(
     r"/([\w.-]*cache[\w.-]*|_logs|\.npm|\.local/state)(/|$)|/\.lesshst|\.pyc\b|_update-notifier", re.IGNORECASE
 )
+_OF_SETTINGS = re.compile(r"/\.(config|local|local/share)(/[^/]+)?$")
 
 
 class Want(NamedTuple):
@@ -53,7 +54,8 @@ class Want(NamedTuple):
 
 
 def wants_to_write(path: str, verb: str = "write", *, minor: bool = False) -> Want:
-    return Want("write", f"{verb} {path}", minor or _CACHES.search(path) is not None)
+    in_passing = _CACHES.search(path) or (verb == "make the directory" and _OF_SETTINGS.search(path))
+    return Want("write", f"{verb} {path}", minor or in_passing is not None)
 
 
 def stopped(wants: Iterable[Want], status: int) -> bool:

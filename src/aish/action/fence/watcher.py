@@ -1,8 +1,9 @@
 """Decide about the watched calls of a fenced command, and note what it wanted and may not do.
 
-Files are protected by Landlock or by mounts, not here: a call that may go on is carried out by the kernel with the
-rights of the command, so a path that changes after it was read gains nothing. Calls that the kernel could not limit
-(modes, times, sockets, signals) are answered here and never go on, except in places that are writable anyway.
+In the looking fence files are protected by Landlock or by mounts, not here: a call that may go on is carried out by the
+kernel with the rights of the command, so a path that changes after it was read gains nothing. Where the kernel cannot
+protect all files, the keeper carries out the call on the path that was checked (`carrier.py`). Calls that the kernel
+could not limit (modes, sockets, signals) are answered here and never go on.
 """
 
 import errno

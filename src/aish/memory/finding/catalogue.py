@@ -6,9 +6,11 @@ It is written last, in one transaction. Rows in other files of the index that it
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
+
+from aish.storage.files import private_opener
 
 _SCHEMA = """
 create table if not exists facts (name text primary key, value text) without rowid;
@@ -52,8 +54,11 @@ class Catalogue:
 
     def __init__(self, path: Path, *, writable: bool = False) -> None:
         self.path = path
-        mode = "rwc" if writable else "ro"
+        mode = "rw" if writable else "ro"
         try:
+            if writable:  # SQLite would use the umask; its other files get the mode of this one
+                with suppress(OSError):
+                    os.close(private_opener(str(path), os.O_RDWR | os.O_CREAT))
             self._db = sqlite3.connect(
                 f"file:{_quoted(path)}?mode={mode}",
                 uri=True,

@@ -16,7 +16,7 @@ from aish.memory.finding.turn_vectors import TurnVectors, read_indexed_texts
 from aish.memory.finding.vectors import Embedder
 from aish.memory.finding.word_index import WordWriter
 from aish.values.errors import StoreTrouble
-from aish.values.text import for_keeping
+from aish.values.invisible import visible
 from aish.values.turns import JournalEntry
 
 ROLES = ("user", "assistant", "tool")
@@ -243,7 +243,7 @@ class IndexWriter:
         self._columns.overwrite("conversation", rows, [NONE] * len(rows))
 
     def _label(self, kind: str, label: str) -> int:
-        label = for_keeping(label)
+        label = visible(label)
         if (kind, label) not in self._labels:
             self._labels[kind, label] = self._catalogue.label(kind, label)
         return self._labels[kind, label]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from tantivy import Occur, Query
 
 from aish.memory.finding.vectors import Rows
+from aish.storage.files import keep_private
 
 _HEAP = 64_000_000  # bytes that a writer buffers
 _SMALL_HEAP = 15_000_000  # the minimum of tantivy
@@ -48,6 +49,7 @@ class WordWriter:
     """Adds and deletes rows. Changes are visible after `commit`."""
 
     def __init__(self, directory: Path, *, many: bool) -> None:
+        self._directory = directory
         self._index = tantivy.Index(SCHEMA, path=str(directory))
         self._writer = self._index.writer(heap_size=_HEAP if many else _SMALL_HEAP, num_threads=1)
 
@@ -79,9 +81,11 @@ class WordWriter:
 
     def commit(self) -> None:
         self._writer.commit()
+        keep_private(self._directory)
 
     def close(self) -> None:
         self._writer.wait_merging_threads()
+        keep_private(self._directory)
 
 
 class WordIndex:

@@ -14,6 +14,7 @@ from hashlib import blake2b
 from typing import Any, NamedTuple
 
 from aish.values.imported import MADE_REF, Skipped
+from aish.values.invisible import visible
 from aish.values.items import utc_time
 from aish.values.text import for_keeping, one_line
 
@@ -52,7 +53,7 @@ def label(value: object) -> str:
         return str(value)
     if not isinstance(value, str):
         return ""
-    return value if len(value) < 100 and _plain().fullmatch(value) else one_line(for_keeping(value), 200)
+    return value if len(value) < 100 and _plain().fullmatch(value) else one_line(visible(value), 200)
 
 
 def last_part(path: object) -> str:
@@ -129,7 +130,7 @@ class Oddities:
         self._kinds: Counter[str] = Counter()
 
     def add(self, kind: str, detail: object = None) -> None:
-        named = f"{kind} {one_line(for_keeping(detail), 40)!r}" if isinstance(detail, str) else kind
+        named = f"{kind} {one_line(visible(detail), 40)!r}" if isinstance(detail, str) else kind
         self._kinds[named if named in self._kinds or len(self._kinds) < _KINDS else "other oddities"] += 1
 
     def told(self, where: str) -> Iterator[Skipped]:

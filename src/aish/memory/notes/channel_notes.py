@@ -14,6 +14,7 @@ from aish.memory.notes.queue import ConsolidationQueue
 from aish.memory.redaction import Redaction
 from aish.memory.trust import is_users
 from aish.values.errors import NotFound
+from aish.values.invisible import visible
 from aish.values.items import read_time, stamp
 from aish.values.stores import NoteName, NoteStore, RecordLog
 from aish.values.text import counted, one_line
@@ -112,7 +113,7 @@ class ChannelNotes:
         entry, name = self.find(id)
         if name == "session":
             document = self.read(name)
-            new = document.replace(id, entry._replace(origin="", until=""))
+            new = document.replace(id, entry._replace(text=visible(entry.text), origin="", until=""))
             self.notebook.save_session(document.text, new.text, reason="confirmed by the user")
         elif name == "memory":
             self._applied(Confirm(id))

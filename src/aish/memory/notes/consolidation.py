@@ -13,7 +13,8 @@ from aish.memory.notes.document import Entry
 from aish.memory.notes.operations import Add, Invalidate, Milestone, Operation, Supersede, ToHistory
 from aish.memory.notes.transcript import Grounds, significant
 from aish.memory.trust import is_trusted
-from aish.values.text import for_keeping, one_line
+from aish.values.invisible import visible
+from aish.values.text import one_line
 
 MOST_LINES = 10
 MOST_ENTRIES = 40  # entries of MEMORY.md that the model is shown
@@ -83,7 +84,7 @@ class Consolidated(NamedTuple):
 def prompt(entries: Sequence[Entry], happened: str) -> str:
     """Return the message that asks a model for changes. Entries get numbers; their ids stay out of its sight."""
     notes = "\n".join(
-        f"{number}. ({KIND_OF.get(entry.section.casefold(), 'note')}) {' '.join(entry.text.split())}"
+        f"{number}. ({KIND_OF.get(entry.section.casefold(), 'note')}) {' '.join(visible(entry.text).split())}"
         for number, entry in enumerate(entries[:MOST_ENTRIES], start=1)
     )
     return f"{INSTRUCTION}\n\n--- notes\n{notes or '(none)'}\n--- conversation\n{happened}\n---"
@@ -100,7 +101,7 @@ def read_answer(answer: str) -> list[Proposal]:
         verb = (change or kind).lower()
         if kind and verb not in SECTION_OF and verb != "done":
             continue
-        clean = one_line(for_keeping(text).strip("*_` "), _LONGEST)
+        clean = one_line(visible(text).strip("*_` "), _LONGEST)
         if len(clean) > 2 and "<!--" not in clean and clean not in INSTRUCTION:  # small models repeat it
             proposal = Proposal(verb, clean, int(number or 0), bool(maybe))
             found.setdefault((verb, proposal.number, clean.casefold()), proposal)

@@ -12,7 +12,8 @@ from aish.memory.ledger_lines import folded
 from aish.memory.notes.document import SECTIONS, Document, Entry
 from aish.memory.notes.entry import is_date
 from aish.memory.notes.history import add_to_day
-from aish.values.text import for_keeping, one_line
+from aish.values.invisible import visible
+from aish.values.text import one_line
 
 MOST_AT_ONCE = 20
 LONGEST_TEXT = 300
@@ -100,7 +101,7 @@ class Applied(NamedTuple):
 
 def clean_text(text: str) -> tuple[str, str]:
     """Return a text as an entry keeps it, and why it cannot be one; one of both is empty."""
-    flat = re.sub(r"^(?:[-*+]\s+)+", "", " ".join(for_keeping(text).split()))
+    flat = re.sub(r"^(?:[-*+]\s+)+", "", " ".join(visible(text).split()))
     if not re.search(r"\w", flat):
         return "", "the text is empty"
     if len(flat) > LONGEST_TEXT:
@@ -202,12 +203,14 @@ def _one(change: _Change, operation: Operation, refuse: Callable[[Operation], st
         case Forget():
             change.memory = change.memory.remove(entry.id)
         case Confirm():
-            change.memory = change.memory.replace(entry.id, entry._replace(origin="", until=""))
+            change.memory = change.memory.replace(
+                entry.id, entry._replace(text=visible(entry.text), origin="", until="")
+            )
     return Result(operation, applied=True, id=entry.id)
 
 
 def _add(change: _Change, operation: Add, text: str) -> Result:
-    section = one_line(for_keeping(operation.section), _LONGEST_SECTION).strip("# ")
+    section = one_line(visible(operation.section), _LONGEST_SECTION).strip("# ")
     if not section or _FORGED.search(section):
         return Result(operation, applied=False, reason=f"no such section; use one of: {', '.join(SECTIONS)}")
     if known := change.known(text):

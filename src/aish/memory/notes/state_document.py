@@ -10,6 +10,7 @@ from aish.memory.notes.blocks import HIDDEN
 from aish.memory.notes.document import Document, Entry, parse
 from aish.memory.notes.transcript import significant
 from aish.memory.notes.working_state import BY_HEADING, BY_NAME, FIELDS, StateLine
+from aish.values.invisible import visible
 
 TITLE = "# Session\n"
 ORDER = tuple(field.heading for field in FIELDS)
@@ -18,7 +19,9 @@ ORDER = tuple(field.heading for field in FIELDS)
 def state_in(document: Document) -> list[StateLine]:
     """Return the working state in a document. Sections with other headings are the user's own, and not part of it."""
     return [
-        StateLine(BY_HEADING[entry.section.casefold()].name, " ".join(entry.text.split()), entry.origin or "user")
+        StateLine(
+            BY_HEADING[entry.section.casefold()].name, visible(" ".join(entry.text.split())), entry.origin or "user"
+        )
         for entry in document.entries
         if entry.section.casefold() in BY_HEADING
     ]

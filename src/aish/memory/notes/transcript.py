@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from aish.memory.finding.terms import query_terms
 from aish.memory.journal import PROVENANCE
+from aish.memory.own_words import limits, sentences
 from aish.memory.trust import OWN_TOOLS, least_trusted
+from aish.values.invisible import visible
 from aish.values.text import clip, one_line
 from aish.values.turns import EXEC_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, JournalEntry, Role
 
@@ -18,6 +20,7 @@ TYPED_META = "typed"  # the number of lines at the end of a user turn that the u
 _STATUS = re.compile(r"\[exit status (\d{1,3})\]")
 _MOST_ANSWER = 1_500  # characters of one turn in a transcript
 _MOST_COMMAND = 200
+_MOSTLY = 0.6  # of the words of a sentence
 
 
 class RanCommand(NamedTuple):
@@ -133,6 +136,7 @@ class Grounds:
     def __init__(self, turns: Iterable[SaidTurn], known: Iterable[tuple[str, str]] = ()) -> None:
         """`known` are texts with their origins that the model was given besides the turns."""
         self._terms: dict[str, set[str]] = {}
+        self._users: list[list[_Sentence]] = []  # what the user said, by turn
         for turn in turns:
             self._add(turn.origin, turn.text)
             for command in turn.commands:
@@ -144,6 +148,8 @@ class Grounds:
 
     def _add(self, origin: str, text: str) -> None:
         self._terms.setdefault(origin, set()).update(significant(text))
+        if origin == "user":
+            self._users.append([_Sentence(one) for one in sentences(text)])
 
     def says_about(self, text: str) -> bool:
         """Did the user use at least a third of the words of this text?"""
@@ -153,8 +159,8 @@ class Grounds:
     def origin(self, text: str, *, least: float = 0.5) -> str:
         """Return the most trusted origin that has enough of the text's words; empty if it is invented.
 
-        A sentence that is mostly the user's own words is the user's. Any other sentence takes the lowest trust of all
-        origins that are needed to explain it.
+        A sentence that is mostly the user's own words is the user's, unless it loses or adds a word that limits it:
+        then it is a model's. Any other sentence takes the lowest trust of all origins that are needed to explain it.
         """
         terms = set(significant(text))
         if not terms:
@@ -164,9 +170,37 @@ class Grounds:
         for origin in sorted(self._terms, key=_distrust):
             used.append(origin)
             found |= terms & self._terms[origin]
-            if len(found) >= (0.6 if origin == "user" else least) * len(terms):
-                return least_trusted(used) if len(used) > 1 else origin
+            if len(found) < (_MOSTLY if origin == "user" else least) * len(terms):
+                continue
+            if origin == "user" and not self._is_users(text, terms):
+                return least_trusted(["model", *(one for one, said in self._terms.items() if said & terms)])
+            return least_trusted(used) if len(used) > 1 else origin
         return ""
+
+    def _is_users(self, text: str, terms: set[str]) -> bool:
+        """Does the text limit what it says as the user did?
+
+        Every sentence of the user that has most of the words counts. If there is none, all sentences of one turn that
+        have some of them count together.
+        """
+        wanted = set(limits(text))
+        whole = [one for turn in self._users for one in turn if len(one.terms & terms) >= _MOSTLY * len(terms)]
+        if whole:
+            return all(one.limits == wanted for one in whole)
+        for turn in self._users:
+            near = [one for one in turn if one.terms & terms]
+            said = {term for one in near for term in one.terms}
+            if len(said & terms) >= _MOSTLY * len(terms):
+                return {word for one in near for word in one.limits} == wanted
+        return False
+
+
+class _Sentence:
+    """A sentence of the user: its terms, and the words that limit it."""
+
+    def __init__(self, text: str) -> None:
+        self.terms = set(significant(text))
+        self.limits = set(limits(text))
 
 
 def _distrust(origin: str) -> int:
@@ -184,7 +218,7 @@ def _as_text(turn: SaidTurn) -> str:
     if turn.text.strip():
         parts.append(f"{turn.role}: {clip(' '.join(turn.text.split()), _MOST_ANSWER)}")
     parts += [f"assistant used {name}: {one_line(arguments, _MOST_COMMAND)}" for name, arguments in turn.tools]
-    return "\n".join(parts)
+    return visible("\n".join(parts))
 
 
 def _origins_of_front(front: str) -> list[str]:

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from aish.memory.notes.transcript import Grounds, significant
-from aish.values.text import for_keeping, one_line
+from aish.values.invisible import visible
+from aish.values.text import one_line
 
 MOST_CHARS = 4_000  # of all lines together
 _LONGEST = 200  # characters of a line
@@ -93,7 +94,7 @@ def read_answer(answer: str) -> list[StateLine]:
                 found.append((field, match[2]))
     lines: dict[tuple[str, str], StateLine] = {}
     for field, text in found:
-        clean = one_line(for_keeping(text).strip("*_` "), _LONGEST)
+        clean = one_line(visible(text).strip("*_` "), _LONGEST)
         if len(clean) > 1 and "<!--" not in clean and clean not in INSTRUCTION:  # small models repeat it
             lines.setdefault((field, clean.casefold()), StateLine(field, clean))
     return list(lines.values())
@@ -132,7 +133,8 @@ def grounded(lines: Iterable[StateLine], grounds: Grounds) -> list[StateLine]:
 
 def bounded(lines: Iterable[StateLine]) -> list[StateLine]:
     """Return the lines in the order of the fields, as many of each field as allowed, and within `MOST_CHARS`."""
-    lines, room, kept = list(lines), MOST_CHARS, list[StateLine]()
+    lines = [line._replace(text=visible(line.text)) for line in lines]
+    room, kept = MOST_CHARS, list[StateLine]()
     for field in FIELDS:
         for line in [line for line in lines if line.field == field.name][: field.most]:
             if len(line.text) <= room:

@@ -9,6 +9,7 @@ from aish.memory.notes.document import Document, Entry
 from aish.memory.notes.working_state import BY_HEADING
 from aish.memory.recall.intents import asks_for_state, plain_kind
 from aish.memory.trust import is_trusted
+from aish.values.invisible import visible
 from aish.values.items import Item
 from aish.values.recall import Memo, NoteLayer
 from aish.values.text import one_line
@@ -33,14 +34,14 @@ def document_memos(document: Document, layer: NoteLayer) -> Iterator[Memo]:
             key=f"{layer}:{entry.id or f'#{number}'}",
             layer=layer,
             kind=_kind(entry.section),
-            text=one_line(entry.text, _LONGEST),
+            text=one_line(visible(entry.text), _LONGEST),
             time=_time(entry),
             source=entry.source,
             confirmed=is_trusted(entry.origin),
         )
     for number, (section, text) in enumerate(document.prose[-MOST_ENTRIES:]):
         if not text.startswith(("```", "~~~", "|", "<")):
-            yield Memo(f"{layer}:¶{number}", layer, _kind(section), one_line(text, _LONGEST), None)
+            yield Memo(f"{layer}:¶{number}", layer, _kind(section), one_line(visible(text), _LONGEST), None)
 
 
 def for_question(memos: Iterable[Memo], question: str) -> list[Memo]:
@@ -58,7 +59,9 @@ def item_memo(item: Item) -> Memo | None:
     """Return an item of the ledger as a memo; None for the words of others that the user has not confirmed."""
     if not item.record.get("confirmed") and item.origin.partition(":")[0] in _OF_OTHERS:
         return None
-    return Memo(f"ledger:{item.id}", "ledger", plain_kind(item.kind), one_line(item.content, _LONGEST), item.time)
+    return Memo(
+        f"ledger:{item.id}", "ledger", plain_kind(item.kind), one_line(visible(item.content), _LONGEST), item.time
+    )
 
 
 def _kind(section: str) -> str:

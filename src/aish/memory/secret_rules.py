@@ -1,0 +1,131 @@
+"""The rules by which secrets are found: a pattern for each place where shells and chats have one.
+
+Data only. `kind` is the name for people; `secret_patterns` makes it more exact where it knows the issuer.
+"""
+
+from typing import NamedTuple
+
+from aish.memory.secret_hints import CHOOSING
+
+SURE = 0  # how much a value must look like a secret in its context: from "any value" …
+LOOSE, LIKELY, HARDLY = 2, 3, 4  # … to "only random values"
+
+
+class Rule(NamedTuple):
+    """A pattern of a secret. Each match contains a needle; the secret is the group `value`, or the whole match.
+
+    `need` is None if the pattern alone is enough. A `folded` rule matches lower-case text.
+    """
+
+    kind: str
+    need: int | None
+    needles: str
+    pattern: str
+    folded: bool = False
+
+    @property
+    def token(self) -> bool:
+        return "(?P<value>" not in self.pattern
+
+
+_GAP = r"\b(?:[^|;&\n]|\\\n){0,300}?\s"
+_ARGUMENT = r"[\"']?(?P<value>[^\s\"'-][^\s\"']{0,500})"
+# Not wrapped: a pattern is easier to read on one line.
+# fmt: off
+RULES = (
+    Rule("AWS access key", None, "AKIA ASIA ABIA ACCA", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}"),
+    Rule("GitHub token", None, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_", r"gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{30,}"),
+    Rule("GitLab token", None, "gl", r"gl(?:pat|rt|dt|ft|soat|cbt|ptt|agent|oas|imt|ffct)-[\w-]{16,}"),
+    Rule("model key", None, "sk- gsk hf r8 pplx xai fw", r"sk-[A-Za-z0-9_-]{20,}|(?:gsk|hf|r8|pplx|xai|fw)[_-][A-Za-z0-9]{20,}"),
+    Rule("model key", None, "tvly- nvapi- lsv2_ jina_", r"tvly-[\w-]{20,}|nvapi-[\w-]{40,}|lsv2_(?:pt|sk)_[\w]{30,}|jina_\w{40,}"),
+    Rule("Stripe key", None, "sk_ rk_ pk_ whsec_", r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,}|whsec_[A-Za-z0-9+/]{20,}"),
+    Rule("Google key", None, "AIza GOCSPX- ya29.", r"AIza[\w-]{30,}|GOCSPX-[\w-]{20,}|ya29\.[\w-]{20,}"),
+    Rule("Slack token", None, "xox xapp-", r"xox[abeoprs]-[\w-]{12,}|xapp-\d-[\w-]{12,}"),
+    Rule("Slack webhook", None, "hooks.slack.com/services/", r"(?<=hooks\.slack\.com/services/)[\w/]{20,}"),
+    Rule("Discord webhook", None, "/api/webhooks/", r"(?<=/api/webhooks/)\d{10,}/[\w-]{30,}"),
+    Rule("Discord token", None, ".", r"[MNO][\w-]{22,40}\.[\w-]{6}\.[\w-]{20,}"),
+    Rule("Telegram token", None, ":AA", r"(?:bot)?\d{8,11}:AA[\w-]{30,}"),
+    Rule("SendGrid key", None, "SG.", r"SG\.[\w-]{16,80}\.[\w-]{16,}"),
+    Rule("mail service key", None, "key- -us xkeysib- re_", r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,40}_[A-Za-z0-9]{16,}"),
+    Rule("package registry token", None, "pypi- npm_ rubygems_ cio NuGet oy2", r"pypi-[\w-]{40,}|npm_[A-Za-z0-9]{30,}|rubygems_[0-9a-f]{40,}|cio[A-Za-z0-9]{32}|NuGet[\w-]{30,}|oy2[a-z0-9]{43}"),
+    Rule("Docker token", None, "dckr_", r"dckr_(?:pat|oat)_[\w-]{20,}"),
+    Rule("cloud token", None, "_v1_ dapi tskey- HRKU- fo1_", r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]{2,12}-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}"),
+    Rule("cloud token", None, "LTAI vercel_ rnd_ ops_", r"LTAI[A-Za-z0-9]{16,26}|vercel_\w{20,}|rnd_[A-Za-z0-9]{28,}|ops_eyJ[\w-]{50,}"),
+    Rule("shop token", None, "shp sq0 EAAA", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp|idp)-[\w-]{20,}|EAAA[\w-]{50,}"),
+    Rule("Vault token", None, "hv .atlasv1. dp. pul-", r"hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}"),
+    Rule("service token", None, "gl lin_ ntn_ PMAK-", r"gl(?:sa|c)_[\w=+/-]{20,}|lin_(?:api|oauth)_\w{30,}|ntn_\w{30,}|PMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
+    Rule("service token", None, "ATATT3 ATCTT3 ATBB figd_ sntr NRAK- sbp_", r"AT[AC]TT3[\w=-]{50,}|ATBB\w{28,}|figd_[\w-]{30,}|sntr[ysu]_[\w=+/-]{30,}|NRAK-[A-Z0-9]{27}|sbp_[0-9a-f]{40}"),
+    Rule("service token", None, "pscale_ CFPAT- bkaa_ bkua_ nfp_ phx_", r"pscale_(?:tkn|pw|oauth)_[\w.=-]{30,}|CFPAT-[\w-]{40,}|bk[au]a_[0-9a-f]{40}|nfp_[A-Za-z0-9]{30,}|phx_[A-Za-z0-9]{40,}"),
+    Rule("Twilio key", None, "SK", r"SK[0-9a-f]{32}"),
+    Rule("Azure secret", None, "8Q~", r"[\w~.-]{3,5}8Q~[\w~.-]{30,}"),
+    Rule("age key", None, "AGE-SECRET-KEY-", r"AGE-SECRET-KEY-1[A-Z0-9]{50,}"),
+    Rule("password hash", None, "$1$ $5$ $6$ $7$ $y$ $gy$ $apr1$", r"\$(?:1|apr1)\$[./A-Za-z0-9]{1,16}\$[./A-Za-z0-9]{20,24}|\$[56]\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9]{1,24}\$[./A-Za-z0-9]{20,90}|\$g?y\$[./A-Za-z0-9]{1,60}\$[./A-Za-z0-9]{1,90}\$[./A-Za-z0-9]{20,90}|\$7\$[./A-Za-z0-9]{11,80}\$[./A-Za-z0-9]{40,90}"),
+    Rule("password hash", None, "$2a$ $2b$ $2x$ $2y$ $argon2 $scrypt$ $pbkdf2 pbkdf2_sha", r"\$2[abxy]\$\d\d\$[./A-Za-z0-9]{40,60}|\$argon2(?:id|i|d)\$(?:v=\d{1,3}\$)?[a-z]=\d{1,9}(?:,[a-z]=\d{1,9}){0,4}\$[\w+/=-]{4,100}\$[\w+/=-]{16,200}|\$(?:scrypt|pbkdf2(?:-sha\d{1,3})?)\$[\w=,.]{1,60}\$[\w./+=-]{4,100}\$[\w./+=-]{16,200}|pbkdf2_sha\d{1,3}\$\d{1,9}\$[\w./+=-]{4,60}\$[\w./+=-]{16,200}"),
+    Rule("password hash", None, "{SHA {SSHA", r"\{S?SHA\d{0,3}\}[A-Za-z0-9+/]{20,200}={0,2}"),
+    Rule("private key", None, "LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFUR|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NI|BFTkNSWVBURUQ|BEU0EgUFJJ|BQR1AgUFJJ)[A-Za-z0-9+/=]{16,}"),
+    Rule("JWT", None, "eyJ", r"eyJ[\w-]{8,5000}\.[\w-]{8,20000}\.[\w-]{8,}"),
+
+    Rule("password in a URL", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://[^\s/:@\"']{0,200}:(?P<value>[^\s/@\"']{1,500})@", folded=True),
+    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?![\d.-]{1,80}:)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"']{6,200})@[\w.-]"),
+    Rule("access token", SURE, "authorization", r"\bauthorization\b[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4}(?!username=)(?P<value>[^\s\"',]{8,})", folded=True),
+    Rule("access token", LIKELY, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"',]{8,})", folded=True),
+    Rule("access token", HARDLY, "bearer", r"\bbearer\s{1,4}(?P<value>[\w.~+/=-]{16,})", folded=True),
+    Rule("access token", SURE, "token key secret auth", r"\b(?:x-[\w-]{0,40}|private-|job-|deploy-|circle-|api-?)(?:token|secret|auth|key(?=\s{0,4}:\s{0,4}[!-~]{12}))\s{0,4}:\s{0,4}(?P<value>[^\s\"',]{8,})", folded=True),
+    Rule("cookie", SURE, "cookie:", r"\bcookie:\s{0,4}(?P<value>[\w.%$-]{1,80}=[^\s\"'][^\"'\n]{3,})", folded=True),
+    Rule("cookie", LIKELY, "curl wget http", rf"\b(?:curl|wget|https?){_GAP}(?:-b|--cookie)[ =][\"']?[\w.-]{{1,60}}=(?P<value>[^\s\"';]{{8,}})"),
+    Rule("key in a URL", LIKELY, "key= sig= signature= code=", r"[?&](?:key|sig|signature|code)=(?P<value>[^\s&\"'#]{8,})", folded=True),
+    Rule("signature in a URL", SURE, "signature security-token sig=", r"(?:[?&;]|%26|%3f)(?:x-(?:amz|goog|oss|cos)-(?:signature|security-token)|(?:(?<=[?&])|(?<=&amp;))(?:sig|signature)(?==[\w%+/~-]{20}))(?:=|%3d)(?P<value>[^\s&\"'#<>]{16,})", folded=True),
+    Rule("password", SURE, "pass", r"\b(?:machine|login)\s{1,4}\S{1,100}(?:\s{1,4}(?:login|account|port)\s{1,4}\S{1,100}){0,3}\s{1,4}(?:(?:with\s{1,4})?pass|password)\s{1,4}(?P<value>[^\s\"'\\]+)", folded=True),
+    Rule("password", LOOSE, "pass", r"\b(?:machine|login|user(?:name)?|as|log[ -]?in|sign[ -]?in|benutzer\w{0,6}|utilisateur|usuario|usuário|utente)\s{1,4}\S{1,100}[^\n]{0,40}?\bpass(?:word|wort)?\s{1,4}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True),
+    Rule("password", SURE, "password", r"\b(?:create|alter)\s{1,4}(?:user|role)\s[^\n;]{1,100}?\bpassword\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True),
+    Rule("password", LOOSE, "pass", r"(?m)^[^\S\n]{0,20}pass(?:word)?[^\S\n]{1,4}(?P<value>[^\s\"':=]+)[^\S\n]*$"),
+    Rule("password", LIKELY, "cred login", r"\b(?:credentials?|creds|login)(?:\s(?:are|is|with|for)\b|:|=)[^\n/]{1,60}?\s/\s(?:pass\w*:?\s)?(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True),
+    Rule("password", SURE, ":", r"(?m)^[^\s:/]{1,200}:(?:\d{1,5}|\*):[^\s:]{1,100}:[^\s:]{1,100}:(?P<value>\S+)$"),
+    Rule("secret", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}(?:pass(?:word|wd)?|secret|token|pwd|credentials?)\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[^\s\"'\\]+)", folded=True),
+    Rule("secret", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}key\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>(?:(?![\"'\\])[!-~]){12,})", folded=True),
+    Rule("secret", HARDLY, "auth", r"(?:\b|_)auth\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[\w+/=:-]{12,})", folded=True),
+    Rule("secret", LOOSE, "identified", r"\bidentified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?by\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True),
+    Rule("PIN", None, "pin пин", r"(?<![\w-])(?:sim[- ])?(?:pin|пин)(?:[ -]?(?:code|number|nummer|код))?(?:\s(?:for|of|für|de|du|от|da|do)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\s(?:is|ist|lautet|est|es|é|è|это)\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
+    Rule("PIN", None, "code", r"\b(?:verification|security|one[- ]time|2fa|mfa|otp|login|door|alarm|unlock|gate|entry)[- ]code(?:\s(?:for|of)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\sis\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
+    Rule("PIN", None, "暗証番号 密码 비밀번호 密碼", r"(?:暗証番号|(?:银行卡|支付|锁屏|门锁|手机)密码|비밀번호)\s?(?:是|为|は|는|:|：)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)"),
+    Rule("password", LIKELY, "密码 密碼 口令 密钥 密鑰 令牌 パスワード トークン 비밀번호 암호 토큰 รหัส पासवर्ड", r"(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|トークン|비밀번호|암호|토큰|รหัสผ่าน|पासवर्ड)[^\x00-\x7f]{0,8}\s{0,4}[:=]?\s{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
+    Rule("password", LOOSE, "密 口令 パスワード 비밀번호 암호", r"(?:密码|密碼|口令|パスワード|비밀번호|암호)\s?(?:是|为|為|は|는|은|改成|设为|:|：|=)\s{0,4}[「『“\"'`：:]?(?P<value>[!-~]{6,})"),
+
+    Rule("password", LOOSE, "/", r"\b(?:log[ -]?(?:in|on)|sign[ -]?in|ssh in|einloggen|anmelden|melde dich|logge dich|connecte-toi|connectez-vous|se connecter|inicia sesión|iniciar sesión|entra|entre|faça login|accedi|entrar|войди|войти|зайди)\s(?:\S{1,30}\s){0,3}?(?:with|as|using|mit|als|avec|con|com|come|с|под|через)\s[\"'`]?[^\s/\"'`]{1,60}[\"'`]?\s{0,2}/\s{0,2}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`/]+)", folded=True),
+    Rule("password", LOOSE, "pass pw kennw mot contras senha clave парол", rf"{CHOOSING}(?P<value>[^\s\"'`“”«»]{{6,80}})[\"'`“”«»]?\s{{1,3}}(?:as|for|als|comme|como|come|como a|как|в качестве|für)\s{{1,3}}(?:[^\s.,;:=]{{1,20}}\s{{1,2}}){{0,4}}?(?:[\w.-]{{1,20}}-)?(?:pass(?:word|wort|phrase|code)?|pw|kennwort|mot de passe|contraseñ?n?a|senha|clave|парол[ьяе])(?![\w=:/-])", folded=True),
+    Rule("password", LOOSE, "密码 密碼 口令", r"(?:用|使用|以|拿|把)\s?[「『“\"'`]?(?P<value>[!-~]{6,80}?)[」』”\"'`]?\s?(?:作为|作為|当作|當作|设为|設為|设成|做|当|當)[^\n!-~]{0,6}\s?(?:[\w.-]{1,20}\s?)?[^\n!-~]{0,6}?(?:密码|密碼|口令)"),
+    Rule("password", LOOSE, "パスワード", r"(?P<value>[!-~]{6,80}?)\s?を\s?(?:[\w.-]{1,20}の?)?\s?パスワード(?:に|と)"),
+    Rule("password", LOOSE, "パスワード", r"パスワード(?:を|は)\s?[「『\"'`]?(?P<value>[!-~]{6,80}?)[」』\"'`]?\s?(?:に|です|だ|と)"),
+    Rule("password", LOOSE, "密码 密碼 口令", r"(?:密码|密碼|口令)(?:现在)?(?:改为|改成|設為|设为|设成|设置为|就是|变成)\s?[:：]?\s?[「『“\"'`]?(?P<value>[!-~]{6,})"),
+    Rule("PIN", None, "pin", r"(?<![\w-])pin\s?(?:码|碼|コード|番号)?\s?(?:是|为|は|就是)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)", folded=True),
+
+    Rule("private key", SURE, "key-data", r"\b(?:client-)?key-data[\"']?\s{0,4}:\s{0,4}[\"']?(?:[|>][+-]?\s{1,40})?(?P<value>[A-Za-z0-9+/=]{16,})"),
+    Rule("password", SURE, ":", r"(?m)^[a-z_][\w.-]{0,31}:(?P<value>[./A-Za-z0-9$,=+]{13,200}):\d{4,6}:\d{0,6}:\d{0,6}:\d{0,3}:"),
+
+    Rule("password", SURE, "mysql mariadb 7z rar sshpass", rf"\b(?:mysql\w*|mariadb\w*|7z\w*|unrar|rar|sshpass){_GAP}-h?p[\"']?(?P<value>[^\s\"']+)"),
+    Rule("password", SURE, "sshpass twine mongo vnc winrm crackmap nxc netexec cqlsh cypher- couchbase psexec doveadm login", r"\b(?:sshpass|twine|mongo\w*|vncviewer|evil-winrm|crackmapexec|nxc|netexec|cqlsh|cypher-shell|couchbase-cli|psexec\w*|doveadm|(?:docker|podman|nerdctl|az|helm|skopeo|buildah|crane|oras|cf|oc)\s+(?:\w+\s+){0,2}?login)" rf"{_GAP}-[pP]\s+(?!\d{{1,5}}:\d){_ARGUMENT}"),
+    Rule("password", SURE, "zip pdftk sqlcmd bcp tsql isql mosquitto ipmitool", rf"\b(?:zip|unzip|pdftk|sqlcmd|bcp|tsql|isql|mosquitto_[ps]ub|ipmitool){_GAP}-P\s*{_ARGUMENT}"),
+    Rule("password", SURE, "ssh-keygen", rf"\bssh-keygen{_GAP}-[NP]\s+{_ARGUMENT}"),
+    Rule("password", SURE, "useradd usermod", rf"\b(?:useradd|usermod){_GAP}-p\s+{_ARGUMENT}"),
+    Rule("password", SURE, "passwd", r"\b(?:htpasswd|mosquitto_passwd)\s+-\w*b\w*\s+(?:-\w+\s+)*\S+\s+\S+\s+" + _ARGUMENT),
+    Rule("password", SURE, "openssl", rf"\bopenssl{_GAP}(?:-k\s+|-pass(?:in|out)?\s+pass:){_ARGUMENT}"),
+    Rule("password", SURE, "curl wget http xh", rf"\b(?:curl|wget|http|https|xh){_GAP}(?:-u|-U|-a|--user|--auth|--proxy-user)[ =]?[\"']?[^\s:\"']{{1,100}}:(?P<value>[^\s\"']+)"),
+    Rule("password", SURE, "lftp", rf"\blftp{_GAP}-u\s*[\"']?[^\s,]{{1,100}},(?P<value>[^\s\"']+)"),
+    Rule("password", SURE, "redis-cli ldap security", rf"\b(?:redis-cli|ldap\w+|security){_GAP}-[aw]\s+{_ARGUMENT}"),
+    Rule("password", SURE, "smb rpcclient winexe", rf"\b(?:smbclient|smbmap|rpcclient|winexe){_GAP}-U\s*[\"']?[^\s%]{{1,100}}%(?P<value>[^\s\"']+)"),
+    Rule("password", SURE, "snmp", rf"\bsnmp\w+{_GAP}-[AX]\s*{_ARGUMENT}"),
+    Rule("password", SURE, "keytool jarsigner apksigner", rf"\b(?:keytool|jarsigner|apksigner){_GAP}--?\w{{0,12}}pass(?:wd)?\s+(?:pass:)?{_ARGUMENT}"),
+    Rule("password", SURE, "echo printf", r"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"']?(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+(?:-\w+\s+){0,4}-\w*S|(?:sudo\s+)?(?:passwd\b|cryptsetup\b|kinit\b|[\w ./-]{1,80}?\s--(?:password-stdin|passphrase-fd|with-token|stdin)))"),
+    Rule("password", SURE, "chpasswd", r"\b(?:echo|printf)\s+(?:-\w\s+)?[\"']?[\w.-]{1,60}:(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
+    Rule("password", SURE, "<<<", r"\b(?:sudo\s+(?:-\w+\s+){0,4}-\w*S[^|;&\n]{0,200}?<<<\s*|chpasswd\s*<<<\s*[\"']?[\w.-]{1,60}:)[\"']?(?P<value>[^\s\"']+)"),
+    Rule("password", LIKELY, "nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp", r"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp)\b[^|;&\n]{0,300}?(?:password|passphrase|psk|/p:)\s{0,4}=?\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"']+)", folded=True),
+    Rule("password", SURE, "wpa_passphrase", rf"\bwpa_passphrase\s+(?:\"[^\"\n]*\"|\S+)\s+{_ARGUMENT}"),
+    Rule("password", SURE, "sqlplus", r"\bsqlplus\s+(?:-\w+\s+)*[\"']?[\w.-]{1,60}/(?P<value>[^\s@\"'/]+)"),
+    Rule("password", SURE, "rabbitmqctl", rf"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+{_ARGUMENT}"),
+    Rule("password", SURE, "net", r"\bnet use(?:\b[^|;&\n]{0,200}?/user:\S{1,60}\s+|r\s+\S{1,60}\s+(?=\S+\s+/add))(?P<value>[^\s/\"'*][^\s\"']*)"),
+    Rule("password", LIKELY, "login", r"(?:\bvault\s+login|\+login\s+\S+)\s+(?P<value>[^\s\"'-]\S*)"),
+    Rule("password", LIKELY, "alias", r"\bmc\s+alias set\s+\S+\s+\S+\s+\S+\s+(?P<value>(?=\S{0,200}[0-9])[^\s\"'-]\S*)"),
+    Rule("password", LIKELY, "send", r"\bsend (?:-- )?\"(?P<value>[^\"\s\\]{6,80})\\[rn]\""),
+    Rule("password", SURE, "--from-literal", r"--from-literal[= ][\"']?[\w.-]{1,100}=[\"']?(?P<value>[^\s\"']+)"),
+)
+# fmt: on
