@@ -14,7 +14,7 @@ from hostile_project import VARIABLES, fill
 from scratch import end_children, scratch
 
 from aish.acting.command_fences import LOOKING, CommandFences
-from aish.acting.command_judge import CommandJudge
+from aish.acting.local_judge import LocalJudge
 from aish.action.allowed import Allowed
 from aish.action.command_runner import Captured, run_captured
 from aish.action.fence.fence import Kind
@@ -59,7 +59,7 @@ class EffectTest:
                 has_secret=lambda text: redaction.text(text) != text,
                 seconds=self._seconds,
             )
-            self.judge = CommandJudge(places.policy_file, Allowed(places.allowed, []), self.fences)
+            self.judge = LocalJudge(places.policy_file, Allowed(places.allowed, []), self.fences)
             self._stack = stack.pop_all()
         return self
 
@@ -69,7 +69,7 @@ class EffectTest:
     def run(self, command: str, *, judged: bool = False) -> Done:
         """Run a command. With `judged`, only if it would run unasked."""
         command = in_world(command, self.made)
-        if judged and self.judge(command, self.made.project).verdict != "run":
+        if judged and self.judge(command, self.made.project, self.made.project).verdict != "run":
             return Done(command, Captured(1, b"", b""), (), ran=False)
         return self._run(command)
 
