@@ -89,7 +89,7 @@ def run_command(
         report.seek(0)
         there, *after = os.fsdecode(report.read(_MOST_REPORTED)).split("\0")
     output = capture.text(MOST)
-    wants = (*(fence.wants(output) if fence else ()), *((_printed(most),) if over else ()))
+    wants = (*(fence.wants(output, directory) if fence else ()), *((_printed(most),) if over else ()))
     changed, gone = _difference(env, after)
     there = there or directory
     return CommandResult(Outcome(status, output, there, moved=there != directory), changed, gone, wants)
@@ -140,7 +140,7 @@ def run_captured(command: str, *, env: Mapping[str, str], directory: str, fence:
             process.terminate()  # the keeper of the fence ends the command
         status = process.wait()
     said = outputs[1][-MOST:].decode("utf-8", "replace")
-    wants = (*(fence.wants(said) if fence else ()), *((_printed(MOST_PRINTED),) if over else ()))
+    wants = (*(fence.wants(said, directory) if fence else ()), *((_printed(MOST_PRINTED),) if over else ()))
     return Captured(status if status >= 0 else 128 - status, *outputs, wants)
 
 

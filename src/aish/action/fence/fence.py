@@ -119,8 +119,8 @@ class Fence:
                 words += ["--ro-bind", "/dev/null", str(path)]
         return [*words, "--seccomp", str(self._denied), "--chdir", directory, "--", *argv]
 
-    def wants(self, output: str) -> tuple[Want, ...]:
-        """Return what the fence stopped. Call it once, after the command has ended, with what it printed."""
+    def wants(self, output: str, directory: str) -> tuple[Want, ...]:
+        """Return what the fence stopped. Call it once, after the command, with what it printed and where it ran."""
         os.lseek(self._report, 0, os.SEEK_SET)
         with open(self._report, "rb", closefd=False) as file:
             data = file.read()
@@ -128,7 +128,7 @@ class Fence:
             found = tuple(Want(*fields) for fields in json.loads(data))
         except (ValueError, TypeError):  # the keeper was killed before it could tell
             found = (Want("limit", "go on, but the keeper of the fence was ended"),)
-        return (*found, *denied_reads(output, map(str, self.bounds.hidden)))
+        return (*found, *denied_reads(output, map(str, self.bounds.hidden), directory))
 
     def close(self) -> None:
         os.close(self._report)

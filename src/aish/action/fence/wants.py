@@ -3,6 +3,7 @@
 Pure: plain values.
 """
 
+import posixpath
 import re
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
@@ -13,6 +14,7 @@ Kind = Literal["write", "reach", "listen", "socket", "signal", "limit", "read"]
 MOST = 40  # wants that are kept of one command
 _DENIED = re.compile(r"permission denied|operation not permitted|cannot open|EACCES", re.IGNORECASE)
 _MOST_LINES = 200
+_PATH = re.compile(r"[^\s'\"`‘’“”:;,()<>|]+")
 VERBS = (
     "read",
     "write",
@@ -81,7 +83,7 @@ def _shortened(what: str, directory: str, home: str) -> str:
     return f"{verb} {path}"
 
 
-def denied_reads(output: str, hidden: Iterable[str]) -> tuple[Want, ...]:
+def denied_reads(output: str, hidden: Iterable[str], directory: str) -> tuple[Want, ...]:
     """Return the hidden files that a command could not read, by what it printed about them.
 
     Reading is not watched, because that would make every program slow. So this finds only what is complained about.
@@ -89,9 +91,6 @@ def denied_reads(output: str, hidden: Iterable[str]) -> tuple[Want, ...]:
     lines = [line for line in output.splitlines()[-_MOST_LINES:] if _DENIED.search(line)]
     if not lines:
         return ()
-    text = "\n".join(lines)
-    names = {path.rpartition("/")[2]: path for path in hidden}
-    found = [
-        path for name, path in names.items() if name in text and re.search(rf"(?<![\w.-]){re.escape(name)}\b", text)
-    ]
-    return tuple(Want("read", f"read {path}", minor=True) for path in found[:MOST])
+    paths = {posixpath.normpath(posixpath.join(directory, piece)) for line in lines for piece in _PATH.findall(line)}
+    above = paths | {path[: mark.start()] for path in paths for mark in re.finditer("/", path)}
+    return tuple(Want("read", f"read {path}", minor=True) for path in hidden if path in above)[:MOST]
