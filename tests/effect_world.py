@@ -87,14 +87,21 @@ class EffectTest:
 
 
 def control() -> dict[str, Done]:
-    """Run the harmless effects without a fence, each in a fresh world."""
+    """Run the harmless effects without a fence, each in a fresh world. One that was not seen is tried once more."""
     found: dict[str, Done] = {}
-    for command in CONTROL:
-        with EffectTest(None) as test:
-            found[command] = test.run(command)
-            os.kill(test.made.victim.pid, signal.SIGCONT)
-            Path(f"/dev/shm/canary-of-aish-{test.made.listeners.tcp}").unlink(missing_ok=True)
+    for command, kind in CONTROL.items():
+        found[command] = _without_fence(command)
+        if not any(effect.startswith(kind) for effect in found[command].effects):
+            found[command] = _without_fence(command)
     return found
+
+
+def _without_fence(command: str) -> Done:
+    with EffectTest(None) as test:
+        done = test.run(command)
+        os.kill(test.made.victim.pid, signal.SIGCONT)
+        Path(f"/dev/shm/canary-of-aish-{test.made.listeners.tcp}").unlink(missing_ok=True)
+    return done
 
 
 class Summary(NamedTuple):

@@ -57,7 +57,7 @@ class Want(NamedTuple):
 
 def wants_to_write(path: str, verb: str = "write", *, minor: bool = False) -> Want:
     in_passing = _CACHES.search(path) or (verb == "make the directory" and _OF_SETTINGS.search(path))
-    return Want("write", f"{verb} {path}", minor or in_passing is not None)
+    return Want("write", f"{verb} {path}", minor or bool(in_passing))
 
 
 def stopped(wants: Iterable[Want], status: int) -> bool:
