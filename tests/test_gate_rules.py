@@ -484,13 +484,6 @@ async def test_a_failure_without_a_want_is_not_the_fences(shell: Shell) -> None:
     assert (stage.ran, len(stage.asked)) == ([("touch x", True)], 1)
 
 
-async def test_a_protected_file_that_changed_all_the_same_is_named(shell: Shell) -> None:
-    """A program with threads can outrun the check; or it was somebody else, which the user knows."""
-    stage = Stage(shell, ["r"], outcomes=[done()._replace(outran=("/p/.git/hooks/pre-commit",))])
-    await stage.gate.offer("CMD: make thing")
-    assert "look at it before it runs: /p/.git/hooks/pre-commit" in stage.screen.lines[-1]
-
-
 async def test_what_asks_for_words_says_who_asks(shell: Shell) -> None:
     """Before it runs: a password must not be taken for one of aish."""
     stage = Stage(shell, ["s"])

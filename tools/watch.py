@@ -44,7 +44,7 @@ ONLY_HERE = (
         "let the loop run it, which asks for permission first",
     ),
     (
-        r"^aish\.action\.(command_runner|sandbox)$",
+        r"^aish\.action\.(command_runner|fence\..*)$",
         ("src/aish/action/", "src/aish/acting/", "src/aish/views/doctor.py"),
         "commands of the model run through acting/gate.py",
     ),

@@ -19,7 +19,7 @@ from aish.action.command_runner import Captured, run_captured
 from aish.action.fence import availability
 from aish.action.fence.availability import kind as kind_for
 from aish.action.fence.availability import trial, trouble, why
-from aish.action.fence.bounds import Bounds, changing, looking, protected, trees_without
+from aish.action.fence.bounds import FenceBounds, changing, looking, protected, trees_without
 from aish.action.fence.fence import NOT_FENCED, Fence, Kind, fenced
 from aish.action.fence.landlock import Right, powers, version
 
@@ -43,11 +43,11 @@ class Ground(NamedTuple):
         return self.work.parent
 
     @property
-    def looking(self) -> Bounds:
+    def looking(self) -> FenceBounds:
         return looking([self.memory], seconds=20)
 
     @property
-    def changing(self) -> Bounds:
+    def changing(self) -> FenceBounds:
         return changing(self.work, [self.memory], home=self.home)
 
 
@@ -60,7 +60,7 @@ def ground(tmp_path: Path) -> Ground:
     return made
 
 
-def run(kind: Kind, bounds: Bounds, script: str, directory: Path, *, abi: int | None = None) -> Captured:
+def run(kind: Kind, bounds: FenceBounds, script: str, directory: Path, *, abi: int | None = None) -> Captured:
     """Run a script inside a fence."""
     with fenced(bounds, kind, abi=abi) as fence:
         env = {"PATH": os.environ["PATH"], "HOME": str(directory.parent), "TMPDIR": str(fence.private)}

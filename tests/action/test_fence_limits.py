@@ -16,7 +16,7 @@ from aish.action.command_runner import MOST_PRINTED, Captured, run_captured
 from aish.action.fence.availability import trouble
 from aish.action.fence.bounds import looking
 from aish.action.fence.fence import Kind, fenced
-from aish.action.fence.keeper import TIMED_OUT, Limits
+from aish.action.fence.keeper import TIMED_OUT, ResourceLimits
 
 KINDS = [
     pytest.param(kind, marks=pytest.mark.skipif(bool(trouble(kind)), reason=trouble(kind) or "there is one"))
@@ -24,7 +24,9 @@ KINDS = [
 ]
 both = pytest.mark.parametrize("kind", KINDS)
 pytestmark = pytest.mark.usefixtures("in_time")
-FEW = Limits(seconds=10, processor_seconds=10, memory=1 << 30, file_size=1 << 20, open_files=64, private_size=4 << 20)
+FEW = ResourceLimits(
+    seconds=10, processor_seconds=10, memory=1 << 30, file_size=1 << 20, open_files=64, private_size=4 << 20
+)
 
 
 @pytest.fixture
@@ -33,7 +35,7 @@ def made() -> Iterator[Scratch]:
         yield made
 
 
-def run(made: Scratch, kind: Kind, command: str, limits: Limits = FEW, processes: int = 100) -> Captured:
+def run(made: Scratch, kind: Kind, command: str, limits: ResourceLimits = FEW, processes: int = 100) -> Captured:
     """Run a command, and check that nothing of it is left."""
     before = made.look()
     with fenced(looking([made.own])._replace(limits=limits, processes=processes), kind) as fence:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from aish.action.fence.call_rules import denied_rules, watched_rules
 from aish.action.fence.environment import looking_environment, says_nothing
 from aish.action.fence.hidden_files import KnownSecrets, SecretFiles
-from aish.action.fence.seccomp import ALLOW, WATCH, Condition, Rule, fails, program
+from aish.action.fence.seccomp import ALLOW, WATCH, CallRule, Condition, fails, program
 from aish.action.fence.stand_in import StandIns, queried_name
 from aish.action.fence.system_calls import AUDIT, numbers
 from aish.action.fence.wants import Want, shown_from, stopped, wants_to_write
@@ -51,9 +51,9 @@ def test_the_first_rule_that_fits_decides() -> None:
     """A rule for one case comes before the rule for all others."""
     code = program(
         [
-            Rule("ioctl", fails(), (Condition(1, value=7), Condition(0, 0xF0, 0x30))),
-            Rule("ioctl", WATCH, (Condition(2, 0b110, any_bit=True),)),
-            Rule("kill", fails(errno.EACCES)),
+            CallRule("ioctl", fails(), (Condition(1, value=7), Condition(0, 0xF0, 0x30))),
+            CallRule("ioctl", WATCH, (Condition(2, 0b110, any_bit=True),)),
+            CallRule("kill", fails(errno.EACCES)),
         ],
         NUMBERS,
     )

@@ -28,11 +28,11 @@ exec 3<>/dev/tcp/127.0.0.1/$1
 WITHOUT_LANDLOCK = """
 import errno, os, sys
 from aish.action.fence import libc
-from aish.action.fence.seccomp import Rule, fails, install, program
+from aish.action.fence.seccomp import CallRule, fails, install, program
 from aish.action.fence.system_calls import numbers
 names = {**numbers(), "landlock_create_ruleset": 444}
 libc.call("prctl", libc.NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-install(program([Rule("landlock_create_ruleset", fails(errno.ENOSYS))], names), names)
+install(program([CallRule("landlock_create_ruleset", fails(errno.ENOSYS))], names), names)
 os.execv(sys.executable, [sys.executable, "-m", "aish", *sys.argv[1:]])
 """
 

@@ -191,9 +191,6 @@ class Gate:
         text, permit = (own, UNFENCED) if own else (command, permit)
         done = await self._surroundings.in_thread(lambda: self.tools.run(text, permit), self.tools.interrupt)
         outcome = done.outcome
-        if done.outran:
-            names = ", ".join(exactly(path) for path in done.outran[:_MOST_SHOWN])
-            self._note("fence.outran", f"changed while it ran, look at it before it runs: {names}", warning=True)
         if done.wants:
             self._tell(done.wants)
             if stopped(done.wants, outcome.status) and (wider := await self._wider(done.wants, permit)):

@@ -14,7 +14,6 @@ from aish.acting.surroundings import Surroundings
 from aish.action.allowed import Allowed
 from aish.action.asking_commands import who_asks
 from aish.action.command_runner import CommandResult, run_command
-from aish.action.fence.bounds import states
 from aish.action.fence.wants import shown_from
 from aish.action.targets import survey
 from aish.action.terminal import Terminal
@@ -42,8 +41,6 @@ def load(
         directory = surroundings.directory
         types = permit.fence != "looking" or reads_keys(command)
         with fences.around(permit, environment, directory, project()) as (fence, env):
-            kept = fence.bounds.protected if fence else ()
-            before = states(kept)
             done = run_command(
                 command,
                 surroundings.show,
@@ -54,9 +51,8 @@ def load(
                 reads_input=types,
                 started=lambda terminal: running.__setitem__(slice(None), [terminal]),
             )
-            outran = tuple(path for path, _ in sorted(before.items() ^ states(kept).items()))
         wants = shown_from(done.wants, os.path.realpath(directory), str(home_directory()))
-        return done._replace(wants=wants, outran=tuple(dict.fromkeys(outran)))
+        return done._replace(wants=wants)
 
     def interrupt() -> None:
         for terminal in running:

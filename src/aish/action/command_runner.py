@@ -40,7 +40,6 @@ class CommandResult(NamedTuple):
     changed: dict[str, str]
     gone: tuple[str, ...]
     wants: tuple[Want, ...] = ()
-    outran: tuple[str, ...] = ()  # protected files that were changed while it ran
 
     @property
     def keeps_something(self) -> bool:

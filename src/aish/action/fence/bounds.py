@@ -6,12 +6,11 @@ except for files that run later outside the fence.
 """
 
 import os
-import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from aish.action.fence.keeper import Limits
+from aish.action.fence.keeper import ResourceLimits
 
 FenceName = Literal["looking", "changing"]
 
@@ -24,8 +23,7 @@ _RUN_LATER = """
 """.split()
 # The same inside the directory of git, also of submodules and worktrees.
 _OF_GIT = "config config.worktree hooks info/attributes".split()
-_MOST_STATES = 2000  # files
-_LOOKING = Limits(
+_LOOKING = ResourceLimits(
     seconds=300,
     processor_seconds=300,
     memory=4 << 30,
@@ -33,10 +31,10 @@ _LOOKING = Limits(
     open_files=4096,
     private_size=512 << 20,
 )
-_CHANGING = Limits(private_size=4 << 30)
+_CHANGING = ResourceLimits(private_size=4 << 30)
 
 
-class Bounds(NamedTuple):
+class FenceBounds(NamedTuple):
     """What a command can do. A hidden path can be neither read nor written, also below a writable one.
 
     `protected` paths stay as they are below a writable one, except below `may_change`.
@@ -48,18 +46,18 @@ class Bounds(NamedTuple):
     protected: tuple[Path, ...] = ()
     may_change: tuple[Path, ...] = ()
     network: bool = False
-    limits: Limits = Limits()
+    limits: ResourceLimits = ResourceLimits()
     processes: int = 512
 
 
-def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds, network: bool = False) -> Bounds:
+def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds, network: bool = False) -> FenceBounds:
     """Return the bounds for what runs unasked; with `network`, for what the user allowed to use the network."""
-    return Bounds("looking", hidden=tuple(hidden), network=network, limits=_LOOKING._replace(seconds=seconds))
+    return FenceBounds("looking", hidden=tuple(hidden), network=network, limits=_LOOKING._replace(seconds=seconds))
 
 
 def changing(
     project: Path, hidden: Sequence[Path], *, home: Path | None, network: bool = False, may_change: Sequence[Path] = ()
-) -> Bounds:
+) -> FenceBounds:
     """Return the bounds for what the user allowed. The home directory is never a project, nor is one above it.
 
     `may_change` are protected paths that the user allowed by name.
@@ -69,7 +67,7 @@ def changing(
     is_project = real != Path("/") and not any(real == one or real in one.parents for one in homes)
     writable = (real,) if is_project else ()
     kept = (path for path in protected(real) if not any(one == path or one in path.parents for one in may_change))
-    return Bounds(
+    return FenceBounds(
         "changing",
         writable,
         tuple(hidden),
@@ -86,22 +84,6 @@ def protected(project: Path) -> list[Path]:
     found = [project / name for name in _RUN_LATER]
     git = project / ".git"
     found += [git] if git.is_file() else [git / name for name in _OF_GIT]
-    return found
-
-
-def states(paths: Sequence[Path]) -> dict[str, tuple[int, ...]]:
-    """Return what tells whether these files, and those in these directories, were changed meanwhile."""
-    found: dict[str, tuple[int, ...]] = {}
-    to_visit = list(map(str, paths))
-    while to_visit and len(found) < _MOST_STATES:
-        path = to_visit.pop()
-        try:
-            state = os.lstat(path)
-            found[path] = (state.st_ino, state.st_mode, state.st_size, state.st_mtime_ns)
-            if stat.S_ISDIR(state.st_mode):
-                to_visit += [entry.path for entry in os.scandir(path)]
-        except OSError:  # it does not exist
-            continue
     return found
 
 

@@ -1,6 +1,6 @@
 """Which system calls a fenced command may make, which are watched, and which fail.
 
-Pure: data and lists of rules. Landlock or the mounts of bubblewrap protect the contents of files; these rules protect
+Data and lists of rules. Landlock or the mounts of bubblewrap protect the contents of files; these rules protect
 what those cannot: modes and times, sockets, other processes, the terminal and the kernel.
 """
 
@@ -8,7 +8,7 @@ import errno
 import os
 import socket
 
-from aish.action.fence.seccomp import ALLOW, WATCH, Condition, Rule, fails
+from aish.action.fence.seccomp import ALLOW, WATCH, CallRule, Condition, fails
 
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 _THREAD = 0x00010000  # clone makes a thread
@@ -48,39 +48,39 @@ _ASKS_FILE_SYSTEM = (0x80086601, 0x80046601, 0x80087601, 0x801C581F, 0xC020660B)
 _OF_FILE_SYSTEMS = (0x66, 0x58, 0x76, 0x94, 0x72, 0xF5)
 
 
-def watched_rules(*, network: bool) -> list[Rule]:
+def watched_rules(*, network: bool) -> list[CallRule]:
     """Return the calls that wait for the keeper. With `network`, sockets are left to the kernel."""
     rules = [
-        Rule("openat", WATCH, (Condition(2, _WRITES, any_bit=True),)),
-        Rule("open", WATCH, (Condition(1, _WRITES, any_bit=True),)),
-        Rule("creat", WATCH),
-        Rule("openat2", WATCH),
-        *(Rule(call, WATCH) for call in (*CHANGES_NAMES, *CHANGES_MODES, *SIGNALS, "setpgid", "fork", "vfork")),
-        Rule("clone", ALLOW, (Condition(0, _THREAD, _THREAD),)),
-        Rule("clone", WATCH),
+        CallRule("openat", WATCH, (Condition(2, _WRITES, any_bit=True),)),
+        CallRule("open", WATCH, (Condition(1, _WRITES, any_bit=True),)),
+        CallRule("creat", WATCH),
+        CallRule("openat2", WATCH),
+        *(CallRule(call, WATCH) for call in (*CHANGES_NAMES, *CHANGES_MODES, *SIGNALS, "setpgid", "fork", "vfork")),
+        CallRule("clone", ALLOW, (Condition(0, _THREAD, _THREAD),)),
+        CallRule("clone", WATCH),
     ]
     if not network:
         rules += [
             *(
-                Rule("socket", ALLOW, (Condition(0, value=int(socket.AF_NETLINK)), Condition(2, value=family)))
+                CallRule("socket", ALLOW, (Condition(0, value=int(socket.AF_NETLINK)), Condition(2, value=family)))
                 for family in (_ROUTE, _DIAGNOSIS)
             ),
-            *(Rule(call, WATCH) for call in ("socket", "connect", "bind")),
+            *(CallRule(call, WATCH) for call in ("socket", "connect", "bind")),
         ]
     return rules
 
 
-def denied_rules(*, network: bool) -> list[Rule]:
+def denied_rules(*, network: bool) -> list[CallRule]:
     """Return the calls that fail. They are added last, because bubblewrap itself needs some of them."""
     rules = [
-        *(Rule(call, fails()) for call in _NEVER),
-        *(Rule(f"io_uring_{name}", fails(errno.ENOSYS)) for name in ("setup", "enter", "register")),
-        Rule("clone3", fails(errno.ENOSYS)),  # its flags are in memory; the C library then uses clone
-        Rule("clone", fails(), (Condition(0, _NAMESPACES, any_bit=True),)),
-        *(Rule("ioctl", fails(), (Condition(1, value=request),)) for request in (*_TERMINAL, *_OWNER_OF_SOCKET)),
-        *(Rule("ioctl", ALLOW, (Condition(1, value=request),)) for request in _ASKS_FILE_SYSTEM),
-        *(Rule("ioctl", fails(errno.ENOTTY), (Condition(1, 0xFF00, group << 8),)) for group in _OF_FILE_SYSTEMS),
-        *(Rule("fcntl", fails(), (Condition(1, value=request),)) for request in (*_OWNER, _LEASE)),
+        *(CallRule(call, fails()) for call in _NEVER),
+        *(CallRule(f"io_uring_{name}", fails(errno.ENOSYS)) for name in ("setup", "enter", "register")),
+        CallRule("clone3", fails(errno.ENOSYS)),  # its flags are in memory; the C library then uses clone
+        CallRule("clone", fails(), (Condition(0, _NAMESPACES, any_bit=True),)),
+        *(CallRule("ioctl", fails(), (Condition(1, value=request),)) for request in (*_TERMINAL, *_OWNER_OF_SOCKET)),
+        *(CallRule("ioctl", ALLOW, (Condition(1, value=request),)) for request in _ASKS_FILE_SYSTEM),
+        *(CallRule("ioctl", fails(errno.ENOTTY), (Condition(1, 0xFF00, group << 8),)) for group in _OF_FILE_SYSTEMS),
+        *(CallRule("fcntl", fails(), (Condition(1, value=request),)) for request in (*_OWNER, _LEASE)),
         # Only the own process: 0. The first argument of setpriority and ioprio_set says what the second one is.
         *_own_only("prlimit64 sched_setscheduler sched_setparam sched_setattr sched_setaffinity", Condition(0)),
         *_own_only("setpriority", Condition(0, value=0), Condition(1)),
@@ -89,14 +89,17 @@ def denied_rules(*, network: bool) -> list[Rule]:
     if not network:
         # A datagram socket could send to any named socket, whatever it was paired with; so could a raw one.
         rules += [
-            *(Rule("socketpair", ALLOW, (Condition(1, 0xF, kind),)) for kind in (_STREAM, _PACKETS)),
-            Rule("socketpair", fails(errno.EACCES)),
+            *(CallRule("socketpair", ALLOW, (Condition(1, 0xF, kind),)) for kind in (_STREAM, _PACKETS)),
+            CallRule("socketpair", fails(errno.EACCES)),
             # Options of the network are meaningless for the stand-ins that the keeper hands out.
-            *(Rule("setsockopt", ALLOW, (Condition(1, value=level),)) for level in (socket.SOL_SOCKET, _OF_NETLINK)),
-            Rule("setsockopt", fails(0)),
+            *(
+                CallRule("setsockopt", ALLOW, (Condition(1, value=level),))
+                for level in (socket.SOL_SOCKET, _OF_NETLINK)
+            ),
+            CallRule("setsockopt", fails(0)),
         ]
     return rules
 
 
-def _own_only(calls: str, *conditions: Condition) -> list[Rule]:
-    return [rule for call in calls.split() for rule in (Rule(call, ALLOW, conditions), Rule(call, fails()))]
+def _own_only(calls: str, *conditions: Condition) -> list[CallRule]:
+    return [rule for call in calls.split() for rule in (CallRule(call, ALLOW, conditions), CallRule(call, fails()))]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Literal, NoReturn
 
 from aish.action.fence import capabilities, libc
-from aish.action.fence.bounds import Bounds, trees_without
+from aish.action.fence.bounds import FenceBounds, trees_without
 from aish.action.fence.call_rules import denied_rules, watched_rules
 from aish.action.fence.keeper import keep
 from aish.action.fence.landlock import EVERY_RIGHT, READ, Right, Rules, version
@@ -44,7 +44,7 @@ class Fence:
     3. `private` is a directory of the command alone. It is deleted with the fence.
     """
 
-    def __init__(self, bounds: Bounds, kind: Kind, private: Path, *, abi: int | None = None) -> None:
+    def __init__(self, bounds: FenceBounds, kind: Kind, private: Path, *, abi: int | None = None) -> None:
         self.bounds, self.kind, self.private = bounds, kind, private
         self._abi = version() if abi is None else abi
         self._report = os.memfd_create("report")  # not a pipe: the keeper would wait for room in it
@@ -77,7 +77,7 @@ class Fence:
             if self._rules:
                 install(self._programs[1], numbers())
             return listener
-        except BaseException as error:
+        except BaseException as error:  # likewise
             _give_up(error)
 
     def _allowance(self) -> Allowance:
@@ -139,7 +139,7 @@ class Fence:
 
 
 @contextmanager
-def fenced(bounds: Bounds, kind: Kind, *, abi: int | None = None) -> Iterator[Fence]:
+def fenced(bounds: FenceBounds, kind: Kind, *, abi: int | None = None) -> Iterator[Fence]:
     """Make a fence with its private directory, and remove both at the end. Raises `OSError`."""
     private = Path(tempfile.mkdtemp(prefix="aish-"))
     try:
@@ -174,7 +174,7 @@ def _remove(top: Path) -> None:
         logger.warning("cannot delete the temporary directory of a command: %s", error)
 
 
-def landlock_rules(bounds: Bounds, private: Path, abi: int) -> Rules:
+def landlock_rules(bounds: FenceBounds, private: Path, abi: int) -> Rules:
     """Return the file rights of a fence as rules for this version of Landlock."""
     hidden = frozenset(_real(path) for path in bounds.hidden)
     devices = Path("/dev")

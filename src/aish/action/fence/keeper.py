@@ -22,7 +22,7 @@ from aish.action.fence.carrier import TryLater
 from aish.action.fence.process_memory import descendants
 from aish.action.fence.seccomp import WatchedCall, answer, answer_with_fd, let_go, receive, still_waits
 from aish.action.fence.wants import Want
-from aish.action.fence.watcher import Allowance, Ruling, Watcher
+from aish.action.fence.watcher import Allowance, CallWatcher, Ruling
 
 TIMED_OUT = 124  # the exit status of `timeout`
 _ENDED = 137  # of a shell, for a command that was killed
@@ -34,7 +34,7 @@ _ENDING = (signal.SIGHUP, signal.SIGTERM)
 _IGNORED = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD, *_ENDING}
 
 
-class Limits(NamedTuple):
+class ResourceLimits(NamedTuple):
     """What a command may use. Times are in seconds, sizes in bytes; 0 means no limit."""
 
     seconds: float = 0
@@ -45,7 +45,9 @@ class Limits(NamedTuple):
     private_size: int = 0  # of the private temporary directory
 
 
-def keep(start: Callable[[], int], allowance: Allowance, limits: Limits, names: Mapping[int, str], report: int) -> None:
+def keep(
+    start: Callable[[], int], allowance: Allowance, limits: ResourceLimits, names: Mapping[int, str], report: int
+) -> None:
     """Split into the keeper and the command. Returns in the command only.
 
     Runs between fork and exec, in a child of aish. `start` restricts the command and returns the descriptor of the
@@ -59,7 +61,7 @@ def keep(start: Callable[[], int], allowance: Allowance, limits: Limits, names: 
     command = os.fork()
     if command:
         theirs.close()
-        _Keeper(command, ours, Watcher(allowance, names, top), limits, allowance.private, report).run()
+        _Keeper(command, ours, CallWatcher(allowance, names, top), limits, allowance.private, report).run()
     ours.close()
     libc.call("prctl", libc.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     os.setpgid(0, 0)
@@ -71,7 +73,7 @@ def keep(start: Callable[[], int], allowance: Allowance, limits: Limits, names: 
     theirs.close()
 
 
-def _limit(limits: Limits) -> None:
+def _limit(limits: ResourceLimits) -> None:
     for kind, most in (
         (resource.RLIMIT_CPU, limits.processor_seconds),
         (resource.RLIMIT_DATA, limits.memory),
@@ -89,7 +91,7 @@ class _Keeper:
     """The loop of the keeper. It ends the process and never returns."""
 
     def __init__(
-        self, command: int, line: socket.socket, watcher: Watcher, limits: Limits, private: str, report: int
+        self, command: int, line: socket.socket, watcher: CallWatcher, limits: ResourceLimits, private: str, report: int
     ) -> None:
         self._command, self._line, self._watcher = command, line, watcher
         self._limits, self._private, self._report = limits, private, report

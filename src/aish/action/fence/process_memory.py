@@ -41,14 +41,14 @@ def read_path(pid: int, address: int) -> str | None:
     return None
 
 
-class Place(NamedTuple):
+class RealPath(NamedTuple):
     """A path of another process, with all links followed; `inside_proc` if only that process can follow it."""
 
     path: str
     inside_proc: bool = False
 
 
-def resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Place | None:
+def resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> RealPath | None:
     """Return where a path of another process leads; None if the process has died.
 
     `directory` is the descriptor that a relative path starts from, or None for the current directory. With `follow`
@@ -60,23 +60,23 @@ def resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Plac
         return None
 
 
-def _resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Place:
+def _resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> RealPath:
     if not path.startswith("/"):
         link = f"/proc/{pid}/cwd" if directory is None else f"/proc/{pid}/fd/{directory}"
         base = os.readlink(link)  # noqa: PTH115  # bare strings: this is on the way of every file that is written
         is_name = "/" not in path and path not in ("", ".", "..")
         path = f"{base}/{path}" if path else base
         if is_name and not base.startswith("/proc/") and not (follow and os.path.islink(path)):  # noqa: PTH114  # likewise
-            return Place(path)  # the kernel has followed all links of the directory
+            return RealPath(path)  # the kernel has followed all links of the directory
     path = _of_process(path, pid)
     if path.startswith(f"/proc/{pid}/fd/"):
-        return Place(path, inside_proc=True)
+        return RealPath(path, inside_proc=True)
     if follow:
         real = os.path.realpath(path)
     else:
         head, _, name = path.rstrip("/").rpartition("/")
         real = f"{os.path.realpath(head or '/').rstrip('/')}/{name}"
-    return Place(real, inside_proc=real.startswith("/proc/"))
+    return RealPath(real, inside_proc=real.startswith("/proc/"))
 
 
 def _of_process(path: str, pid: int) -> str:

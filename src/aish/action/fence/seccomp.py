@@ -43,7 +43,7 @@ class Condition(NamedTuple):
     any_bit: bool = False
 
 
-class Rule(NamedTuple):
+class CallRule(NamedTuple):
     """What happens to a call whose arguments fit all conditions. The first rule that fits decides."""
 
     call: str
@@ -56,7 +56,7 @@ def fails(number: int = errno.EPERM) -> int:
     return _ERRNO | number
 
 
-def program(rules: Iterable[Rule], numbers: Mapping[str, int]) -> bytes:
+def program(rules: Iterable[CallRule], numbers: Mapping[str, int]) -> bytes:
     """Return the filter for these rules. Calls without a rule are allowed, unknown new calls do not exist."""
     code = [
         _step(_LOAD, 4),

@@ -104,7 +104,7 @@ _GO_ON = Ruling(goes_on=True)
 _PRETEND = Ruling()
 
 
-class Watcher:
+class CallWatcher:
     """Rules on the calls of one command. `wants` collects what was stopped, each thing once."""
 
     def __init__(self, allowance: Allowance, names: Mapping[int, str], top: int) -> None:
