@@ -294,13 +294,13 @@ def test_a_named_except_is_not_broad(tmp_path: Path) -> None:
         ("acting/c.py", "tools['add'].run(call, turn)\n", "asks for permission"),
         ("acting/d.py", "ADD_TOOL.run(call, turn)\n", "asks for permission"),
         ("views/b.py", "from aish.action import command_runner\n", "acting/gate.py"),
-        ("views/c.py", "from ..action import sandbox\n", "acting/gate.py"),
+        ("views/c.py", "from ..action.fence import fence\n", "acting/gate.py"),
         ("views/a.py", "from aish.action.command_runner import run_command\n", "acting/gate.py"),
-        ("commands/a.py", "import aish.action.sandbox\n", "acting/gate.py"),
+        ("commands/a.py", "import aish.action.fence.fence\n", "acting/gate.py"),
     ],
 )
 def test_calls_and_imports_in_forbidden_places_are_found(tmp_path: Path, name: str, text: str, instead: str) -> None:
-    """Each of these would bypass a message code, a permission or the sandbox."""
+    """Each of these would bypass a message code, a permission or the fence."""
     plant(tmp_path, name, text)
 
     [fault] = watch.misplaced(watch.read(tmp_path, "src/aish"))
