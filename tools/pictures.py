@@ -72,6 +72,13 @@ CMD: find build-old -type f | wc -l
 CMD: rm -rf build-old
 """
 
+HEALTH = """\
+I ask the server how it is, and look at its log.
+
+CMD: tail -n 2 server.log
+CMD: curl -s http://127.0.0.1:8080/health
+"""
+
 
 class Scene(NamedTuple):
     """The steps of a picture: keys, each with the text that shows their effect."""
@@ -106,6 +113,12 @@ SCENES = (
         "aish: deletions need your confirmation",
         ((f"is build-old still needed?{ENTER}", "anything else"), ("run", "skips it: run")),
         answers=(CLEANING,),
+    ),
+    Scene(
+        "fence",
+        "aish: what runs unasked can only look",
+        ((f"is the server fine?{ENTER}", "or [s]kip"),),
+        answers=(HEALTH,),
     ),
     Scene(
         "memory",
@@ -210,6 +223,8 @@ def _make_project(project: Path, environment: Mapping[str, str]) -> None:
     for page in range(40):
         (old / f"page-{page}.html").write_text("<p>old</p>\n" * 200, encoding="utf-8")
     (old / "css" / "style.css").write_text("p { color: black }\n", encoding="utf-8")
+    log = "09:14 listening on port 8080\n09:15 3 pages built\n"
+    (project / "server.log").write_text(log, encoding="utf-8")
 
     def git(*words: str) -> None:
         subprocess.run(["git", *words], cwd=project, env=dict(environment), check=True)
