@@ -51,7 +51,7 @@ class EffectTest:
                 "AISH_HOME": str(self.made.own),
             }
             places = find_places(self.env)
-            redaction = open_redaction(places)
+            redaction = open_redaction(places).reading()  # it would make its salt, which is an effect
             self.fences = CommandFences(
                 self.kind or "off",
                 [self.made.own],
