@@ -1,0 +1,60 @@
+"""The transport to a server over streamable HTTP, with a limit on the size of each response."""
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+import httpx2
+from mcp.client._transport import TransportStreams
+from mcp.client.streamable_http import streamable_http_client
+
+from aish.mcp.stdio import LARGEST_MESSAGE, MOST_BYTES, Flow
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The body of a response, which ends with an error if it is too long or too fast."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream, limit: int, flow: Flow) -> None:
+        self._stream, self._limit, self._flow = stream, limit, flow
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for data in self._stream:
+            size += len(data)
+            wrong = self._flow.take(len(data), data.count(b"\n"))
+            if wrong or size > self._limit:
+                raise httpx2.ReadError(wrong or f"the response has more than {self._limit >> 20} MB")
+            yield data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+class _LimitedTransport(httpx2.AsyncHTTPTransport):
+    """Limits every response. A stream of events may be longer than one message."""
+
+    def __init__(self, flow: Flow) -> None:
+        super().__init__()
+        self._flow = flow
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        response = await super().handle_async_request(request)
+        events = response.headers.get("content-type", "").startswith("text/event-stream")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _LimitedStream(response.stream, MOST_BYTES if events else LARGEST_MESSAGE, self._flow)
+        return response
+
+
+@asynccontextmanager
+async def web_transport(
+    url: str, headers: Mapping[str, str], flow: Flow, connect_seconds: float
+) -> AsyncGenerator[TransportStreams]:
+    """Exchange messages with the server at this address. Redirects to another host are not followed."""
+    timeout = httpx2.Timeout(connect_seconds, read=None)  # the connection has its own limit for each call
+    # the environment may hold a proxy and a netrc file with passwords: what goes to a server is in the settings only
+    async with (
+        httpx2.AsyncClient(
+            headers=dict(headers), timeout=timeout, transport=_LimitedTransport(flow), trust_env=False
+        ) as client,
+        streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST_MESSAGE) as streams,
+    ):
+        yield streams
