@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import pexpect
 import pytest
-
 from aish.action.landlock import Right, powers, version
 from aish.action.sandbox import (
     NOT_SANDBOXED,

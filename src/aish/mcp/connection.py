@@ -17,9 +17,10 @@ from mcp.client import Client, ClientRequestContext, IncomingMessage
 from mcp.client._transport import TransportStreams
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import FileUrl, ValidationError
 
 from aish.mcp.launch import digest_of
-from aish.mcp.results import read_question, result_text
+from aish.mcp.results import LONGEST_RESULT, read_question, result_text
 from aish.mcp.schemas import LONGEST_ABOUT, bounded_schema, clean
 from aish.mcp.server_log import ServerLog
 from aish.mcp.stdio import Flow
@@ -48,14 +49,13 @@ class McpServer:
         open_transport: OpenTransport,
         *,
         timeout: float,
-        result_chars: int,
         root: Callable[[], Path],
         identity: str = "",
         version: str = "",
         now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._name, self._open_transport, self._identity, self._version = name, open_transport, identity, version
-        self._timeout, self._result_chars, self._root, self._now = timeout, result_chars, root, now
+        self._timeout, self._root, self._now = timeout, root, now
         self._log = ServerLog()
         self._flow = Flow()
         self._owner: asyncio.Task[None] | None = None
@@ -94,7 +94,7 @@ class McpServer:
             try:
                 async with asyncio.timeout(self._timeout):
                     self._client = await ready
-            except BaseException as error:
+            except BaseException as error:  # a half-made connection must not stay, whatever happened
                 await self.close()
                 if isinstance(error, asyncio.CancelledError):
                     raise
@@ -208,7 +208,7 @@ class McpServer:
         finally:
             self._listeners.remove(call)
         raw = result.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return ServerReply(result_text(raw, self._result_chars), failed=bool(result.is_error))
+        return ServerReply(result_text(raw, LONGEST_RESULT), failed=bool(result.is_error))
 
     async def _bounded(self, doing: str, work: "Awaitable[Any]", call: "_Call | None" = None) -> Any:
         """Wait for an answer within the time limit. The limit rests while the user is asked."""
@@ -220,15 +220,15 @@ class McpServer:
                 return await work
         except asyncio.CancelledError:
             raise
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt | SystemExit):
-                raise
-            silent = self._flow.heard_at == heard
-            if self._lost(error) or (silent and isinstance(error, TimeoutError)):
+        except Exception as error:  # the SDK raises many kinds, also for bad answers of a server
+            late = isinstance(error, TimeoutError)
+            if self._flow.heard_at == heard if late else self._lost(error):
                 await self.close()  # the next use connects again
-            if isinstance(error, TimeoutError):
+            if late:
                 seconds = self._now() - started
-                raise ServerTrouble(f"{doing} {self._name}: no answer for {seconds:.0f} s; the call was stopped") from None
+                raise ServerTrouble(
+                    f"{doing} {self._name}: no answer for {seconds:.0f} s; the call was stopped"
+                ) from None
             raise self._trouble(doing, error) from None
 
     def _lost(self, error: BaseException) -> bool:
@@ -242,6 +242,8 @@ class McpServer:
             why = f"no answer within {self._timeout:.0f} s"
         elif self._ended and not isinstance(error, ServerTrouble):
             why = self._ended + (f" ({self._log.last})" if self._log.last else "")
+        elif isinstance(error, ValidationError):
+            why = f"its answer breaks the protocol: {'.'.join(str(part) for part in error.errors()[0]['loc'])}"
         else:
             why = str(error) or type(error).__name__
         return ServerTrouble(f"{doing} {self._name}: {clean(why, 300)}")
@@ -250,7 +252,7 @@ class McpServer:
 
     async def _list_roots(self, context: ClientRequestContext) -> types.ListRootsResult:
         root = self._root()
-        return types.ListRootsResult(roots=[types.Root(uri=root.as_uri(), name=root.name or "/")])
+        return types.ListRootsResult(roots=[types.Root(uri=FileUrl(root.as_uri()), name=root.name or "/")])
 
     async def _elicit(
         self, context: ClientRequestContext, params: types.ElicitRequestParams
@@ -334,5 +336,3 @@ def _first(error: BaseException) -> BaseException:
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
-
-

@@ -34,9 +34,7 @@ def filled(text: str, variables: Mapping[str, str]) -> str:
     return re.sub(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}", value, text)
 
 
-def server_environment(
-    given: Mapping[str, str], passed_on: list[str], variables: Mapping[str, str]
-) -> dict[str, str]:
+def server_environment(given: Mapping[str, str], passed_on: list[str], variables: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a server: a short list of variables, and those that the settings give it."""
     kept = {name: value for name, value in variables.items() if name in _KEPT or name.startswith("LC_")}
     missing = [name for name in passed_on if name not in variables]

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from aish.mcp.schemas import clean
-from aish.values.tool_servers import FormField, ServerQuestion
 from aish.values.text import clip, for_keeping
+from aish.values.tool_servers import FormField, ServerQuestion
 
 LONGEST_TEXT = 1_000_000  # of one part, before the whole is clipped
+LONGEST_RESULT = 200_000  # secrets in it are masked before it is clipped further
 _MOST_PARTS = 1_000
 _MOST_FIELDS = 20
 _KINDS: dict[object, Literal["text", "number", "integer", "boolean"]] = {

@@ -91,7 +91,7 @@ async def stdio_transport(
                 with anyio.CancelScope(shield=True):
                     await _stop(process)
                     with anyio.move_on_after(_LAST_WORDS_SECONDS):
-                        while not process.stderr.at_eof():
+                        while not process.stderr.at_eof():  # noqa: ASYNC110  # a stream has no event for it
                             await anyio.sleep(0.01)
                 tasks.cancel_scope.cancel()
     finally:
@@ -134,9 +134,7 @@ async def _read(
         ended(reason)
 
 
-async def _pass_on(
-    line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception], log: ServerLog
-) -> None:
+async def _pass_on(line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception], log: ServerLog) -> None:
     if not line.strip():
         return
     try:
@@ -172,7 +170,7 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, number)
         with anyio.move_on_after(_GRACE_SECONDS):
-            while process.returncode is None:  # `wait` would also wait for children that hold the pipes
+            while process.returncode is None:  # noqa: ASYNC110  # `wait` also waits for children with the pipes
                 await anyio.sleep(0.01)
         if process.returncode is not None:
             break

@@ -82,6 +82,9 @@ class ToolServer(Protocol):
     def revision(self) -> int:
         """Changes when the tools may have changed."""
 
+    async def connect(self) -> None:
+        """Connect now, without the pause after failed attempts."""
+
     async def tools(self) -> tuple[ServerTool, ...]:
         """Return the tools. Connects if necessary."""
 
