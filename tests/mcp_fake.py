@@ -39,7 +39,9 @@ def tools() -> list[dict[str, Any]]:
             names = ["echo", "echo", "a b/c", "a b?c", "long" * 40, "\x1b[31mred", ""]
             return [tool(name, hidden * 200) for name in names] + [{**tool("huge"), "inputSchema": nested}]
         case "lying schema":
-            return [{"name": "echo", "inputSchema": {"type": "object", "properties": 7, "required": "yes", "$ref": "#"}}]
+            return [
+                {"name": "echo", "inputSchema": {"type": "object", "properties": 7, "required": "yes", "$ref": "#"}}
+            ]
     return [echo, tool("add"), tool("wipe", annotations={"destructiveHint": True})]
 
 
@@ -54,7 +56,9 @@ def call(id: object, params: dict[str, Any]) -> None:
             sys.stderr.flush()
             os._exit(3)
         case "flood":
-            line = json.dumps({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}})
+            line = json.dumps(
+                {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}
+            )
             for _ in range(1_000_000):
                 sys.stdout.write(line + "\n")
         case "long line":
@@ -86,7 +90,11 @@ def call(id: object, params: dict[str, Any]) -> None:
             send(id="s1", method="sampling/createMessage", params=asked)
             text = json.loads(sys.stdin.readline())["error"]["message"]
         case "form":
-            fields = {"city": {"type": "string", "title": "City"}, "nights": {"type": "integer"}, "quiet": {"type": "boolean"}}
+            fields = {
+                "city": {"type": "string", "title": "City"},
+                "nights": {"type": "integer"},
+                "quiet": {"type": "boolean"},
+            }
             wanted = {"type": "object", "properties": fields, "required": ["city"]}
             send(id="e1", method="elicitation/create", params={"message": "Where to?", "requestedSchema": wanted})
             text = json.dumps(json.loads(sys.stdin.readline())["result"])
@@ -125,7 +133,9 @@ def main() -> None:
             case "initialize":
                 able = {"tools": {"listChanged": True}, "logging": {}}
                 who = {"name": "fake", "version": "1"}
-                send(id=message["id"], result={"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": who})
+                send(
+                    id=message["id"], result={"protocolVersion": "2025-06-18", "capabilities": able, "serverInfo": who}
+                )
             case "tools/list":
                 send(id=message["id"], result={"tools": tools()})
             case "tools/call":

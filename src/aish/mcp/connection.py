@@ -149,10 +149,13 @@ class McpServer:
 
     async def close(self) -> None:
         """End the connection. Bounded: the transport ends its server by force if necessary."""
-        owner, self._owner, self._client = self._owner, None, None
+        owner, client = self._owner, self._client
+        self._owner = self._client = None
         self._stop.set()
         if owner is None:
             return
+        if client is None:  # it waits for the server, not for `_stop`
+            owner.cancel()
         _, late = await asyncio.wait([owner], timeout=_CLOSING_SECONDS)
         if late:
             owner.cancel()

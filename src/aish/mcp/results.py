@@ -75,7 +75,7 @@ def _resource_text(resource: object) -> str:
 
 
 def _cut(text: object) -> str:
-    return text[:LONGEST_TEXT] if isinstance(text, str) else ""
+    return clip(text, LONGEST_TEXT) if isinstance(text, str) else ""
 
 
 def read_question(params: Mapping[str, Any]) -> ServerQuestion:
