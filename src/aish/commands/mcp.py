@@ -34,7 +34,7 @@ async def list_servers(shell: Shell, arguments: Arguments) -> Reply:
 
 
 @COMMANDS.add("mcp list")
-async def list_servers_again(shell: Shell, arguments: Arguments) -> Reply:
+async def list_servers_again(shell: Shell, arguments: Arguments) -> str | Reply:
     """The same as `:mcp`."""
     return await list_servers(shell, arguments)
 
