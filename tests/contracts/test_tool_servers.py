@@ -296,13 +296,16 @@ async def test_nothing_runs_after_closing_even_if_the_server_ignores_it() -> Non
     before = asyncio.all_tasks()
     server = connection(fake("hang"))
     await server.tools()
-    children = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children")
-    started = children.read_text().split()
+    started = children()
 
     await server.close()
 
     assert asyncio.all_tasks() == before
-    assert started and not set(children.read_text().split()) & set(started)
+    assert started and not children() & started
+
+
+def children() -> set[str]:
+    return set(Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split())
 
 
 async def until(holds: Callable[[], bool]) -> None:
