@@ -109,4 +109,5 @@ def test_structured_content_that_repeats_the_text_is_left_out() -> None:
     content = [{"type": "text", "text": '{"a": 1}'}]
 
     assert result_text({"content": content, "structuredContent": {"a": 1}}, 100) == '{"a": 1}'
+    assert result_text({"content": content, "structuredContent": {"result": {"a": 1}}}, 100) == '{"a": 1}'
     assert result_text({"content": content, "structuredContent": {"b": 1}}, 100) == '{"a": 1}\n{"b": 1}'

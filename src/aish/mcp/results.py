@@ -38,12 +38,15 @@ def result_text(result: Mapping[str, Any], limit: int) -> str:
 
 def _repeats(structured: object, texts: Iterable[str]) -> bool:
     """Servers send structured content a second time as text, for older clients."""
+    values = [structured]
+    if isinstance(structured, Mapping) and len(structured) == 1:
+        values += structured.values()  # many wrap a plain text or list, because the protocol wants an object
     for text in texts:
         try:
             read = json.loads(text)
         except (ValueError, RecursionError):
             read = text
-        if read == structured or structured == {"result": read} or structured == {"result": text}:
+        if read in values or text in values:
             return True
     return False
 
