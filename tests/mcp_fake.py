@@ -93,7 +93,7 @@ def call(id: object, params: dict[str, Any]) -> None:
             fields = {
                 "city": {"type": "string", "title": "City"},
                 "nights": {"type": "integer"},
-                "quiet": {"type": "boolean"},
+                "quiet": {"type": "boolean", "default": True},
             }
             wanted = {"type": "object", "properties": fields, "required": ["city"]}
             send(id="e1", method="elicitation/create", params={"message": "Where to?", "requestedSchema": wanted})

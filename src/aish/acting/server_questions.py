@@ -8,12 +8,11 @@ from aish.agent.tool import ParsedCall, ToolEvent
 from aish.values.events import ToolProgress
 from aish.values.person import NOBODY, Person, agrees
 from aish.values.text import for_terminal
-from aish.values.tool_servers import Answer, FormField, ServerQuestion
+from aish.values.tool_servers import Answer, FormField, ServerQuestion, Value
 
 _PROGRESS_SECONDS = 0.5
 _TRIES = 3
 _SECRET = ("password", "passwd", "secret", "token", "api key", "api_key", "apikey", "credential", "private key", "pin")
-Value = str | int | float | bool | list[str]
 
 
 class CallEvents:
@@ -67,16 +66,19 @@ def _asks_for_secret(question: ServerQuestion) -> bool:
 
 
 async def _ask_field(field: FormField, person: Person) -> Value | None:
-    """Ask for one value, again if it does not fit. None if the user leaves it empty."""
+    """Ask for one value, again if it does not fit. An empty line means the default, or None."""
     hint = {"number": "a number", "integer": "a whole number", "boolean": "y or n", "text": ""}[field.kind]
     if field.choices:
         hint = f"{'some of' if field.many else 'one of'}: {', '.join(field.choices)}"
-    optional = "" if field.required else "optional"
-    about = "; ".join(part for part in (hint, optional) if part)
+    optional = "" if field.required or field.default is not None else "optional"
+    default = "" if field.default is None else f"Enter for {field.default}"
+    about = "; ".join(part for part in (hint, optional, default) if part)
     for _ in range(_TRIES):
         typed = await person.line(f"{field.title}{f' ({about})' if about else ''}: ")
-        if typed == NOBODY or not typed.strip():
+        if typed == NOBODY:
             return None
+        if not typed.strip():
+            return field.default
         value = read_value(field, typed.strip())
         if value is not None:
             return value

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from aish.mcp.schemas import clean
 from aish.values.text import clip, for_keeping
-from aish.values.tool_servers import FormField, ServerQuestion
+from aish.values.tool_servers import FormField, ServerQuestion, Value
 
 LONGEST_TEXT = 1_000_000  # of one part, before the whole is clipped
 LONGEST_RESULT = 200_000  # secrets in it are masked before it is clipped further
@@ -114,4 +114,14 @@ def _read_field(name: str, about: Mapping[str, Any], *, required: bool) -> FormF
         tuple(choice for choice in choices[:50] if isinstance(choice, str)),
         many,
         required,
+        _default(about.get("default")),
     )
+
+
+def _default(value: object) -> Value | None:
+    """Return the value that a server proposes, if it can be shown."""
+    if isinstance(value, str):
+        return value if clean(value, 200) == value else None
+    if isinstance(value, list):
+        return [one for one in value[:50] if isinstance(one, str)]
+    return value if isinstance(value, bool | int | float) else None

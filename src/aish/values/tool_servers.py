@@ -26,6 +26,9 @@ class ServerTool(NamedTuple):
     digest: str = ""  # of everything that the server said about it, before it was bounded
 
 
+Value = str | int | float | bool | list[str]
+
+
 class FormField(NamedTuple):
     """A value that a server asks the user for."""
 
@@ -35,6 +38,7 @@ class FormField(NamedTuple):
     choices: tuple[str, ...] = ()
     many: bool = False  # several of the choices
     required: bool = False
+    default: Value | None = None
 
 
 class ServerQuestion(NamedTuple):
@@ -45,7 +49,7 @@ class ServerQuestion(NamedTuple):
     url: str = ""
 
 
-Answer = Mapping[str, str | int | float | bool | list[str]]
+Answer = Mapping[str, Value]
 
 
 class ServerReply(NamedTuple):
