@@ -40,7 +40,9 @@ class Answering:
 
 
 async def main(url: str) -> None:
-    server = McpServer("test", lambda log, flow, ended: web_transport(url, {}, flow, 10), timeout=20, root=Path.cwd)
+    server = McpServer(
+        "test", lambda log, flow, ended: web_transport(url, {}, flow, ended, 10), timeout=20, root=Path.cwd
+    )
     try:
         for tool in await server.tools():
             properties = tool.parameters["properties"]

@@ -80,7 +80,7 @@ async def over_http() -> AsyncIterator[Callable[..., Any]]:
         task = asyncio.create_task(server.serve([door]))
         try:
             url = f"http://127.0.0.1:{door.getsockname()[1]}/mcp"
-            yield lambda log, flow, ended: web_transport(url, {}, flow, 5)
+            yield lambda log, flow, ended: web_transport(url, {}, flow, ended, 5)
         finally:
             server.should_exit = server.force_exit = True
             await asyncio.wait([task], timeout=5)
@@ -175,6 +175,7 @@ async def test_a_call_to_a_bad_server_ends_in_time_and_the_next_one_connects_aga
 
         assert TROUBLES[mode] in str(told.value)
         assert asyncio.get_running_loop().time() - started < 15
+        assert server.connected == (mode in ("wrong id", "bad result"))  # a server that still speaks is kept
         assert [tool.name for tool in await server.tools()] == ["echo", "add", "wipe"]
 
 

@@ -50,7 +50,7 @@ async def serving(reply: Reply, **headers: str) -> AsyncIterator[tuple[McpServer
 
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         talks.add(asyncio.current_task())  # type: ignore[arg-type]  # it runs in a task
-        with suppress(ConnectionError, asyncio.IncompleteReadError), closing(writer):
+        with suppress(ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError), closing(writer):
             while line := await reader.readline():
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 fields = dict(one.lower().split(": ", 1) for one in head.split("\r\n") if one)
@@ -71,7 +71,9 @@ async def serving(reply: Reply, **headers: str) -> AsyncIterator[tuple[McpServer
 
     door = await asyncio.start_server(talk, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{door.sockets[0].getsockname()[1]}/mcp"
-    server = McpServer("w", lambda log, flow, ended: web_transport(url, headers, flow, 5), timeout=2, root=Path.cwd)
+    server = McpServer(
+        "w", lambda log, flow, ended: web_transport(url, headers, flow, ended, 5), timeout=2, root=Path.cwd
+    )
     try:
         yield server, seen
     finally:
@@ -116,12 +118,23 @@ async def closed(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
     writer.close()
 
 
-@pytest.mark.parametrize("reply", [too_large, flood, silence, no_json, elsewhere, broken, closed])
+TROUBLES: dict[Reply, str] = {
+    too_large: "it sent an answer of more than 8 MB",
+    flood: "messages at once",
+    silence: "no answer for",
+    no_json: "text/html",
+    elsewhere: "Redirect to http://example.invalid/mcp not followed",
+    broken: "error response",
+    closed: "closed",
+}
+
+
+@pytest.mark.parametrize("reply", TROUBLES)
 async def test_a_bad_answer_is_told_in_time_and_the_server_can_be_used_again(reply: Reply) -> None:
     """Whatever is at the other end of the line."""
     started = asyncio.get_running_loop().time()
     async with serving(reply) as (server, _):
-        with pytest.raises(ServerTrouble):
+        with pytest.raises(ServerTrouble, match=TROUBLES[reply]):
             await server.call("echo", {}, Silent())
 
         assert asyncio.get_running_loop().time() - started < 12
@@ -145,7 +158,10 @@ async def test_headers_of_the_settings_are_sent() -> None:
 async def test_an_address_where_nobody_listens_is_told() -> None:
     """The server is down."""
     server = McpServer(
-        "w", lambda log, flow, ended: web_transport("http://127.0.0.1:9/mcp", {}, flow, 2), timeout=2, root=Path.cwd
+        "w",
+        lambda log, flow, ended: web_transport("http://127.0.0.1:9/mcp", {}, flow, ended, 2),
+        timeout=2,
+        root=Path.cwd,
     )
 
     with pytest.raises(ServerTrouble, match="cannot connect to w"):

@@ -40,7 +40,7 @@ def make_server(
             address = filled(url, variables)
             if not address.startswith(("http://", "https://")):
                 raise ServerTrouble("its url must begin with http:// or https://")
-            return web_transport(address, server_headers(headers, headers_env, variables), flow, timeout)
+            return web_transport(address, server_headers(headers, headers_env, variables), flow, ended, timeout)
         program = ServerProgram(
             filled(command, variables),
             tuple(filled(arg, variables) for arg in args),

@@ -1,6 +1,6 @@
 """The transport to a server over streamable HTTP, with a limit on the size of each response."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 import httpx2
@@ -11,18 +11,21 @@ from aish.mcp.stdio import LARGEST_MESSAGE, MOST_BYTES, Flow
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """The body of a response, which ends with an error if it is too long or too fast."""
+    """The body of a response. If it is too long or too fast, it ends with an error, and so does the connection."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, limit: int, flow: Flow) -> None:
-        self._stream, self._limit, self._flow = stream, limit, flow
+    def __init__(self, stream: httpx2.AsyncByteStream, limit: int, flow: Flow, ended: Callable[[str], None]) -> None:
+        self._stream, self._limit, self._flow, self._ended = stream, limit, flow, ended
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
         async for data in self._stream:
             size += len(data)
             wrong = self._flow.take(len(data), data.count(b"\n"))
-            if wrong or size > self._limit:
-                raise httpx2.ReadError(wrong or f"the response has more than {self._limit >> 20} MB")
+            if size > self._limit:
+                wrong = f"it sent an answer of more than {self._limit >> 20} MB"
+            if wrong:
+                self._ended(wrong)
+                raise httpx2.ReadError(wrong)
             yield data
 
     async def aclose(self) -> None:
@@ -32,28 +35,29 @@ class _LimitedStream(httpx2.AsyncByteStream):
 class _LimitedTransport(httpx2.AsyncHTTPTransport):
     """Limits every response. A stream of events may be longer than one message."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flow, ended: Callable[[str], None]) -> None:
         super().__init__()
-        self._flow = flow
+        self._flow, self._ended = flow, ended
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
         events = response.headers.get("content-type", "").startswith("text/event-stream")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _LimitedStream(response.stream, MOST_BYTES if events else LARGEST_MESSAGE, self._flow)
+        limit = MOST_BYTES if events else LARGEST_MESSAGE
+        response.stream = _LimitedStream(response.stream, limit, self._flow, self._ended)
         return response
 
 
 @asynccontextmanager
 async def web_transport(
-    url: str, headers: Mapping[str, str], flow: Flow, connect_seconds: float
+    url: str, headers: Mapping[str, str], flow: Flow, ended: Callable[[str], None], connect_seconds: float
 ) -> AsyncGenerator[TransportStreams]:
     """Exchange messages with the server at this address. Redirects to another host are not followed."""
     timeout = httpx2.Timeout(connect_seconds, read=None)  # the connection has its own limit for each call
     # the environment may hold a proxy and a netrc file with passwords: what goes to a server is in the settings only
     async with (
         httpx2.AsyncClient(
-            headers=dict(headers), timeout=timeout, transport=_LimitedTransport(flow), trust_env=False
+            headers=dict(headers), timeout=timeout, transport=_LimitedTransport(flow, ended), trust_env=False
         ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST_MESSAGE) as streams,
     ):
