@@ -24,13 +24,13 @@ from aish.values.events import notice
 from aish.values.text import clip, one_line
 from aish.values.tool_servers import ServerTool, ServerTrouble, ToolServer
 from aish.values.turns import Message
-from aish.values.verdicts import Effect
+from aish.values.verdicts import SEVERITY, Effect
 
 MakeServer = Callable[[str, ServerSettings, str], ToolServer]
 LOOK_UP = "mcp_tools"
 _CHARS_PER_TOKEN = 4
 _CHANGED = "(its description changed since you last used it)"
-_EFFECTS: dict[str, Effect] = {"read": "read", "change": "change", "send": "send", "destroy": "destroy"}
+_EFFECTS: dict[str, Effect] = {effect: effect for effect in SEVERITY}
 
 
 class ServerState(NamedTuple):
@@ -77,11 +77,10 @@ class ServerTools:
             if not entry.settings.enabled:
                 continue
             own = entry.tools_for_model()
-            size = sum(schema_size(tool) for tool in own)
-            if entry.listing is None or size > room:
+            if entry.listing is None or entry.size > room:
                 hidden.append(entry)
             else:
-                room -= size
+                room -= entry.size
                 tools += own
         if hidden:
             tools += [self._look_up_tool(hidden), *self._loaded_tools(hidden)]
@@ -151,6 +150,7 @@ class OfferedServer:
         self.listing = known.listing(name, self._identity)
         self._listed = -1  # the revision of the server that was listed
         self._for_model: list[Tool[TurnContext]] | None = None
+        self.size = 0  # characters of all schemas, counted with them
 
     @property
     def summary(self) -> str:
@@ -206,6 +206,7 @@ class OfferedServer:
             listing = self.listing or ()
             names = tool_names(self.name, (tool.name for tool in listing))
             self._for_model = [self._tool(tool, names[tool.name]) for tool in listing if tool.name in names]
+            self.size = sum(schema_size(tool) for tool in self._for_model)
         return self._for_model
 
     def renamed(self) -> dict[str, str]:

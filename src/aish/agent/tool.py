@@ -19,7 +19,11 @@ Trust = Literal["own", "outside"]
 
 
 class ParsedCall(NamedTuple):
-    """A call of the model with parsed arguments. A tool that asks the user in between does so inside `alone`."""
+    """A call of the model with parsed arguments.
+
+    A tool that may have to ask the user while it runs does so inside `alone`, so that only one question is open. A tool
+    that `asks_itself` is inside all the time.
+    """
 
     id: str
     name: str

@@ -9,12 +9,11 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx2
 import mcp_types as types
 from mcp.client import Client, ClientRequestContext, IncomingMessage
-from mcp.client._transport import TransportStreams
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import FileUrl, ValidationError
@@ -26,6 +25,9 @@ from aish.mcp.server_log import ServerLog
 from aish.mcp.stdio import Flow
 from aish.values.tool_servers import CallListener, Hint, ServerReply, ServerTool, ServerTrouble
 
+if TYPE_CHECKING:  # a private name, for types only
+    from mcp.client._transport import TransportStreams
+
 MOST_TOOLS = 500
 _MOST_PAGES = 50
 _MOST_QUESTIONS = 10  # of one call
@@ -33,7 +35,7 @@ _LONGEST_CALL = 10  # times the limit, for a call that reports progress
 _SLOWEST_RETRY = 60.0
 _CLOSING_SECONDS = 8.0
 
-OpenTransport = Callable[[ServerLog, Flow, Callable[[str], None]], AbstractAsyncContextManager[TransportStreams]]
+OpenTransport = Callable[[ServerLog, Flow, Callable[[str], None]], AbstractAsyncContextManager["TransportStreams"]]
 
 for _name in ("mcp", "client", "httpx2", "httpcore2"):  # their warnings would be printed over the shell
     logging.getLogger(_name).addHandler(logging.NullHandler())
@@ -320,13 +322,13 @@ class _Call:
         self.limit.reschedule(None if self._asking else next_limit)
 
 
-class _Entered(AbstractAsyncContextManager[TransportStreams]):
+class _Entered(AbstractAsyncContextManager["TransportStreams"]):
     """A transport that is made when it is entered."""
 
-    def __init__(self, make: Callable[[], AbstractAsyncContextManager[TransportStreams]]) -> None:
+    def __init__(self, make: Callable[[], AbstractAsyncContextManager["TransportStreams"]]) -> None:
         self._make = make
 
-    async def __aenter__(self) -> TransportStreams:
+    async def __aenter__(self) -> "TransportStreams":
         self._transport = self._make()
         return await self._transport.__aenter__()
 

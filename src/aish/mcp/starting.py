@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-
-from mcp.client._transport import TransportStreams
+from typing import TYPE_CHECKING
 
 from aish import __version__
 from aish.mcp.connection import McpServer
@@ -13,6 +12,9 @@ from aish.mcp.server_log import ServerLog
 from aish.mcp.stdio import Flow, ServerProgram, stdio_transport
 from aish.mcp.web import web_transport
 from aish.values.tool_servers import ServerTrouble
+
+if TYPE_CHECKING:  # a private name, for types only
+    from mcp.client._transport import TransportStreams
 
 
 def make_server(
@@ -35,7 +37,7 @@ def make_server(
 
     def open_transport(
         log: ServerLog, flow: Flow, ended: Callable[[str], None]
-    ) -> AbstractAsyncContextManager[TransportStreams]:
+    ) -> AbstractAsyncContextManager["TransportStreams"]:
         if url:
             address = filled(url, variables)
             if not address.startswith(("http://", "https://")):

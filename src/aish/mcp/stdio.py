@@ -11,16 +11,18 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.client._transport import TransportStreams
 from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 
 from aish.mcp.server_log import ServerLog
 from aish.values.tool_servers import ServerTrouble
+
+if TYPE_CHECKING:  # a private name, for types only
+    from mcp.client._transport import TransportStreams
 
 LARGEST_MESSAGE = 8 << 20
 MOST_BYTES, MOST_MESSAGES, WINDOW_SECONDS = 32 << 20, 20_000, 10.0
@@ -61,7 +63,7 @@ class Flow:
 @asynccontextmanager
 async def stdio_transport(
     program: ServerProgram, log: ServerLog, flow: Flow, ended: Callable[[str], None]
-) -> AsyncGenerator[TransportStreams]:
+) -> AsyncGenerator["TransportStreams"]:
     """Start the server and exchange messages with it. `ended` is called with the reason when it stops speaking."""
     try:
         process = await asyncio.create_subprocess_exec(

@@ -2,12 +2,15 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 import httpx2
-from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
 
 from aish.mcp.stdio import LARGEST_MESSAGE, MOST_BYTES, Flow
+
+if TYPE_CHECKING:  # a private name, for types only
+    from mcp.client._transport import TransportStreams
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
@@ -51,7 +54,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
 @asynccontextmanager
 async def web_transport(
     url: str, headers: Mapping[str, str], flow: Flow, ended: Callable[[str], None], connect_seconds: float
-) -> AsyncGenerator[TransportStreams]:
+) -> AsyncGenerator["TransportStreams"]:
     """Exchange messages with the server at this address. Redirects to another host are not followed."""
     timeout = httpx2.Timeout(connect_seconds, read=None)  # the connection has its own limit for each call
     # the environment may hold a proxy and a netrc file with passwords: what goes to a server is in the settings only
