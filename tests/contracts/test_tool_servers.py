@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal
 
-import anyio
 import pytest
 import uvicorn
 from mcp.client._memory import InMemoryTransport
 from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
 
 from aish.mcp.connection import McpServer
 from aish.mcp.server_log import ServerLog
@@ -51,10 +51,11 @@ def example() -> MCPServer:
         return text
 
     @server.tool()
-    async def slow() -> str:
-        """Never return."""
-        await anyio.sleep_forever()
-        return ""
+    async def grow(context: Context) -> str:
+        """Add another tool."""
+        server.add_tool(echo, name="shout")
+        await context.notify_tools_changed()
+        return "done"
 
     return server
 
@@ -192,7 +193,7 @@ async def test_lines_that_are_no_messages_are_logged_and_skipped() -> None:
 async def test_a_server_that_does_not_start_is_tried_again_after_growing_pauses(mode: str, reason: str) -> None:
     """A model that repeats its call must not start a program in a loop."""
     clock = [0.0]
-    async with using(fake(mode), timeout=1.0, now=lambda: clock[0]) as server:
+    async with using(fake(mode), timeout=0.2 if mode == "silent" else 5.0, now=lambda: clock[0]) as server:
         waits = []
         for _ in range(3):
             with pytest.raises(ServerTrouble, match=reason):
@@ -263,14 +264,18 @@ async def test_odd_names_and_descriptions_are_cleaned_and_bounded() -> None:
             await server.tools()
 
 
-async def test_a_changed_list_of_tools_is_noticed() -> None:
-    """The next look at the tools asks the server again."""
-    async with using(fake("list changed")) as server:
-        await server.tools()
-        before = server.revision
-        await server.call("echo", {}, Listener())
-        await until(lambda: server.revision > before)
-        assert await server.tools()
+@pytest.mark.parametrize("era", ["older", "newer, in memory", "newer, http"])
+async def test_a_changed_list_of_tools_is_noticed(era: str) -> None:
+    """The next look at the tools asks the server again. The newer protocol tells changes in another way."""
+    async with over_http() as http:
+        transport = {"older": fake("list changed"), "newer, in memory": in_memory, "newer, http": http}[era]
+        async with using(transport) as server:
+            names = [tool.name for tool in await server.tools()]
+            before = server.revision
+            await server.call("echo" if era == "older" else "grow", {}, Listener())
+            await until(lambda: server.revision > before)
+            more = [] if era == "older" else ["shout"]
+            assert [tool.name for tool in await server.tools()] == [*names, *more]
 
 
 async def test_all_kinds_of_content_become_bounded_text() -> None:
