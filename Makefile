@@ -10,7 +10,7 @@ SOURCES := $(shell find src -name '*.py')
 # A test module stays on one worker: its fixtures, such as a loaded model, are then made once.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup run test test-random check docs pictures bench bench-scale faults effects clean
+.PHONY: setup run test test-random check docs pictures bench bench-scale faults effects mcp-servers clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -71,6 +71,10 @@ faults: setup
 # Hostile commands in the fence: none may have an effect. Some minutes.
 effects: setup
 	PYTHONPATH=tests $(BIN)/python tools/effects.py
+
+# Public MCP servers, installed into $(VENV)/mcp-servers from the registries.
+mcp-servers: setup
+	$(BIN)/python tools/mcp_servers.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

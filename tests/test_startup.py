@@ -11,6 +11,7 @@ from aish.opening import open_library, open_program
 from aish.verbs import VERBS
 
 HEAVY = {"prompt_toolkit", "rich", "httpx", "xllamacpp", "numpy", "sqlite3", "pygments", "email", "http.client"}
+HEAVY |= {"mcp", "mcp_types", "pydantic", "anyio", "httpx2", "jsonschema", "uvicorn"}  # of MCP servers
 
 
 def loaded_by(code: str) -> set[str]:
@@ -90,6 +91,7 @@ LIGHT = {  # verbs without a model or conversation → packages they load beside
     "policy ls": {"action"},
     "trash --list": {"action", "storage"},
     "models list": {"model"},
+    "mcp list": {"mcp", "memory", "storage"},
     "memory list": {"commands", "intake", "memory", "storage"},
     "memory add fact the kettle is blue": {"commands", "intake", "memory", "storage"},
 }
@@ -116,3 +118,18 @@ def test_every_verb_says_what_it_opens() -> None:
         "search",
         "thread",
     }
+
+
+def test_the_sdk_of_mcp_is_loaded_when_a_server_is_used_and_not_before(tmp_path: Path) -> None:
+    """It takes most of a second; a question is answered without it, even if servers are configured."""
+    config = tmp_path / "config" / "config.toml"
+    config.parent.mkdir()
+    model = 'model = "script"\n[models.script]\nkind = "scripted"\nanswers = ["A1"]\n'
+    config.write_text(f'{model}[mcp.servers.time]\ncommand = "no-such-server"\n', encoding="utf-8")
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}\nfrom aish.cli import run\n"
+    asked = loaded_by(f"{code}assert run(['hello']) == 0")
+    used = loaded_by("import aish.mcp.starting")
+
+    assert {"mcp", "mcp_types", "pydantic"} <= used
+    assert not asked & {"mcp", "mcp_types", "pydantic", "anyio", "httpx2", "jsonschema"}
+    assert "aish.acting.server_tools" in asked

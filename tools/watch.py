@@ -16,7 +16,7 @@ from typing import NamedTuple
 # Top to bottom. A module may import its own folder and the layers below; layers in one row never import each other.
 LAYERS = (
     "__main__ > cli > verbs > opening > wiring | views > commands > program > jobs > prompt | acting > conversation"
-    " > agent | intake | context | model | action | memory | settings | places > storage > values"
+    " > agent | intake | context | model | action | memory | mcp | settings | places > storage > values"
 )
 DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name in row.split(" | ")}
 # The index works with any store: it reads conversations only through `feed.py`, and writes files with `storage.files`.

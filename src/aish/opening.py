@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aish.acting.gate import GateTools
+    from aish.acting.server_tools import ServerTools
     from aish.acting.surroundings import Surroundings
     from aish.conversation.library import Library, ShowProgress
     from aish.conversation.recall import TurnRecall
@@ -33,8 +34,9 @@ if TYPE_CHECKING:
     from aish.memory.redaction import Redaction, SecretPatterns
     from aish.places import Places
     from aish.program import Program
-    from aish.settings.options import Settings
+    from aish.settings.options import ServerSettings, Settings
     from aish.values.hits import Finder
+    from aish.values.tool_servers import ToolServer
     from aish.views.answers import AnswerScreen, Stream
     from aish.views.editor import Editor
     from aish.views.line_editor import LineEditor, Look
@@ -138,7 +140,42 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
         program.settings, program.places, program.redaction, lambda: program.now(), program.progress
     )
     program.load_gate_tools = _load_gate_tools
+    program.open_servers = lambda: _open_servers(program)
     return program
+
+
+def _open_servers(program: Program) -> ServerTools:
+    """The MCP servers; opened by the first question or `:mcp`, if there are any."""
+    from aish.acting.server_tools import ServerTools
+    from aish.mcp.known_tools import KnownTools
+
+    settings, places = program.settings.mcp, program.places
+    return ServerTools(
+        settings,
+        KnownTools(places.known_tools, places.tool_listings),
+        lambda name, one, identity: _make_server(name, one, identity, lambda: find_project(program.cwd)),
+    )
+
+
+def _make_server(name: str, settings: ServerSettings, identity: str, root: Callable[[], Path]) -> ToolServer:
+    """A connection to a server. It loads the SDK, which takes most of a second."""
+    from aish.mcp.starting import make_server
+
+    return make_server(
+        name,
+        command=settings.command,
+        args=settings.args,
+        cwd=settings.cwd,
+        env=settings.env,
+        env_from=settings.env_from,
+        url=settings.url,
+        headers=settings.headers,
+        headers_env=settings.headers_env,
+        timeout=settings.timeout_seconds,
+        root=root,
+        identity=identity,
+        variables=os.environ,
+    )
 
 
 def _load_gate_tools(program: Program, surroundings: Surroundings) -> GateTools:

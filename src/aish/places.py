@@ -84,6 +84,14 @@ class Places(NamedTuple):
         return self.data / "allowed.jsonl"
 
     @property
+    def known_tools(self) -> Path:
+        return self.data / "mcp_tools.jsonl"
+
+    @property
+    def tool_listings(self) -> Path:
+        return self.cache / "mcp"
+
+    @property
     def trusted(self) -> Path:
         return self.data / "trusted.jsonl"
 

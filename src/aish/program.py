@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from aish.acting.table import TOOLS
 from aish.agent.tool import Tool
+from aish.conversation.enabled_tools import GrowingTools
 from aish.conversation.endpoints import Endpoints
 from aish.conversation.layer import Layer
 from aish.conversation.library import Library
@@ -29,6 +30,7 @@ from aish.values.errors import NotFound
 
 if TYPE_CHECKING:  # a gate is needed by few doors, and takes long to load
     from aish.acting.gate import GateTools
+    from aish.acting.server_tools import ServerTools
     from aish.acting.surroundings import Surroundings
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
@@ -55,9 +57,11 @@ class Program(Library):
         self.memory_trouble = ""  # why it cannot be written by this process
         self.load_gate_tools: Callable[[Program, Surroundings], GateTools] | None = None
         self.open_upkeep: Callable[[], Upkeep]
+        self.open_servers: Callable[[], ServerTools]
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
         self._memory: Memory | None = None
+        self._servers: ServerTools | None = None
 
     @property
     def estimates(self) -> Estimates:
@@ -72,6 +76,13 @@ class Program(Library):
             assert self.open_memory
             self._memory, self.memory_trouble = self.open_memory()
         return self._memory
+
+    @property
+    def servers(self) -> ServerTools:
+        """The MCP servers of the settings, opened on first use and closed with the program."""
+        if self._servers is None:
+            self._servers = self.open_servers()
+        return self._servers
 
     @property
     def memory_file(self) -> Path:
@@ -121,7 +132,7 @@ class Program(Library):
             model=model or self.settings.model,
             cwd=self.cwd,
             layers=[make() for make in self.layers],
-            tools=self.tools,
+            tools=GrowingTools(self.tools, lambda: self.servers.offered()) if self.settings.mcp.servers else self.tools,
             recorder=Recorder(services.conversations, services.redaction, services.now, remembers=remembers),
             endpoints=Endpoints(self.settings),
         )
@@ -133,6 +144,8 @@ class Program(Library):
 
     async def close(self) -> None:
         """Stop what was started, and let go of what is held."""
+        if self._servers:
+            await self._servers.close()
         if self._memory:
             self._memory.close()
         for backend in self._backends.values():

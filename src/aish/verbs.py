@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aish.values.recall import Memo
     from aish.values.replies import Reply
     from aish.views.config import ConfigDoors
+    from aish.views.mcp import McpDoors
     from aish.views.memory import MemoryDoors
     from aish.views.models import ModelDoors
     from aish.views.recall import RecallDoors
@@ -147,6 +148,20 @@ def import_() -> Callable[[Library, Sequence[str]], int]:
     return run
 
 
+def mcp_doors(start: Start) -> McpDoors:
+    """The settings, and what finds secrets in those of other tools."""
+    from aish.views.mcp import McpDoors
+
+    redaction = open_redaction(start.places).reading()
+    return McpDoors(start, lambda text: bool(redaction.mask(text).kinds))
+
+
+def mcp() -> Callable[[McpDoors, Sequence[str]], int]:
+    from aish.views.mcp import run
+
+    return run
+
+
 def memory() -> Callable[[MemoryDoors, Sequence[str]], int]:
     from aish.views.memory import run
 
@@ -237,6 +252,7 @@ VERBS: dict[str, Verb[Any]] = {
     "cost": Verb(nothing_more, cost),
     "doctor": Verb(open_program, doctor),
     "import": Verb(open_library, import_),
+    "mcp": Verb(mcp_doors, mcp),
     "memory": Verb(memory_doors, memory),
     "models": Verb(model_doors, models),
     "notes": Verb(open_library, notes),

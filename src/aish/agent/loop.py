@@ -190,7 +190,7 @@ async def _run_call(
     if arguments is None:
         yield refused("the arguments are not a JSON object")
         return
-    parsed = ParsedCall(call.id, call.name, arguments)
+    parsed = ParsedCall(call.id, call.name, arguments, one_question)
     async with one_question:
         decision = await permission.ask(tool, parsed, context)
     if not decision.allowed:

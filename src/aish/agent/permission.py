@@ -2,7 +2,7 @@
 
 from typing import NamedTuple, Protocol, TypeVar
 
-from aish.agent.tool import ParsedCall, Tool
+from aish.agent.tool import Consent, ParsedCall, Tool
 
 C = TypeVar("C")
 
@@ -25,9 +25,10 @@ class Permission(Protocol[C]):
 
 
 class AllowReading(Permission[C]):
-    """Allows tools that only read, and tools that ask the user themselves. For loops without a user."""
+    """Allows tools that only read, that were allowed before, or that ask the user. For loops without a user."""
 
     async def ask(self, tool: Tool[C], call: ParsedCall, context: C) -> Decision:
-        if tool.effect == "read" or tool.asks_itself:
+        consent = tool.consent() if tool.consent else Consent()
+        if tool.asks_itself or consent.given or (tool.effect == "read" and not consent.note):
             return ALLOWED
         return Decision(False, f"{tool.name} changes something, and there is no user to allow it")

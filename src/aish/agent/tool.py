@@ -5,6 +5,7 @@ Pure: plain values. `C` is the context of a turn; the loop only passes it on.
 
 import json
 from collections.abc import AsyncGenerator, Callable
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from aish.values.events import Notice, ToolProgress
@@ -18,11 +19,27 @@ Trust = Literal["own", "outside"]
 
 
 class ParsedCall(NamedTuple):
-    """A call of the model with parsed arguments."""
+    """A call of the model with parsed arguments.
+
+    A tool that may have to ask the user while it runs does so inside `alone`, so that only one question is open. A tool
+    that `asks_itself` is inside all the time.
+    """
 
     id: str
     name: str
     arguments: dict[str, Any]
+    alone: AbstractAsyncContextManager[Any] = nullcontext()
+
+
+class Consent(NamedTuple):
+    """What the user decided about a tool before the call.
+
+    If it is `given`, nobody is asked. `note` is shown with the question, `keep_always` records the answer "always".
+    """
+
+    given: bool = False
+    note: str = ""
+    keep_always: Callable[[], None] | None = None
 
 
 class ToolResult(NamedTuple):
@@ -46,7 +63,7 @@ class Tool(NamedTuple, Generic[C]):
     Contract: `run` yields any number of `Notice` and `ToolProgress` and exactly one `ToolResult`, which comes last.
     Bad arguments also give a result: the model reads the error and can try again. Closing `run` stops the work.
     `setting` names the setting that must be on for the tool to be offered; an empty one means always.
-    A tool that `asks_itself` asks the user, so the permission port does not.
+    A tool that `asks_itself` asks the user, so the permission port does not. `consent` says what was decided before.
     """
 
     schema: Message
@@ -55,6 +72,7 @@ class Tool(NamedTuple, Generic[C]):
     trust: Trust = "outside"
     setting: str = ""
     asks_itself: bool = False
+    consent: Callable[[], Consent] | None = None
 
     @property
     def name(self) -> str:

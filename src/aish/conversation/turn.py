@@ -14,6 +14,7 @@ from aish.agent.tool import as_json
 from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
+from aish.conversation.enabled_tools import EnabledTools
 from aish.conversation.permission import AskPerson
 from aish.conversation.prompt import fit_question, is_ready_before, load_layers, make_room, message_front
 from aish.conversation.session import Session
@@ -80,7 +81,7 @@ async def take_turn(
         for event in await make_room(turn, asking.backend, limits):
             yield event
         # not only those for this backend: a fallback may answer, and be offered more
-        tools = {tool.name: tool for tool in session.enabled_tools()} if turn.tools_offered else {}
+        tools = EnabledTools(session) if turn.tools_offered else {}
         loop = run_loop(
             asking.ask, tools, permission or AskPerson(), turn, new_id=lambda: f"call-{session.turn_number}"
         )

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Iterable
 
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
 
-_CALL = re.compile(r"^TOOL: (\w+) ?(.*)\n?", re.MULTILINE)
+_CALL = re.compile(r"^TOOL: ([\w-]+) ?(.*)\n?", re.MULTILINE)
 
 
 class ScriptedModel:

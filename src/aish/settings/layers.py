@@ -14,6 +14,7 @@ from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, 
 _KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
 ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
+_TOOL_EFFECTS = ("read", "change", "send", "destroy", "unknown")
 
 
 class SettingsLayer(NamedTuple):
@@ -142,11 +143,33 @@ def _check_names(good: dict[str, Any], sources: Mapping[str, SettingsLayer]) -> 
     if good.get("memory.summarizer_model") and good["memory.summarizer_model"] not in known:
         name = good.pop("memory.summarizer_model")
         reject("memory.summarizer_model", f"there is no model {name!r}; the one that answers is used")
+    problems += _check_servers(good, sources)
     for rule in list(good.get("rules", [])):
         wrong = _wrong_rule(rule, known)
         if wrong:
             reject("rules", f"{wrong}; the rule is left out")
             good["rules"] = [other for other in good["rules"] if other is not rule]
+    return problems
+
+
+def _check_servers(good: dict[str, Any], sources: Mapping[str, SettingsLayer]) -> list[Problem]:
+    """Report MCP servers that cannot be used, and remove effects that do not exist."""
+    problems = []
+    keys: dict[str, list[str]] = {}
+    for key in good:
+        if _table_of(key) == "mcp.servers":
+            keys.setdefault(split_key(key)[2], []).append(key)
+    for name, given in keys.items():
+        ways = [key for key in given if split_key(key)[3] in ("command", "url") and good[key]]
+        if len(ways) != 1:
+            message = f"{name} needs either a command or a url" + (", not both" if ways else "")
+            problems.append(_problem(sources[given[0]], given[0], f"{message}; the server is not used"))
+        for key in [key for key in given if split_key(key)[3] == "effect"]:
+            wrong = [f"{tool} = {effect!r}" for tool, effect in good[key].items() if effect not in _TOOL_EFFECTS]
+            if wrong:
+                message = f"expected {', '.join(_TOOL_EFFECTS)}, got {_show(', '.join(wrong))}; left out"
+                problems.append(_problem(sources[key], key, message))
+                good[key] = {tool: effect for tool, effect in good[key].items() if effect in _TOOL_EFFECTS}
     return problems
 
 
@@ -161,14 +184,14 @@ def _wrong_rule(rule: Mapping[str, str], known: set[str]) -> str:
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "", depth: int = 3) -> Iterable[tuple[str, Any]]:
-    """Tables as dotted keys of at most `depth` parts, as deep as settings go.
+    """Tables as dotted keys of at most `depth` parts, as deep as settings go; one more below [mcp.servers].
 
     Names in [models] and [prices] may hold dots themselves, so they are quoted.
     """
     for name, value in values.items():
         key = f"{prefix}{_quote(name)}"
         if isinstance(value, dict) and value and depth > 1:
-            yield from flatten(value, f"{key}.", depth - 1)
+            yield from flatten(value, f"{key}.", depth - 1 + (key in NAMED and "." in key))
         else:
             yield key, value
 
@@ -177,21 +200,29 @@ def type_of(key: str) -> Any:
     """The type that a dotted key must have (a section, if it is a table), or None if there is no such key."""
     current: Any = Settings
     parts = split_key(key)
+    table = ""
     while parts:
         part = parts.pop(0)
+        table = f"{table}.{part}" if table else part
         if get_origin(current) is dict:  # the user's own names
             return get_args(current)[1] if not parts else None
         if not _is_section(current):
             return None
-        if current is Settings and part in NAMED and parts:
+        if table in NAMED and parts:
             parts.pop(0)
-            current = NAMED[part]
+            current = NAMED[table]
             continue
         hints = get_type_hints(current)
         if part not in hints:
             return None
         current = hints[part]
     return current
+
+
+def _table_of(key: str) -> str:
+    """The table of NAMED that a key is in, or nothing."""
+    parts = split_key(key)
+    return next((table for table in NAMED if parts[: table.count(".") + 1] == table.split(".")), "")
 
 
 def _is_section(kind: Any) -> bool:
@@ -255,8 +286,8 @@ def _unknown(key: str) -> str:
     import difflib  # here, because it is needed for mistakes only
 
     near = difflib.get_close_matches(key, [name for name, _, _ in describe(Settings)], n=1, cutoff=0.5)
-    if not near and split_key(key)[0] in NAMED:
-        named = [name for name, _, _ in describe(NAMED[split_key(key)[0]])]
+    if not near and _table_of(key):
+        named = [name for name, _, _ in describe(NAMED[_table_of(key)])]
         near = difflib.get_close_matches(split_key(key)[-1], named, n=1, cutoff=0.5)
     return "unknown key" + (f"; did you mean {near[0]}?" if near else "")
 
@@ -267,8 +298,12 @@ def _build(good: Mapping[str, Any]) -> Settings:
         _put(tree, split_key(key), value)
     if EMBEDDED in tree.get("models", {}):
         tree["models"][EMBEDDED].setdefault("kind", "embedded")  # to change one thing of it is not to replace it
-    for name, kind in NAMED.items():
-        tree[name] = {entry: kind(**given) for entry, given in tree.get(name, {}).items()}
+    for table, kind in NAMED.items():
+        *outer, name = table.split(".")
+        holder = tree
+        for part in outer:
+            holder = holder.setdefault(part, {})
+        holder[name] = {entry: kind(**given) for entry, given in holder.get(name, {}).items()}
     for name, declared in options_of(Settings).items():
         if _is_section(declared.default) and name in tree:
             tree[name] = declared.default(**tree[name])

@@ -217,6 +217,35 @@ class View(Section):
     keys: Literal["emacs", "vi"] = option("emacs", "Key bindings of the line editor.")
 
 
+class ServerSettings(Section):
+    """An MCP server under a name of your own: [mcp.servers.NAME]."""
+
+    command: str = option("", "The program to start; it is spoken to over its standard input and output.")
+    args: list[str] = option([], "Arguments of the program.")
+    cwd: str = option("", "The directory in which it runs; unset: the project.")
+    env: dict[str, str] = option({}, "Variables for it; ${NAME} in a value is replaced by your own variable.")
+    env_from: list[str] = option([], "Names of your own variables to pass on, such as those with keys.")
+    url: str = option("", "Address of a server that is reached over HTTP, instead of a program.")
+    headers: dict[str, str] = option({}, "Headers for the address; ${NAME} is replaced by your own variable.")
+    headers_env: dict[str, str] = option({}, "Headers whose whole value is in a variable of yours.")
+    enabled: bool = option(True, "Whether the server is used.")
+    timeout_seconds: float = option(60.0, "Seconds to wait for a connection, and for an answer or news of progress.")
+    allow: list[str] = option([], "Tools that need no consent, until their description changes.")
+    effect: dict[str, str] = option(
+        {}, 'What tools do, such as {search = "read"}: read (needs no consent), change, send, destroy.'
+    )
+
+
+class McpSettings(Section):
+    """Tools of MCP servers."""
+
+    schema_tokens: int = option(
+        1500, "Maximum number of tokens for descriptions of tools in a prompt; the model looks up the others by name."
+    )
+    result_chars: int = option(8000, "Maximum number of characters of a result that the model reads.")
+    servers: dict[str, ServerSettings] = option({}, "")
+
+
 class Settings(Section):
     """Everything that can be set."""
 
@@ -231,6 +260,7 @@ class Settings(Section):
     project: ProjectSettings = option(ProjectSettings, "")
     commands: CommandSettings = option(CommandSettings, "")
     finding: FindingSettings = option(FindingSettings, "")
+    mcp: McpSettings = option(McpSettings, "")
     safety: Safety = option(Safety, "")
     tokenize: Tokenize = option(Tokenize, "")
     network: Network = option(Network, "")
@@ -246,7 +276,8 @@ class Settings(Section):
 
 
 EMBEDDED = "embedded"  # the preset that is always there
-NAMED: dict[str, type[Section]] = {"models": Preset, "prices": PriceTag}  # tables whose keys the user chooses
+# Tables whose keys the user chooses.
+NAMED: dict[str, type[Section]] = {"models": Preset, "prices": PriceTag, "mcp.servers": ServerSettings}
 
 
 def describe(kind: type[Section], prefix: str = "") -> Iterator[tuple[str, Any, str]]:

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from aish.settings.options import Preset, PriceTag, Settings, describe
+from aish.settings.options import Preset, PriceTag, ServerSettings, Settings, describe
 
 _HEAD = """\
 # Settings of aish. Every line that starts with "# " and a key shows a default: remove the "# " to change it.
@@ -23,6 +23,9 @@ _EXAMPLES = """
 # [prices."openai/gpt-5-mini"]
 # input = 0.25
 # output = 2.0
+#
+# [mcp.servers.time]
+# command = "mcp-server-time"
 """
 
 
@@ -38,7 +41,11 @@ def template() -> str:
         lines.append(f"# {about}")
         lines.append(f"# {name} = {toml_value(default)}")
     lines.append(_EXAMPLES)
-    for title, kind in (("models.NAME", Preset), ('prices."MODEL"', PriceTag)):
+    for title, kind in (
+        ("models.NAME", Preset),
+        ('prices."MODEL"', PriceTag),
+        ("mcp.servers.NAME", ServerSettings),
+    ):
         lines.append(f"# Keys of [{title}]:")
         lines += [f"#   {name}: {about}" for name, _, about in describe(kind)]
     return "\n".join(lines) + "\n"

@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -106,7 +107,7 @@ def values(settings: Settings) -> Iterator[tuple[str, Any]]:
             value = getattr(value, part)
         yield key, value
     for table in NAMED:
-        for name, entry in getattr(settings, table).items():
+        for name, entry in attrgetter(table)(settings).items():
             for key, declared in options_of(NAMED[table]).items():
                 value = getattr(entry, key)
                 if value != declared.default:

@@ -1,0 +1,96 @@
+"""Add and remove tables in the text of a settings file. Comments and the order of everything else stay.
+
+Pure: text in, text out. Each change is checked by parsing both texts: an edit that would change anything else fails.
+"""
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aish.settings.layers import split_key
+from aish.settings.template import toml_value
+from aish.values.errors import BadUsage
+
+_HEADER = re.compile(r"\s*\[{1,2}((?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+)\]{1,2}\s*(?:#.*)?")
+
+
+def add_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
+    """Return the text with a new table at its end. Raises `BadUsage` if the file cannot be changed safely."""
+    lines = [f"[{'.'.join(_key(part) for part in path)}]"]
+    lines += [f"{_key(name)} = {_inline(value)}" for name, value in values.items()]
+    gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
+    changed = f"{text}{gap}{chr(10).join(lines)}\n"
+    wanted = _parse(text)
+    _put(wanted, path, dict(values))
+    return _checked(changed, wanted)
+
+
+def remove_table(text: str, path: Sequence[str]) -> str:
+    """Return the text without a table and the tables in it. Raises `BadUsage`."""
+    wanted = _parse(text)
+    inner = wanted
+    for part in path[:-1]:
+        inner = inner.get(part, {})
+    inner.pop(path[-1], None)
+    kept, held, inside = list[str](), list[str](), False
+    for line in text.splitlines(keepends=True):
+        header = _HEADER.fullmatch(line.rstrip("\n"))
+        if header:
+            inside = split_key(header[1])[: len(path)] == list(path)
+            if not inside:
+                kept += held  # comments in front of the next table
+            held = []
+        if not inside:
+            kept.append(line)
+        elif line.startswith("#"):
+            held.append(line)
+        elif line.strip():
+            held = []
+    while not inner and len(path) > 1 and not _same("".join(kept), wanted):  # the tables around it left with it
+        path = path[:-1]
+        inner = wanted
+        for part in path[:-1]:
+            inner = inner[part]
+        inner.pop(path[-1], None)
+    return _checked("".join(kept).rstrip("\n") + "\n" if "".join(kept).strip() else "", wanted)
+
+
+def _parse(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadUsage(f"the settings file has a mistake and was not changed: {error}") from None
+
+
+def _same(text: str, wanted: Mapping[str, Any]) -> bool:
+    try:
+        return tomllib.loads(text) == wanted
+    except (ValueError, RecursionError):
+        return False
+
+
+def _checked(text: str, wanted: Mapping[str, Any]) -> str:
+    if not _same(text, wanted):
+        raise BadUsage("the settings file is written in a way that cannot be changed safely; edit it by hand")
+    return text
+
+
+def _put(tree: dict[str, Any], path: Sequence[str], value: object) -> None:
+    for part in path[:-1]:
+        tree = tree.setdefault(part, {})
+        if not isinstance(tree, dict):
+            raise BadUsage(f"{part} is not a table in the settings file")
+    if path[-1] in tree:
+        raise BadUsage(f"there is a {'.'.join(path)} already; remove it first")
+    tree[path[-1]] = value
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
+
+
+def _inline(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(f'{_key(name)} = {_inline(item)}' for name, item in value.items())}}}"
+    return toml_value(value)
