@@ -30,6 +30,7 @@ from aish.values.errors import NotFound
 if TYPE_CHECKING:  # a gate is needed by few doors, and takes long to load
     from aish.acting.gate import GateTools
     from aish.acting.surroundings import Surroundings
+    from aish.action.project_files import ProjectFiles
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
 
@@ -55,9 +56,11 @@ class Program(Library):
         self.memory_trouble = ""  # why it cannot be written by this process
         self.load_gate_tools: Callable[[Program, Surroundings], GateTools] | None = None
         self.open_upkeep: Callable[[], Upkeep]
+        self.open_files: Callable[[Program], ProjectFiles] | None = None
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
         self._memory: Memory | None = None
+        self._files: ProjectFiles | None = None
 
     @property
     def estimates(self) -> Estimates:
@@ -72,6 +75,14 @@ class Program(Library):
             assert self.open_memory
             self._memory, self.memory_trouble = self.open_memory()
         return self._memory
+
+    @property
+    def files(self) -> ProjectFiles:
+        """The files of projects, and what they were before the model changed them; opened on first use."""
+        if self._files is None:
+            assert self.open_files
+            self._files = self.open_files(self)
+        return self._files
 
     @property
     def memory_file(self) -> Path:
@@ -110,6 +121,7 @@ class Program(Library):
             open_upkeep=self.open_upkeep,
             open_recall=lambda: self.recall,
             forget_recall=self.forget_recall,
+            open_files=lambda: self.files,
             now=self.now,
         )
 

@@ -28,6 +28,9 @@ class AllowReading(Permission[C]):
     """Allows tools that only read, and tools that ask the user themselves. For loops without a user."""
 
     async def ask(self, tool: Tool[C], call: ParsedCall, context: C) -> Decision:
-        if tool.effect == "read" or tool.asks_itself:
+        if tool.asks_itself:
             return ALLOWED
-        return Decision(False, f"{tool.name} changes something, and there is no user to allow it")
+        plan = await tool.planned(call, context)
+        if plan.effect == "read" and not plan.refusal:
+            return ALLOWED
+        return Decision(False, plan.refusal or f"{tool.name} changes something, and there is no user to allow it")

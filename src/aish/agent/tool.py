@@ -4,7 +4,7 @@ Pure: plain values. `C` is the context of a turn; the loop only passes it on.
 """
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from aish.values.events import Notice, ToolProgress
@@ -40,13 +40,28 @@ class ToolResult(NamedTuple):
 ToolEvent = Notice | ToolProgress | ToolResult
 
 
+class CallPlan(NamedTuple):
+    """What one call would do, for the permission port. `refusal` is why it cannot be done at all: nobody is asked.
+
+    `what` and `preview` are for the user: one line, and a text to look at before the answer, such as a difference.
+    `word` is what the user has to type; empty means the usual question for the effect.
+    """
+
+    effect: Effect
+    what: str = ""
+    preview: str = ""
+    word: str = ""
+    refusal: str = ""
+
+
 class Tool(NamedTuple, Generic[C]):
     """A tool.
 
     Contract: `run` yields any number of `Notice` and `ToolProgress` and exactly one `ToolResult`, which comes last.
     Bad arguments also give a result: the model reads the error and can try again. Closing `run` stops the work.
     `setting` names the setting that must be on for the tool to be offered; an empty one means always.
-    A tool that `asks_itself` asks the user, so the permission port does not.
+    A tool that `asks_itself` asks the user, so the permission port does not. `plan` says what a single call would do,
+    if that is more than the effect of the tool; the call then runs before another one is asked about.
     """
 
     schema: Message
@@ -55,10 +70,15 @@ class Tool(NamedTuple, Generic[C]):
     trust: Trust = "outside"
     setting: str = ""
     asks_itself: bool = False
+    plan: Callable[[ParsedCall, C], Awaitable[CallPlan]] | None = None
 
     @property
     def name(self) -> str:
         return str(self.schema["function"]["name"])
+
+    async def planned(self, call: ParsedCall, context: C) -> CallPlan:
+        """Return what a call would do."""
+        return await self.plan(call, context) if self.plan else CallPlan(self.effect)
 
 
 def schema(name: str, about: str, properties: dict[str, Message], required: list[str]) -> Message:

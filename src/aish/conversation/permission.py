@@ -13,12 +13,20 @@ class AskPerson(Permission[TurnContext]):
     """Asks the user of the turn. If nobody can answer, the call is refused."""
 
     async def ask(self, tool: Tool[TurnContext], call: ParsedCall, context: TurnContext) -> Decision:
-        if tool.effect == "read" or tool.asks_itself:
+        if tool.asks_itself:
             return ALLOWED
-        what = f"{tool.name} {one_line(exactly(as_json(**call.arguments)), 200)} ({tool.effect})"
-        if tool.effect in ("destroy", "unknown"):
-            question = f"{what}: type {WORD} to allow it, anything else skips it: "
-            yes = bool(await context.person.word(question, [WORD]))
+        plan = await tool.planned(call, context)
+        if plan.refusal:
+            return Decision(False, plan.refusal)
+        if plan.effect == "read":
+            return ALLOWED
+        if plan.preview:
+            await context.person.show(plan.preview)
+        what = plan.what or f"{tool.name} {one_line(exactly(as_json(**call.arguments)), 200)} ({plan.effect})"
+        word = plan.word or (WORD if plan.effect in ("destroy", "unknown") else "")
+        if word:
+            question = f"{what}: type {word} to allow it, anything else skips it: "
+            yes = bool(await context.person.word(question, [word.lower()]))
         else:
             yes = await context.person.key(f"{what}: [r]un it, or [s]kip ", "rs") == "r"
         return ALLOWED if yes else Decision(False, _SKIPPED)
