@@ -43,11 +43,18 @@ class Limits(NamedTuple):
     private_size: int = 0  # of the private temporary directory
 
 
-def keep(start: Callable[[], int], allowance: Allowance, limits: Limits, names: Mapping[int, str], report: int) -> None:
+def keep(
+    start: Callable[[], int],
+    allowance: Allowance,
+    limits: Limits,
+    names: Mapping[int, str],
+    report: int,
+    before_write: Callable[[str], None] | None = None,
+) -> None:
     """Split into the keeper and the command. Returns in the command only.
 
     Runs between fork and exec, in a child of aish. `start` restricts the command and returns the descriptor of the
-    listener. `report` is a descriptor that the keeper writes its wants to, as JSON.
+    listener. `report` is a descriptor that the keeper writes its wants to, as JSON. The keeper calls `before_write`.
     """
     gc.disable()  # collecting would copy the memory that is shared with the parent
     libc.call("prctl", libc.SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -57,7 +64,8 @@ def keep(start: Callable[[], int], allowance: Allowance, limits: Limits, names: 
     command = os.fork()
     if command:
         theirs.close()
-        _Keeper(command, ours, Watcher(allowance, names, top), limits, allowance.private, report).run()
+        watcher = Watcher(allowance, names, top, before_write)
+        _Keeper(command, ours, watcher, limits, allowance.private, report).run()
     ours.close()
     libc.call("prctl", libc.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     os.setpgid(0, 0)

@@ -11,7 +11,7 @@ import re
 import signal
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from aish.action.fence.call_rules import CHANGES_MODES, SIGNALS, STARTS
@@ -95,10 +95,20 @@ _PRETEND = Ruling()
 
 
 class Watcher:
-    """Rules on the calls of one command. `wants` collects what was stopped, each thing once."""
+    """Rules on the calls of one command. `wants` collects what was stopped, each thing once.
 
-    def __init__(self, allowance: Allowance, names: Mapping[int, str], top: int) -> None:
+    `before_write` is called with each path that a call may change, before the call goes on. It must not raise.
+    """
+
+    def __init__(
+        self,
+        allowance: Allowance,
+        names: Mapping[int, str],
+        top: int,
+        before_write: Callable[[str], None] | None = None,
+    ) -> None:
         self._allowance, self._names = allowance, names
+        self._before_write = before_write
         self._top = top  # the process whose descendants the command may signal
         self._started = 0
         self._filters = filters(top)
@@ -185,6 +195,9 @@ class Watcher:
                 minor = bool(flags & os.O_RDWR) and not flags & os.O_TRUNC and os.path.exists(path)  # noqa: PTH110  # a path of another process, as text
                 self.note(wants_to_write(path, _VERBS.get(name, "write"), minor=minor or _is_probing(path, flags)))
                 return Ruling(error=errno.EPERM if modes else errno.EACCES)
+        if self._before_write and (not modes or "chmod" in name):
+            for path in filter(None, places):
+                self._before_write(path)
         return _GO_ON
 
     def _places(self, name: str, call: WatchedCall) -> list[str] | None:
