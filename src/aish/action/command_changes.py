@@ -10,6 +10,7 @@ import os
 import shutil
 import stat
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
@@ -125,10 +126,26 @@ class CommandChanges:
 
     def record(self, conversation: str, *, turn: int, step: str, by: str) -> list[FileChange]:
         """Keep what the command changed, and return it. Call it once, after the command. Raises `StoreTrouble`."""
-        changes = [change for copy in self._copies() if (change := self._change(copy, turn, step, by))]
+        copies = {copy.path: copy for copy in self._copies()}
+        made = dict[str, None]()  # new directories, outermost first
+        for copy in [copy for copy in copies.values() if not copy.exists and _is_directory(copy.path)]:
+            del copies[copy.path]
+            self._look_into(copy.path, made, copies)
+        found = (self._change(copy, turn, step, by) for copy in copies.values())
+        changes = [_in_new_directories(change, made) for change in found if change]
         if changes:
             self._store.add(conversation, changes)
         return changes
+
+    def _look_into(self, top: str, made: dict[str, None], copies: dict[str, _Copy]) -> None:
+        """Note a new directory, and the files that came into it with a rename: nobody opened them for writing."""
+        for directory, folders, names in os.walk(top):
+            made[directory[len(self._root) + 1 :]] = None
+            folders.sort()
+            for name in sorted(names):
+                path = f"{directory}/{name}"
+                if path not in copies and len(copies) < _MOST_NOTED and not self._is_left_out(path):
+                    copies[path] = _Copy(path, 0, exists=False, copy="")
 
     def _copies(self) -> list[_Copy]:
         try:
@@ -155,3 +172,16 @@ class CommandChanges:
                 return None
             before = FileState(NOT_KEPT if data is None else self._store.keep(data), copy.mode)
         return None if before == after else FileChange(step, turn, self._root, path, before, after, by)
+
+
+def _is_directory(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _in_new_directories(change: FileChange, made: Collection[str]) -> FileChange:
+    """Return a change with the directories that were created for its file, innermost first."""
+    parents = (str(parent) for parent in Path(change.path).parents)
+    return change._replace(directories=tuple(parent for parent in parents if parent in made))
