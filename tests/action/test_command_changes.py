@@ -35,7 +35,7 @@ class Bench:
 
     def run(self, kind: Kind, command: str) -> list[FileChange]:
         bounds = changing(self.project, [self.state.parent], home=None)
-        with fenced(bounds, kind) as fence, CommandChanges(self.store, self.project, self.state) as changes:
+        with fenced(bounds, kind) as fence, CommandChanges(self.store, self.project) as changes:
             fence.before_write = changes.before_write
             env = {"PATH": os.environ["PATH"], "TMPDIR": str(fence.private)}
             self.done = run_captured(command, env=env, directory=str(self.project), fence=fence)
@@ -138,7 +138,7 @@ def test_a_full_disk_or_a_missing_store_does_not_stop_the_command(bench: Bench, 
     """It is better to lose a way back than the work."""
     (bench.project / "a").write_text("old", encoding="utf-8")
     bounds = changing(bench.project, [], home=None)
-    with fenced(bounds, kind) as fence, CommandChanges(bench.store, bench.project, bench.state) as changes:
+    with fenced(bounds, kind) as fence, CommandChanges(bench.store, bench.project) as changes:
         for path in bench.state.glob("spool-*"):
             path.rmdir()
         fence.before_write = changes.before_write

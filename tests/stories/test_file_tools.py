@@ -3,112 +3,26 @@
 import json
 import os
 import socket
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import pytest
+from desk import Desk, Reader, edit, read, say_next, write
 from world import World
 
 from aish.agent.permission import AllowReading
-from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.places import find_places
-from aish.program import Program
-from aish.values.events import Notice, TurnDone
-from aish.values.person import Nobody, chosen_word
+from aish.values.person import Nobody
 
 pytestmark = pytest.mark.anyio
 OUTSIDE = "denied: path is outside the agent workspace root"
 KEY = "AKIA" + "QYLPMN5HFIQR7XYA"  # shaped like a key of a cloud provider
 
 
-class Reader(Nobody):
-    """A user who answers from a list, and remembers the questions and what was shown before them."""
-
-    def __init__(self, *answers: str) -> None:
-        super().__init__()
-        self.answers, self.asked, self.shown = list(answers), list[str](), list[str]()
-
-    async def key(self, question: str, keys: str) -> str:
-        self.asked.append(question)
-        answer = self.answers.pop(0) if self.answers else ""
-        return answer if answer and answer in keys else keys[-1]
-
-    async def word(self, question: str, words: Collection[str]) -> str:
-        self.asked.append(question)
-        return chosen_word(self.answers.pop(0) if self.answers else "", words)
-
-    async def show(self, difference: str) -> None:
-        self.shown.append(difference)
-
-
-class Desk:
-    """A project, and a model that calls tools in it."""
-
-    def __init__(self, world: World, directory: Path) -> None:
-        self.world, self.project = world, directory / "work"
-        (self.project / ".git").mkdir(parents=True)
-        world.home = directory / "aish"
-        world.directory = self.project
-        world.places = find_places({"AISH_HOME": str(world.home)})
-        self.person = Reader()
-        self.program: Program | None = None
-        self.session: Session | None = None
-
-    def write(self, name: str, text: str | bytes) -> Path:
-        path = self.project / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode() if isinstance(text, str) else text)
-        return path
-
-    async def call(
-        self, *calls: tuple[str, dict[str, Any]], answers: str = "", **settings: Any
-    ) -> list[dict[str, Any]]:
-        """Let the model make these calls in one turn, answer questions with these keys, and return the results."""
-        script = [*("TOOL: " + name + " " + json.dumps(given) for name, given in calls), "Done."]
-        return await self.run(script, answers, **settings)
-
-    async def run(self, script: list[str], answers: str = "", **settings: Any) -> list[dict[str, Any]]:
-        if self.session is None:
-            models = {"script": {"kind": "scripted", "answers": []}}
-            values = {"model": "script", "models": models, "commands": {"file_tools": True}, **settings}
-            self.program = self.world.program(values)
-            self.session = self.program.session()
-        self.session.backend.model._answers = list(script)  # type: ignore[attr-defined]  # the scripted model
-        before = len(self.session.history.turns)
-        self.person.answers = answers.split()
-        self.notices: list[str] = []
-        async for event in take_turn(self.session, "go on", self.person):
-            if isinstance(event, Notice):
-                self.notices.append(event.text)
-            if isinstance(event, TurnDone):
-                assert event.state == "complete", event
-        turns = self.session.history.turns[before:]
-        return [json.loads(turn.content) for turn in turns if turn.role == "tool"]
-
-    async def type(self, line: str, *answers: str) -> str:
-        assert self.program and self.session
-        shell = self.world.shell(self.program, self.session)
-        shell.person, self.person.answers = self.person, list(answers)
-        return (await self.world.type(shell, line)).text
-
-
 @pytest.fixture
 def desk(world: World, tmp_path: Path) -> Desk:
     return Desk(world, tmp_path)
-
-
-def read(path: str, **more: Any) -> tuple[str, dict[str, Any]]:
-    return "read_file", {"path": path, **more}
-
-
-def edit(path: str, old: str, new: str, **more: Any) -> tuple[str, dict[str, Any]]:
-    return "edit_file", {"path": path, "old": old, "new": new, **more}
-
-
-def write(path: str, content: str) -> tuple[str, dict[str, Any]]:
-    return "write_file", {"path": path, "content": content}
 
 
 # Reading
@@ -374,12 +288,13 @@ async def test_a_text_that_the_user_gave_counts_as_read(desk: Desk) -> None:
 async def test_several_edits_of_one_file_are_asked_and_made_in_order(desk: Desk) -> None:
     """Each difference is against what the one before has left."""
     path = desk.write("a.py", "one\ntwo\n")
-    calls = [read("a.py"), edit("a.py", "one", "1"), edit("a.py", "two", "2")]
+    await desk.call(read("a.py"))
+    calls = [edit("a.py", "one", "1"), edit("a.py", "two", "2")]
     script = "\n".join(f"TOOL: {name} {json.dumps(given)}" for name, given in calls)
 
     results = await desk.run([script, "Done."], "r r")
 
-    assert [one.get("status") for one in results] == [None, "changed", "changed"]
+    assert [one["status"] for one in results] == ["changed", "changed"]
     assert path.read_text(encoding="utf-8") == "1\n2\n"
     assert "-two\n+2" in desk.person.shown[1] and " 1\n" in desk.person.shown[1]
 
@@ -513,7 +428,7 @@ async def test_without_a_user_only_reading_works(desk: Desk) -> None:
     assert desk.session
     calls = [read("a.py"), read(".env"), edit("a.py", "one", "2")]
     script = [*(f"TOOL: {name} {json.dumps(given)}" for name, given in calls), "Done."]
-    desk.session.backend.model._answers = script  # type: ignore[attr-defined]  # the scripted model
+    say_next(desk.session, script)
     async for _ in take_turn(desk.session, "q", Nobody(), permission=AllowReading()):
         pass
 

@@ -15,6 +15,7 @@ from aish.values.events import notice
 from aish.values.text import exactly, one_line
 
 if TYPE_CHECKING:  # loaded when the first file is read
+    from aish.action.command_changes import CommandChanges
     from aish.action.project_files import Prepared, Site
 
 
@@ -78,6 +79,13 @@ async def _change_file(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[To
     text = f"{done} {one_line(exactly(change.name), 200)} ({change.summary}); to take it back: :undo"
     yield notice("file.changed", text, path=change.name)
     yield ToolResult(as_json(status=done, path=change.name, change=change.summary))
+
+
+def keep_changes(session: Session, changes: "CommandChanges", command: str) -> None:
+    """Keep what an allowed command changed as one step of the conversation, after it has ended. Raises `StoreTrouble`."""
+    if session.remembers:
+        step = f"{time.time_ns():x}"
+        changes.record(session.journal.id, turn=question_number(session), step=step, by=one_line(command, 200))
 
 
 def question_number(session: Session) -> int:

@@ -9,7 +9,6 @@ import json
 import os
 import shutil
 import stat
-import tempfile
 from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
@@ -17,7 +16,7 @@ from typing import NamedTuple
 from aish.action.gitignore import IgnoreRule, is_ignored, read_rules
 from aish.action.undo import current
 from aish.action.undo_store import MOST_OF_FILE, NOT_KEPT, FileChange, FileState, UndoStore
-from aish.storage.files import make_directory, write_all
+from aish.storage.files import write_all
 from aish.storage.git_files import read_bounded
 from aish.values.errors import StoreTrouble
 
@@ -44,11 +43,10 @@ class CommandChanges:
     2. `record` runs here, after the command has ended.
     """
 
-    def __init__(self, store: UndoStore, root: Path, directory: Path) -> None:
-        """`root` is the project. `directory` is for the copies, where the command cannot write."""
+    def __init__(self, store: UndoStore, root: Path) -> None:
+        """Keep changes in the project `root`. Raises `StoreTrouble`."""
         self._store, self._root = store, os.path.realpath(root)
-        make_directory(directory)
-        self._spool = Path(tempfile.mkdtemp(prefix="spool-", dir=directory))
+        self._spool = store.make_spool()
         self._seen: set[str] = set()
         self._ignores: dict[str, list[IgnoreRule]] = {}
         self._copied, self._bytes = 0, 0

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
+from aish.action.command_changes import CommandChanges
 from aish.action.file_diff import file_diff
 from aish.action.file_rules import is_secret_in, runs_later
 from aish.action.file_search import Line, Walk, name_matches, search
@@ -92,6 +93,10 @@ class ProjectFiles:
         if self.is_own(real):
             raise Declined("denied: the files of aish itself are not part of the project")
         return real
+
+    def around_command(self, root: Path) -> CommandChanges:
+        """Return what keeps the changes of one command in a project. Raises `StoreTrouble`."""
+        return CommandChanges(self.undo, root)
 
     def site(self, root: Path, directory: Path, conversation: str) -> Site:
         return Site(root, directory, conversation)

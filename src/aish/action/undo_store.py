@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import secrets
+import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -133,6 +134,14 @@ class UndoStore:
         log = open_log(self._directory / f"{name}.jsonl", "changed files")
         assert isinstance(log, LineFile)
         return log
+
+    def make_spool(self) -> Path:
+        """Create a directory for copies of files that may be kept soon. Raises `StoreTrouble`."""
+        try:
+            make_directory(self._directory)
+            return Path(tempfile.mkdtemp(prefix="spool-", dir=self._directory))
+        except OSError as error:
+            raise StoreTrouble(f"cannot write in {self._directory}: {error.strerror or error}") from error
 
     def tidy(self, now: float | None = None) -> None:
         """Delete what is too old, and the oldest contents beyond the total size. What cannot be deleted stays."""
