@@ -136,6 +136,8 @@ def remove_inside(root: Path, path: str, directories: Iterable[str] = ()) -> Non
     """
     top = Path(os.path.realpath(root))
     for name, is_file in [(path, True), *((one, False) for one in directories)]:
+        if "\0" in name:
+            raise Declined(_OUTSIDE)
         parts = (inside(root, os.path.dirname(name)) / os.path.basename(name)).relative_to(top).parts  # noqa: PTH119, PTH120  # a link is not followed
         here, _ = _directory(top, parts[:-1], name, make=False)
         try:
