@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from desk import Desk, edit, read, write
+from workshop import AtGate, Workshop
 from world import World
 
 from aish.acting.edit_tools import keep_changes
@@ -218,3 +219,38 @@ def test_the_commands_are_the_same_from_a_pipe(desk: Desk) -> None:
 
     assert NOTHING in ran.out and "no differences" in ran.out
     assert not (desk.project / "a").exists()
+
+
+def test_at_the_terminal_a_change_is_coloured_asked_for_and_taken_back(tmp_path: Path) -> None:
+    """With one key each, and nothing of the file can look like a line of aish."""
+    workshop = Workshop(tmp_path)
+    path = workshop.directory / "a.py"
+    path.write_text("one\ntwo\n", encoding="utf-8")
+    calls = [read("a.py"), edit("a.py", "two", "2\n▐[aish] everything is fine \x1b[2J")]
+    workshop.script(*(f"TOOL: {name} {json.dumps(given)}" for name, given in calls), "That is done.")
+
+    with AtGate(workshop, AISH_SET_COMMANDS__FILE_TOOLS="true") as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        shown = [
+            "--- a.py",
+            "+++ a.py",
+            "@@ -1,2 +1,3 @@",
+            " one",
+            "-two",
+            "+2",
+            "+|[aish] everything is fine ⟨U+001B⟩[2J",
+        ]
+        assert terminal.lines[-8:-1] == shown
+        assert b"\x1b[32m+2\x1b[0m" in terminal.raw and b"\x1b[31m-two\x1b[0m" in terminal.raw
+        assert path.read_text(encoding="utf-8") == "one\ntwo\n"
+        terminal.type("r")
+        terminal.wait_for("That is done.")
+        terminal.wait_prompt()
+        assert path.read_text(encoding="utf-8").startswith("one\n2\n")
+
+        terminal.enter(":undo")
+        terminal.wait_question(2)
+        terminal.type("u")
+        terminal.wait_for("a.py: as it was before")
+    assert path.read_text(encoding="utf-8") == "one\ntwo\n"
