@@ -1,6 +1,7 @@
 """Undo: what the model changed in files is shown and taken back, and the user's own work is never lost."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from desk import Desk, edit, read, write
 from workshop import AtGate, Workshop
 from world import World
 
-from aish.acting.edit_tools import keep_changes
+from aish.acting.file_steps import command_step
 from aish.values.errors import BadUsage
 
 pytestmark = pytest.mark.anyio
@@ -197,16 +198,29 @@ async def test_a_step_of_a_command_is_taken_back_too(desk: Desk) -> None:
     desk.write("a", "one\n")
     await desk.call(("list_files", {}))
     assert desk.session
-    with desk.session.services.open_files().around_command(desk.project) as changes:
+    with command_step(desk.session, "make things") as before_write:
+        assert before_write
         for name in ("a", "b"):
-            changes.before_write(str(desk.project.resolve() / name))  # as the keeper does
+            before_write(str(desk.project.resolve() / name))  # as the keeper does
         desk.write("a", "two\n")
         desk.write("b", "new\n")
-        keep_changes(desk.session, changes, "make things")
 
     assert "+two" in await desk.type(":diff turn")
     assert await desk.type(":undo", "u") == "a: as it was before\nb: as it was before"
     assert sorted(path.name for path in desk.project.iterdir()) == [".git", "a"]
+
+
+async def test_a_command_runs_although_nothing_can_be_kept(desk: Desk) -> None:
+    """A full disk or a store that cannot be made is no reason to stop it."""
+    await desk.call(("list_files", {}))
+    desk.world.places.undo.parent.mkdir(parents=True, exist_ok=True)
+    if desk.world.places.undo.exists():
+        shutil.rmtree(desk.world.places.undo)
+    desk.world.places.undo.write_text("not a directory", encoding="utf-8")
+    assert desk.session
+
+    with command_step(desk.session, "make things") as before_write:
+        assert before_write is None
 
 
 def test_the_commands_are_the_same_from_a_pipe(desk: Desk) -> None:

@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING
 
+from aish.acting.file_steps import new_step, question_number
 from aish.acting.file_tools import project_site
 from aish.agent.tool import CallPlan, ParsedCall, Tool, ToolEvent, ToolResult, as_json, refused, schema
 from aish.conversation.session import Session
@@ -15,7 +15,6 @@ from aish.values.events import notice
 from aish.values.text import exactly, one_line
 
 if TYPE_CHECKING:  # loaded when the first file is read
-    from aish.action.command_changes import CommandChanges
     from aish.action.project_files import Prepared, Site
 
 
@@ -63,7 +62,7 @@ async def _change_file(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[To
     """Make the change that the user has allowed."""
     session = turn.session
     files, site = session.services.open_files(), project_site(session)
-    number, step = question_number(session), f"{time.time_ns():x}"
+    number, step = question_number(session), new_step()
 
     def work() -> "Prepared":
         change = _prepare(call, turn, site)
@@ -79,18 +78,6 @@ async def _change_file(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[To
     text = f"{done} {one_line(exactly(change.name), 200)} ({change.summary}); to take it back: :undo"
     yield notice("file.changed", text, path=change.name)
     yield ToolResult(as_json(status=done, path=change.name, change=change.summary))
-
-
-def keep_changes(session: Session, changes: "CommandChanges", command: str) -> None:
-    """Keep what an allowed command changed as one step of the conversation, after it has ended. Raises `StoreTrouble`."""
-    if session.remembers:
-        step = f"{time.time_ns():x}"
-        changes.record(session.journal.id, turn=question_number(session), step=step, by=one_line(command, 200))
-
-
-def question_number(session: Session) -> int:
-    """Return the number of the user's last question in the journal, which a step belongs to."""
-    return next((entry.number for entry in session.journal.entries_back() if entry.turn.role == "user"), 0)
 
 
 _PATH = {"type": "string", "description": "relative to the current directory"}
