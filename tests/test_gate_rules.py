@@ -135,6 +135,9 @@ class Stage:
         self.asked.append(f"edit {text}")
         return self._answer()
 
+    async def show(self, difference: str) -> None:
+        self.screen.lines.append(difference)
+
     def _answer(self) -> str:
         answer = self.answers.pop(0) if self.answers else ""
         if answer == "^C":
