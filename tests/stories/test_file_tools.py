@@ -276,13 +276,16 @@ async def test_a_file_that_the_model_does_not_know_is_not_changed(desk: Desk) ->
 async def test_a_text_that_the_user_gave_counts_as_read(desk: Desk) -> None:
     """The output of a command goes along with the question; reading it again would waste a step."""
     path = desk.write("a.py", "first\nsecond\n")
+    desk.write("b.py", "other words\n")
     await desk.call(("list_files", {}))
     assert desk.session
-    desk.session.history.hold("$ cat a.py\nfirst\nsecond\n")
+    desk.session.history.hold("$ head -2 a.py\nfirst\nsecond\n")
 
-    await desk.call(edit("a.py", "first\nsecond", "third"), answers="r")
+    seen, unseen = await desk.call(edit("a.py", "irst\nsecon", "third"), edit("b.py", "o", "x"), answers="r r")
 
-    assert path.read_text(encoding="utf-8") == "third\n"
+    assert path.read_text(encoding="utf-8") == "fthirdd\n"
+    assert seen["status"] == "changed"
+    assert "was not read" in unseen["reason"], "a letter that occurs somewhere is not its line"
 
 
 async def test_several_edits_of_one_file_are_asked_and_made_in_order(desk: Desk) -> None:

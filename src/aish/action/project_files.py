@@ -181,7 +181,7 @@ class ProjectFiles:
     def prepare_edit(
         self, site: Site, path: object, old: object, new: object, *, every: bool, given: Callable[[str], bool]
     ) -> Prepared:
-        """Return the replacement of a text in a file. `given` tells whether the model was given a text in another way.
+        """Return the replacement of a text in a file. `given` tells whether the model was given lines in another way.
 
         Raises:
             Declined: it may not be changed, or the model does not know it as it is.
@@ -193,12 +193,12 @@ class ProjectFiles:
         real = self.real(site, path)
         name = self.name(site, real)
         data, like = self._bytes(site, real)
-        known = self._seen.get((site.conversation, str(real)))
-        if known != self.undo.hash(data) and (known or not given(old)):
-            reason = "changed since you read it" if known else "was not read in this conversation"
-            raise Declined(f"{name} {reason}; {_READ_AGAIN}")
         text = _text(name, data)
         one, other = (part.replace("\r\n", "\n") if text.crlf else part for part in (old, new))
+        known = self._seen.get((site.conversation, str(real)))
+        if known != self.undo.hash(data) and (known or not given(_lines_around(text.text, one))):
+            reason = "changed since you read it" if known else "was not read in this conversation"
+            raise Declined(f"{name} {reason}; {_READ_AGAIN}")
         return self._prepared(
             site, real, data, like, text._replace(text=replace_exactly(text.text, one, other, every=every))
         )
@@ -281,6 +281,15 @@ def _text(name: str, data: bytes) -> FileText:
     if text is None:
         raise Declined(f"{name} is a binary file ({len(data):,} bytes); only text can be read and changed")
     return text
+
+
+def _lines_around(text: str, part: str) -> str:
+    """Return the whole lines of the first occurrence of a text; the text itself if it does not occur."""
+    at = text.find(part)
+    if at < 0:
+        return part
+    end = text.find("\n", at + len(part))
+    return text[text.rfind("\n", 0, at) + 1 : end if end >= 0 else len(text)]
 
 
 def _missing_directories(root: Path, path: str) -> Iterator[str]:
