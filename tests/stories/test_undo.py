@@ -11,6 +11,8 @@ from workshop import AtGate, Workshop
 from world import World
 
 from aish.acting.file_steps import command_step
+from aish.action.fence.availability import Wanted, why
+from aish.action.fence.availability import kind as find_kind
 from aish.values.errors import BadUsage
 
 pytestmark = pytest.mark.anyio
@@ -268,3 +270,28 @@ def test_at_the_terminal_a_change_is_coloured_asked_for_and_taken_back(tmp_path:
         terminal.type("u")
         terminal.wait_for("a.py: as it was before")
     assert path.read_text(encoding="utf-8") == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("kind", ["landlock", "bubblewrap"])
+def test_at_the_terminal_an_allowed_command_is_taken_back(tmp_path: Path, kind: Wanted) -> None:
+    """Whatever program it was that changed the files."""
+    if find_kind(kind) != kind:
+        pytest.skip(why(kind))
+    workshop = Workshop(tmp_path)
+    path = workshop.directory / "a.txt"
+    path.write_text("one\n", encoding="utf-8")
+    workshop.script("CMD: sed -i s/one/two/ a.txt && touch new", extra=f'[commands]\nsandbox = "{kind}"')
+
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        terminal.say_yes()
+        terminal.wait_prompt()
+        assert path.read_text(encoding="utf-8") == "two\n"
+        terminal.enter(":undo")
+        terminal.wait_question(2)
+        terminal.type("u")
+        terminal.wait_for("new: as it was before")
+        terminal.wait_prompt()
+    assert path.read_text(encoding="utf-8") == "one\n"
+    assert workshop.files() == {"a.txt"}
