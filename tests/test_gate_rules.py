@@ -110,7 +110,7 @@ class Stage:
             raise StoreTrouble("the disk is full")
         self.allowed.append((prefixes, project))
 
-    def _run(self, command: str, permit: Permit) -> CommandResult:
+    def _run(self, command: str, permit: Permit, before_write: object = None) -> CommandResult:
         self.ran.append((command, permit.fence is not None))
         self.permits.append(permit)
         return self.outcomes.pop(0) if self.outcomes else done()
@@ -134,6 +134,9 @@ class Stage:
     async def edit(self, text: str) -> str:
         self.asked.append(f"edit {text}")
         return self._answer()
+
+    async def show(self, difference: str) -> None:
+        self.screen.lines.append(difference)
 
     def _answer(self) -> str:
         answer = self.answers.pop(0) if self.answers else ""

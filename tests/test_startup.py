@@ -82,6 +82,15 @@ def test_no_event_loop_is_loaded_before_the_prompt_or_for_a_search() -> None:
     assert not {name for name in ours(searched) if name.startswith(("aish.model.", "aish.context", "aish.intake"))}
 
 
+def test_file_tools_and_undo_are_loaded_when_the_first_file_is_read() -> None:
+    """Most questions are about no file."""
+    loaded = loaded_by("import aish.views.repl, aish.views.one_shot, aish.wiring")
+
+    lazy = {f"aish.action.{name}" for name in ("project_files", "undo", "undo_store", "file_search", "file_diff")}
+    assert "aish.acting.edit_tools" in loaded
+    assert loaded & (lazy | {"difflib"}) == set()
+
+
 LIGHT = {  # verbs without a model or conversation → packages they load besides those of the command line
     "config show": {"storage"},
     "config path": {"storage"},

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
-from aish.places import PROJECT_FILE, find_project, model_directories
+from aish.places import PROJECT_FILE, find_project, home_directory, model_directories
 from aish.settings.layers import Loaded, Problem, SettingsLayer, load, read_arguments, read_environment, read_file
 from aish.values.errors import BadUsage
 from aish.views.screen import Bar, Screen
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from aish.acting.gate import GateTools
     from aish.acting.server_tools import ServerTools
     from aish.acting.surroundings import Surroundings
+    from aish.action.project_files import ProjectFiles
     from aish.conversation.library import Library, ShowProgress
     from aish.conversation.recall import TurnRecall
     from aish.conversation.services import Upkeep
@@ -139,7 +140,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     program.open_memory = lambda: open_memory(
         program.settings, program.places, program.redaction, lambda: program.now(), program.progress
     )
-    program.load_gate_tools = _load_gate_tools
+    program.load_gate_tools, program.open_files = _load_gate_tools, _open_files
     program.open_servers = lambda: _open_servers(program)
     return program
 
@@ -183,6 +184,17 @@ def _load_gate_tools(program: Program, surroundings: Surroundings) -> GateTools:
     from aish.acting.gate_setup import load
 
     return load(program.settings, program.places, program.redaction, surroundings, lambda: find_project(program.cwd))
+
+
+def _open_files(program: Program) -> ProjectFiles:
+    """The files of projects for the tools of the model; opened when the first one is read or changed."""
+    from aish.action.project_files import ProjectFiles
+    from aish.action.undo_store import UndoStore
+
+    places = program.places
+    return ProjectFiles(
+        UndoStore(places.undo), [places.data, places.state, places.config, places.cache], home_directory()
+    )
 
 
 def _open_finder(library: Library) -> Finder:

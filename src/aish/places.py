@@ -108,6 +108,10 @@ class Places(NamedTuple):
         return self.state / "typed"
 
     @property
+    def undo(self) -> Path:
+        return self.state / "undo"
+
+    @property
     def model_log(self) -> Path:
         return self.state / "embedded.log"
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # a gate is needed by few doors, and takes long to load
     from aish.acting.gate import GateTools
     from aish.acting.server_tools import ServerTools
     from aish.acting.surroundings import Surroundings
+    from aish.action.project_files import ProjectFiles
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
 
@@ -58,10 +59,12 @@ class Program(Library):
         self.load_gate_tools: Callable[[Program, Surroundings], GateTools] | None = None
         self.open_upkeep: Callable[[], Upkeep]
         self.open_servers: Callable[[], ServerTools]
+        self.open_files: Callable[[Program], ProjectFiles] | None = None
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
         self._memory: Memory | None = None
         self._servers: ServerTools | None = None
+        self._files: ProjectFiles | None = None
 
     @property
     def estimates(self) -> Estimates:
@@ -83,6 +86,14 @@ class Program(Library):
         if self._servers is None:
             self._servers = self.open_servers()
         return self._servers
+
+    @property
+    def files(self) -> ProjectFiles:
+        """The files of projects, and what they were before the model changed them; opened on first use."""
+        if self._files is None:
+            assert self.open_files
+            self._files = self.open_files(self)
+        return self._files
 
     @property
     def memory_file(self) -> Path:
@@ -121,6 +132,7 @@ class Program(Library):
             open_upkeep=self.open_upkeep,
             open_recall=lambda: self.recall,
             forget_recall=self.forget_recall,
+            open_files=lambda: self.files,
             now=self.now,
         )
 

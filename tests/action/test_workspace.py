@@ -1,6 +1,7 @@
 """The workspace of file tools: no path leads out of it."""
 
 import os
+import shutil
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.action.workspace import inside, open_inside
+from aish.action.workspace import inside, open_inside, remove_inside, write_inside
 from aish.values.errors import Declined, NotFound
 
 OUTSIDE = "^denied: path is outside the agent workspace root$"
@@ -191,3 +192,84 @@ def test_no_mixture_of_parts_leads_out(parts: list[str], absolute: bool) -> None
 
         assert found.is_relative_to(root)
         assert Path(os.path.realpath(found)).is_relative_to(root)
+
+
+# Writing
+
+
+@pytest.mark.proves("N21")
+@pytest.mark.parametrize("path", ["../new", "out/new", "up/new", "/etc/aish-new", "dangling/new", "zero\0byte"])
+def test_nothing_is_written_or_deleted_outside(root: Path, path: str) -> None:
+    """Also not a new file, or one in a new directory."""
+    (root / "out").symlink_to(root.parent)
+    (root / "up").symlink_to("..")
+    (root / "dangling").symlink_to("../missing")
+
+    for work in (lambda: write_inside(root, path, b"x"), lambda: remove_inside(root, path)):
+        with pytest.raises(Declined, match=OUTSIDE):
+            work()
+    assert sorted(one.name for one in root.parent.iterdir()) == ["secret", "work"]
+
+
+def test_a_new_file_never_replaces_one(root: Path) -> None:
+    """It may have been created while the user was asked."""
+    with pytest.raises(Declined, match="exists now"):
+        write_inside(root, "sub/note", b"x")
+    assert read(root, "sub/note") == "a note"
+    assert [one.name for one in (root / "sub").iterdir()] == ["note"]
+
+
+def test_a_replaced_file_keeps_its_mode_and_its_links(root: Path) -> None:
+    """A link to it leads to the new content."""
+    (root / "sub" / "note").chmod(0o640)
+    (root / "link").symlink_to("sub/note")
+
+    write_inside(root, "link", b"new", (root / "sub" / "note").stat())
+
+    assert (root / "link").is_symlink()
+    assert (root / "sub" / "note").read_bytes() == b"new"
+    assert (root / "sub" / "note").stat().st_mode & 0o777 == 0o640
+
+
+def test_new_directories_are_told_and_can_be_removed_again(root: Path) -> None:
+    """Those that are not empty stay."""
+    assert write_inside(root, "sub/x/y/z", b"1") == ("sub/x", "sub/x/y")
+    (root / "sub" / "x" / "mine").touch()
+
+    remove_inside(root, "sub/x/y/z", ["sub/x/y", "sub/x"])
+
+    assert [one.name for one in (root / "sub" / "x").iterdir()] == ["mine"]
+
+
+@pytest.mark.proves("N21")
+def test_a_directory_swapped_for_a_link_leads_nowhere(root: Path) -> None:
+    """Somebody swaps a directory and a link to the outside as fast as possible, while a file in it is written."""
+    outside = root.parent / "outside"
+    outside.mkdir()
+    (root / "real").mkdir()
+    (root / "away").symlink_to(outside)
+    stop = threading.Event()
+
+    def swap() -> None:
+        while not stop.is_set():
+            for one, other in (("real", "spare"), ("away", "real"), ("real", "away")):
+                with suppress(OSError):  # the writer has made a new directory meanwhile
+                    (root / one).rename(root / other)
+            if (root / "spare").exists() and (root / "real").exists():
+                shutil.rmtree(root / "real", ignore_errors=True)
+            with suppress(OSError):
+                (root / "spare").rename(root / "real")
+
+    swapping, written = threading.Thread(target=swap), 0
+    swapping.start()
+    try:
+        for number in range(2000):
+            with suppress(Declined, NotFound, OSError):
+                write_inside(root, f"real/{number}", b"x")
+                written += 1
+    finally:
+        stop.set()
+        swapping.join()
+
+    assert list(outside.iterdir()) == []
+    assert written > 0

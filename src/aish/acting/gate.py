@@ -7,10 +7,12 @@ A command that a fence stopped can be run again in the next one. `CMD:` lines of
 """
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
 from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
+from aish.acting.file_steps import command_step
 from aish.acting.surroundings import Surroundings
 from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want, stopped
@@ -43,7 +45,7 @@ class GateTools(NamedTuple):
     as_trash: Callable[[str], str | None]
     as_own: Callable[[str], str | None]  # a search by aish itself, which must read what the fences hide
     allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
-    run: Callable[[str, Permit], CommandResult]
+    run: Callable[[str, Permit, Callable[[str], None] | None], CommandResult]  # the last: see `Fence.before_write`
     interrupt: Callable[[], None]  # send Ctrl-C to the running command
     needs: Callable[[Want, Permit], Permit | None]  # the next permit for what a fence stopped; None: no fence allows it
     who_asks: Callable[[str], str]  # the sentence that says who will ask the user for words; empty if nobody
@@ -189,7 +191,11 @@ class Gate:
         """Run a command; if its fence stopped it, say what it wanted and offer the next fence."""
         own = self.tools.as_own(command)
         text, permit = (own, UNFENCED) if own else (command, permit)
-        done = await self._surroundings.in_thread(lambda: self.tools.run(text, permit), self.tools.interrupt)
+        keeping = command_step(self._session, command) if permit.fence == "changing" else nullcontext()
+        with keeping as before_write:
+            done = await self._surroundings.in_thread(
+                lambda: self.tools.run(text, permit, before_write), self.tools.interrupt
+            )
         outcome = done.outcome
         if done.wants:
             self._tell(done.wants)

@@ -36,11 +36,13 @@ def load(
     judge = LocalJudge(places.policy_file, allowed, fences)
     running: list[Terminal] = []
 
-    def run(command: str, permit: Permit) -> CommandResult:
+    def run(command: str, permit: Permit, before_write: Callable[[str], None] | None) -> CommandResult:
         environment = surroundings.environment()  # first, because the user's shell may still be starting
         directory = surroundings.directory
         types = permit.fence != "looking" or reads_keys(command)
         with fences.around(permit, environment, directory, project()) as (fence, env):
+            if fence:
+                fence.before_write = before_write
             done = run_command(
                 command,
                 surroundings.show,

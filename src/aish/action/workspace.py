@@ -3,6 +3,8 @@
 import errno
 import os
 import stat
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from aish.values.errors import Declined, NotFound
@@ -64,6 +66,136 @@ def open_inside(root: Path, path: str, flags: int = os.O_RDONLY, mode: int = 0o6
         os.close(fd)
         raise
     return fd
+
+
+def read_inside(root: Path, path: str, most: int) -> tuple[bytes, os.stat_result]:
+    """Return the bytes of a file inside `root`, and its status. Raises as `open_inside` does.
+
+    Raises:
+        Declined: also if it has more than `most` bytes.
+    """
+    with open(open_inside(root, path), "rb") as file:
+        found = os.fstat(file.fileno())
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise Declined(f"{path} has more than {most >> 20} MB")
+    return data, found
+
+
+def write_inside(
+    root: Path, path: str, content: bytes, like: os.stat_result | None = None, mode: int | None = None
+) -> tuple[str, ...]:
+    """Replace a file inside `root` atomically, and give it the owner and mode of `like`; without `like`, create it.
+
+    `mode` is its mode if it is not that of `like`, or of a usual new file.
+
+    Missing directories are created; they are returned, relative to `root`, outermost first.
+
+    Raises:
+        Declined: the path leads out of `root`, or a file that should be new exists.
+        OSError: any other error of the system; nothing was changed.
+    """
+    top = Path(os.path.realpath(root))
+    parts = inside(root, path).relative_to(top).parts
+    if not parts:
+        raise Declined(f"{path} is the workspace directory, not a file")
+    here, made = _directory(top, parts[:-1], path)
+    temporary = f".{parts[-1][:100]}.{os.getpid()}-{time.monotonic_ns()}.tmp"
+    try:
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600 if like else 0o666, dir_fd=here)
+        try:
+            with open(fd, "wb") as file:
+                file.write(content)
+                if like:
+                    _make_like(fd, like)
+                if mode is not None:
+                    os.fchmod(fd, mode)
+                file.flush()
+                os.fsync(fd)
+            if like:
+                os.rename(temporary, parts[-1], src_dir_fd=here, dst_dir_fd=here)
+            else:
+                _rename_new(temporary, parts[-1], here)
+        except BaseException as error:  # delete the partial file after any error
+            os.unlink(temporary, dir_fd=here)
+            if isinstance(error, FileExistsError):
+                raise Declined(f"{path} exists now; read it first") from None
+            if isinstance(error, IsADirectoryError):
+                raise Declined(f"{path} is a directory, not a file") from None
+            raise
+        os.fsync(here)
+    finally:
+        os.close(here)
+    return made
+
+
+def remove_inside(root: Path, path: str, directories: Iterable[str] = ()) -> None:
+    """Delete a file inside `root`, then those of the directories (relative to `root`) that are empty. Raises as above.
+
+    A link is deleted itself.
+    """
+    top = Path(os.path.realpath(root))
+    for name, is_file in [(path, True), *((one, False) for one in directories)]:
+        if "\0" in name:
+            raise Declined(_OUTSIDE)
+        parts = (inside(root, os.path.dirname(name)) / os.path.basename(name)).relative_to(top).parts  # noqa: PTH119, PTH120  # a link is not followed
+        here, _ = _directory(top, parts[:-1], name, make=False)
+        try:
+            if is_file:
+                os.unlink(parts[-1], dir_fd=here)
+            else:
+                os.rmdir(parts[-1], dir_fd=here)
+        except OSError:
+            if is_file:
+                raise
+        finally:
+            os.close(here)
+
+
+def _rename_new(temporary: str, name: str, directory: int) -> None:
+    """Rename a file without replacing one that was created in the meantime. Raises `FileExistsError`."""
+    try:
+        os.link(temporary, name, src_dir_fd=directory, dst_dir_fd=directory, follow_symlinks=False)
+        os.unlink(temporary, dir_fd=directory)
+    except FileExistsError:
+        raise
+    except OSError:  # this file system has no hard links
+        os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=directory))
+        os.rename(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+
+
+def _make_like(fd: int, like: os.stat_result) -> None:
+    """Give a file the owner and mode of another one, as far as the user may."""
+    own = os.fstat(fd)
+    if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid):
+        try:
+            os.fchown(fd, like.st_uid, like.st_gid)
+        except OSError:
+            pass  # only root can; the file then belongs to the user
+    os.fchmod(fd, stat.S_IMODE(like.st_mode))
+
+
+def _directory(top: Path, parts: Sequence[str], path: str, *, make: bool = True) -> tuple[int, tuple[str, ...]]:
+    """Open a directory below `top` without following links; return it, and the directories that were created."""
+    here, made = os.open(top, _DIRECTORY), list[str]()
+    try:
+        for depth, part in enumerate(parts, start=1):
+            try:
+                there = os.open(part, _DIRECTORY, dir_fd=here)
+            except FileNotFoundError:
+                if not make:
+                    raise NotFound(f"{path} does not exist") from None
+                os.mkdir(part, dir_fd=here)
+                made.append("/".join(parts[:depth]))
+                there = os.open(part, _DIRECTORY, dir_fd=here)
+            os.close(here)
+            here = there
+    except BaseException as error:  # on any error, nobody else would close the descriptor
+        os.close(here)
+        if isinstance(error, OSError) and error.errno in (errno.ELOOP, errno.ENOTDIR):
+            raise Declined(f"{path} cannot be written: a part of its path is not a directory") from None
+        raise
+    return here, tuple(made)
 
 
 def _walk(root: Path, parts: tuple[str, ...], flags: int, mode: int) -> int:

@@ -7,7 +7,7 @@ records the events: each one is yielded before the next step starts.
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import aclosing, nullcontext
+from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple, TypeVar
 
 from aish.agent.permission import Permission
@@ -191,22 +191,25 @@ async def _run_call(
         yield refused("the arguments are not a JSON object")
         return
     parsed = ParsedCall(call.id, call.name, arguments, one_question)
-    async with one_question:
+    async with AsyncExitStack() as alone:
+        await alone.enter_async_context(one_question)
         decision = await permission.ask(tool, parsed, context)
-    if not decision.allowed:
-        yield refused(decision.reason)
-        return
-    try:
-        alone = one_question if tool.asks_itself else nullcontext()
-        async with alone, aclosing(tool.run(parsed, context)) as events:
-            async for event in events:
-                yield event
-                if isinstance(event, ToolResult):
-                    return
-        yield refused(f"{tool.name} returned no result")
-    except AishError as error:
-        yield notice("tool.failed", str(error), warning=True, tool=tool.name)
-        yield refused(str(error))
+        if not decision.allowed:
+            yield refused(decision.reason)
+            return
+        shown = tool.plan and tool.effect != "read"  # what the user was shown must still be true when it is done
+        if not (tool.asks_itself or shown):
+            await alone.aclose()
+        try:
+            async with aclosing(tool.run(parsed, context)) as events:
+                async for event in events:
+                    yield event
+                    if isinstance(event, ToolResult):
+                        return
+            yield refused(f"{tool.name} returned no result")
+        except AishError as error:
+            yield notice("tool.failed", str(error), warning=True, tool=tool.name)
+            yield refused(str(error))
 
 
 def _read(arguments: str) -> dict[str, object] | None:

@@ -29,6 +29,9 @@ class AllowReading(Permission[C]):
 
     async def ask(self, tool: Tool[C], call: ParsedCall, context: C) -> Decision:
         consent = tool.consent() if tool.consent else Consent()
-        if tool.asks_itself or consent.given or (tool.effect == "read" and not consent.note):
+        if tool.asks_itself or consent.given:
             return ALLOWED
-        return Decision(False, f"{tool.name} changes something, and there is no user to allow it")
+        plan = await tool.planned(call, context)
+        if plan.effect == "read" and not (plan.refusal or consent.note):
+            return ALLOWED
+        return Decision(False, plan.refusal or f"{tool.name} changes something, and there is no user to allow it")

@@ -4,7 +4,7 @@ Pure: plain values. `C` is the context of a turn; the loop only passes it on.
 """
 
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
@@ -57,6 +57,20 @@ class ToolResult(NamedTuple):
 ToolEvent = Notice | ToolProgress | ToolResult
 
 
+class CallPlan(NamedTuple):
+    """What one call would do, for the permission port. `refusal` is why it cannot be done at all: nobody is asked.
+
+    `what` and `preview` are for the user: one line, and a text to look at before the answer, such as a difference.
+    `word` is what the user has to type; empty means the usual question for the effect.
+    """
+
+    effect: Effect
+    what: str = ""
+    preview: str = ""
+    word: str = ""
+    refusal: str = ""
+
+
 class Tool(NamedTuple, Generic[C]):
     """A tool.
 
@@ -64,6 +78,8 @@ class Tool(NamedTuple, Generic[C]):
     Bad arguments also give a result: the model reads the error and can try again. Closing `run` stops the work.
     `setting` names the setting that must be on for the tool to be offered; an empty one means always.
     A tool that `asks_itself` asks the user, so the permission port does not. `consent` says what was decided before.
+    `plan` says what a single call would do, if that is more than the effect of the tool; the call then runs before
+    another one is asked about.
     """
 
     schema: Message
@@ -73,10 +89,15 @@ class Tool(NamedTuple, Generic[C]):
     setting: str = ""
     asks_itself: bool = False
     consent: Callable[[], Consent] | None = None
+    plan: Callable[[ParsedCall, C], Awaitable[CallPlan]] | None = None
 
     @property
     def name(self) -> str:
         return str(self.schema["function"]["name"])
+
+    async def planned(self, call: ParsedCall, context: C) -> CallPlan:
+        """Return what a call would do."""
+        return await self.plan(call, context) if self.plan else CallPlan(self.effect)
 
 
 def schema(name: str, about: str, properties: dict[str, Message], required: list[str]) -> Message:

@@ -15,7 +15,8 @@ from aish.settings.options import Settings
 from aish.settings.trust import Trust
 from aish.values.hits import Finder
 
-if TYPE_CHECKING:  # loaded when the first note is read
+if TYPE_CHECKING:  # loaded when the first note or file is read
+    from aish.action.project_files import ProjectFiles
     from aish.conversation.recall import TurnRecall
     from aish.conversation.session import Session
     from aish.conversation.upkeep import Refreshed
@@ -54,4 +55,5 @@ class Services(NamedTuple):
     open_upkeep: Callable[[], "Upkeep"]
     open_recall: Callable[[], "TurnRecall"]
     forget_recall: Callable[[], None]
+    open_files: Callable[[], "ProjectFiles"]  # the files of projects, for the tools of the model
     now: Callable[[], datetime]

@@ -137,6 +137,9 @@ class CommandSettings(Section):
         "unsafe", "Which commands of the model need your consent: unsafe (all except those that only read), always."
     )
     tool: bool = option(False, "Offer the model a tool that runs commands; each goes through the same questions.")
+    file_tools: bool = option(
+        True, "Let models that can use tools read files of the project and propose changes; each change is shown first."
+    )
     allow: list[str] = option(
         [], 'Commands of the model that need no consent, by their first words, such as "git commit".'
     )

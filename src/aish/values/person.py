@@ -32,6 +32,9 @@ class Person(Protocol):
     async def edit(self, text: str) -> str:
         """Let the user edit a text, and return it; empty if unchanged."""
 
+    async def show(self, difference: str) -> None:
+        """Show a difference between two texts that the next question is about."""
+
 
 class Nobody:
     """An absent user. `note` shows each question, so that the log of a script says why nothing was done."""
@@ -54,6 +57,9 @@ class Nobody:
 
     async def edit(self, text: str) -> str:
         return ""
+
+    async def show(self, difference: str) -> None:
+        pass
 
 
 def agrees(answer: str) -> bool:

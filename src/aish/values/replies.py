@@ -16,7 +16,7 @@ class Table(NamedTuple):
 class Reply(NamedTuple):
     """The result of a command. `found` is false when nothing was found or done.
 
-    `marks` are the ranges of characters to highlight, in order.
+    `marks` are the ranges of characters to highlight, in order. `difference`: the text is one between files.
     """
 
     text: str = ""
@@ -24,6 +24,7 @@ class Reply(NamedTuple):
     data: Any = None
     found: bool = True
     marks: tuple[tuple[int, int], ...] = ()
+    difference: bool = False
 
     def after(self, text: str) -> "Reply":
         """Return the reply with a text in front."""

@@ -54,3 +54,7 @@ class TerminalPerson:
     async def edit(self, text: str) -> str:
         self._pause()
         return await self._edit(text)
+
+    async def show(self, difference: str) -> None:
+        self._pause()
+        self._screen.difference(difference)

@@ -64,7 +64,7 @@ class Screen:
             while some := list(islice(lines, 1000)):
                 sys.stdout.write("\n".join(some) + "\n")
         if reply.text:
-            print(self._marked(reply))
+            print(self._colored_difference(reply.text) if reply.difference else self._marked(reply))
         sys.stdout.flush()
 
     def _marked(self, reply: Reply) -> str:
@@ -95,6 +95,15 @@ class Screen:
     def gutter(self) -> str:
         """The sign before a message or a question on a terminal."""
         return self.styled(GUTTER, "prompt") if sys.stderr.isatty() else ""
+
+    def difference(self, text: str) -> None:
+        """Show a difference that a question is about, on standard error."""
+        print(self._colored_difference(text), file=sys.stderr, flush=True)
+
+    def _colored_difference(self, text: str) -> str:
+        styles = {"+": "added", "-": "removed", "@": "dim"}
+        lines = foreign(text).split("\n")
+        return "\n".join(self.styled(line, styles[line[0]]) if line[:1] in styles else line for line in lines)
 
     def command(self, text: str, effect: str) -> None:
         """Show a command that is about to run or to be confirmed, on its own line."""

@@ -24,6 +24,8 @@ _DARK = {
     "warning": "yellow",
     "error": "red",
     "match": "bold",  # a matching word in a search result
+    "added": "green",  # lines of a difference
+    "removed": "red",
     "fact": "cyan",
     "pref": "green",
     "context": "magenta",

@@ -10,7 +10,7 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -42,10 +42,13 @@ class Fence:
     1. If the fence cannot be made complete, the command does not run.
     2. All processes of the command have ended when the started process has ended.
     3. `private` is a directory of the command alone. It is deleted with the fence.
+    4. `before_write` can be set before the command starts: the keeper, which is another process, calls it with the path
+       of each file that the command is about to change. It must not raise.
     """
 
     def __init__(self, bounds: FenceBounds, kind: Kind, private: Path, *, abi: int | None = None) -> None:
         self.bounds, self.kind, self.private = bounds, kind, private
+        self.before_write: Callable[[str], None] | None = None
         self._abi = version() if abi is None else abi
         self._report = os.memfd_create("report")  # not a pipe: the keeper would wait for room in it
         self._rules = landlock_rules(bounds, private, self._abi) if kind == "landlock" else None
@@ -60,7 +63,8 @@ class Fence:
     def step(self) -> None:
         """Enter the fence, in the child. On any error the child ends."""
         try:
-            keep(self._restrict, self._allowance(), self.bounds.limits, self._names, self._report)
+            limits = self.bounds.limits
+            keep(self._restrict, self._allowance(), limits, self._names, self._report, self.before_write)
         except BaseException as error:  # the command must not run outside the fence
             _give_up(error)
 

@@ -46,12 +46,17 @@ class ResourceLimits(NamedTuple):
 
 
 def keep(
-    start: Callable[[], int], allowance: Allowance, limits: ResourceLimits, names: Mapping[int, str], report: int
+    start: Callable[[], int],
+    allowance: Allowance,
+    limits: ResourceLimits,
+    names: Mapping[int, str],
+    report: int,
+    before_write: Callable[[str], None] | None = None,
 ) -> None:
     """Split into the keeper and the command. Returns in the command only.
 
     Runs between fork and exec, in a child of aish. `start` restricts the command and returns the descriptor of the
-    listener. `report` is a descriptor that the keeper writes its wants to, as JSON.
+    listener. `report` is a descriptor that the keeper writes its wants to, as JSON. The keeper calls `before_write`.
     """
     gc.disable()  # collecting would copy the memory that is shared with the parent
     libc.call("prctl", libc.SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -61,7 +66,8 @@ def keep(
     command = os.fork()
     if command:
         theirs.close()
-        _Keeper(command, ours, CallWatcher(allowance, names, top), limits, allowance.private, report).run()
+        watcher = CallWatcher(allowance, names, top, before_write)
+        _Keeper(command, ours, watcher, limits, allowance.private, report).run()
     ours.close()
     libc.call("prctl", libc.SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     os.setpgid(0, 0)

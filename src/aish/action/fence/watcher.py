@@ -105,10 +105,20 @@ _PRETEND = Ruling()
 
 
 class CallWatcher:
-    """Rules on the calls of one command. `wants` collects what was stopped, each thing once."""
+    """Rules on the calls of one command. `wants` collects what was stopped, each thing once.
 
-    def __init__(self, allowance: Allowance, names: Mapping[int, str], top: int) -> None:
+    `before_write` is called with each path that a call may change, before the call goes on. It must not raise.
+    """
+
+    def __init__(
+        self,
+        allowance: Allowance,
+        names: Mapping[int, str],
+        top: int,
+        before_write: Callable[[str], None] | None = None,
+    ) -> None:
         self._allowance, self._names = allowance, names
+        self._before_write = before_write
         self._top = top  # the process whose descendants the command may signal
         self._started = 0
         self._filters = filters(top)
@@ -201,6 +211,9 @@ class CallWatcher:
                 minor = bool(flags & os.O_RDWR) and not flags & os.O_TRUNC and os.path.exists(path)  # noqa: PTH110  # a path of another process, as text
                 self.note(wants_to_write(path, _VERBS.get(name, "write"), minor=minor or _is_probing(path, flags)))
                 return Ruling(error=errno.EPERM if modes else errno.EACCES)
+        if self._before_write and (not modes or "chmod" in name):
+            for path in filter(None, places):
+                self._before_write(path)
         return self._carry(name, call, places) if self._allowance.carries else _GO_ON
 
     def _carry(self, name: str, call: WatchedCall, places: list[str]) -> Ruling:

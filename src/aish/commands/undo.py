@@ -1,0 +1,80 @@
+"""Commands about files that the model changed: show the changes, and take them back."""
+
+from typing import TYPE_CHECKING
+
+from aish.commands.shell import COMMANDS, Shell
+from aish.intake.commands import Arguments
+from aish.values.errors import BadUsage
+from aish.values.replies import Reply
+from aish.values.text import exactly, one_line
+
+if TYPE_CHECKING:  # loaded when it is needed first
+    from aish.action.undo import Restoration
+    from aish.action.undo_store import FileChange
+
+
+@COMMANDS.add("undo", argument="[N|turn]")
+async def undo(shell: Shell, arguments: Arguments) -> Reply:
+    """Take back the last step in which the model changed files, after showing the difference.
+
+    A step is one call of a tool, or one command. `:undo 3` takes back the last three steps, `:undo turn` all steps
+    since the last question that led to some. What you or another program changed since then is never overwritten: such
+    a file stays as it is, and aish offers to write the old version beside it. Git is not used.
+    """
+    history, conversation = shell.program.files.history, shell.session.journal.id
+    plans = history.restorations(_chosen(shell, arguments.text.strip()))
+    if not plans:
+        return Reply("the model has changed no file in this conversation that could be taken back", found=False)
+    for plan in plans:
+        if plan.does_something:
+            await shell.person.show(plan.diff)
+    lines = [f"{_name(plan)}: left as it is: {plan.problem}" for plan in plans if plan.problem]
+    wanted = one_line(", ".join(_name(plan) for plan in plans if plan.does_something), 200)
+    question = "\n".join([*lines, f"take back the changes to {wanted}: [u]ndo, or [s]kip "])
+    if wanted and await shell.person.key(question, "us") != "u":
+        return Reply("nothing was changed", data={"restored": []}, found=False)
+    restored = []
+    for plan in plans:
+        problem = history.restore(conversation, plan)
+        if plan.does_something:
+            restored += [] if problem else [plan.path]
+            lines.append(f"{_name(plan)}: {'left as it is: ' + problem if problem else 'as it was before'}")
+    lines += [line for plan in plans if plan.old is not None for line in await _beside(shell, plan)]
+    text = "\n".join(lines) or "everything is already as it was"
+    return Reply(text, data={"restored": restored}, found=bool(restored))
+
+
+@COMMANDS.add("diff", argument="[turn]")
+async def diff(shell: Shell, arguments: Arguments) -> Reply:
+    """Show how the files differ from what they were before the model changed them.
+
+    Covers this conversation; `:diff turn` only the last question that led to changes. Your own later changes to these
+    files are part of the difference. What was taken back is not.
+    """
+    history, conversation, words = shell.program.files.history, shell.session.journal.id, arguments.text.strip()
+    if words not in ("", "turn"):
+        raise BadUsage("use :diff, or :diff turn")
+    changes = history.last_turn(conversation) if words else history.changes(conversation)
+    found = history.difference(changes)
+    return Reply("\n".join(found) or "no differences", data={"files": len(found)}, found=bool(found), difference=True)
+
+
+def _chosen(shell: Shell, words: str) -> "list[FileChange]":
+    history, conversation = shell.program.files.history, shell.session.journal.id
+    if words == "turn":
+        return history.last_turn(conversation)
+    if words and not (words.isdecimal() and len(words) < 6 and int(words)):
+        raise BadUsage(f"expected a number of steps or the word turn, got {one_line(words, 40)!r}")
+    return history.last_steps(conversation, int(words or 1))
+
+
+def _name(plan: "Restoration") -> str:
+    return one_line(exactly(plan.path), 200)
+
+
+async def _beside(shell: Shell, plan: "Restoration") -> list[str]:
+    """Offer to write the older version of a file beside it."""
+    question = f"{_name(plan)} was changed since: [w]rite the version before the model's change beside it, or [s]kip "
+    if await shell.person.key(question, "ws") != "w":
+        return []
+    return [f"the earlier version is in {shell.program.files.history.write_beside(plan)}"]

@@ -1,0 +1,162 @@
+"""What a command in the changing fence changed is kept, and can be taken back."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from aish.action.command_changes import CommandChanges
+from aish.action.command_runner import Captured, run_captured
+from aish.action.fence.availability import trouble
+from aish.action.fence.bounds import changing
+from aish.action.fence.fence import Kind, fenced
+from aish.action.undo import FileHistory
+from aish.action.undo_store import FileChange, UndoStore
+
+KINDS = [
+    pytest.param(kind, marks=pytest.mark.skipif(bool(trouble(kind)), reason=trouble(kind) or "there is one"))
+    for kind in ("landlock", "bubblewrap")
+]
+both = pytest.mark.parametrize("kind", KINDS)
+
+
+class Bench:
+    """A project whose commands are kept."""
+
+    def __init__(self, top: Path) -> None:
+        self.project, self.state = top / "work", top / "state" / "undo"
+        self.project.mkdir()
+        self.store = UndoStore(self.state)
+        self.history = FileHistory(self.store)
+        self.done: Captured | None = None
+
+    def run(self, kind: Kind, command: str) -> list[FileChange]:
+        bounds = changing(self.project, [self.state.parent], home=None)
+        with fenced(bounds, kind) as fence, CommandChanges(self.store, self.project) as changes:
+            fence.before_write = changes.before_write
+            env = {"PATH": os.environ["PATH"], "TMPDIR": str(fence.private)}
+            self.done = run_captured(command, env=env, directory=str(self.project), fence=fence)
+            return changes.record("talk", turn=1, step=command, by=command)
+
+    def tree(self) -> dict[str, tuple[bytes, int]]:
+        files = (path for path in self.project.rglob("*") if path.is_file() and not path.is_symlink())
+        found = {str(path.relative_to(self.project)): path for path in files}
+        return {name: (path.read_bytes(), path.stat().st_mode & 0o777) for name, path in found.items()}
+
+    def undo(self) -> list[str]:
+        plans = self.history.restorations(self.history.last_steps("talk", 1))
+        return [plan.problem or self.history.restore("talk", plan) for plan in plans]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    bench = Bench(tmp_path)
+    yield bench
+    assert not list(bench.state.glob("spool-*")), "the copies are gone"
+
+
+PYTHON = f"{shlex.quote(sys.executable)} -c "
+COMMANDS = {
+    "overwrite": "echo new > a.txt",
+    "append": "echo more >> a.txt",
+    "edit in place": "sed -i s/one/two/ a.txt",
+    "delete": "rm a.txt",
+    "delete a directory": "rm -r sub",
+    "rename": "mv a.txt c.txt",
+    "rename over another": "mv a.txt b.sh",
+    "rename a directory": "mv sub other",
+    "mode": "chmod 600 b.sh",
+    "create": "echo x > new.txt",
+    "create deep": "mkdir -p x/y && echo x > x/y/z.txt",
+    "truncate": "truncate -s 1 a.txt",
+    "mapped": PYTHON + "\"import mmap; f = open('a.txt', 'r+b'); m = mmap.mmap(f.fileno(), 0); m[0] = 88\"",
+    "copy over": "cp b.sh a.txt",
+    "several": "echo 1 > a.txt; echo 2 > b.sh; rm sub/c; echo 3 > new",
+    "killed in the middle": "echo broken > a.txt; kill -9 $$",
+}
+
+
+@both
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_what_a_command_changed_can_be_taken_back(bench: Bench, kind: Kind, command: str) -> None:
+    """Whatever program changes the files, and in whatever way."""
+    (bench.project / "a.txt").write_bytes(b"one\r\n\xff")
+    (bench.project / "b.sh").write_text("#!/bin/sh\n", encoding="utf-8")
+    (bench.project / "b.sh").chmod(0o755)
+    (bench.project / "sub" / "deep").mkdir(parents=True)
+    (bench.project / "sub" / "c").write_text("c", encoding="utf-8")
+    (bench.project / "sub" / "deep" / "d").write_text("d", encoding="utf-8")
+    before = bench.tree()
+
+    changes = bench.run(kind, command)
+    assert bench.tree() != before
+    problems = bench.undo()
+
+    assert changes and set(problems) == {""}
+    assert bench.tree() == before
+
+
+@both
+def test_a_command_that_changes_nothing_leaves_no_record(bench: Bench, kind: Kind) -> None:
+    """A file that is opened for writing, or written with the same content, is as it was."""
+    (bench.project / "a.txt").write_text("one\n", encoding="utf-8")
+
+    assert bench.run(kind, "cat a.txt; echo one > a.txt; touch a.txt; : >> a.txt; echo x > $TMPDIR/x") == []
+    assert bench.history.changes("talk") == []
+
+
+@both
+def test_ignored_files_and_git_are_not_kept(bench: Bench, kind: Kind) -> None:
+    """A build writes thousands of them, and git has its own ways back."""
+    (bench.project / ".gitignore").write_text("build/\n*.o\n", encoding="utf-8")
+    (bench.project / ".git").mkdir()
+    command = "mkdir -p build sub; echo 1 > build/x; echo 1 > sub/a.o; echo 1 > .git/index; echo 1 > b.txt"
+
+    assert [change.path for change in bench.run(kind, command)] == ["b.txt"]
+
+
+@both
+def test_what_a_command_changes_beyond_the_limits_is_recorded_but_not_kept(bench: Bench, kind: Kind) -> None:
+    """The command goes on, and undo says what it cannot restore."""
+    (bench.project / "big").write_bytes(b"x" * (9 << 20))
+    for number in range(250):
+        (bench.project / f"f{number:03}").write_text("old", encoding="utf-8")
+
+    changes = bench.run(kind, "echo > big; for f in f*; do echo new > $f; done")
+    problems = bench.undo()
+
+    assert bench.done and bench.done.status == 0
+    assert len(changes) == 251
+    assert (problems.count(""), problems.count("it was too large to keep")) == (200, 51)
+
+
+@both
+def test_a_full_disk_or_a_missing_store_does_not_stop_the_command(bench: Bench, kind: Kind) -> None:
+    """It is better to lose a way back than the work."""
+    (bench.project / "a").write_text("old", encoding="utf-8")
+    bounds = changing(bench.project, [], home=None)
+    with fenced(bounds, kind) as fence, CommandChanges(bench.store, bench.project) as changes:
+        for path in bench.state.glob("spool-*"):
+            path.rmdir()
+        fence.before_write = changes.before_write
+        done = run_captured("echo new > a", env={"PATH": os.environ["PATH"]}, directory=str(bench.project), fence=fence)
+        kept = changes.record("talk", turn=1, step="s", by="echo")
+
+    assert done.status == 0 and kept == []
+    assert (bench.project / "a").read_text(encoding="utf-8") == "new\n"
+
+
+@both
+def test_what_the_user_changed_after_the_command_is_not_overwritten(bench: Bench, kind: Kind) -> None:
+    """Also not by the deletion of a file that the command created."""
+    (bench.project / "a").write_text("old", encoding="utf-8")
+    bench.run(kind, "echo new > a; echo new > b")
+    for name in "ab":
+        (bench.project / name).write_text("mine", encoding="utf-8")
+    mine = bench.tree()
+
+    assert set(bench.undo()) == {"it was changed since, by you or another program"}
+    assert bench.tree() == mine
