@@ -158,7 +158,7 @@ def shell(world: World) -> Shell:
 
 def stage_shell(world: World, *answers: str, ask: str = "unsafe") -> Shell:
     script = {"kind": "scripted", "answers": list(answers)}
-    program = world.program({"model": "script", "models": {"script": script}, "commands": {"ask": ask}})
+    program = world.program({"model": "script", "models": {"script": script}, "commands": {"ask": ask, "rounds": 0}})
     return world.shell(program)
 
 
@@ -407,13 +407,13 @@ def test_what_is_judged_is_what_is_shown_and_run(tmp_path_factory: pytest.TempPa
 
 
 async def test_output_goes_along_with_the_next_question_without_secrets(shell: Shell) -> None:
-    """A skipped command leaves nothing."""
+    """A skipped command leaves no output, but the model must not take it for done."""
     secret = "hunter" + "2secretword"
     stage = Stage(shell, ["r", "s"], outcomes=[done(f"password={secret}\nthe end", 3)])
     await stage.gate.offer("CMD: show it\nCMD: make more")
     held = shell.session.history.held
     assert "$ show it" in held and "the end\n[exit status 3]" in held
-    assert secret not in held and "make more" not in held
+    assert secret not in held and held.endswith("[aish] make more: skipped by user")
     assert "exit status 3; ? asks why" in stage.screen.lines
 
 

@@ -82,6 +82,7 @@ class World:
         plain = {"TERM": "dumb", "NO_COLOR": "1", "AISH_SET_FINDING__TOOLS": "false"}  # as in `program`
         plain |= {"AISH_SET_NOTES__TOOLS": "false", "AISH_SET_NOTES__UPKEEP": "false"}
         plain |= {"AISH_SET_COMMANDS__FILE_TOOLS": "false"}
+        plain |= {"AISH_SET_COMMANDS__ROUNDS": "0"}  # most stories script one answer for each question
         plain |= {"AISH_SET_EMBEDDED__THREADS": "1"}  # tests run side by side, and idle threads of llama.cpp are busy
         return {**kept, "AISH_HOME": str(self.home), **plain, **more}
 

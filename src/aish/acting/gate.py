@@ -85,18 +85,22 @@ class Gate:
                 self._note("gate.not_fenced", self._tools.trouble, warning=True)
         return self._tools
 
-    async def offer(self, answer: str, *, complete: bool = True) -> None:
+    async def offer(self, answer: str, *, complete: bool = True) -> list[Decided]:
         """Offer the commands of an answer one by one; their output is sent with the next question.
 
         The last line of an incomplete answer is left out: a part of a command may be a different command.
         """
         self.failed = ("", 0)
         whole = answer if complete else answer.rpartition("\n")[0]
-        for command in proposed(whole):
-            await self.decide(command, hold=True)
+        decided = [await self.decide(command, hold=True) for command in proposed(whole)]
+        if any(one.outcome for one in decided):  # the model reads about these, so it must know about the others too
+            for one in decided:
+                if not one.outcome:
+                    self._session.history.hold(f"[aish] {one.command}: {one.reason}")
         if left := len(withheld(whole)):
             which = "1 command is" if left == 1 else f"{left} commands are"
             self._note("command.withheld", f"{which} part of a list or a quotation and not offered", number=left)
+        return decided
 
     async def decide(self, command: str, *, hold: bool = False) -> Decided:
         """Judge one command and do what the user wants. An edited command is judged again."""
@@ -207,7 +211,8 @@ class Gate:
             hold_output(self._session, command, outcome, proposed=True)
         self.failed = (command, outcome.status) if outcome.status else ("", 0)
         if outcome.status not in (0, _STOPPED):
-            hint = "; ? asks why" if hold else ""  # a tool call tells the model itself
+            tells = not hold or self._session.settings.commands.rounds  # the model reads it anyway
+            hint = "" if tells else "; ? asks why"
             self._note("command.failed", f"exit status {outcome.status}{hint}", status=outcome.status)
         if done.keeps_something:
             await self._keep(done)

@@ -39,17 +39,18 @@ async def take_turn(
     attached: str = "",
     *,
     typed_by_user: bool = True,
+    chosen_by: str = "",
     gate: CommandGate | None = None,
     permission: Permission[TurnContext] | None = None,
 ) -> AsyncGenerator[TurnEvent]:
     """Ask the model and yield events; the last one is `TurnDone`.
 
-    `words` are the user's own words unless `typed_by_user` is false. `attached` came with them, for example from a
-    pipe, and is not trusted as the user's words. If the turn ends early (Ctrl-C, a closed generator), the part that
-    was shown is recorded as interrupted.
+    `words` are the user's own words unless `typed_by_user` is false. `chosen_by` are the words that choose the model,
+    if these are others. `attached` came with them, for example from a pipe, and is not trusted as the user's words. If
+    the turn ends early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
     """
     turn = TurnContext(session, person, words, typed=words if typed_by_user else "", gate=gate)
-    turn.needs_care = session.settings.safety.crisis_support and shows_crisis(words)
+    turn.needs_care = session.settings.safety.crisis_support and shows_crisis(chosen_by or words)
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
         async for event in loading:
@@ -60,7 +61,7 @@ async def take_turn(
     meta |= _typed_lines(turn, trimmed=bool(attached)) if partly_typed and session.remembers else {}
     for event in keep(turn, Turn("user", compose_message(front, question)), meta):
         yield event
-    chain = session.chain_for(question)
+    chain = session.chain_for(chosen_by or question)
     asking = Asking(turn, chain, session.services.open_backend(chain[0]))
     turn.model = chain[0]
     limits = await session.endpoints.limits(asking.backend)

@@ -136,6 +136,9 @@ class CommandSettings(Section):
     ask: Literal["unsafe", "always"] = option(
         "unsafe", "Which commands of the model need your consent: unsafe (all except those that only read), always."
     )
+    rounds: int = option(
+        8, "How many times the model may read what its commands printed and go on by itself; 0: never."
+    )
     tool: bool = option(False, "Offer the model a tool that runs commands; each goes through the same questions.")
     file_tools: bool = option(
         True, "Let models that can use tools read files of the project and propose changes; each change is shown first."

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from aish.acting.gate import Gate
+from aish.acting.rounds import GO_ON, Rounds
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
 from aish.conversation.held_output import hold_output
@@ -238,10 +239,16 @@ class Repl:
         visible = self._interactive and sys.stderr.isatty()  # can the user see commands, and answer questions?
         gate = self._gate if visible else None
         done: TurnDone | None = await self._screen.show(take_turn(session, text, self._person, gate=gate))
-        self._failed = ("", 0)
-        if done and gate:
-            await gate.offer(done.text, complete=done.state == "complete")
+        self._failed, rounds = ("", 0), Rounds(session.settings.commands.rounds)
+        while done and gate:
+            decided = await gate.offer(done.text, complete=done.state == "complete")
             self._failed = gate.failed
+            if done.state != "complete" or not rounds.go_on(decided):
+                break
+            turn = take_turn(session, GO_ON, self._person, typed_by_user=False, chosen_by=text, gate=gate)
+            done = await self._screen.show(turn)
+        if rounds.reason:
+            self._screen.note(rounds.reason)
         self._jobs.start("after answer", session)
         return answer_code(done)
 
