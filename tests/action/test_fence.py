@@ -110,12 +110,16 @@ def test_a_command_works_in_the_project_as_if_there_were_no_fence(kind: Kind, gr
         "sh -c 'sh -c \"echo x > ../other/note\"'",
         "setsid -w sh -c 'echo x > ../other/note'",
         "exec 3<> ../other/note",
+        "touch -h ../other/..",
+        "touch -h ..",
+        "cd ../other && touch -h .",
     ],
 )
 def test_nothing_outside_the_project_can_be_changed(kind: Kind, ground: Ground, script: str) -> None:
     """Neither by the command itself, nor by its child processes, nor through a link; and the want is told."""
     (ground.home / "empty").mkdir()
     before = (ground.other / "note").stat()
+    times = ground.home.stat().st_mtime_ns, ground.other.stat().st_mtime_ns
 
     done = run(kind, ground.changing, script, ground.work)
 
@@ -124,6 +128,7 @@ def test_nothing_outside_the_project_can_be_changed(kind: Kind, ground: Ground, 
     assert [path.name for path in ground.other.iterdir()] == ["note"]
     assert (ground.other / "note").stat().st_ctime_ns == before.st_ctime_ns
     assert (ground.home / "empty").is_dir()
+    assert (ground.home.stat().st_mtime_ns, ground.other.stat().st_mtime_ns) == times
     assert str(ground.home) in "".join(told(done))
 
 
