@@ -461,6 +461,34 @@ def test_a_shell_at_a_terminal_keeps_its_job_control(shell: Any) -> None:
 
 
 @needs_landlock
+def test_the_terminal_of_the_person_cannot_be_opened(ground: Ground) -> None:
+    """Also not by way of a descriptor that only names it: such a one is always given."""
+    master, slave = os.openpty()
+    name = os.ttyname(slave)
+    script = f"""
+import os
+fd = os.open({name!r}, os.O_PATH)
+for path, number in ((f"/proc/self/fd/{{fd}}", 0), ({name!r}, 0), ({name!r}, 1)):
+    os.dup2(fd, number)
+    try:
+        os.write(os.open(path, os.O_RDWR), b"forged")
+    except OSError:
+        pass
+"""
+    try:
+        done = run("landlock", ground.changing, shlex.join([sys.executable, "-c", script]), ground.work)
+        os.set_blocking(master, False)
+        with pytest.raises(BlockingIOError):
+            os.read(master, 100)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+    assert done.stderr == b""
+    assert told(done) == [f"write {name}"]
+
+
+@needs_landlock
 def test_making_a_fence_leaves_nothing_open(ground: Ground) -> None:
     """A shell that runs for a week runs many commands."""
     before = len(list(Path("/proc/self/fd").iterdir()))

@@ -54,14 +54,22 @@ def open_path(call: WatchedCall, path: str, flags: int, mode: int) -> int:
 def reopen(path: str, flags: int, may_write: Callable[[str], bool]) -> int:
     """Open again what a process has open, such as its output: `path` is its descriptor in /proc."""
     flags &= os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
+    _check(path, may_write)  # before, because opening a device can do something
     fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    opened = os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115  # not always a path
-    if opened.startswith("/") and not may_write(opened):
+    try:
+        _check(f"/proc/self/fd/{fd}", may_write)  # after, because the process can have replaced it
+    except OSError:
         os.close(fd)
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        raise
     if not flags & os.O_NONBLOCK:
         fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_NONBLOCK)
     return fd
+
+
+def _check(descriptor: str, may_write: Callable[[str], bool]) -> None:
+    opened = os.readlink(descriptor)  # noqa: PTH115  # not always a path
+    if opened.startswith("/") and not may_write(opened):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def change_names(name: str, call: WatchedCall, places: Sequence[str]) -> None:

@@ -71,8 +71,9 @@ class Allowance(NamedTuple):
     `protected` paths stay as they are although they are below a `writable` one, and so does what git runs in any
     repository, except below `may_change`. `modes`: modes and times in writable places may change too. `own_pids`: the
     command sees no other processes, so that it can signal all that it sees. `passing` is a program whose calls always
-    go on: bubblewrap, before it starts the command. `carries`: the keeper carries out what changes files, because the
-    kernel cannot protect all of them; `hidden` is what it must not open then.
+    go on: bubblewrap, before it starts the command. `terminals` are those that the command was started in. `carries`:
+    the keeper carries out what changes files, because the kernel cannot protect all of them; `hidden` is what it must
+    not open then.
     """
 
     writable: tuple[str, ...]
@@ -83,6 +84,7 @@ class Allowance(NamedTuple):
     processes: int = 512
     own_pids: bool = False
     passing: str = ""
+    terminals: tuple[str, ...] = ()
     carries: bool = False
     hidden: tuple[str, ...] = ()
 
@@ -191,7 +193,7 @@ class CallWatcher:
                 continue
             if name in ("mkdir", "mkdirat") and os.path.lexists(path):
                 return Ruling(error=errno.EEXIST)
-            if own := _own_descriptor(path, call.pid) or (self._allowance.carries and _own_terminal(path, call.pid)):
+            if own := _own_descriptor(path, call.pid):
                 return self._reopen(own, name, call)
             if flags & os.O_TMPFILE == os.O_TMPFILE:
                 path = f"{path}/unnamed"  # it makes a file without a name in this directory
@@ -221,7 +223,7 @@ class CallWatcher:
             return Ruling(error=errno.EPERM)
         flags = given[0]
         return Ruling(
-            carry=lambda: reopen(path, flags, lambda opened: _is_terminal(opened) or self._may_write(opened)),
+            carry=lambda: reopen(path, flags, self._may_write),
             close_on_exec=bool(flags & os.O_CLOEXEC),
         )
 
@@ -249,8 +251,8 @@ class CallWatcher:
 
     def _may_write(self, path: str) -> bool:
         allowed = self._allowance
-        if path in _HARMLESS_DEVICES or (_is_terminal(path) and not allowed.carries):
-            return True  # the kernel decides: it knows which terminal is its own
+        if path in _HARMLESS_DEVICES or path in allowed.terminals:
+            return True
         if any(_is_below(path, one) for one in allowed.hidden):
             return False
         if not any(_is_below(path, top) for top in allowed.writable):
@@ -305,25 +307,9 @@ def _is_below(path: str, top: str) -> bool:
     return bool(top) and (path == top or path.startswith(f"{top.rstrip('/')}/"))
 
 
-def _is_terminal(path: str) -> bool:
-    return path.startswith("/dev/pts/")
-
-
 def _own_descriptor(path: str, pid: int) -> str:
     """Return a path if it is a descriptor of this process; else an empty text."""
     return path if path.startswith(f"/proc/{pid}/fd/") and path.rpartition("/")[2].isdigit() else ""
-
-
-def _own_terminal(path: str, pid: int) -> str:
-    """Return the descriptor of this process for a terminal that it has as input or output; else an empty text."""
-    if _is_terminal(path):
-        for fd in (f"/proc/{pid}/fd/{number}" for number in (0, 1, 2)):
-            try:
-                if os.readlink(fd) == path:  # noqa: PTH115  # likewise
-                    return fd
-            except OSError:
-                pass  # it is closed
-    return ""
 
 
 def _program(pid: int) -> str:
