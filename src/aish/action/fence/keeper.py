@@ -129,7 +129,10 @@ class _Keeper:
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         for number in _ENDING:
             signal.signal(number, lambda *_: None)
-        self._line.sendall(b".")
+        try:
+            self._line.sendall(b".")
+        except OSError:  # it has ended, because it could not restrict itself
+            pass
         kept = sorted((self._woken, self._wake, self._line.fileno(), self._report))
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
