@@ -192,6 +192,19 @@ def test_what_is_hidden_stays_hidden_inside_the_project_and_behind_links(kind: K
 
 
 @both
+def test_what_is_hidden_does_not_appear_under_another_name(kind: Kind, ground: Ground) -> None:
+    """The keeper opens files for the command, and knows what is hidden by its path."""
+    (ground.work / "deep").mkdir()
+    (ground.work / "deep/key").write_text("inner\n", encoding="utf-8")
+    bounds = changing(ground.work, [ground.work / "deep/key"], home=ground.home)
+
+    done = run(kind, bounds, "mv deep moved; exec 3<> moved/key && cat <&3", ground.work)
+
+    assert b"inner" not in done.stdout
+    assert f"rename {ground.work}/deep" in told(done)
+
+
+@both
 @pytest.mark.parametrize(
     "script",
     [

@@ -253,8 +253,8 @@ class CallWatcher:
         allowed = self._allowance
         if path in _HARMLESS_DEVICES or path in allowed.terminals:
             return True
-        if any(_is_below(path, one) for one in allowed.hidden):
-            return False
+        if any(_is_below(path, one) or _is_below(one, path) for one in allowed.hidden):
+            return False  # under another name of its directory it would not be hidden
         if not any(_is_below(path, top) for top in allowed.writable):
             return False
         return not self._is_protected(path)
