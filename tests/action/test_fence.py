@@ -232,6 +232,13 @@ def test_what_is_hidden_does_not_appear_under_another_name(kind: Kind, ground: G
         "echo x >> /proc/$$/root/$PWD/.git/config",
         "exec 3< .git/config; python3 -c 'import os; os.truncate(\"/proc/self/fd/3\", 0)'",
         "exec 3< .git/config; python3 -c 'import os; os.fchmod(3, 0o777)'",
+        "echo ../evil > .git/commondir",
+        "mkdir sub && echo 'gitdir: ../evil' > sub/.git",
+        "mkdir sub && ln -s ../evil sub/.git",
+        "mkdir -p sub/git && mv sub/git sub/.git",
+        "mv nested/.git nested/x && echo x >> nested/x/config",
+        "mkdir -p $TMPDIR/sub/.git && echo x > $TMPDIR/sub/.git/config && python3 -c "
+        '\'import os; os.rename(os.environ["TMPDIR"] + "/sub", "sub")\'',
     ],
 )
 def test_what_runs_later_stays_as_it_is(kind: Kind, ground: Ground, script: str) -> None:
@@ -240,12 +247,45 @@ def test_what_runs_later_stays_as_it_is(kind: Kind, ground: Ground, script: str)
     (ground.work / ".git/config").write_text("[core]\n", encoding="utf-8")
     (ground.work / ".git/HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
     (ground.work / "evil").write_text("text\n", encoding="utf-8")
+    (ground.work / "nested/.git").mkdir(parents=True)
+    (ground.work / "nested/.git/config").write_text("[core]\n", encoding="utf-8")
 
     done = run(kind, ground.changing, script, ground.work)
 
     assert done.status != 0
+    assert [str(path.relative_to(ground.work)) for path in sorted(ground.work.rglob("*.git"))] == [
+        ".git",
+        "nested/.git",
+    ]
+    assert (ground.work / "nested/.git/config").read_text(encoding="utf-8") == "[core]\n"
     assert (ground.work / ".git/config").read_text(encoding="utf-8") == "[core]\n"
     assert [path for path in protected(ground.work) if path.exists()] == [ground.work / ".git/config"]
+
+
+@both
+@pytest.mark.parametrize("way", ["file", "link"])
+def test_a_repository_is_protected_where_it_really_is(kind: Kind, ground: Ground, way: str) -> None:
+    """Worktrees are often kept beside a bare repository, and a repository can be behind a link."""
+    (ground.work / "bare").mkdir()
+    (ground.work / "bare/config").write_text("[core]\n", encoding="utf-8")
+    if way == "file":
+        (ground.work / ".git").write_text("gitdir: ./bare\n", encoding="utf-8")
+    else:
+        (ground.work / ".git").symlink_to("bare")
+
+    done = run(kind, ground.changing, "echo x >> bare/config; mkdir bare/hooks; mv bare away", ground.work)
+
+    assert done.status != 0
+    assert (ground.work / "bare/config").read_text(encoding="utf-8") == "[core]\n"
+    assert not (ground.work / "bare/hooks").exists()
+
+
+@both
+def test_repositories_can_be_made_in_the_private_directory(kind: Kind, ground: Ground) -> None:
+    """Package managers clone there, and nothing of it stays; files can be taken out of it one by one."""
+    script = "git init -q $TMPDIR/sub && echo x > $TMPDIR/sub/a && mv $TMPDIR/sub/a . && cat a"
+
+    assert run(kind, ground.changing, script, ground.work).stdout == b"x\n"
 
 
 @both

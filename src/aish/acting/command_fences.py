@@ -12,7 +12,7 @@ from aish.action.fence.environment import NO_UPDATES, looking_environment, tempo
 from aish.action.fence.fence import Fence, Kind, fenced
 from aish.action.fence.hidden_files import KnownSecrets, SecretFiles, in_home
 from aish.action.fence.wants import Want
-from aish.action.fence.watcher import run_by_git
+from aish.action.fence.watcher import repository_of, run_by_git
 from aish.action.secret_files import HOME_SECRETS, SYSTEM_SECRETS, is_secret_name, is_secret_variable
 from aish.memory.redaction import Redaction
 from aish.places import Places, home_directory
@@ -102,7 +102,7 @@ class CommandFences:
     def needs_word(self, path: str, project: Path) -> Path | None:
         """Return the protected path that a path belongs to, or itself if it holds some; None if neither."""
         if run_by_git(path):
-            git = Path(path[: path.index("/.git") + len("/.git")])
+            git = Path(repository_of(path))
             if not (git / "HEAD").exists():  # it made a repository, which needs all of these files
                 return git
         wanted = Path(path)

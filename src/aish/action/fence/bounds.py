@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from aish.action.fence.keeper import ResourceLimits
+from aish.storage.git_files import git_directory, read_small
 
 FenceName = Literal["looking", "changing"]
 
@@ -22,7 +23,7 @@ _RUN_LATER = """
     .tool-versions .bashrc .bash_profile .profile .zshrc .zshenv .zprofile .claude .cursor .gemini .codex .mcp.json
 """.split()
 # The same inside the directory of git, also of submodules and worktrees.
-_OF_GIT = "config config.worktree hooks info/attributes".split()
+_OF_GIT = "config config.worktree commondir hooks info/attributes".split()
 _LOOKING = ResourceLimits(
     seconds=300,
     processor_seconds=300,
@@ -83,8 +84,12 @@ def protected(project: Path) -> list[Path]:
     """Return the paths of a project that run later, whether they exist or not."""
     found = [project / name for name in _RUN_LATER]
     git = project / ".git"
-    found += [git] if git.is_file() else [git / name for name in _OF_GIT]
-    return found
+    if git.is_file():
+        found.append(git)
+    own = git_directory(project) or git
+    shared = own / (read_small(own / "commondir") or ".")  # a worktree has its own directory and a shared one
+    real = (Path(os.path.realpath(path)) for path in (own, shared))
+    return found + [path / name for path in dict.fromkeys((own, *real)) for name in _OF_GIT]
 
 
 def trees_without(top: Path, hidden: frozenset[Path]) -> Iterator[str]:

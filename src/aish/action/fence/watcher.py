@@ -57,11 +57,17 @@ _VERBS = {
 }
 
 
-_RUN_BY_GIT = re.compile(r"/\.git(/.+)?/(hooks(/.*)?|config(\.worktree)?|info/attributes)$")
+_RUN_BY_GIT = re.compile(r"/\.git(/(.+/)?(hooks(/.*)?|config(\.worktree)?|commondir|info/attributes))?$")
+
+
+def repository_of(path: str) -> str:
+    """Return the directory `.git` that a path is in, or that it is; empty if there is none."""
+    parts = path.split("/")
+    return "/".join(parts[: parts.index(".git") + 1]) if ".git" in parts else ""
 
 
 def run_by_git(path: str) -> bool:
-    """Is it a file of a repository that makes git run something? A repository can be inside another one."""
+    """Is it a repository, or a file in one that makes git run something? A repository can be inside another one."""
     return _RUN_BY_GIT.search(path) is not None
 
 
@@ -203,6 +209,8 @@ class CallWatcher:
                 minor = bool(flags & os.O_RDWR) and not flags & os.O_TRUNC and os.path.exists(path)  # noqa: PTH110  # a path of another process, as text
                 self.note(wants_to_write(path, _VERBS.get(name, "write"), minor=minor or _is_probing(path, flags)))
                 return Ruling(error=errno.EPERM if modes else errno.EACCES)
+        if self._allowance.protected and len({_is_below(path, self._allowance.private) for path in places}) > 1:
+            return Ruling(error=errno.EXDEV)  # nothing is protected there: programs then copy each file
         return self._carry(name, call, places) if self._allowance.carries else _GO_ON
 
     def _carry(self, name: str, call: WatchedCall, places: list[str]) -> Ruling:
@@ -262,7 +270,11 @@ class CallWatcher:
     def _is_protected(self, path: str) -> bool:
         """Is it a protected path, below one, or a directory that holds one and would move with it?"""
         allowed = self._allowance
-        if not allowed.protected or any(_is_below(path, one) for one in allowed.may_change):
+        if (
+            not allowed.protected
+            or _is_below(path, allowed.private)
+            or any(_is_below(path, one) for one in allowed.may_change)
+        ):
             return False
         return run_by_git(path) or any(_is_below(path, one) or _is_below(one, path) for one in allowed.protected)
 
