@@ -16,7 +16,7 @@ import pexpect
 import pytest
 
 from aish.action.command_runner import Captured, run_captured
-from aish.action.fence import availability
+from aish.action.fence import availability, seccomp
 from aish.action.fence.availability import kind as kind_for
 from aish.action.fence.availability import trial, trouble, why
 from aish.action.fence.bounds import FenceBounds, changing, looking, protected, trees_without
@@ -341,6 +341,18 @@ def test_a_writer_of_a_fifo_waits_for_its_reader(ground: Ground) -> None:
     assert run("landlock", ground.changing, script, ground.work).stdout == b"through\n"
     assert (ground.work / "new").stat().st_mode & 0o777 == 0o640
     assert (ground.work / "dir").stat().st_mode & 0o777 == 0o700
+
+
+@both
+def test_older_kernels_hand_over_files_in_two_steps(
+    kind: Kind, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Linux 5.14 a descriptor could not be given and answered with at once."""
+    monkeypatch.setattr(seccomp, "_SEND_WITH_FD", 1 << 20)  # a flag that no kernel knows
+
+    done = run(kind, ground.changing, "echo one > a && cat a", ground.work)
+
+    assert (done.status, done.stdout, done.stderr) == (0, b"one\n", b"")
 
 
 @both

@@ -93,8 +93,9 @@ class Fence:
             own_pids=wrapped,
             passing=_bubblewrap() if wrapped else "",
             terminals=_terminals(),
-            # Neither kind can protect files that do not exist, and Landlock did not know truncation at first.
-            carries=bool(bounds.protected) or (not wrapped and self._abi < 3),
+            # Neither kind can protect files that do not exist. A read-only mount does not stop writing to a FIFO, and
+            # Landlock did not know truncation at first.
+            carries=bool(bounds.protected) or wrapped or self._abi < 3,
             hidden=tuple(str(_real(path)) for path in bounds.hidden),
         )
 

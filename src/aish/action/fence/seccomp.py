@@ -141,8 +141,16 @@ def answer_with_fd(listener: int, call: WatchedCall, fd: int, *, close_on_exec: 
     flags = os.O_CLOEXEC if close_on_exec else 0
     try:
         fcntl.ioctl(listener, _ADD_FD, _NEW_FD.pack(call.id, _SEND_WITH_FD, fd, 0, flags))
-    except OSError:  # before Linux 5.14, or the process has died
-        answer(listener, call, errno.EACCES)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # its descriptors are used up, or it has died
+            answer(listener, call, error.errno or errno.EIO)
+            return
+        try:  # before Linux 5.14 these are two steps
+            number = fcntl.ioctl(listener, _ADD_FD, bytearray(_NEW_FD.pack(call.id, 0, fd, 0, flags)))
+        except OSError:
+            answer(listener, call, errno.EACCES)
+        else:
+            _reply(listener, _REPLY.pack(call.id, number, 0, 0))
 
 
 def still_waits(listener: int, call: WatchedCall) -> bool:

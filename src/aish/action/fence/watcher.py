@@ -186,7 +186,7 @@ class CallWatcher:
         modes = name in CHANGES_MODES
         places = self._places(name, call)
         if places is None:  # its memory cannot be read: the kernel decides where it can
-            return Ruling(error=errno.EPERM) if modes or self._allowance.protected else _GO_ON
+            return Ruling(error=errno.EPERM) if modes or self._allowance.carries else _GO_ON
         flags = _flags(name, call)
         if name == "openat2" and self._allowance.carries:
             return Ruling(error=errno.ENOSYS)  # its flags are in memory; programs then use openat
