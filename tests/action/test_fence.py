@@ -344,6 +344,26 @@ def test_a_writer_of_a_fifo_waits_for_its_reader(ground: Ground) -> None:
 
 
 @both
+def test_the_keeper_gives_no_rights_and_survives_strange_numbers(kind: Kind, ground: Ground) -> None:
+    """It carries out calls with its own rights, which may be those of root."""
+    script = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.truncate(b"note", ctypes.c_long(-1)) == -1 and ctypes.get_errno() == errno.EINVAL
+for name in ("security.capability", "trusted.x"):
+    try:
+        os.setxattr("note", name, bytes.fromhex("0100000202" + "00" * 15))
+    except OSError as error:
+        assert error.errno == errno.EPERM
+    else:
+        raise AssertionError(name)
+"""
+    done = run(kind, ground.changing, shlex.join([sys.executable, "-c", script]), ground.work)
+
+    assert (done.status, done.stderr) == (0, b"")
+
+
+@both
 def test_older_kernels_hand_over_files_in_two_steps(
     kind: Kind, ground: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,13 +129,21 @@ def change_modes(name: str, call: WatchedCall, path: str) -> None:
                 os.utime(file, ns=_times(call.pid, arguments[1], 1000, known))
             case "setxattr" | "lsetxattr" | "fsetxattr":
                 value = read_memory(call.pid, arguments[2], min(arguments[3], _LONGEST_VALUE))
-                os.setxattr(file, read_path(call.pid, arguments[1]) or "", value, arguments[4] & 0xFFFFFFFF)
+                os.setxattr(file, _attribute(call), value, arguments[4] & 0xFFFFFFFF)
             case "removexattr" | "lremovexattr" | "fremovexattr":
-                os.removexattr(file, read_path(call.pid, arguments[1]) or "")
+                os.removexattr(file, _attribute(call))
             case _:  # rare calls; programs then use one of the others
                 raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     finally:
         os.close(fd)
+
+
+def _attribute(call: WatchedCall) -> str:
+    """Return the name of an attribute. Those that give rights are only for root, which the keeper may be."""
+    name = read_path(call.pid, call.arguments[1]) or ""
+    if name.startswith(("security.", "trusted.")):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+    return name
 
 
 def _identity(value: int) -> int:

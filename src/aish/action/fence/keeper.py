@@ -206,6 +206,9 @@ class _Keeper:
         except OSError as error:
             answer(listener, call, error.errno or errno.EIO)
             return
+        except (OverflowError, ValueError):  # Python refuses what the kernel would refuse
+            answer(listener, call, errno.EINVAL)
+            return
         if made is None:
             answer(listener, call)
             return
