@@ -424,6 +424,39 @@ def test_network_is_there_only_when_it_was_allowed(kind: Kind, ground: Ground) -
 
 
 @both
+def test_the_network_does_not_open_sockets_of_this_machine(kind: Kind, ground: Ground) -> None:
+    """Programs outside listen on them that run what they are told, such as tmux or Docker."""
+    script = """
+import socket, sys
+def pair(family, kind):
+    return socket.socketpair(socket.AF_UNIX, kind)[0]
+for make in (socket.socket, pair):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        for send in ("connect", "sendto"):
+            try:
+                one = make(socket.AF_UNIX, kind)
+                one.connect("../socket") if send == "connect" else one.sendto(b"x", "../socket")
+            except OSError:
+                pass
+"""
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as packets:
+        for kind_of, name in ((server, "socket"), (packets, "packets")):
+            kind_of.bind(str(ground.home / name))
+            kind_of.setblocking(False)
+        server.listen()
+        both_scripts = script + script.replace("../socket", "../packets")
+        bounds = ground.changing._replace(network=True)
+        done = run(kind, bounds, shlex.join([sys.executable, "-c", both_scripts]), ground.work)
+
+        with pytest.raises(BlockingIOError):
+            server.accept()
+        with pytest.raises(BlockingIOError):
+            packets.recv(10)
+    assert done.stderr == b""
+    assert "use the socket ../socket" in told(done)
+
+
+@both
 def test_there_are_no_new_privileges(kind: Kind, ground: Ground) -> None:
     """A program that becomes root would escape the assumptions of the fence."""
     assert b"NoNewPrivs:\t1" in run(kind, ground.looking, "cat /proc/self/status", ground.work).stdout

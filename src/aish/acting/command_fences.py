@@ -162,7 +162,7 @@ def open_fences(options: CommandSettings, places: Places, redaction: Redaction) 
 
 def next_permit(want: Want, permit: Permit, fences: CommandFences, directory: str, project: Path) -> Permit | None:
     """Return the permit that allows a command what a fence stopped; None if no fence allows it."""
-    if want.kind in ("reach", "listen", "socket"):
+    if want.kind in ("reach", "listen"):
         return permit._replace(network=True)
     if want.kind == "limit":
         return permit._replace(fence="changing") if permit.fence == "looking" else None

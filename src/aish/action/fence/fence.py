@@ -89,6 +89,7 @@ class Fence:
             protected=tuple(map(str, bounds.protected)),
             may_change=tuple(map(str, bounds.may_change)),
             modes=bounds.name == "changing",
+            network=bounds.network,
             processes=bounds.processes,
             own_pids=wrapped,
             passing=_bubblewrap() if wrapped else "",

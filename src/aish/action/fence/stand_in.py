@@ -1,4 +1,4 @@
-"""Stand-ins for network sockets: a fenced command gets one end of a private pair, and never a real socket.
+"""Stand-ins for sockets: a fenced command gets one end of a private pair, and never a real socket.
 
 So it can be told which address it wanted to reach, and, by the name query that it sends, which host.
 """
@@ -36,7 +36,7 @@ class StandIns:
         """Return a descriptor to hand out instead of a socket of this family and kind; None if there is none."""
         if family not in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
             if family not in (socket.AF_NETLINK, 38):  # 38: sums and ciphers by the kernel; programs do without
-                self._note(Want("socket", "use a raw socket"))
+                self._note(Want("reach", "use a raw socket"))
             return None
         if len(self._ours) >= _MOST or kind not in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
             if kind == socket.SOCK_RAW:
