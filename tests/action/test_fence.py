@@ -457,6 +457,28 @@ for make in (socket.socket, pair):
 
 
 @both
+def test_a_socket_that_was_named_is_connected_by_the_keeper(kind: Kind, ground: Ground) -> None:
+    """The agent of ssh: it knows the user's keys, and what is sent by ssh needs them."""
+    path = ground.home / "agent"
+    script = f"""
+import socket
+with socket.socket(socket.AF_UNIX) as one:
+    one.connect({str(path)!r})
+    one.sendall(b"sign this")
+"""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        server.settimeout(5)
+        bounds = ground.changing._replace(network=True, sockets=(path,))
+        done = run(kind, bounds, shlex.join([sys.executable, "-c", script]), ground.work)
+        with server.accept()[0] as got:
+            assert got.recv(100) == b"sign this"
+
+    assert (done.status, done.stderr, done.wants) == (0, b"", ())
+
+
+@both
 def test_there_are_no_new_privileges(kind: Kind, ground: Ground) -> None:
     """A program that becomes root would escape the assumptions of the fence."""
     assert b"NoNewPrivs:\t1" in run(kind, ground.looking, "cat /proc/self/status", ground.work).stdout

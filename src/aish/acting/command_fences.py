@@ -89,6 +89,8 @@ class CommandFences:
             bounds = looking(hidden, seconds=self._seconds, network=permit.network)
         else:
             bounds = changing(project, hidden, home=self._home, network=permit.network, may_change=permit.may_change)
+            if permit.network and (agent := env.get("SSH_AUTH_SOCK")):
+                bounds = bounds._replace(sockets=(Path(agent),))  # what is sent by ssh needs the user's key
         try:
             with fenced(bounds, found) as fence:
                 private = str(fence.private)

@@ -38,7 +38,8 @@ _CHANGING = ResourceLimits(private_size=4 << 30)
 class FenceBounds(NamedTuple):
     """What a command can do. A hidden path can be neither read nor written, also below a writable one.
 
-    `protected` paths stay as they are below a writable one, except below `may_change`.
+    `protected` paths stay as they are below a writable one, except below `may_change`. `sockets` are those of this
+    machine that it can connect to.
     """
 
     name: FenceName
@@ -49,6 +50,7 @@ class FenceBounds(NamedTuple):
     network: bool = False
     limits: ResourceLimits = ResourceLimits()
     processes: int = 512
+    sockets: tuple[Path, ...] = ()
 
 
 def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds, network: bool = False) -> FenceBounds:

@@ -90,6 +90,7 @@ class Fence:
             may_change=tuple(map(str, bounds.may_change)),
             modes=bounds.name == "changing",
             network=bounds.network,
+            sockets=tuple(map(str, bounds.sockets)),
             processes=bounds.processes,
             own_pids=wrapped,
             passing=_bubblewrap() if wrapped else "",

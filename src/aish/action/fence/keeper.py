@@ -20,7 +20,7 @@ from typing import NamedTuple, NoReturn
 from aish.action.fence import libc
 from aish.action.fence.carrier import TryLater
 from aish.action.fence.process_memory import descendants
-from aish.action.fence.seccomp import WatchedCall, answer, answer_with_fd, let_go, receive, still_waits
+from aish.action.fence.seccomp import WatchedCall, answer, answer_with_fd, let_go, receive, replace_fd, still_waits
 from aish.action.fence.wants import Want
 from aish.action.fence.watcher import Allowance, CallWatcher, Ruling
 
@@ -212,7 +212,10 @@ class _Keeper:
         if made is None:
             answer(listener, call)
             return
-        answer_with_fd(listener, call, made, close_on_exec=ruling.close_on_exec)
+        if ruling.replaces is not None:
+            replace_fd(listener, call, made, ruling.replaces)
+        else:
+            answer_with_fd(listener, call, made, close_on_exec=ruling.close_on_exec)
         os.close(made)
 
     def _over(self, now: float) -> int:

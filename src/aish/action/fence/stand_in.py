@@ -79,8 +79,7 @@ class StandIns:
     def address(self, family: int, data: bytes, *, listens: bool) -> int:
         """Note an address that was to be reached or listened on; return the error for the program, 0 for success."""
         if family == socket.AF_UNIX:
-            path = data[2:].split(b"\0")[0] if data[2:3] != b"\0" else b"@" + data[3:].rstrip(b"\0")
-            name = os.fsdecode(path)
+            name = socket_path(data)
             if name.startswith(_IN_PASSING):
                 return errno.ECONNREFUSED
             verb = "listen on" if listens else "use"
@@ -100,6 +99,20 @@ class StandIns:
             return 0  # the query that follows says which host it is about
         self._note(Want("reach", f"reach {host} port {port}" if port else f"reach {host}", minor=not port))
         return errno.EACCES
+
+
+def socket_path(data: bytes) -> str:
+    """Return the path in the address of a socket of this machine; with an @ if it is only a name."""
+    return os.fsdecode(data[2:].split(b"\0")[0] if data[2:3] != b"\0" else b"@" + data[3:].rstrip(b"\0"))
+
+
+def connected(path: str) -> int:
+    """Return the descriptor of a socket that is connected to this path. Raises `OSError`."""
+    with socket.socket(socket.AF_UNIX) as one:
+        one.setblocking(False)  # the keeper never waits
+        one.connect(path)
+        one.setblocking(True)
+        return one.detach()
 
 
 def _network_address(family: int, data: bytes) -> tuple[str, int] | None:

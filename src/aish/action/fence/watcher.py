@@ -19,7 +19,7 @@ from aish.action.fence.call_rules import CHANGES_MODES, SIGNALS, STARTS
 from aish.action.fence.carrier import change_modes, change_names, open_path, opening, reopen
 from aish.action.fence.process_memory import descendants, descends, filters, name_of, read_memory, read_path, resolve
 from aish.action.fence.seccomp import WatchedCall
-from aish.action.fence.stand_in import StandIns
+from aish.action.fence.stand_in import StandIns, connected, socket_path
 from aish.action.fence.wants import MOST, Want, wants_to_write
 
 _HERE = -100  # the descriptor that means the current directory
@@ -76,7 +76,8 @@ class Allowance(NamedTuple):
 
     `protected` paths stay as they are although they are below a `writable` one, and so does what git runs in any
     repository, except below `may_change`. `modes`: modes and times in writable places may change too. `own_pids`: the
-    command sees no other processes, so that it can signal all that it sees. `passing` is a program whose calls always
+    command sees no other processes, so that it can signal all that it sees. `sockets` of this machine can be connected
+    to, although no others can. `passing` is a program whose calls always
     go on: bubblewrap, before it starts the command. `terminals` are those that the command was started in. `carries`:
     the keeper carries out what changes files, because the kernel cannot protect all of them; `hidden` is what it must
     not open then.
@@ -88,6 +89,7 @@ class Allowance(NamedTuple):
     may_change: tuple[str, ...] = ()
     modes: bool = False
     network: bool = False
+    sockets: tuple[str, ...] = ()
     processes: int = 512
     own_pids: bool = False
     passing: str = ""
@@ -99,7 +101,8 @@ class Allowance(NamedTuple):
 class Ruling(NamedTuple):
     """What happens to a call: it goes on, or it is answered with an error (0: success), or with a descriptor.
 
-    With `carry` the keeper does it, and answers with the descriptor that it returns, if any.
+    With `carry` the keeper does it, and answers with the descriptor that it returns, if any. With `replaces` that takes
+    the place of this descriptor of the process.
     """
 
     goes_on: bool = False
@@ -107,6 +110,7 @@ class Ruling(NamedTuple):
     fd: int | None = None
     close_on_exec: bool = False
     carry: Callable[[], int | None] | None = None
+    replaces: int | None = None
 
 
 _GO_ON = Ruling(goes_on=True)
@@ -291,6 +295,9 @@ class CallWatcher:
         family = struct.unpack_from("=H", data)[0] if len(data) >= 2 else 0
         if family == socket.AF_NETLINK or (self._allowance.network and family != socket.AF_UNIX):
             return _GO_ON  # a socket of this machine is a stand-in, which the kernel connects to nothing
+        if name == "connect" and family == socket.AF_UNIX and socket_path(data) in self._allowance.sockets:
+            path = socket_path(data)  # connected by the keeper, because the address in memory may change
+            return Ruling(carry=lambda: connected(path), replaces=_signed(call.arguments[0]))
         return Ruling(error=self.stand_ins.address(family, data, listens=name == "bind"))
 
 
