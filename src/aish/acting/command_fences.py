@@ -173,8 +173,8 @@ def next_permit(want: Want, permit: Permit, fences: CommandFences, directory: st
     path = os.path.join(os.path.realpath(directory), os.path.expanduser(want.path))  # noqa: PTH111, PTH118  # as text
     if want.kind == "read":
         return None if fences.is_own(Path(path)) else permit._replace(may_read=(*permit.may_read, Path(path)))
-    top, home = os.path.realpath(project), home_directory()
-    if not path.startswith(f"{top}/") or os.path.realpath(home).startswith(top):
+    top, home = os.path.realpath(project), os.path.realpath(home_directory())
+    if not path.startswith(f"{top}/") or f"{home}/".startswith(f"{top}/"):
         return None
     if found := fences.needs_word(path, project):
         return permit._replace(fence="changing", may_change=tuple(dict.fromkeys((*permit.may_change, found))))

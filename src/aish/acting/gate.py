@@ -224,17 +224,17 @@ class Gate:
                 f"no fence allows that: type {UNFENCED_WORD} to run it again without one; anything else skips it: "
             )
             return UNFENCED if await self._person.word(question, [UNFENCED_WORD]) else None
-        new = [path for path in needed.may_change if path not in permit.may_change]
-        if new:  # each runs something later, so each is named
-            names = [str(path.relative_to(find_project(self._directory))) for path in new]
-            question = (
-                f"that can run later outside the fence: type {' '.join(names)} to allow it; anything else skips it: "
-            )
-            return needed if await self._person.word(question, [" ".join(names).lower()]) else None
         allowed = ["use the network"] if needed.network and not permit.network else []
         allowed += ["change the project"] if needed.fence != permit.fence else []
         allowed += [f"read {exactly(str(path))}" for path in needed.may_read if path not in permit.may_read]
         what = " and ".join(allowed)
+        new = [path for path in needed.may_change if path not in permit.may_change]
+        if new:  # each runs something later, so each is named
+            top = find_project(self._directory).resolve()
+            word = " ".join(exactly(str(path.relative_to(top) if path.is_relative_to(top) else path)) for path in new)
+            also = f", and to let it {what}" if allowed else ""
+            question = f"that can run later outside the fence: type {word} to allow it{also}; anything else skips it: "
+            return needed if await self._person.word(question, [word.lower()]) else None
         again = await self._person.key(f"[r]un it again, and let it {what}, or [s]kip ", "rs")
         return needed if again == "r" else None
 

@@ -6,6 +6,7 @@ So it can be told which address it wanted to reach, and, by the name query that 
 import errno
 import ipaddress
 import os
+import re
 import socket
 import struct
 from collections.abc import Callable
@@ -134,4 +135,4 @@ def queried_name(data: bytes) -> str:
             return ""
         labels.append(data[at + 1 : at + 1 + length].decode("ascii", "replace"))
         at += 1 + length
-    return ".".join(labels)
+    return re.sub(r"[^\w.-]", "?", ".".join(labels))  # nothing that could read as a sentence
