@@ -281,6 +281,19 @@ def test_a_repository_is_protected_where_it_really_is(kind: Kind, ground: Ground
 
 
 @both
+def test_hooks_and_settings_are_protected_where_the_repository_says(kind: Kind, ground: Ground) -> None:
+    """Many projects share them: git runs them although they are ordinary files."""
+    (ground.work / ".git").mkdir()
+    settings = "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared.gitconfig\n"
+    (ground.work / ".git/config").write_text(settings, encoding="utf-8")
+    script = "mkdir .githooks; echo x > .githooks/pre-commit; echo x > shared.gitconfig; echo x > fine"
+
+    run(kind, ground.changing, script, ground.work)
+
+    assert sorted(path.name for path in ground.work.iterdir()) == [".git", "fine", "note"]
+
+
+@both
 def test_repositories_can_be_made_in_the_private_directory(kind: Kind, ground: Ground) -> None:
     """Package managers clone there, and nothing of it stays; files can be taken out of it one by one."""
     script = "git init -q $TMPDIR/sub && echo x > $TMPDIR/sub/a && mv $TMPDIR/sub/a . && cat a"

@@ -6,12 +6,13 @@ except for files that run later outside the fence.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from aish.action.fence.keeper import ResourceLimits
-from aish.storage.git_files import git_directory, read_small
+from aish.storage.git_files import git_directory, read_bounded, read_small
 
 FenceName = Literal["looking", "changing"]
 
@@ -24,6 +25,8 @@ _RUN_LATER = """
 """.split()
 # The same inside the directory of git, also of submodules and worktrees.
 _OF_GIT = "config config.worktree commondir hooks info/attributes".split()
+_NAMES_FILES = re.compile(r'^[ \t]*(hooksPath|path)[ \t]*=[ \t]*"?([^"\0\n]+?)"?[ \t]*$', re.IGNORECASE | re.MULTILINE)
+_MOST_SETTINGS = 1 << 16  # bytes that are read of them
 _LOOKING = ResourceLimits(
     seconds=300,
     processor_seconds=300,
@@ -90,8 +93,17 @@ def protected(project: Path) -> list[Path]:
         found.append(git)
     own = git_directory(project) or git
     shared = own / (read_small(own / "commondir") or ".")  # a worktree has its own directory and a shared one
-    real = (Path(os.path.realpath(path)) for path in (own, shared))
-    return found + [path / name for path in dict.fromkeys((own, *real)) for name in _OF_GIT]
+    real = [Path(os.path.realpath(path)) for path in (own, shared)]
+    found += [path / name for path in dict.fromkeys((own, *real)) for name in _OF_GIT]
+    return found + _named_by_git(Path(os.path.realpath(project)), real[-1])
+
+
+def _named_by_git(project: Path, git: Path) -> list[Path]:
+    """Return what the settings of a repository take hooks or more settings from, below the project."""
+    settings = (read_bounded(git / "config", _MOST_SETTINGS) or b"").decode("utf-8", "replace")
+    named = [(git if key.lower() == "path" else project) / name for key, name in _NAMES_FILES.findall(settings)]
+    real = (Path(os.path.realpath(path)) for path in named)
+    return [path for path in real if project in path.parents]
 
 
 def trees_without(top: Path, hidden: frozenset[Path]) -> Iterator[str]:
