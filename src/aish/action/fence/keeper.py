@@ -74,6 +74,12 @@ def keep(
 
 
 def _limit(limits: ResourceLimits) -> None:
+    if limits.memory:
+        try:  # memory can also be used up by many processes, or shared: then these end first
+            with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+                file.write("1000")
+        except OSError:
+            pass
     for kind, most in (
         (resource.RLIMIT_CPU, limits.processor_seconds),
         (resource.RLIMIT_DATA, limits.memory),
