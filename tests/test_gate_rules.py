@@ -1,6 +1,7 @@
 """The gate, rule by rule: which question each command gets, and which answer runs it."""
 
 import asyncio
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -470,6 +471,35 @@ async def test_a_file_that_runs_later_is_allowed_by_its_name(shell: Shell, typed
     await stage.gate.offer("CMD: make thing")
     assert stage.permits == [CHANGING, hooks][:ran]
     assert "type .git/hooks" in stage.asked[-1]
+    assert "network" not in stage.asked[-1]
+
+
+async def test_the_question_for_a_name_tells_all_that_it_allows(shell: Shell) -> None:
+    """A command can want several things at once, and the project can be behind a link."""
+    real = Path(shell.session.cwd)
+    shell.session.cwd = real / "link"
+    os.symlink(real, shell.session.cwd)  # noqa: PTH211  # a Path is not for async functions
+    hooks = CHANGING._replace(may_change=(real / ".git/hooks",), network=True)
+    stage = Stage(shell, ["r", ".git/hooks\n"], outcomes=[done("", 1, wants=(HOOK,))], needed={HOOK: hooks})
+
+    await stage.gate.offer("CMD: make thing")
+    assert stage.permits == [CHANGING, hooks]
+    assert "type .git/hooks to allow it, and to let it use the network;" in stage.asked[-1]
+
+
+@pytest.mark.parametrize(("number", "by_key"), [(3, True), (4, False)])
+async def test_a_key_opens_a_few_hidden_files_and_no_more(shell: Shell, number: int, by_key: bool) -> None:
+    """A command can print any number of complaints."""
+    wants = tuple(Want("read", f"read /h/.tool{n}", minor=True) for n in range(number))
+    permit = LOOKING
+    needed: dict[Want, Permit | None] = {}
+    for want in wants:
+        permit = permit._replace(may_read=(*permit.may_read, Path(want.path)))
+        needed[want] = permit
+    stage = Stage(shell, ["r"], {"look": READ}, [done("denied", 1, wants=wants)], needed=needed)
+    await stage.gate.offer("CMD: look")
+    assert stage.permits == ([LOOKING, permit] if by_key else [LOOKING])
+    assert ("type unfenced" in stage.asked[-1]) is not by_key
 
 
 async def test_what_a_program_does_without_is_said_in_passing(shell: Shell) -> None:

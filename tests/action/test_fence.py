@@ -16,7 +16,7 @@ import pexpect
 import pytest
 
 from aish.action.command_runner import Captured, run_captured
-from aish.action.fence import availability
+from aish.action.fence import availability, seccomp
 from aish.action.fence.availability import kind as kind_for
 from aish.action.fence.availability import trial, trouble, why
 from aish.action.fence.bounds import FenceBounds, changing, looking, protected, trees_without
@@ -110,12 +110,16 @@ def test_a_command_works_in_the_project_as_if_there_were_no_fence(kind: Kind, gr
         "sh -c 'sh -c \"echo x > ../other/note\"'",
         "setsid -w sh -c 'echo x > ../other/note'",
         "exec 3<> ../other/note",
+        "touch -h ../other/..",
+        "touch -h ..",
+        "cd ../other && touch -h .",
     ],
 )
 def test_nothing_outside_the_project_can_be_changed(kind: Kind, ground: Ground, script: str) -> None:
     """Neither by the command itself, nor by its child processes, nor through a link; and the want is told."""
     (ground.home / "empty").mkdir()
     before = (ground.other / "note").stat()
+    times = ground.home.stat().st_mtime_ns, ground.other.stat().st_mtime_ns
 
     done = run(kind, ground.changing, script, ground.work)
 
@@ -124,6 +128,7 @@ def test_nothing_outside_the_project_can_be_changed(kind: Kind, ground: Ground, 
     assert [path.name for path in ground.other.iterdir()] == ["note"]
     assert (ground.other / "note").stat().st_ctime_ns == before.st_ctime_ns
     assert (ground.home / "empty").is_dir()
+    assert (ground.home.stat().st_mtime_ns, ground.other.stat().st_mtime_ns) == times
     assert str(ground.home) in "".join(told(done))
 
 
@@ -187,6 +192,19 @@ def test_what_is_hidden_stays_hidden_inside_the_project_and_behind_links(kind: K
 
 
 @both
+def test_what_is_hidden_does_not_appear_under_another_name(kind: Kind, ground: Ground) -> None:
+    """The keeper opens files for the command, and knows what is hidden by its path."""
+    (ground.work / "deep").mkdir()
+    (ground.work / "deep/key").write_text("inner\n", encoding="utf-8")
+    bounds = changing(ground.work, [ground.work / "deep/key"], home=ground.home)
+
+    done = run(kind, bounds, "mv deep moved; exec 3<> moved/key && cat <&3", ground.work)
+
+    assert b"inner" not in done.stdout
+    assert f"rename {ground.work}/deep" in told(done)
+
+
+@both
 @pytest.mark.parametrize(
     "script",
     [
@@ -214,6 +232,13 @@ def test_what_is_hidden_stays_hidden_inside_the_project_and_behind_links(kind: K
         "echo x >> /proc/$$/root/$PWD/.git/config",
         "exec 3< .git/config; python3 -c 'import os; os.truncate(\"/proc/self/fd/3\", 0)'",
         "exec 3< .git/config; python3 -c 'import os; os.fchmod(3, 0o777)'",
+        "echo ../evil > .git/commondir",
+        "mkdir sub && echo 'gitdir: ../evil' > sub/.git",
+        "mkdir sub && ln -s ../evil sub/.git",
+        "mkdir -p sub/git && mv sub/git sub/.git",
+        "mv nested/.git nested/x && echo x >> nested/x/config",
+        "mkdir -p $TMPDIR/sub/.git && echo x > $TMPDIR/sub/.git/config && python3 -c "
+        '\'import os; os.rename(os.environ["TMPDIR"] + "/sub", "sub")\'',
     ],
 )
 def test_what_runs_later_stays_as_it_is(kind: Kind, ground: Ground, script: str) -> None:
@@ -222,12 +247,58 @@ def test_what_runs_later_stays_as_it_is(kind: Kind, ground: Ground, script: str)
     (ground.work / ".git/config").write_text("[core]\n", encoding="utf-8")
     (ground.work / ".git/HEAD").write_text("ref: refs/heads/main\n", encoding="utf-8")
     (ground.work / "evil").write_text("text\n", encoding="utf-8")
+    (ground.work / "nested/.git").mkdir(parents=True)
+    (ground.work / "nested/.git/config").write_text("[core]\n", encoding="utf-8")
 
     done = run(kind, ground.changing, script, ground.work)
 
     assert done.status != 0
+    assert [str(path.relative_to(ground.work)) for path in sorted(ground.work.rglob("*.git"))] == [
+        ".git",
+        "nested/.git",
+    ]
+    assert (ground.work / "nested/.git/config").read_text(encoding="utf-8") == "[core]\n"
     assert (ground.work / ".git/config").read_text(encoding="utf-8") == "[core]\n"
     assert [path for path in protected(ground.work) if path.exists()] == [ground.work / ".git/config"]
+
+
+@both
+@pytest.mark.parametrize("way", ["file", "link"])
+def test_a_repository_is_protected_where_it_really_is(kind: Kind, ground: Ground, way: str) -> None:
+    """Worktrees are often kept beside a bare repository, and a repository can be behind a link."""
+    (ground.work / "bare").mkdir()
+    (ground.work / "bare/config").write_text("[core]\n", encoding="utf-8")
+    if way == "file":
+        (ground.work / ".git").write_text("gitdir: ./bare\n", encoding="utf-8")
+    else:
+        (ground.work / ".git").symlink_to("bare")
+
+    done = run(kind, ground.changing, "echo x >> bare/config; mkdir bare/hooks; mv bare away", ground.work)
+
+    assert done.status != 0
+    assert (ground.work / "bare/config").read_text(encoding="utf-8") == "[core]\n"
+    assert not (ground.work / "bare/hooks").exists()
+
+
+@both
+def test_hooks_and_settings_are_protected_where_the_repository_says(kind: Kind, ground: Ground) -> None:
+    """Many projects share them: git runs them although they are ordinary files."""
+    (ground.work / ".git").mkdir()
+    settings = "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../shared.gitconfig\n"
+    (ground.work / ".git/config").write_text(settings, encoding="utf-8")
+    script = "mkdir .githooks; echo x > .githooks/pre-commit; echo x > shared.gitconfig; echo x > fine"
+
+    run(kind, ground.changing, script, ground.work)
+
+    assert sorted(path.name for path in ground.work.iterdir()) == [".git", "fine", "note"]
+
+
+@both
+def test_repositories_can_be_made_in_the_private_directory(kind: Kind, ground: Ground) -> None:
+    """Package managers clone there, and nothing of it stays; files can be taken out of it one by one."""
+    script = "git init -q $TMPDIR/sub && echo x > $TMPDIR/sub/a && mv $TMPDIR/sub/a . && cat a"
+
+    assert run(kind, ground.changing, script, ground.work).stdout == b"x\n"
 
 
 @both
@@ -286,6 +357,38 @@ def test_a_writer_of_a_fifo_waits_for_its_reader(ground: Ground) -> None:
 
 
 @both
+def test_the_keeper_gives_no_rights_and_survives_strange_numbers(kind: Kind, ground: Ground) -> None:
+    """It carries out calls with its own rights, which may be those of root."""
+    script = """
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.truncate(b"note", ctypes.c_long(-1)) == -1 and ctypes.get_errno() == errno.EINVAL
+for name in ("security.capability", "trusted.x"):
+    try:
+        os.setxattr("note", name, bytes.fromhex("0100000202" + "00" * 15))
+    except OSError as error:
+        assert error.errno == errno.EPERM
+    else:
+        raise AssertionError(name)
+"""
+    done = run(kind, ground.changing, shlex.join([sys.executable, "-c", script]), ground.work)
+
+    assert (done.status, done.stderr) == (0, b"")
+
+
+@both
+def test_older_kernels_hand_over_files_in_two_steps(
+    kind: Kind, ground: Ground, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before Linux 5.14 a descriptor could not be given and answered with at once."""
+    monkeypatch.setattr(seccomp, "_SEND_WITH_FD", 1 << 20)  # a flag that no kernel knows
+
+    done = run(kind, ground.changing, "echo one > a && cat a", ground.work)
+
+    assert (done.status, done.stdout, done.stderr) == (0, b"one\n", b"")
+
+
+@both
 def test_what_the_person_allowed_by_name_can_be_changed(kind: Kind, ground: Ground) -> None:
     """It asks for its own word, and then it works."""
     bounds = changing(ground.work, [], home=ground.home, may_change=[ground.work / ".envrc"])
@@ -331,6 +434,61 @@ def test_network_is_there_only_when_it_was_allowed(kind: Kind, ground: Ground) -
             done = run(kind, bounds, script, ground.work)
             assert done.status != 0
             assert told(done) == [f"reach 127.0.0.1 port {port}"]
+
+
+@both
+def test_the_network_does_not_open_sockets_of_this_machine(kind: Kind, ground: Ground) -> None:
+    """Programs outside listen on them that run what they are told, such as tmux or Docker."""
+    script = """
+import socket, sys
+def pair(family, kind):
+    return socket.socketpair(socket.AF_UNIX, kind)[0]
+for make in (socket.socket, pair):
+    for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+        for send in ("connect", "sendto"):
+            try:
+                one = make(socket.AF_UNIX, kind)
+                one.connect("../socket") if send == "connect" else one.sendto(b"x", "../socket")
+            except OSError:
+                pass
+"""
+    with socket.socket(socket.AF_UNIX) as server, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as packets:
+        for kind_of, name in ((server, "socket"), (packets, "packets")):
+            kind_of.bind(str(ground.home / name))
+            kind_of.setblocking(False)
+        server.listen()
+        both_scripts = script + script.replace("../socket", "../packets")
+        bounds = ground.changing._replace(network=True)
+        done = run(kind, bounds, shlex.join([sys.executable, "-c", both_scripts]), ground.work)
+
+        with pytest.raises(BlockingIOError):
+            server.accept()
+        with pytest.raises(BlockingIOError):
+            packets.recv(10)
+    assert done.stderr == b""
+    assert "use the socket ../socket" in told(done)
+
+
+@both
+def test_a_socket_that_was_named_is_connected_by_the_keeper(kind: Kind, ground: Ground) -> None:
+    """The agent of ssh: it knows the user's keys, and what is sent by ssh needs them."""
+    path = ground.home / "agent"
+    script = f"""
+import socket
+with socket.socket(socket.AF_UNIX) as one:
+    one.connect({str(path)!r})
+    one.sendall(b"sign this")
+"""
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(path))
+        server.listen()
+        server.settimeout(5)
+        bounds = ground.changing._replace(network=True, sockets=(path,))
+        done = run(kind, bounds, shlex.join([sys.executable, "-c", script]), ground.work)
+        with server.accept()[0] as got:
+            assert got.recv(100) == b"sign this"
+
+    assert (done.status, done.stderr, done.wants) == (0, b"", ())
 
 
 @both
@@ -453,6 +611,34 @@ def test_a_shell_at_a_terminal_keeps_its_job_control(shell: Any) -> None:
     shell.expect_exact("\nname\r\n")
     shell.sendline("echo x > ../other/note")
     shell.expect_exact("Permission denied")
+
+
+@needs_landlock
+def test_the_terminal_of_the_person_cannot_be_opened(ground: Ground) -> None:
+    """Also not by way of a descriptor that only names it: such a one is always given."""
+    master, slave = os.openpty()
+    name = os.ttyname(slave)
+    script = f"""
+import os
+fd = os.open({name!r}, os.O_PATH)
+for path, number in ((f"/proc/self/fd/{{fd}}", 0), ({name!r}, 0), ({name!r}, 1)):
+    os.dup2(fd, number)
+    try:
+        os.write(os.open(path, os.O_RDWR), b"forged")
+    except OSError:
+        pass
+"""
+    try:
+        done = run("landlock", ground.changing, shlex.join([sys.executable, "-c", script]), ground.work)
+        os.set_blocking(master, False)
+        with pytest.raises(BlockingIOError):
+            os.read(master, 100)
+    finally:
+        os.close(master)
+        os.close(slave)
+
+    assert done.stderr == b""
+    assert told(done) == [f"write {name}"]
 
 
 @needs_landlock

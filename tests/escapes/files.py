@@ -233,6 +233,12 @@ def write_to_fifo(ground: Ground) -> None:
 
 
 @attempt()
+def write_to_fifo_that_is_open_for_reading(ground: Ground) -> None:
+    reading = os.open(f"{ground.project}/fifo", os.O_RDONLY | os.O_NONBLOCK)
+    os.write(os.open(f"/proc/self/fd/{reading}", os.O_WRONLY | os.O_NONBLOCK), b"x")
+
+
+@attempt()
 def make_shared_memory_file(ground: Ground) -> None:
     path = Path(f"/dev/shm/aish-canary-{os.getpid()}")
     path.write_bytes(b"x")

@@ -12,7 +12,7 @@ from aish.action.fence.environment import NO_UPDATES, looking_environment, tempo
 from aish.action.fence.fence import Fence, Kind, fenced
 from aish.action.fence.hidden_files import KnownSecrets, SecretFiles, in_home
 from aish.action.fence.wants import Want
-from aish.action.fence.watcher import run_by_git
+from aish.action.fence.watcher import repository_of, run_by_git
 from aish.action.secret_files import HOME_SECRETS, SYSTEM_SECRETS, is_secret_name, is_secret_variable
 from aish.memory.redaction import Redaction
 from aish.places import Places, home_directory
@@ -20,6 +20,7 @@ from aish.settings.options import CommandSettings
 from aish.storage.git_files import git_directory, read_bounded
 from aish.values.errors import StoreTrouble
 
+_KEYS = frozenset(".ssh .gnupg .password-store keyrings .mozilla .config/google-chrome shadow".split())
 _MOST_SETTINGS = 1 << 16  # bytes that are read of the settings of a repository
 
 
@@ -89,6 +90,8 @@ class CommandFences:
             bounds = looking(hidden, seconds=self._seconds, network=permit.network)
         else:
             bounds = changing(project, hidden, home=self._home, network=permit.network, may_change=permit.may_change)
+            if permit.network and (agent := env.get("SSH_AUTH_SOCK")):
+                bounds = bounds._replace(sockets=(Path(agent),))  # what is sent by ssh needs the user's key
         try:
             with fenced(bounds, found) as fence:
                 private = str(fence.private)
@@ -102,7 +105,7 @@ class CommandFences:
     def needs_word(self, path: str, project: Path) -> Path | None:
         """Return the protected path that a path belongs to, or itself if it holds some; None if neither."""
         if run_by_git(path):
-            git = Path(path[: path.index("/.git") + len("/.git")])
+            git = Path(repository_of(path))
             if not (git / "HEAD").exists():  # it made a repository, which needs all of these files
                 return git
         wanted = Path(path)
@@ -162,7 +165,7 @@ def open_fences(options: CommandSettings, places: Places, redaction: Redaction) 
 
 def next_permit(want: Want, permit: Permit, fences: CommandFences, directory: str, project: Path) -> Permit | None:
     """Return the permit that allows a command what a fence stopped; None if no fence allows it."""
-    if want.kind in ("reach", "listen", "socket"):
+    if want.kind in ("reach", "listen"):
         return permit._replace(network=True)
     if want.kind == "limit":
         return permit._replace(fence="changing") if permit.fence == "looking" else None
@@ -170,9 +173,11 @@ def next_permit(want: Want, permit: Permit, fences: CommandFences, directory: st
         return None
     path = os.path.join(os.path.realpath(directory), os.path.expanduser(want.path))  # noqa: PTH111, PTH118  # as text
     if want.kind == "read":
-        return None if fences.is_own(Path(path)) else permit._replace(may_read=(*permit.may_read, Path(path)))
-    top, home = os.path.realpath(project), home_directory()
-    if not path.startswith(f"{top}/") or os.path.realpath(home).startswith(top):
+        if fences.is_own(Path(path)) or _KEYS.intersection(Path(path).parts):  # what a command prints is not enough
+            return None
+        return permit._replace(may_read=(*permit.may_read, Path(path)))
+    top, home = os.path.realpath(project), os.path.realpath(home_directory())
+    if not path.startswith(f"{top}/") or f"{home}/".startswith(f"{top}/"):
         return None
     if found := fences.needs_word(path, project):
         return permit._replace(fence="changing", may_change=tuple(dict.fromkeys((*permit.may_change, found))))

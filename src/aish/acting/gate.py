@@ -35,6 +35,7 @@ _EXPLAIN = "Explain in at most five short sentences what this shell command does
 _STOPPED = 130  # by Ctrl-C: the user knows, so there is no message
 _KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "s": "skip"}
 _MOST_SHOWN = 5  # wants
+_MOST_READ = 3  # hidden files that one key opens: a command can complain about any number of them
 
 
 class GateTools(NamedTuple):
@@ -193,7 +194,7 @@ class Gate:
 
     async def _run(self, command: str, permit: Permit, hold: bool) -> Outcome:
         """Run a command; if its fence stopped it, say what it wanted and offer the next fence."""
-        own = self.tools.as_own(command)
+        own = self.tools.as_own(command) if permit.fence == "looking" else None
         text, permit = (own, UNFENCED) if own else (command, permit)
         keeping = command_step(self._session, command) if permit.fence == "changing" else nullcontext()
         with keeping as before_write:
@@ -230,22 +231,23 @@ class Gate:
         needed: Permit | None = permit
         for want in [want for want in wants if not want.minor] or wants:
             needed = self.tools.needs(want, needed) if needed else None
-        if needed is None or needed == permit:
+        read = [path for path in needed.may_read if path not in permit.may_read] if needed else []
+        if needed is None or needed == permit or len(read) > _MOST_READ:
             question = (
                 f"no fence allows that: type {UNFENCED_WORD} to run it again without one; anything else skips it: "
             )
             return UNFENCED if await self._person.word(question, [UNFENCED_WORD]) else None
-        new = [path for path in needed.may_change if path not in permit.may_change]
-        if new:  # each runs something later, so each is named
-            names = [str(path.relative_to(find_project(self._directory))) for path in new]
-            question = (
-                f"that can run later outside the fence: type {' '.join(names)} to allow it; anything else skips it: "
-            )
-            return needed if await self._person.word(question, [" ".join(names).lower()]) else None
         allowed = ["use the network"] if needed.network and not permit.network else []
         allowed += ["change the project"] if needed.fence != permit.fence else []
-        allowed += [f"read {exactly(str(path))}" for path in needed.may_read if path not in permit.may_read]
+        allowed += [f"read {exactly(str(path))}" for path in read]
         what = " and ".join(allowed)
+        new = [path for path in needed.may_change if path not in permit.may_change]
+        if new:  # each runs something later, so each is named
+            top = find_project(self._directory).resolve()
+            word = " ".join(exactly(str(path.relative_to(top) if path.is_relative_to(top) else path)) for path in new)
+            also = f", and to let it {what}" if allowed else ""
+            question = f"that can run later outside the fence: type {word} to allow it{also}; anything else skips it: "
+            return needed if await self._person.word(question, [word.lower()]) else None
         again = await self._person.key(f"[r]un it again, and let it {what}, or [s]kip ", "rs")
         return needed if again == "r" else None
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.acting.command_fences import CommandFences, Permit
+from aish.acting.command_fences import LOOKING, CommandFences, Permit
 from aish.acting.local_judge import LocalJudge
 from aish.action.command_runner import run_captured
 from aish.action.fence.wants import shown_from
@@ -48,7 +48,11 @@ class Unattended:
         consented = self._permit.fence == "changing" and verdict.verdict == "ask" and verdict.effect == "change"
         if verdict.verdict != "run" and not (consented and self._fences.kind):
             return Ran(command, verdict.verdict, verdict.reason)
-        with self._fences.around(self._permit, os.environ, str(directory), project) as (fence, env):
+        looks = verdict.verdict == "run" and verdict.effect == "read"  # needs no more, whatever else is allowed
+        with self._fences.around(LOOKING if looks else self._permit, os.environ, str(directory), project) as (
+            fence,
+            env,
+        ):
             done = run_captured(command, env=env, directory=str(directory), fence=fence)
         wants = shown_from(done.wants, os.path.realpath(directory), str(home_directory()))
         told = tuple(want.text for want in wants)

@@ -6,11 +6,13 @@ except for files that run later outside the fence.
 """
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from aish.action.fence.keeper import ResourceLimits
+from aish.storage.git_files import git_directory, read_bounded, read_small
 
 FenceName = Literal["looking", "changing"]
 
@@ -22,7 +24,9 @@ _RUN_LATER = """
     .tool-versions .bashrc .bash_profile .profile .zshrc .zshenv .zprofile .claude .cursor .gemini .codex .mcp.json
 """.split()
 # The same inside the directory of git, also of submodules and worktrees.
-_OF_GIT = "config config.worktree hooks info/attributes".split()
+_OF_GIT = "config config.worktree commondir hooks info/attributes".split()
+_NAMES_FILES = re.compile(r'^[ \t]*(hooksPath|path)[ \t]*=[ \t]*"?([^"\0\n]+?)"?[ \t]*$', re.IGNORECASE | re.MULTILINE)
+_MOST_SETTINGS = 1 << 16  # bytes that are read of them
 _LOOKING = ResourceLimits(
     seconds=300,
     processor_seconds=300,
@@ -37,7 +41,8 @@ _CHANGING = ResourceLimits(private_size=4 << 30)
 class FenceBounds(NamedTuple):
     """What a command can do. A hidden path can be neither read nor written, also below a writable one.
 
-    `protected` paths stay as they are below a writable one, except below `may_change`.
+    `protected` paths stay as they are below a writable one, except below `may_change`. `sockets` are those of this
+    machine that it can connect to.
     """
 
     name: FenceName
@@ -48,6 +53,7 @@ class FenceBounds(NamedTuple):
     network: bool = False
     limits: ResourceLimits = ResourceLimits()
     processes: int = 512
+    sockets: tuple[Path, ...] = ()
 
 
 def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds, network: bool = False) -> FenceBounds:
@@ -83,8 +89,21 @@ def protected(project: Path) -> list[Path]:
     """Return the paths of a project that run later, whether they exist or not."""
     found = [project / name for name in _RUN_LATER]
     git = project / ".git"
-    found += [git] if git.is_file() else [git / name for name in _OF_GIT]
-    return found
+    if git.is_file():
+        found.append(git)
+    own = git_directory(project) or git
+    shared = own / (read_small(own / "commondir") or ".")  # a worktree has its own directory and a shared one
+    real = [Path(os.path.realpath(path)) for path in (own, shared)]
+    found += [path / name for path in dict.fromkeys((own, *real)) for name in _OF_GIT]
+    return found + _named_by_git(Path(os.path.realpath(project)), real[-1])
+
+
+def _named_by_git(project: Path, git: Path) -> list[Path]:
+    """Return what the settings of a repository take hooks or more settings from, below the project."""
+    settings = (read_bounded(git / "config", _MOST_SETTINGS) or b"").decode("utf-8", "replace")
+    named = [(git if key.lower() == "path" else project) / name for key, name in _NAMES_FILES.findall(settings)]
+    real = (Path(os.path.realpath(path)) for path in named)
+    return [path for path in real if project in path.parents]
 
 
 def trees_without(top: Path, hidden: frozenset[Path]) -> Iterator[str]:

@@ -49,7 +49,10 @@ _OF_FILE_SYSTEMS = (0x66, 0x58, 0x76, 0x94, 0x72, 0xF5)
 
 
 def watched_rules(*, network: bool) -> list[CallRule]:
-    """Return the calls that wait for the keeper. With `network`, sockets are left to the kernel."""
+    """Return the calls that wait for the keeper. With `network`, only sockets of this machine wait.
+
+    Other programs of the user listen on those, and many run what they are told: tmux, Docker, D-Bus.
+    """
     rules = [
         CallRule("openat", WATCH, (Condition(2, _WRITES, any_bit=True),)),
         CallRule("open", WATCH, (Condition(1, _WRITES, any_bit=True),)),
@@ -59,13 +62,16 @@ def watched_rules(*, network: bool) -> list[CallRule]:
         CallRule("clone", ALLOW, (Condition(0, _THREAD, _THREAD),)),
         CallRule("clone", WATCH),
     ]
-    if not network:
+    rules += [CallRule(call, WATCH) for call in ("connect", "bind")]
+    if network:
+        rules.append(CallRule("socket", WATCH, (Condition(0, value=int(socket.AF_UNIX)),)))
+    else:
         rules += [
             *(
                 CallRule("socket", ALLOW, (Condition(0, value=int(socket.AF_NETLINK)), Condition(2, value=family)))
                 for family in (_ROUTE, _DIAGNOSIS)
             ),
-            *(CallRule(call, WATCH) for call in ("socket", "connect", "bind")),
+            CallRule("socket", WATCH),
         ]
     return rules
 
@@ -85,12 +91,15 @@ def denied_rules(*, network: bool) -> list[CallRule]:
         *_own_only("prlimit64 sched_setscheduler sched_setparam sched_setattr sched_setaffinity", Condition(0)),
         *_own_only("setpriority", Condition(0, value=0), Condition(1)),
         *_own_only("ioprio_set", Condition(0, value=1), Condition(1)),
+        # A datagram socket could send to any named socket, whatever it was paired with; so could a raw one.
+        *(
+            CallRule("socketpair", ALLOW, (Condition(0, value=int(socket.AF_UNIX)), Condition(1, 0xF, kind)))
+            for kind in (_STREAM, _PACKETS)
+        ),
+        CallRule("socketpair", fails(errno.EACCES)),
     ]
     if not network:
-        # A datagram socket could send to any named socket, whatever it was paired with; so could a raw one.
         rules += [
-            *(CallRule("socketpair", ALLOW, (Condition(1, 0xF, kind),)) for kind in (_STREAM, _PACKETS)),
-            CallRule("socketpair", fails(errno.EACCES)),
             # Options of the network are meaningless for the stand-ins that the keeper hands out.
             *(
                 CallRule("setsockopt", ALLOW, (Condition(1, value=level),))

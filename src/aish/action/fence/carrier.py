@@ -54,14 +54,22 @@ def open_path(call: WatchedCall, path: str, flags: int, mode: int) -> int:
 def reopen(path: str, flags: int, may_write: Callable[[str], bool]) -> int:
     """Open again what a process has open, such as its output: `path` is its descriptor in /proc."""
     flags &= os.O_ACCMODE | os.O_APPEND | os.O_NONBLOCK
+    _check(path, may_write)  # before, because opening a device can do something
     fd = os.open(path, flags | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    opened = os.readlink(f"/proc/self/fd/{fd}")  # noqa: PTH115  # not always a path
-    if opened.startswith("/") and not may_write(opened):
+    try:
+        _check(f"/proc/self/fd/{fd}", may_write)  # after, because the process can have replaced it
+    except OSError:
         os.close(fd)
-        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
+        raise
     if not flags & os.O_NONBLOCK:
         fcntl.fcntl(fd, fcntl.F_SETFL, fcntl.fcntl(fd, fcntl.F_GETFL) & ~os.O_NONBLOCK)
     return fd
+
+
+def _check(descriptor: str, may_write: Callable[[str], bool]) -> None:
+    opened = os.readlink(descriptor)  # noqa: PTH115  # not always a path
+    if opened.startswith("/") and not may_write(opened):
+        raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
 
 def change_names(name: str, call: WatchedCall, places: Sequence[str]) -> None:
@@ -121,13 +129,21 @@ def change_modes(name: str, call: WatchedCall, path: str) -> None:
                 os.utime(file, ns=_times(call.pid, arguments[1], 1000, known))
             case "setxattr" | "lsetxattr" | "fsetxattr":
                 value = read_memory(call.pid, arguments[2], min(arguments[3], _LONGEST_VALUE))
-                os.setxattr(file, read_path(call.pid, arguments[1]) or "", value, arguments[4] & 0xFFFFFFFF)
+                os.setxattr(file, _attribute(call), value, arguments[4] & 0xFFFFFFFF)
             case "removexattr" | "lremovexattr" | "fremovexattr":
-                os.removexattr(file, read_path(call.pid, arguments[1]) or "")
+                os.removexattr(file, _attribute(call))
             case _:  # rare calls; programs then use one of the others
                 raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
     finally:
         os.close(fd)
+
+
+def _attribute(call: WatchedCall) -> str:
+    """Return the name of an attribute. Those that give rights are only for root, which the keeper may be."""
+    name = read_path(call.pid, call.arguments[1]) or ""
+    if name.startswith(("security.", "trusted.")):
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+    return name
 
 
 def _identity(value: int) -> int:

@@ -72,7 +72,7 @@ class Fence:
         """Restrict the process of the command; return the listener for its watched calls."""
         try:
             if self._rules:
-                for terminal in {os.ttyname(fd) for fd in (0, 1, 2) if os.isatty(fd)}:
+                for terminal in _terminals():
                     self._rules.allow(Path(terminal), READ | Right.WRITE_FILE | Right.IOCTL_DEV)
                 capabilities.drop(changing=self.bounds.name == "changing")
                 self._rules.restrict()
@@ -93,11 +93,15 @@ class Fence:
             protected=tuple(map(str, bounds.protected)),
             may_change=tuple(map(str, bounds.may_change)),
             modes=bounds.name == "changing",
+            network=bounds.network,
+            sockets=tuple(map(str, bounds.sockets)),
             processes=bounds.processes,
             own_pids=wrapped,
             passing=_bubblewrap() if wrapped else "",
-            # Neither kind can protect files that do not exist, and Landlock did not know truncation at first.
-            carries=bool(bounds.protected) or (not wrapped and self._abi < 3),
+            terminals=_terminals(),
+            # Neither kind can protect files that do not exist. A read-only mount does not stop writing to a FIFO, and
+            # Landlock did not know truncation at first.
+            carries=bool(bounds.protected) or wrapped or self._abi < 3,
             hidden=tuple(str(_real(path)) for path in bounds.hidden),
         )
 
@@ -218,6 +222,11 @@ def _as_file(data: bytes) -> int:
     os.write(fd, data)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
+
+
+def _terminals() -> tuple[str, ...]:
+    """Return the terminals that this process has as input or output."""
+    return tuple({os.ttyname(fd) for fd in (0, 1, 2) if os.isatty(fd)})
 
 
 def _real(path: Path) -> Path:

@@ -20,7 +20,7 @@ from typing import NamedTuple, NoReturn
 from aish.action.fence import libc
 from aish.action.fence.carrier import TryLater
 from aish.action.fence.process_memory import descendants
-from aish.action.fence.seccomp import WatchedCall, answer, answer_with_fd, let_go, receive, still_waits
+from aish.action.fence.seccomp import WatchedCall, answer, answer_with_fd, let_go, receive, replace_fd, still_waits
 from aish.action.fence.wants import Want
 from aish.action.fence.watcher import Allowance, CallWatcher, Ruling
 
@@ -80,6 +80,12 @@ def keep(
 
 
 def _limit(limits: ResourceLimits) -> None:
+    if limits.memory:
+        try:  # memory can also be used up by many processes, or shared: then these end first
+            with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+                file.write("1000")
+        except OSError:
+            pass
     for kind, most in (
         (resource.RLIMIT_CPU, limits.processor_seconds),
         (resource.RLIMIT_DATA, limits.memory),
@@ -135,7 +141,10 @@ class _Keeper:
         signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         for number in _ENDING:
             signal.signal(number, lambda *_: None)
-        self._line.sendall(b".")
+        try:
+            self._line.sendall(b".")
+        except OSError:  # it has ended, because it could not restrict itself
+            pass
         kept = sorted((self._woken, self._wake, self._line.fileno(), self._report))
         nothing = os.open(os.devnull, os.O_RDWR)
         for fd in (0, 1, 2):
@@ -209,10 +218,16 @@ class _Keeper:
         except OSError as error:
             answer(listener, call, error.errno or errno.EIO)
             return
+        except (OverflowError, ValueError):  # Python refuses what the kernel would refuse
+            answer(listener, call, errno.EINVAL)
+            return
         if made is None:
             answer(listener, call)
             return
-        answer_with_fd(listener, call, made, close_on_exec=ruling.close_on_exec)
+        if ruling.replaces is not None:
+            replace_fd(listener, call, made, ruling.replaces)
+        else:
+            answer_with_fd(listener, call, made, close_on_exec=ruling.close_on_exec)
         os.close(made)
 
     def _over(self, now: float) -> int:

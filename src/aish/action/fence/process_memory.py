@@ -71,10 +71,10 @@ def _resolve(pid: int, directory: int | None, path: str, *, follow: bool) -> Rea
     path = _of_process(path, pid)
     if path.startswith(f"/proc/{pid}/fd/"):
         return RealPath(path, inside_proc=True)
-    if follow:
+    head, _, name = path.rstrip("/").rpartition("/")
+    if follow or name in (".", ".."):  # these are directories, never links
         real = os.path.realpath(path)
     else:
-        head, _, name = path.rstrip("/").rpartition("/")
         real = f"{os.path.realpath(head or '/').rstrip('/')}/{name}"
     return RealPath(real, inside_proc=real.startswith("/proc/"))
 

@@ -24,7 +24,7 @@ _ERRNO = 0x00050000
 
 _RECEIVE, _ANSWER, _IS_VALID, _ADD_FD = 0xC0502100, 0xC0182101, 0x40082102, 0x40182103
 _CONTINUE = 1
-_SEND_WITH_FD = 2
+_AT_NUMBER, _SEND_WITH_FD = 1, 2
 _CALL = struct.Struct("=QIIiIQ6Q")
 _REPLY = struct.Struct("=QqiI")
 _NEW_FD = struct.Struct("=QIIII")
@@ -141,8 +141,26 @@ def answer_with_fd(listener: int, call: WatchedCall, fd: int, *, close_on_exec: 
     flags = os.O_CLOEXEC if close_on_exec else 0
     try:
         fcntl.ioctl(listener, _ADD_FD, _NEW_FD.pack(call.id, _SEND_WITH_FD, fd, 0, flags))
-    except OSError:  # before Linux 5.14, or the process has died
-        answer(listener, call, errno.EACCES)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # its descriptors are used up, or it has died
+            answer(listener, call, error.errno or errno.EIO)
+            return
+        try:  # before Linux 5.14 these are two steps
+            number = fcntl.ioctl(listener, _ADD_FD, bytearray(_NEW_FD.pack(call.id, 0, fd, 0, flags)))
+        except OSError:
+            answer(listener, call, errno.EACCES)
+        else:
+            _reply(listener, _REPLY.pack(call.id, number, 0, 0))
+
+
+def replace_fd(listener: int, call: WatchedCall, fd: int, number: int) -> None:
+    """Put a copy of a descriptor in the place of one of the process, and let its call succeed."""
+    try:
+        fcntl.ioctl(listener, _ADD_FD, _NEW_FD.pack(call.id, _AT_NUMBER, fd, number, os.O_CLOEXEC))
+    except OSError as error:
+        answer(listener, call, error.errno or errno.EIO)
+    else:
+        answer(listener, call)
 
 
 def still_waits(listener: int, call: WatchedCall) -> bool:

@@ -1,4 +1,4 @@
-"""Stand-ins for network sockets: a fenced command gets one end of a private pair, and never a real socket.
+"""Stand-ins for sockets: a fenced command gets one end of a private pair, and never a real socket.
 
 So it can be told which address it wanted to reach, and, by the name query that it sends, which host.
 """
@@ -6,6 +6,7 @@ So it can be told which address it wanted to reach, and, by the name query that 
 import errno
 import ipaddress
 import os
+import re
 import socket
 import struct
 from collections.abc import Callable
@@ -36,7 +37,7 @@ class StandIns:
         """Return a descriptor to hand out instead of a socket of this family and kind; None if there is none."""
         if family not in (socket.AF_INET, socket.AF_INET6, socket.AF_UNIX):
             if family not in (socket.AF_NETLINK, 38):  # 38: sums and ciphers by the kernel; programs do without
-                self._note(Want("socket", "use a raw socket"))
+                self._note(Want("reach", "use a raw socket"))
             return None
         if len(self._ours) >= _MOST or kind not in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
             if kind == socket.SOCK_RAW:
@@ -79,8 +80,7 @@ class StandIns:
     def address(self, family: int, data: bytes, *, listens: bool) -> int:
         """Note an address that was to be reached or listened on; return the error for the program, 0 for success."""
         if family == socket.AF_UNIX:
-            path = data[2:].split(b"\0")[0] if data[2:3] != b"\0" else b"@" + data[3:].rstrip(b"\0")
-            name = os.fsdecode(path)
+            name = socket_path(data)
             if name.startswith(_IN_PASSING):
                 return errno.ECONNREFUSED
             verb = "listen on" if listens else "use"
@@ -102,6 +102,20 @@ class StandIns:
         return errno.EACCES
 
 
+def socket_path(data: bytes) -> str:
+    """Return the path in the address of a socket of this machine; with an @ if it is only a name."""
+    return os.fsdecode(data[2:].split(b"\0")[0] if data[2:3] != b"\0" else b"@" + data[3:].rstrip(b"\0"))
+
+
+def connected(path: str) -> int:
+    """Return the descriptor of a socket that is connected to this path. Raises `OSError`."""
+    with socket.socket(socket.AF_UNIX) as one:
+        one.setblocking(False)  # the keeper never waits
+        one.connect(path)
+        one.setblocking(True)
+        return one.detach()
+
+
 def _network_address(family: int, data: bytes) -> tuple[str, int] | None:
     if family == socket.AF_INET and len(data) >= 8:
         return str(ipaddress.IPv4Address(data[4:8])), int(struct.unpack_from("!H", data, 2)[0])
@@ -121,4 +135,4 @@ def queried_name(data: bytes) -> str:
             return ""
         labels.append(data[at + 1 : at + 1 + length].decode("ascii", "replace"))
         at += 1 + length
-    return ".".join(labels)
+    return re.sub(r"[^\w.-]", "?", ".".join(labels))  # nothing that could read as a sentence

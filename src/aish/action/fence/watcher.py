@@ -19,7 +19,7 @@ from aish.action.fence.call_rules import CHANGES_MODES, SIGNALS, STARTS
 from aish.action.fence.carrier import change_modes, change_names, open_path, opening, reopen
 from aish.action.fence.process_memory import descendants, descends, filters, name_of, read_memory, read_path, resolve
 from aish.action.fence.seccomp import WatchedCall
-from aish.action.fence.stand_in import StandIns
+from aish.action.fence.stand_in import StandIns, connected, socket_path
 from aish.action.fence.wants import MOST, Want, wants_to_write
 
 _HERE = -100  # the descriptor that means the current directory
@@ -57,11 +57,17 @@ _VERBS = {
 }
 
 
-_RUN_BY_GIT = re.compile(r"/\.git(/.+)?/(hooks(/.*)?|config(\.worktree)?|info/attributes)$")
+_RUN_BY_GIT = re.compile(r"/\.git(/(.+/)?(hooks(/.*)?|config(\.worktree)?|commondir|info/attributes))?$")
+
+
+def repository_of(path: str) -> str:
+    """Return the directory `.git` that a path is in, or that it is; empty if there is none."""
+    parts = path.split("/")
+    return "/".join(parts[: parts.index(".git") + 1]) if ".git" in parts else ""
 
 
 def run_by_git(path: str) -> bool:
-    """Is it a file of a repository that makes git run something? A repository can be inside another one."""
+    """Is it a repository, or a file in one that makes git run something? A repository can be inside another one."""
     return _RUN_BY_GIT.search(path) is not None
 
 
@@ -70,9 +76,11 @@ class Allowance(NamedTuple):
 
     `protected` paths stay as they are although they are below a `writable` one, and so does what git runs in any
     repository, except below `may_change`. `modes`: modes and times in writable places may change too. `own_pids`: the
-    command sees no other processes, so that it can signal all that it sees. `passing` is a program whose calls always
-    go on: bubblewrap, before it starts the command. `carries`: the keeper carries out what changes files, because the
-    kernel cannot protect all of them; `hidden` is what it must not open then.
+    command sees no other processes, so that it can signal all that it sees. `sockets` of this machine can be connected
+    to, although no others can. `passing` is a program whose calls always
+    go on: bubblewrap, before it starts the command. `terminals` are those that the command was started in. `carries`:
+    the keeper carries out what changes files, because the kernel cannot protect all of them; `hidden` is what it must
+    not open then.
     """
 
     writable: tuple[str, ...]
@@ -80,9 +88,12 @@ class Allowance(NamedTuple):
     protected: tuple[str, ...] = ()
     may_change: tuple[str, ...] = ()
     modes: bool = False
+    network: bool = False
+    sockets: tuple[str, ...] = ()
     processes: int = 512
     own_pids: bool = False
     passing: str = ""
+    terminals: tuple[str, ...] = ()
     carries: bool = False
     hidden: tuple[str, ...] = ()
 
@@ -90,7 +101,8 @@ class Allowance(NamedTuple):
 class Ruling(NamedTuple):
     """What happens to a call: it goes on, or it is answered with an error (0: success), or with a descriptor.
 
-    With `carry` the keeper does it, and answers with the descriptor that it returns, if any.
+    With `carry` the keeper does it, and answers with the descriptor that it returns, if any. With `replaces` that takes
+    the place of this descriptor of the process.
     """
 
     goes_on: bool = False
@@ -98,6 +110,7 @@ class Ruling(NamedTuple):
     fd: int | None = None
     close_on_exec: bool = False
     carry: Callable[[], int | None] | None = None
+    replaces: int | None = None
 
 
 _GO_ON = Ruling(goes_on=True)
@@ -188,7 +201,7 @@ class CallWatcher:
         modes = name in CHANGES_MODES
         places = self._places(name, call)
         if places is None:  # its memory cannot be read: the kernel decides where it can
-            return Ruling(error=errno.EPERM) if modes or self._allowance.protected else _GO_ON
+            return Ruling(error=errno.EPERM) if modes or self._allowance.carries else _GO_ON
         flags = _flags(name, call)
         if name == "openat2" and self._allowance.carries:
             return Ruling(error=errno.ENOSYS)  # its flags are in memory; programs then use openat
@@ -201,7 +214,7 @@ class CallWatcher:
                 continue
             if name in ("mkdir", "mkdirat") and os.path.lexists(path):
                 return Ruling(error=errno.EEXIST)
-            if own := _own_descriptor(path, call.pid) or (self._allowance.carries and _own_terminal(path, call.pid)):
+            if own := _own_descriptor(path, call.pid):
                 return self._reopen(own, name, call)
             if flags & os.O_TMPFILE == os.O_TMPFILE:
                 path = f"{path}/unnamed"  # it makes a file without a name in this directory
@@ -211,6 +224,8 @@ class CallWatcher:
                 minor = bool(flags & os.O_RDWR) and not flags & os.O_TRUNC and os.path.exists(path)  # noqa: PTH110  # a path of another process, as text
                 self.note(wants_to_write(path, _VERBS.get(name, "write"), minor=minor or _is_probing(path, flags)))
                 return Ruling(error=errno.EPERM if modes else errno.EACCES)
+        if self._allowance.protected and len({_is_below(path, self._allowance.private) for path in places}) > 1:
+            return Ruling(error=errno.EXDEV)  # nothing is protected there: programs then copy each file
         if self._before_write and (not modes or "chmod" in name):
             for path in filter(None, places):
                 self._before_write(path)
@@ -234,7 +249,7 @@ class CallWatcher:
             return Ruling(error=errno.EPERM)
         flags = given[0]
         return Ruling(
-            carry=lambda: reopen(path, flags, lambda opened: _is_terminal(opened) or self._may_write(opened)),
+            carry=lambda: reopen(path, flags, self._may_write),
             close_on_exec=bool(flags & os.O_CLOEXEC),
         )
 
@@ -262,10 +277,10 @@ class CallWatcher:
 
     def _may_write(self, path: str) -> bool:
         allowed = self._allowance
-        if path in _HARMLESS_DEVICES or (_is_terminal(path) and not allowed.carries):
-            return True  # the kernel decides: it knows which terminal is its own
-        if any(_is_below(path, one) for one in allowed.hidden):
-            return False
+        if path in _HARMLESS_DEVICES or path in allowed.terminals:
+            return True
+        if any(_is_below(path, one) or _is_below(one, path) for one in allowed.hidden):
+            return False  # under another name of its directory it would not be hidden
         if not any(_is_below(path, top) for top in allowed.writable):
             return False
         return not self._is_protected(path)
@@ -273,7 +288,11 @@ class CallWatcher:
     def _is_protected(self, path: str) -> bool:
         """Is it a protected path, below one, or a directory that holds one and would move with it?"""
         allowed = self._allowance
-        if not allowed.protected or any(_is_below(path, one) for one in allowed.may_change):
+        if (
+            not allowed.protected
+            or _is_below(path, allowed.private)
+            or any(_is_below(path, one) for one in allowed.may_change)
+        ):
             return False
         return run_by_git(path) or any(_is_below(path, one) or _is_below(one, path) for one in allowed.protected)
 
@@ -287,8 +306,11 @@ class CallWatcher:
     def _address(self, name: str, call: WatchedCall) -> Ruling:
         data = read_memory(call.pid, call.arguments[1], min(call.arguments[2], 128))
         family = struct.unpack_from("=H", data)[0] if len(data) >= 2 else 0
-        if family == socket.AF_NETLINK:
-            return _GO_ON
+        if family == socket.AF_NETLINK or (self._allowance.network and family != socket.AF_UNIX):
+            return _GO_ON  # a socket of this machine is a stand-in, which the kernel connects to nothing
+        if name == "connect" and family == socket.AF_UNIX and socket_path(data) in self._allowance.sockets:
+            path = socket_path(data)  # connected by the keeper, because the address in memory may change
+            return Ruling(carry=lambda: connected(path), replaces=_signed(call.arguments[0]))
         return Ruling(error=self.stand_ins.address(family, data, listens=name == "bind"))
 
 
@@ -318,25 +340,9 @@ def _is_below(path: str, top: str) -> bool:
     return bool(top) and (path == top or path.startswith(f"{top.rstrip('/')}/"))
 
 
-def _is_terminal(path: str) -> bool:
-    return path.startswith("/dev/pts/")
-
-
 def _own_descriptor(path: str, pid: int) -> str:
     """Return a path if it is a descriptor of this process; else an empty text."""
     return path if path.startswith(f"/proc/{pid}/fd/") and path.rpartition("/")[2].isdigit() else ""
-
-
-def _own_terminal(path: str, pid: int) -> str:
-    """Return the descriptor of this process for a terminal that it has as input or output; else an empty text."""
-    if _is_terminal(path):
-        for fd in (f"/proc/{pid}/fd/{number}" for number in (0, 1, 2)):
-            try:
-                if os.readlink(fd) == path:  # noqa: PTH115  # likewise
-                    return fd
-            except OSError:
-                pass  # it is closed
-    return ""
 
 
 def _program(pid: int) -> str:
