@@ -51,7 +51,8 @@ class Fence:
         self.before_write: Callable[[str], None] | None = None
         self._abi = version() if abi is None else abi
         self._report = os.memfd_create("report")  # not a pipe: the keeper would wait for room in it
-        self._rules = landlock_rules(bounds, private, self._abi) if kind == "landlock" else None
+        self._hidden = tuple(map(_real, bounds.hidden))
+        self._rules = landlock_rules(bounds, self._hidden, private, self._abi) if kind == "landlock" else None
         self._denied = _as_file(_denied(bounds.network)) if kind == "bubblewrap" else None
         self._programs = (_watched(bounds.network), _denied(bounds.network))  # now, because the child must be quick
         self._names = {number: name for name, number in numbers().items()}
@@ -102,7 +103,7 @@ class Fence:
             # Neither kind can protect files that do not exist. A read-only mount does not stop writing to a FIFO, and
             # Landlock did not know truncation at first.
             carries=bool(bounds.protected) or wrapped or self._abi < 3,
-            hidden=tuple(str(_real(path)) for path in bounds.hidden),
+            hidden=tuple(map(str, self._hidden)),
         )
 
     def wrap(self, argv: Sequence[str], directory: str) -> list[str]:
@@ -117,7 +118,7 @@ class Fence:
         for path in bounds.protected:
             if path.exists():
                 words += ["--ro-bind", str(path), str(path)]
-        hidden = set(map(_real, bounds.hidden))
+        hidden = set(self._hidden)
         for path in sorted(hidden):
             if not hidden.isdisjoint(path.parents):
                 continue  # nothing can be mounted in a directory that is hidden
@@ -182,9 +183,9 @@ def _remove(top: Path) -> None:
         logger.warning("cannot delete the temporary directory of a command: %s", error)
 
 
-def landlock_rules(bounds: FenceBounds, private: Path, abi: int) -> Rules:
+def landlock_rules(bounds: FenceBounds, real_hidden: Sequence[Path], private: Path, abi: int) -> Rules:
     """Return the file rights of a fence as rules for this version of Landlock."""
-    hidden = frozenset(_real(path) for path in bounds.hidden)
+    hidden = frozenset(real_hidden)
     devices = Path("/dev")
     rules = Rules(network=bounds.network, version=abi)
     rules.allow(Path("/"), Right.READ_DIR)  # names are visible everywhere, so that `ls` and `cd` work

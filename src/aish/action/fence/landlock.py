@@ -120,14 +120,14 @@ class Rules:
         self._pointer = ctypes.byref(self._rule)
 
     def allow(self, path: Path | str, rights: Right) -> bool:
-        """Allow these rights on `path`, without following a link; return False if that is not possible."""
+        """Allow these rights on `path` itself: a rule for a link does not concern its target. False: not possible."""
         try:
             fd = os.open(path, _OPENS)
             try:
-                mode = stat.S_IFMT(os.fstat(fd).st_mode)
-                if mode == stat.S_IFLNK:
-                    return False
-                known = int(rights) & self._files & (_ALL if mode == stat.S_IFDIR else _FOR_FILES)
+                known = int(rights) & self._files
+                if known & ~_FOR_FILES:  # some of the rights are for directories only
+                    mode = stat.S_IFMT(os.fstat(fd).st_mode)
+                    known &= _ALL if mode == stat.S_IFDIR else _FOR_FILES
                 self._rule.allowed, self._rule.parent = known, fd
                 _add_rule(_ADD_RULE, self._fd, _PATH_BENEATH, self._pointer, 0)
             finally:
