@@ -299,10 +299,10 @@ async def test_all_kinds_of_content_become_bounded_text() -> None:
 
 async def test_nothing_runs_after_closing_even_if_the_server_ignores_it() -> None:
     """No process is left behind."""
-    before = asyncio.all_tasks()
+    before, others = asyncio.all_tasks(), children()
     server = connection(fake("hang"))
     await server.tools()
-    started = children()
+    started = children() - others
 
     await server.close()
 
