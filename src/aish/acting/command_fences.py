@@ -20,7 +20,7 @@ from aish.settings.options import CommandSettings
 from aish.storage.git_files import git_directory, read_bounded
 from aish.values.errors import StoreTrouble
 
-_KEYS = frozenset(".ssh .gnupg .password-store keyrings .mozilla .config/google-chrome shadow".split())
+_KEYS = frozenset(".ssh .gnupg .password-store keyrings .mozilla google-chrome chromium shadow".split())
 _MOST_SETTINGS = 1 << 16  # bytes that are read of the settings of a repository
 
 
