@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from world import World, script_of
 
@@ -18,6 +18,7 @@ from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want
 from aish.commands.shell import Shell
 from aish.values.errors import StoreTrouble
+from aish.values.open_command import OpenCommand
 from aish.values.outcomes import Outcome
 from aish.values.person import agrees, chosen_word
 from aish.values.replies import Reply
@@ -395,16 +396,64 @@ async def test_what_one_command_printed_is_not_looked_at_for_commands(shell: She
     assert stage.judged == ["it"]
 
 
-@given(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), min_size=1, max_size=30))
+ANY_LINE = st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=30)
+
+
+def needs_more(command: str) -> bool:
+    reader = OpenCommand()
+    reader.read(command)
+    return reader.needs_more
+
+
+@given(ANY_LINE.filter(lambda line: line.strip()))
 @settings(max_examples=60, deadline=None)
 def test_what_is_judged_is_what_is_shown_and_run(tmp_path_factory: pytest.TempPathFactory, command: str) -> None:
     """To the last byte: no space is trimmed and no escape is decoded."""
     stage = Stage(stage_shell(World(tmp_path_factory.getbasetemp())), ["r"])
     offer(stage, f"CMD: {command}")
-    expected = [command] if command.strip() else []
+    expected = [] if needs_more(command) else [command]
     assert stage.judged == expected
     assert [text for text, _ in stage.ran] == expected
-    assert stage.screen.lines[:1] == [f"▸ {exactly(one)}" for one in expected]
+    assert [line for line in stage.screen.lines if line[0] == "▸"] == [f"▸ {exactly(one)}" for one in expected]
+    assert bool(expected) != any("is not complete" in line for line in stage.screen.lines)
+
+
+@given(st.lists(ANY_LINE, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_all_lines_of_a_command_are_judged_shown_and_run(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    """Whatever they contain, and nothing of them is a command of its own."""
+    assume("end" not in lines)
+    stage = Stage(stage_shell(World(tmp_path_factory.getbasetemp())), ["r"])
+    command = "\n".join(["cat > it <<'end'", *lines, "CMD: rm all", "```", "end"])
+    offer(stage, f"Here:\n\nCMD: {command}\nThat is *it*.")
+    assert stage.judged == [text for text, _ in stage.ran] == [command]
+    assert stage.screen.lines[0] == "▸ " + "\n".join(map(exactly, command.split("\n")))
+
+
+@pytest.mark.parametrize(
+    ("answer", "complete", "missing"),
+    [
+        ("CMD: cat <<end\nx\nCMD: rm all", True, "the line “end” that ends a here-document is missing"),
+        ("CMD: cat <<end\nx\nend", False, "the line “end” that ends a here-document is missing"),
+        ("CMD: echo 'a\n\nCMD: rm all\n", True, "a closing ' is missing"),
+        (
+            "CMD: cat <<end\n" + "x\n" * 400 + "end\nCMD: rm all",
+            True,
+            "it has more than 400 lines or 20,000 characters",
+        ),
+    ],
+)
+async def test_a_command_without_its_end_is_not_offered_and_that_is_said(
+    shell: Shell, answer: str, complete: bool, missing: str
+) -> None:
+    """A part of a command may be a different command; and so may each line of it."""
+    stage = Stage(shell, verdicts={"look": READ})
+    await stage.gate.offer(f"CMD: look\n{answer}", complete=complete)
+    assert stage.judged == ["look"]
+    assert stage.screen.lines[1:] == [f"the last command is not offered, because it is not complete: {missing}"]
+    assert shell.session.history.held.endswith(f"[aish] your last command was not complete: {missing}")
 
 
 async def test_output_goes_along_with_the_next_question_without_secrets(shell: Shell) -> None:

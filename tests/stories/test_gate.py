@@ -498,6 +498,67 @@ def test_an_edit_leaves_alone_what_was_not_edited(workshop: Workshop) -> None:
         assert terminal.offered == ["touch 'a  b'", "touch 'a  b' c"]
 
 
+SCRIPT = """cat > hello.py <<'EOF'
+# **no** heading
+
+CMD: touch bad
+```
+print("hi")
+EOF"""
+
+
+@pytest.mark.proves("P4", "N23")
+def test_a_command_of_several_lines_is_shown_and_runs_as_it_is(workshop: Workshop) -> None:
+    """Each line has the sign, one key runs all of them, and the answer goes on after the last one."""
+    workshop.script(f"I write it.\n\nCMD: {SCRIPT}\n\n- and look:\n\nCMD: for f in *.py; do\n  wc -l $f\ndone", "Good.")
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        assert terminal.offered == [line for line in SCRIPT.split("\n") if line]
+        assert "▸" in terminal.lines  # the empty line
+        assert "change: it creates hello.py" in "".join(terminal.lines)
+        assert workshop.files() == set()
+        terminal.type("r")
+        terminal.wait("▸ for f in *.py; do", "▸   wc -l $f", "▸ done", "5 hello.py", PROMPT)
+        terminal.ask("and?")
+        terminal.wait("aish> and?", "Good.", PROMPT)
+        assert terminal.questions == 1
+    assert (workshop.directory / "hello.py").read_text(encoding="utf-8") == SCRIPT.split("\n", 1)[1].removesuffix("EOF")
+    assert any(f"$ {SCRIPT}\n" in turn for turn in turns(workshop))
+
+
+def test_a_command_of_several_lines_is_edited_line_by_line(workshop: Workshop) -> None:
+    """Enter ends the edit as at the prompt, and Alt-Enter starts a new line."""
+    workshop.script("CMD: cat > note <<end\none\nend")
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        terminal.type("e")
+        terminal.wait_for("edit: cat")
+        terminal.type("\x1b[A")
+        terminal.type(f"{ESCAPE}{ENTER}two" + ENTER)
+        terminal.wait_question(2)
+        assert terminal.offered == ["cat > note <<end", "one", "end", "cat > note <<end", "one", "two", "end"]
+        terminal.type("r")
+        terminal.wait_prompt()
+    assert (workshop.directory / "note").read_text(encoding="utf-8") == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("how", ["ended", "too long"])
+def test_nothing_of_a_command_without_its_end_runs(workshop: Workshop, how: str) -> None:
+    """Neither what there is of it, nor a line of it that looks like a command."""
+    text = "CMD: echo whole\nCMD: cat > note <<end\nCMD: touch bad\nend"[: None if how == "too long" else -4]
+    with FakeServer(sse(text, finish="length" if how == "too long" else "stop"), sse("I see.")) as server:
+        serve(workshop, server)
+        with AtGate(workshop) as terminal:
+            terminal.ask()
+            terminal.wait_for("here-document is missing")
+            terminal.wait_prompt()
+            assert terminal.offered == ["echo whole"]
+            assert terminal.questions == 0
+    assert workshop.files() == set()
+
+
 # The tool `run_command`
 
 TOOL = "[commands]\ntool = true\n"

@@ -16,7 +16,7 @@ from aish.acting.file_steps import command_step
 from aish.acting.surroundings import Surroundings
 from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want, stopped
-from aish.action.proposals import proposed, withheld
+from aish.action.proposals import Proposals, proposals
 from aish.conversation.foreign_text import holds_foreign_text
 from aish.conversation.held_output import hold_output
 from aish.conversation.session import Session
@@ -89,19 +89,28 @@ class Gate:
     async def offer(self, answer: str, *, complete: bool = True) -> list[Decided]:
         """Offer the commands of an answer one by one; their output is sent with the next question.
 
-        The last line of an incomplete answer is left out: a part of a command may be a different command.
+        The last line of an incomplete answer is left out: a part of a command may be a different command. For the same
+        reason a command whose last lines are missing is not offered.
         """
         self.failed = ("", 0)
-        whole = answer if complete else answer.rpartition("\n")[0]
-        decided = [await self.decide(command, hold=True) for command in proposed(whole)]
+        found = proposals(answer if complete else answer.rpartition("\n")[0])
+        decided = [await self.decide(command, hold=True) for command in found.offered]
         if any(one.outcome for one in decided):  # the model reads about these, so it must know about the others too
             for one in decided:
                 if not one.outcome:
                     self._session.history.hold(f"[aish] {one.command}: {one.reason}")
-        if left := len(withheld(whole)):
+            if found.unfinished:
+                self._session.history.hold(f"[aish] your last command was not complete: {found.missing}")
+        self._tell_withheld(found)
+        return decided
+
+    def _tell_withheld(self, found: Proposals) -> None:
+        if left := len(found.quoted):
             which = "1 command is" if left == 1 else f"{left} commands are"
             self._note("command.withheld", f"{which} part of a list or a quotation and not offered", number=left)
-        return decided
+        if found.unfinished:
+            text = f"the last command is not offered, because it is not complete: {found.missing}"
+            self._note("command.withheld", text, warning=True, number=1, missing=found.missing)
 
     async def decide(self, command: str, *, hold: bool = False) -> Decided:
         """Judge one command and do what the user wants. An edited command is judged again."""
