@@ -15,6 +15,7 @@ from world import World
 
 from aish.acting.gate import Gate
 from aish.acting.surroundings import PlainSurroundings
+from aish.action.allowed import Allowed
 from aish.action.fence.availability import Wanted, kind, why
 from aish.conversation.prompt import offered_tools
 from aish.conversation.turn_context import TurnContext
@@ -75,7 +76,7 @@ def test_a_shell_that_takes_its_time_to_start_is_waited_for(workshop: Workshop) 
 
 def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Workshop) -> None:
     """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored."""
-    keys = ["s", "n", "q", ENTER, CTRL_D, "ytku" + ENTER, ESCAPE, CTRL_C]
+    keys = ["s", "n", "q", ENTER, CTRL_D, "yzku" + ENTER, ESCAPE, CTRL_C]
     workshop.script(*["CMD: touch made"] * (len(keys) + 1))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys, start=1):
@@ -318,7 +319,7 @@ def test_always_holds_in_the_next_shell_and_can_be_taken_back(workshop: Workshop
         terminal.ask()
         terminal.wait_times(KEY, 1)
         terminal.type("a")
-        terminal.wait_for("always run “git add …” in this [p]roject, [e]verywhere, or [n]o")
+        terminal.wait_for("“git add …” in this [p]roject or [e]verywhere, or [n]o")
         terminal.type("p")
         terminal.wait_prompt()
         for number in range(2, len(others) + 2):
@@ -562,6 +563,60 @@ def test_nothing_of_a_command_without_its_end_runs(workshop: Workshop, how: str)
             assert terminal.offered == ["echo whole"]
             assert terminal.questions == 0
     assert workshop.files() == set()
+
+
+@pytest.mark.proves("P4")
+def test_a_command_can_be_allowed_always_and_exactly(workshop: Workshop) -> None:
+    """In the next shell the very same text runs unasked in this project, and nothing that is longer or shorter."""
+    workshop.script("CMD: touch a b")
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        terminal.type("a")
+        terminal.wait_for("always run this [c]ommand exactly, “touch …” in this [p]roject")
+        terminal.type("c")
+        terminal.wait_prompt()
+    assert workshop.files() == {"a", "b"}
+    kept = [json.loads(line) for line in workshop.places.allowed.read_text(encoding="utf-8").splitlines()]
+    assert [line["command"] for line in kept if "command" in line] == ["touch a b"]
+
+    Allowed(workshop.places.allowed).add_command("rm a", workshop.directory)  # which no key offers
+    asked = ["touch a  b", "touch a", "touch a b; touch c", "rm a"]
+    workshop.script("\n".join(f"CMD: {command}" for command in ["touch a b", *asked]))
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        for number in range(1, len(asked) + 1):
+            terminal.wait_question(number)
+            terminal.type("s" if number < len(asked) else ENTER)
+        terminal.wait_prompt()
+        assert terminal.offered == ["touch a b", *asked]
+    assert workshop.files() == {"a", "b"}
+
+
+@pytest.mark.proves("P4")
+@pytest.mark.parametrize("end", ["the answer", "Ctrl-C"])
+def test_one_key_allows_the_same_words_until_the_question_is_answered(workshop: Workshop, end: str) -> None:
+    """Then, or when the user stops something, aish asks again."""
+    last = "CMD: sleep 60\nCMD: touch c" if end == "Ctrl-C" else "That is all."
+    workshop.script(f"CMD: touch a\nCMD: touch b\n{last}", "CMD: touch c")
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        terminal.type("t")
+        if end == "Ctrl-C":
+            terminal.wait_for("▸ sleep 60")
+            terminal.watch(0.5)
+            terminal.type(CTRL_C)
+            terminal.wait_question(2)
+            terminal.type("s")
+        terminal.wait_prompt()
+        assert workshop.files() == {"a", "b"}
+        terminal.ask("and?")
+        terminal.wait_question(3 if end == "Ctrl-C" else 2)
+        terminal.type("s")
+        terminal.wait_prompt()
+    assert workshop.files() == {"a", "b"}
+    assert not workshop.places.allowed.exists()
 
 
 # The tool `run_command`
