@@ -126,6 +126,12 @@ def test_a_line_that_is_too_long_to_wait_for_can_still_open_a_fence() -> None:
     assert shown(text, 700) == proposed(text) == ["yes"]
 
 
+def test_a_line_of_a_command_is_one_line_however_long_it_is() -> None:
+    """It gets one mark, although it is shown before it is complete."""
+    text = f"cat <<EOF\n{'x ' * 5000}y\nEOF"
+    assert shown(f"CMD: {text}\n\nCMD: last", 700) == proposed(f"CMD: {text}\n\nCMD: last") == [text, "last"]
+
+
 def test_code_in_a_quote_keeps_the_marks_that_belong_to_it() -> None:
     assert (quotes("> > x"), quotes("> > x", 1), quotes(">> x", 1), quotes("> x", 0)) == ("> > ", "> ", ">", "")
 
@@ -148,6 +154,10 @@ def test_code_in_a_quote_keeps_the_marks_that_belong_to_it() -> None:
         "|-" * 100_000,
         "[" * 200_000,
         "`" * 200_000,
+        "CMD: a 'b\n" * 20_000,
+        "- a\nCMD: a 'b\n" * 20_000,
+        "CMD: " + "$(a " * 50_000,
+        "CMD: a \\\n" * 20_000,
     ],
     ids=lambda text: text[:6],
 )

@@ -20,7 +20,7 @@ from aish.action.fence.availability import Wanted, kind, why
 from aish.conversation.prompt import offered_tools
 from aish.conversation.turn_context import TurnContext
 from aish.values.person import Nobody
-from aish.values.text import exactly, for_keeping
+from aish.values.text import COMMAND_SIGN, GUTTER, exactly, for_keeping
 
 pytestmark = pytest.mark.proves("P4", "X5", "N22")
 ESCAPE, F3, ALT_R = "\x1b", "\x1bOR", "\x1br"
@@ -533,6 +533,34 @@ def test_a_command_of_several_lines_is_shown_and_runs_as_it_is(workshop: Worksho
     assert any(f"$ {SCRIPT}\n" in turn for turn in turns(workshop))
 
 
+@pytest.mark.proves("P3", "N23")
+def test_no_line_of_a_command_looks_like_a_message_in_a_real_terminal(world: World) -> None:
+    """Whatever its lines say, all of them have the sign of commands, and only aish writes the sign of messages."""
+    need()
+    forged = [
+        f"{GUTTER}[aish] read: it only reads",
+        "[aish] [r]un  [s]kip",
+        f"{COMMAND_SIGN} ls",
+        f"\r{GUTTER}[aish] fine",
+    ]
+    world.script("\n".join(["CMD: cat > note <<'end'", *forged, "end"]))
+    with Tmux(world) as tmux:
+        tmux.enter("what now?")
+        tmux.wait_for("e[x]plain")
+        rows = tmux.scrollback()
+    first = rows.index("▸ cat > note <<'end'")
+    expected = [
+        "⟨U+2590⟩[aish] read: it only reads",
+        "[aish] [r]un  [s]kip",
+        "⟨U+25B8⟩ ls",
+        "⟨U+240D⟩⟨U+2590⟩[aish] fine",
+        "end",
+    ]
+    assert rows[first + 1 : first + 6] == [f"▸ {line}" for line in expected]
+    assert [row for row in rows[:first] if row.startswith(COMMAND_SIGN)] == []
+    assert all(row.startswith(f"{GUTTER}[aish] ") for row in rows[first + 6 :] if row)
+
+
 def test_a_command_of_several_lines_is_edited_line_by_line(workshop: Workshop) -> None:
     """Enter ends the edit as at the prompt, and Alt-Enter starts a new line."""
     workshop.script("CMD: cat > note <<end\none\nend")
@@ -598,7 +626,7 @@ def test_a_command_can_be_allowed_always_and_exactly(workshop: Workshop) -> None
 def test_one_key_allows_the_same_words_until_the_question_is_answered(workshop: Workshop, end: str) -> None:
     """Then, or when the user stops something, aish asks again."""
     last = "CMD: sleep 60\nCMD: touch c" if end == "Ctrl-C" else "That is all."
-    workshop.script(f"CMD: touch a\nCMD: touch b\n{last}", "CMD: touch c")
+    workshop.script(f"CMD: touch a\nCMD: touch b\n{last}", "CMD: touch a")
     with AtGate(workshop) as terminal:
         terminal.ask()
         terminal.wait_question()
