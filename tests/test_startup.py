@@ -99,7 +99,7 @@ LIGHT = {  # verbs without a model or conversation → packages they load beside
     "route ls": {"action", "intake"},
     "policy ls": {"action"},
     "trash --list": {"action", "storage"},
-    "models list": {"model"},
+    "models list": {"model", "storage"},
     "mcp list": {"mcp", "memory", "storage"},
     "memory list": {"commands", "intake", "memory", "storage"},
     "memory add fact the kettle is blue": {"commands", "intake", "memory", "storage"},

@@ -5,13 +5,12 @@ records the events: each one is yielded before the next step starts.
 """
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple, TypeVar
 
 from aish.agent.permission import Permission
-from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, refused
+from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, read_arguments, refused
 from aish.values.errors import AishError
 from aish.values.events import (
     Failed,
@@ -186,7 +185,7 @@ async def _run_call(
     if tool is None:
         yield refused(f"there is no tool {call.name[:60]!r}")
         return
-    arguments = _read(call.arguments)
+    arguments = read_arguments(call.arguments)
     if arguments is None:
         yield refused("the arguments are not a JSON object")
         return
@@ -210,11 +209,3 @@ async def _run_call(
         except AishError as error:
             yield notice("tool.failed", str(error), warning=True, tool=tool.name)
             yield refused(str(error))
-
-
-def _read(arguments: str) -> dict[str, object] | None:
-    try:
-        read = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return read if isinstance(read, dict) else None

@@ -114,3 +114,12 @@ def as_json(**fields: object) -> str:
 def refused(reason: str) -> ToolResult:
     """Return the result of a call that was not carried out."""
     return ToolResult(as_json(status="refused", reason=reason))
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """Return the arguments of a call; None if they are not a JSON object. No text at all means no arguments."""
+    try:
+        read = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return read if isinstance(read, dict) else None

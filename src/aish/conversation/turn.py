@@ -11,12 +11,20 @@ from contextlib import aclosing
 from aish.agent.loop import LoopEvent, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
 from aish.agent.tool import as_json
+from aish.agent.written_call import written_call
 from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
 from aish.conversation.enabled_tools import EnabledTools
 from aish.conversation.permission import AskPerson
-from aish.conversation.prompt import fit_question, is_ready_before, load_layers, make_room, message_front
+from aish.conversation.prompt import (
+    fit_question,
+    is_ready_before,
+    load_layers,
+    make_room,
+    message_front,
+    offered_tools,
+)
 from aish.conversation.session import Session
 from aish.conversation.spending import settle
 from aish.conversation.turn_context import CommandGate, TurnContext
@@ -29,6 +37,7 @@ from aish.values.text import for_keeping
 from aish.values.turns import INPUT_MARK, State, Turn
 
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
+_WROTE_CALL = "{0} wrote a call of {1} as text; it is offered no tools for a week (to try it: aish models check {0})"
 _NOT_SAVED = "the model says it will remember this, but nothing was saved; to save it, use :remember TEXT"
 
 
@@ -124,7 +133,8 @@ class Answer:
                 self.usage = event
                 return []
             case StepDone():
-                return self.finish(event) if event.last else self.called(event)
+                learned = self._learn_from(event)
+                return [*learned, *(self.finish(event) if event.last else self.called(event))]
             case ToolDone():
                 notices = self.used(event)
                 if not self.open_calls:
@@ -142,6 +152,19 @@ class Answer:
         self.text, self.usage, self.started = [], None, time.monotonic()
         self.open_calls = [call.id for call in step.calls]
         return notices
+
+    def _learn_from(self, step: StepDone) -> list[Notice]:
+        """Remember whether the model calls tools or only writes about it."""
+        session, backend = self.turn.session, self.asking.backend
+        names = {tool.name for tool in offered_tools(session, backend, self.turn)}
+        made = next((call.name for call in step.calls if call.name in names), "")
+        written = "" if made or step.failure else written_call(step.text, names)
+        if made:
+            session.endpoints.called(backend, made)
+        if written and session.endpoints.wrote_call(backend, written):
+            text = _WROTE_CALL.format(backend.name, written)
+            return [notice("model.writes_calls", text, warning=True, model=backend.name, tool=written)]
+        return []
 
     def used(self, done: ToolDone) -> list[Notice]:
         """Record the result of a tool call."""
