@@ -1,7 +1,4 @@
-"""The addresses of servers, and the name under which a model is known from one run to the next.
-
-Pure: takes strings, returns strings.
-"""
+"""The addresses of servers, and the name under which a model is known from one run to the next."""
 
 import re
 from urllib.parse import urlsplit
