@@ -11,6 +11,7 @@ from contextlib import aclosing
 from typing import NamedTuple
 
 from aish.action.proposals import proposed, withheld
+from aish.agent.calls import UNREADABLE
 from aish.agent.loop import AskEvent, StepDone, run_loop
 from aish.agent.permission import AllowReading
 from aish.agent.tool import read_arguments, schema
@@ -203,7 +204,7 @@ def _judge_call(trial: Trial, city: str) -> Finding | None:
     if call.name != name:
         return Finding(False, f"called {one_line(call.name, 40)!r}, which it was not offered")
     given = read_arguments(call.arguments)
-    if given is None:
+    if given is None or UNREADABLE in given:
         return Finding(False, "called the tool with arguments that are not a JSON object")
     if city.lower() not in str(given.get("city", "")).lower():
         return Finding(False, f"called the tool with wrong arguments: {one_line(call.arguments, 60)}")

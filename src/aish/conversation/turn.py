@@ -27,6 +27,7 @@ from aish.conversation.prompt import (
 )
 from aish.conversation.session import Session
 from aish.conversation.spending import settle
+from aish.conversation.tool_results import exchange_room, fitting_result
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
 from aish.memory.notes.transcript import TYPED_META
@@ -119,6 +120,7 @@ class Answer:
         self.usage: Usage | None = None  # of the step that is not recorded yet
         self.failure: Failed | None = None
         self.open_calls: list[str] = []  # ids of tool calls without a result
+        self.calls = 0  # of the newest answer
         self.recorded = False
         self.started = time.monotonic()
 
@@ -138,6 +140,7 @@ class Answer:
             case ToolDone():
                 notices = self.used(event)
                 if not self.open_calls:
+                    session.history.shorten_results(exchange_room(session))
                     backend = self.asking.backend
                     notices += await make_room(self.turn, backend, await session.endpoints.limits(backend))
                 return notices
@@ -151,6 +154,7 @@ class Answer:
         notices += keep(self.turn, turn, self._meta(usage))
         self.text, self.usage, self.started = [], None, time.monotonic()
         self.open_calls = [call.id for call in step.calls]
+        self.calls = len(step.calls)
         return notices
 
     def _learn_from(self, step: StepDone) -> list[Notice]:
@@ -172,7 +176,8 @@ class Answer:
         self.turn.wrote = self.turn.wrote or result.wrote
         self.open_calls.remove(done.call.id)
         marks: dict[str, object] = {"recalled": result.recalled, "own": done.own_words}
-        return self._keep_result(done.call.id, result.text, {name: value for name, value in marks.items() if value})
+        text = fitting_result(self.turn.session, result.text, self.calls)
+        return self._keep_result(done.call.id, text, {name: value for name, value in marks.items() if value})
 
     def _keep_result(self, id: str, text: str, meta: dict[str, object]) -> list[Notice]:
         turn = self.turn.session.history.add(Turn(role="tool", content=text, call_id=id))
