@@ -12,9 +12,10 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 import pytest
-from fake_server import FakeServer, Say, sse
+from fake_server import FakeServer, Say, reply_json, sse
 from world import World, script_of
 
+from aish.acting.gate import Decided
 from aish.agent.calls import MOST_KEPT
 from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, schema
 from aish.context.messages import render
@@ -22,6 +23,7 @@ from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.turn_context import TurnContext
 from aish.values.events import ToolProgress
+from aish.values.outcomes import Outcome
 from aish.values.person import Nobody
 from aish.values.turns import Message, Turn
 
@@ -265,3 +267,44 @@ async def test_a_turn_that_is_cancelled_at_any_moment_leaves_a_conversation_that
         if ended:
             break
     assert 10 < moment < 999
+
+
+@pytest.mark.proves("C11", "C12", "C13", "C21")
+async def test_a_server_that_refuses_results_in_the_middle_of_an_answer_gets_them_as_text(world: World) -> None:
+    """The call was made and has run; only the way to send its result changes, and the answer goes on."""
+    refusal = reply_json({"error": {"message": "Unexpected role 'tool' after role 'assistant'"}}, status=400)
+    with FakeServer(streamed([fragment("memory_ad", "{}")]), refusal, sse("I see.")) as server:
+        settings = {"memory": {"propose": True}, "tokenize": {"use_endpoint": "false"}}
+        session = world.program({"model": "srv", **settings, "models": {"srv": {"endpoint": server.url}}}).session()
+        said = await world.ask(session, "q1")
+        _, refused, folded = [asked.json["messages"] for asked in server.chats()]
+
+    assert (said.text, said.done.state) == ("I see.", "complete")
+    assert [notice for notice in said.notices if "tool role" in notice] == [
+        "srv does not accept the tool role; tool results are sent as plain text from now on"
+    ]
+    assert [message["role"] for message in refused] == ["system", "user", "assistant", "tool"]
+    assert [message["role"] for message in folded] == ["system", "user", "assistant"]
+    assert folded[-1]["content"].startswith('[tool: memory_ad]\n{}\n[result]\n{"status": "refused"')
+
+
+class PrintingGate:
+    """A gate whose commands print eight thousand characters, as much as is kept of their output."""
+
+    async def decide(self, command: str) -> Decided:
+        return Decided(command, Outcome(0, "line of output\n" * 533, "/"))
+
+
+@pytest.mark.proves("N23", "C16")
+async def test_the_output_of_a_command_fits_into_a_small_window(world: World) -> None:
+    """Eight thousand characters are most of a small prompt: the model gets the head, the tail and the size."""
+    settings = {"context": {"token_budget": 1_500}, "commands": {"tool": True, "file_tools": False}}
+    session = world.session(['TOOL: run_command {"command": "ls"}', "done"], settings)
+    async for _ in take_turn(session, "q1", Nobody(), gate=PrintingGate()):
+        pass
+
+    (turn,) = (turn for turn in session.history.turns if turn.role == "tool")
+    kept = json.loads(turn.content)
+    assert "characters are left out; call again for less at a time" in kept["cut"]
+    assert "line of output" in kept["text"]
+    assert len(turn.content) < 7_500
