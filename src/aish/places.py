@@ -100,6 +100,10 @@ class Places(NamedTuple):
         return self.cache / "tokens" / "ratios.json"
 
     @property
+    def model_cards(self) -> Path:
+        return self.cache / "model_cards.json"
+
+    @property
     def models(self) -> Path:
         return self.cache / "models"
 

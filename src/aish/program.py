@@ -21,6 +21,7 @@ from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
+from aish.model.model_cards import ModelCards
 from aish.places import Places
 from aish.prompt.table import LAYERS
 from aish.settings.layers import Loaded
@@ -62,6 +63,7 @@ class Program(Library):
         self.open_files: Callable[[Program], ProjectFiles] | None = None
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
+        self.cards = ModelCards(places.model_cards)
         self._memory: Memory | None = None
         self._servers: ServerTools | None = None
         self._files: ProjectFiles | None = None
@@ -159,7 +161,7 @@ class Program(Library):
             recorder=Recorder(
                 services.conversations, services.redaction, services.now, remembers=remembers, about=about
             ),
-            endpoints=Endpoints(self.settings),
+            endpoints=Endpoints(self.settings, self.cards),
         )
 
     def load_gate(self, surroundings: Surroundings) -> GateTools:

@@ -14,6 +14,7 @@ from aish.values.verdicts import Effect
 
 C = TypeVar("C")
 
+_DEEPEST = 50  # levels of nested arguments
 Trust = Literal["own", "outside"]
 """Where the text of a result comes from: aish itself, or files, programs, servers and other people."""
 
@@ -116,3 +117,30 @@ def as_json(**fields: object) -> str:
 def refused(reason: str) -> ToolResult:
     """Return the result of a call that was not carried out."""
     return ToolResult(as_json(status="refused", reason=reason))
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """Return the arguments of a call; None if they are not a JSON object. No text at all means no arguments.
+
+    Values that are nested too deeply count as unreadable: many programs cannot pass them on.
+    """
+    try:
+        read = json.loads(text.strip() or "{}", parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+    return read if isinstance(read, dict) and _is_flat(read) else None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")  # Python reads NaN and Infinity, but servers do not
+
+
+def _is_flat(value: dict[str, Any]) -> bool:
+    """Is nothing nested more than `_DEEPEST` levels deep?"""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        inner = [one for value in level for one in (value.values() if isinstance(value, dict) else value)]
+        level = [one for one in inner if isinstance(one, dict | list)]
+        if not level:
+            return True
+    return False

@@ -52,7 +52,8 @@ class Preset(Section):
         True, "Send tool results in the tool role; switched off automatically if the server refuses it."
     )
     tools: bool | None = option(
-        None, "Offer tools to the model; unset: to all but the embedded one. Switched off if the server refuses them."
+        None,
+        "Offer tools to the model; unset: if it is known that it can (aish models check); unknown: all but embedded.",
     )
     answers: list[str] = option([], "Answers of a scripted model, one for each question.")
     pause: float = option(0.0, "Seconds between the words of a scripted model.")
