@@ -69,10 +69,13 @@ class Places(NamedTuple):
 
     def skill_folders(self, channel: str, directory: Path) -> list[SkillFolder]:
         """Return the folders with skills that exist; of two skills with one name, that of the first folder counts."""
-        project = find_project(directory)
         folders = [SkillFolder("workspace", self.workspace / "skills")]
         folders.append(SkillFolder("channel", self.channel(channel) / "skills"))
-        folders += (SkillFolder("project", project / name) for name in PROJECT_SKILLS)
+        try:
+            project = find_project(directory)
+            folders += (SkillFolder("project", project / name) for name in PROJECT_SKILLS)
+        except (OSError, ValueError):  # for example, the path is too long
+            pass
         return [one for one in folders if os.path.isdir(one.path)]  # noqa: PTH112  # a Path raises if it may not look
 
     @property

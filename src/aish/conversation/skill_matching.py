@@ -21,10 +21,10 @@ _COMMON = frozenset(
     query_terms(
         "user users use using used skill skills task tasks asks asking ask request requests requested want wants wanted"
         " need needs needed when whenever whether mention mentions mentioned working work works involve involves"
-        " related relating handle handling something anything thing things new create creating make making write writing"
-        " add adding change changing help helping please get getting set setting do doing question questions file files"
-        " project code trigger triggers triggered example examples way good best any all nutzer benutzer fragt möchte"
-        " wenn will soll neue neu quand utilisateur demande veut cuando usuario pide quiere nuevo nueva"
+        " related relating handle handling something anything thing things new create creating make making write"
+        " writing add adding change changing help helping please get getting set setting do doing question questions"
+        " file files project code trigger triggers triggered example examples way good best any all nutzer benutzer"
+        " fragt möchte wenn will soll neue neu quand utilisateur demande veut cuando usuario pide quiere nuevo nueva"
     )
 )
 

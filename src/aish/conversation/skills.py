@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from aish.action.workspace import read_inside
+from aish.conversation.project import root_of
 from aish.conversation.session import Session
 from aish.conversation.skill_files import find_skills
 from aish.conversation.skill_matching import named_files, reason_for
-from aish.places import find_project
 from aish.values.errors import Declined, NotFound
 from aish.values.events import Notice, notice
 from aish.values.invisible import visible
@@ -77,12 +77,12 @@ class Skills:
         known = trust.known()
         folders = session.services.skill_folders(session.channel, session.cwd)
         found = find_skills(folders, lambda folder: trust.held(folder, known))
-        self._known[session.channel, find_project(session.cwd)] = found
+        self._known[session.channel, (root_of(session.cwd) or session.cwd)] = found
         return found
 
     def known(self, session: Session) -> list[Skill]:
         """Return the skills as they were read last."""
-        found = self._known.get((session.channel, find_project(session.cwd)))
+        found = self._known.get((session.channel, (root_of(session.cwd) or session.cwd)))
         return self.read(session) if found is None else found
 
     def usable(self, session: Session, name: str) -> Skill:
@@ -163,7 +163,7 @@ class Skills:
 
 def _files(session: Session, question: str) -> list[str]:
     """Return the files that a question names, relative to the project. A mere name counts only if it is there."""
-    project, found = Path(os.path.realpath(find_project(session.cwd))), list[str]()
+    project, found = Path(os.path.realpath(root_of(session.cwd) or session.cwd)), list[str]()
     for name in named_files(question):
         try:
             path = Path(os.path.realpath(session.cwd / name))

@@ -11,10 +11,10 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from aish.conversation.layer import Layer
+from aish.conversation.project import root_of
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.memory.trust import least_trusted
-from aish.places import find_project
 from aish.values.events import Notice, notice
 from aish.values.invisible import visible
 from aish.values.skills import Skill
@@ -64,7 +64,7 @@ class SkillsLayer(Layer):
 
     def read(self, session: Session, *, again: bool = False) -> list[Notice]:
         """Read the skills once, and again in another project or channel, or with `again`."""
-        here = session.channel, find_project(session.cwd)
+        here = session.channel, root_of(session.cwd) or session.cwd
         if self._read_for == here and not again:
             return []
         self._read_for = here
