@@ -11,7 +11,8 @@ from aish.action.workspace import read_inside
 from aish.places import SkillFolder
 from aish.values.errors import Declined, NotFound
 from aish.values.front_matter import read_front_matter
-from aish.values.skills import Skill, described
+from aish.values.skill_fields import described
+from aish.values.skills import Skill
 
 FILE = "SKILL.md"
 MOST_BYTES = 1 << 20

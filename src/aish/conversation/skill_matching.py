@@ -24,6 +24,8 @@ _COMMON = frozenset(
         " related relating handle handling something anything thing things new create creating make making write"
         " writing add adding change changing help helping please get getting set setting do doing question questions"
         " file files project code trigger triggers triggered example examples way good best any all nutzer benutzer"
+        " der die das den dem des ein eine einen einem einer und mit von zu zum zur im am an auf für ist sind er sie es"
+        " le la les un une des du de et pour avec dans est el los las una unos con para por del en y es al"
         " fragt möchte wenn will soll neue neu quand utilisateur demande veut cuando usuario pide quiere nuevo nueva"
     )
 )
