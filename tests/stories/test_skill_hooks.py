@@ -317,6 +317,20 @@ async def test_a_bad_hook_costs_one_line_and_the_question_is_answered(
     assert message(shell.session) == "hello"
 
 
+async def test_many_hooks_share_their_time_and_the_rest_is_told(world: World, project: Path) -> None:
+    """A question does not wait for hundreds of hooks, one after another."""
+    for number in range(300):
+        write(own(world), {"before_prompt": "tail -f /dev/null"}, name=f"s{number:03}")
+    shell = shell_in(world, project, skills={"hook_seconds": 0.5})
+
+    start = time.monotonic()
+    said = await world.ask(shell.session, "hello")
+
+    assert time.monotonic() - start < 15
+    assert said.notices[0] == "only the first 10 of 300 hooks before_prompt run; remove some skills"
+    assert len(said.notices) == 11
+
+
 @fenced
 async def test_what_a_hook_leaves_running_is_ended_with_it(world: World, project: Path) -> None:
     """Also processes that detached themselves, and hundreds of them."""

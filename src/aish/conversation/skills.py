@@ -23,6 +23,7 @@ from aish.values.skills import Hook, HookEvent, Skill
 from aish.values.text import clip, for_keeping, one_line
 
 MOST_BROUGHT = 2  # skills that a question gets by itself
+MOST_HOOKS = 10  # of one event
 _MOST_FILE = 1 << 20
 _MOST_GIVEN = 20_000  # characters of a question or answer that a hook gets
 _LONGEST_NOTE = 500
@@ -122,24 +123,25 @@ class Skills:
     async def run_hooks(
         self, session: Session, event: HookEvent, skills: Sequence[Skill], **facts: str
     ) -> tuple[list[HookOutput], list[Notice]]:
-        """Run the hooks of an event, one after another. A hook that fails is one line, once in a conversation."""
+        """Run the hooks of an event side by side. A hook that fails is one line, once in a conversation."""
+        wanted = [(skill, hook) for skill in skills for hook in skill.hooks_of(event)]
         outputs: list[HookOutput] = []
         notices: list[Notice] = []
-        if not session.settings.skills.hooks:
+        if not wanted or not session.settings.skills.hooks:
             return outputs, notices
-        mask = session.services.redaction.text
-        for skill in skills:
-            for hook in skill.hooks_of(event):
-                told = {name: clip(mask(for_keeping(text)), _MOST_GIVEN) for name, text in facts.items()}
-                about = {"event": event, "skill": skill.name, "channel": session.channel}
-                about["conversation"] = session.recorder.conversation
-                done = await self._in_thread(session, skill, hook, json.dumps(about | told, ensure_ascii=False))
-                text = visible(for_keeping(mask(done.text))).strip()
-                if done.trouble:
-                    told_once = f"the hook {event} of the skill {skill.name}: {one_line(mask(done.trouble), 200)}"
-                    notices += session.say_once(f"skills.hook.{skill.name}.{event}", told_once)
-                elif text:
-                    outputs.append(HookOutput(skill, event, clip(text, session.settings.skills.hook_chars)))
+        if len(wanted) > MOST_HOOKS:
+            text = f"only the first {MOST_HOOKS} of {len(wanted)} hooks {event} run; remove some skills"
+            notices += session.say_once(f"skills.many_hooks.{event}", text)
+        told = {name: _masked(session, text, _MOST_GIVEN) for name, text in facts.items()}
+        about = {"event": event, "channel": session.channel, "conversation": session.recorder.conversation, **told}
+        runs = (self._in_thread(session, skill, hook, about) for skill, hook in wanted[:MOST_HOOKS])
+        for (skill, _), done in zip(wanted, await asyncio.gather(*runs), strict=False):
+            if done.trouble:
+                trouble = one_line(_masked(session, done.trouble, 1_000), 200)
+                text = f"the hook {event} of the skill {skill.name}: {trouble}"
+                notices += session.say_once(f"skills.hook.{skill.name}.{event}", text)
+            elif said := visible(_masked(session, done.text, session.settings.skills.hook_chars)).strip():
+                outputs.append(HookOutput(skill, event, said))
         return outputs, notices
 
     async def hold(self, session: Session, event: HookEvent, **facts: str) -> list[Notice]:
@@ -150,15 +152,23 @@ class Skills:
             session.history.hold(f"[aish] hook {event} of the skill {one.skill.name} printed:\n{one.text}")
         return [*notices, *map(spoken, outputs)]
 
-    async def _in_thread(self, session: Session, skill: Skill, hook: Hook, given: str) -> HookRun:
+    async def _in_thread(self, session: Session, skill: Skill, hook: Hook, about: dict[str, str]) -> HookRun:
         """Run a hook outside the event loop. If the turn is stopped, so is the hook."""
+        given = json.dumps({"skill": skill.name, **about}, ensure_ascii=False).encode("utf-8", "replace")
         stopped = threading.Event()
         try:
-            return await asyncio.to_thread(
-                self._run, skill, hook, given.encode("utf-8", "replace"), session.cwd, stopped.is_set
-            )
+            return await asyncio.to_thread(self._run, skill, hook, given, session.cwd, stopped.is_set)
         finally:
             stopped.set()
+
+
+def _masked(session: Session, text: str, most: int) -> str:
+    """Return a text without secrets and control bytes in about `most` characters.
+
+    It is shortened before, because a search for secrets in megabytes takes long, and after, so that no half of a secret
+    is left where it was cut.
+    """
+    return clip(session.services.redaction.text(for_keeping(clip(text, 4 * most + 4_000))), most)
 
 
 def _files(session: Session, question: str) -> list[str]:
