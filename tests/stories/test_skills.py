@@ -12,6 +12,7 @@ from aish.commands.shell import Shell
 from aish.conversation.foreign_text import holds_foreign_text
 from aish.conversation.session import Session
 from aish.memory.notes.transcript import said_turns
+from aish.memory.trust import lowest_trust
 from aish.prompt.skills import LIST_MARK, SkillsLayer
 from aish.values.errors import BadUsage, Declined, NotFound
 
@@ -229,6 +230,20 @@ async def test_links_that_leave_the_folder_are_not_followed(world: World, projec
     assert "file (project): SKILL.md is no file of this folder, or a link that leads out of it" in reply.text
     with pytest.raises(Declined, match="cannot be used"):
         await world.type(shell, ":skills trust --yes file")
+
+
+async def test_a_folder_of_skills_that_leads_out_of_the_project_is_not_read(
+    world: World, project: Path, tmp_path: Path
+) -> None:
+    """The link could lead to any folder of the user."""
+    write(tmp_path / "elsewhere", "release")
+    (project / ".claude").mkdir()
+    (project / ".claude" / "skills").symlink_to(tmp_path / "elsewhere")
+    shell = shell_in(world, project)
+
+    reply = await world.type(shell, ":skills")
+
+    assert reply.text == "skills (project): it is a link that leads out of the project: copy the folder instead"
 
 
 async def test_a_thousand_skills_are_listed_and_no_more(world: World, project: Path) -> None:
@@ -511,6 +526,17 @@ async def test_the_text_of_a_skill_is_not_the_words_of_the_user(world: World, pr
     assert user.text == "remember what matters here"
     assert answer.origin.startswith(("file", "tool"))
     assert not (project / "owned").exists()
+
+
+async def test_the_text_of_a_skill_still_counts_when_its_answer_was_never_given(world: World, project: Path) -> None:
+    """The origin is known from the message, too: a stopped answer has no record of it."""
+    write(own(world), "evil", POISON)
+    shell = shell_in(world, project)
+    await world.type(shell, ":skill evil")
+    await world.ask(shell.session, "hello")
+
+    (asked, *_) = shell.session.history.turns
+    assert lowest_trust([asked]) == "file"
 
 
 def test_a_skill_works_from_the_command_line(world: World) -> None:

@@ -49,6 +49,9 @@ def _in_folder(folder: SkillFolder) -> Iterable[Skill]:
         yield _unreadable(folder, folder.path, f"the folder cannot be read: {error.strerror or error}")
         return
     top = Path(os.path.realpath(folder.path))
+    if folder.place == "project" and not top.is_relative_to(os.path.realpath(folder.path.parents[1])):
+        yield _unreadable(folder, folder.path, "it is a link that leads out of the project: copy the folder instead")
+        return
     number = 0
     for name in names:
         path = folder.path / name

@@ -104,11 +104,14 @@ class Skills:
         found = ((skill, reason_for(skill, question, files)) for skill in skills)
         return [(skill, reason) for skill, reason in found if reason][:MOST_BROUGHT]
 
-    def part(self, session: Session, skill: Skill, file: str = "", start: int = 0) -> SkillPart:
-        """Return a part of the text of a skill, or of a file in its folder. Raises `Declined` and `NotFound`."""
+    def part(self, session: Session, skill: Skill, file: str = "", start: int = 0, *, shared_by: int = 1) -> SkillPart:
+        """Return a part of the text of a skill, or of a file in its folder. Raises `Declined` and `NotFound`.
+
+        `shared_by` is the number of skills that share the room.
+        """
         text = skill.body if not file else _file_text(skill, file)
         text = session.services.redaction.text(for_keeping(text))
-        most = session.settings.skills.body_chars
+        most = max(session.settings.skills.body_chars // shared_by, 1)
         part, end = text[start : start + most], min(start + most, len(text))
         if end < len(text):
             cut = part.rfind("\n", len(part) // 2) + 1  # whole lines, if that leaves enough
