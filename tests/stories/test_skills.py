@@ -536,7 +536,7 @@ async def test_the_text_of_a_skill_still_counts_when_its_answer_was_never_given(
     await world.ask(shell.session, "hello")
 
     (asked, *_) = shell.session.history.turns
-    assert lowest_trust([asked]) == "file"
+    assert lowest_trust([asked]) == "file:skill"
 
 
 def test_a_skill_works_from_the_command_line(world: World) -> None:

@@ -121,7 +121,9 @@ def lowest_trust(turns: Iterable[Turn]) -> str:
             return "tool:exec"
         if turn.role == "user" and f"\n{HOOK_MARK}" in f"\n{turn.content}":
             return "tool:hook"
-        if turn.role == "user" and (turn.content.startswith(INPUT_MARK) or f"\n{SKILL_MARK}" in f"\n{turn.content}"):
+        if turn.role == "user" and f"\n{SKILL_MARK}" in f"\n{turn.content}":
+            source = "file:skill"
+        if turn.role == "user" and turn.content.startswith(INPUT_MARK):
             source = "file"
     return source
 
