@@ -58,6 +58,8 @@ def test_a_skill_without_an_occasion_comes_only_by_name() -> None:
     """Not even a question without telling words matches it."""
     assert reason_for(Skill("x", "workspace", "/x", when_to_use="when"), "when is it?", []) == ""
     assert reason_for(Skill("x", "workspace", "/x"), "", ["a.py"]) == ""
+    subjects = Skill("x", "workspace", "/x", when_to_use="Python, Ruby, tests")
+    assert reason_for(subjects, "is Python older than Ruby?", []) == ""
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,8 @@ def reason_for(skill: Skill, question: str, files: Collection[str]) -> str:
         # Another word is added, because a text of stop words alone would be returned whole.
         telling = [term for term in query_terms(f"{part} skill") if term not in _COMMON]
         there = [term for term in telling if term in asked]
+        if len(telling) < 2 and len(part.split()) < 3:
+            continue  # a single word, as in a list of subjects, says too little
         if telling and (len(there) == len(telling) or (len(there) >= 3 and 3 * len(there) >= 2 * len(telling))):
             return f"when_to_use: {' '.join(part.split())}"
     return ""
