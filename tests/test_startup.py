@@ -117,6 +117,27 @@ def test_file_tools_and_undo_are_loaded_when_the_first_file_is_read() -> None:
     assert loaded & (lazy | {"difflib"}) == set()
 
 
+def test_skills_are_loaded_when_there_is_a_folder_with_some(tmp_path: Path) -> None:
+    """Most users have none, and look at a few folders only."""
+    config = tmp_path / "config" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('model = "script"\n[models.script]\nkind = "scripted"\nanswers = ["A1"]\n', encoding="utf-8")
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}; os.chdir({str(tmp_path)!r})\n"
+    code += "from aish.cli import run\nassert run(['hello']) == 0"
+    lazy = {
+        "aish.conversation.skills",
+        "aish.acting.skill_hooks",
+        "aish.values.front_matter",
+        "aish.values.skill_fields",
+    }
+    assert not loaded_by(code) & lazy
+
+    skill = tmp_path / "data" / "workspace" / "skills" / "x" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: x\n---\n", encoding="utf-8")
+    assert lazy <= loaded_by(code)
+
+
 LIGHT = {  # verbs without a model or conversation → packages they load besides those of the command line
     "config show": {"storage"},
     "config path": {"storage"},

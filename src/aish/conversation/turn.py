@@ -59,7 +59,7 @@ async def take_turn(
     if these are others. `attached` came with them, for example from a pipe, and is not trusted as the user's words. If
     the turn ends early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
     """
-    turn = TurnContext(session, person, words, typed=words if typed_by_user else "", gate=gate)
+    turn = TurnContext(session, person, words, typed=words if typed_by_user else "", gate=gate, goes_on=bool(chosen_by))
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(chosen_by or words)
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
@@ -92,7 +92,7 @@ async def take_turn(
         for event in await make_room(turn, asking.backend, limits):
             yield event
         # not only those for this backend: a fallback may answer, and be offered more
-        tools = EnabledTools(session) if turn.tools_offered else {}
+        tools = EnabledTools(session, turn.refusal) if turn.tools_offered else {}
         loop = run_loop(
             asking.ask, tools, permission or AskPerson(), turn, new_id=lambda: f"call-{session.turn_number}"
         )

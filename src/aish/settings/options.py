@@ -158,6 +158,17 @@ class CommandSettings(Section):
     unasked_seconds: float = option(300.0, "Seconds after which a command that nobody was asked about is ended.")
 
 
+class SkillSettings(Section):
+    """Skills: folders with a SKILL.md."""
+
+    prompt_chars: int = option(2000, "Maximum number of characters of the list of skills in the prompt; 0: none.")
+    body_chars: int = option(6000, "Maximum number of characters of a skill that are brought or read at once.")
+    automatic: bool = option(True, "Bring a skill by itself when its paths or its when_to_use match the question.")
+    hooks: bool = option(True, "Run the hooks of skills that you trust.")
+    hook_seconds: float = option(10.0, "Seconds after which a hook is ended.")
+    hook_chars: int = option(2000, "Maximum number of characters of what a hook prints that are used.")
+
+
 class Safety(Section):
     """Care for people in a crisis."""
 
@@ -270,6 +281,7 @@ class Settings(Section):
     commands: CommandSettings = option(CommandSettings, "")
     finding: FindingSettings = option(FindingSettings, "")
     mcp: McpSettings = option(McpSettings, "")
+    skills: SkillSettings = option(SkillSettings, "")
     safety: Safety = option(Safety, "")
     tokenize: Tokenize = option(Tokenize, "")
     network: Network = option(Network, "")
