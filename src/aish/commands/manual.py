@@ -1,10 +1,12 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
-from aish.commands import conversation_memory, conversation_notes, model, mcp, project, recall, undo, conversation  # isort: skip  # the order of :help
+from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
+from aish.commands import project, recall, undo, conversation  # isort: skip
 from aish.commands.shell import COMMANDS
 
 __all__ = [
     "COMMANDS",
+    "agents",
     "conversation",
     "conversation_memory",
     "conversation_notes",

@@ -23,8 +23,12 @@ class TurnRecall:
         self._notes: dict[str, tuple[str, list[Memo]]] = {}  # by channel and note: its revision, and what it says
         self._items: dict[int, Memo | None] = {}
 
-    def choose(self, session: Session, question: str, known: Iterable[str]) -> Recalled:
-        """Choose what is brought to a question. `known` are texts that the prompt has. Raises `StoreTrouble`."""
+    def choose(self, session: Session, question: str, known: Iterable[str], tokens: int | None = None) -> Recalled:
+        """Choose what is brought to a question. `known` are texts that the prompt has. Raises `StoreTrouble`.
+
+        `tokens` is the budget; by default that of the settings.
+        """
+        tokens = session.settings.notes.recall_tokens if tokens is None else tokens
         memos = for_question(self.memos(session), question)
         if not memos:
             return NOTHING
@@ -33,7 +37,7 @@ class TurnRecall:
             question,
             session.services.now(),
             known=[*known, *self._own(session, memos)],
-            budget=max(session.settings.notes.recall_tokens - _MARKS, 0),
+            budget=max(tokens - _MARKS, 0),
             count=lambda text: session.services.estimates.count(session.model, text) + _PER_LINE,
         )
 

@@ -40,8 +40,12 @@ class RecalledNotesLayer(Layer):
         self._shown: dict[str, str] = {}  # texts that were brought to earlier questions, by key
         self._lines = 0
 
+    def tokens(self, session: Session) -> int:
+        """Return the budget."""
+        return session.settings.notes.recall_tokens
+
     def limit(self, session: Session) -> int:
-        return 4 * session.settings.notes.recall_tokens
+        return 4 * self.tokens(session)
 
     async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
         session = turn.session
@@ -51,7 +55,7 @@ class RecalledNotesLayer(Layer):
         except AishError as error:
             for one in session.say_once("notes.not_kept", f"the notes were not updated: {error}"):
                 yield one
-        wanted = session.remembers and session.settings.notes.recall_tokens and not turn.needs_care
+        wanted = session.remembers and self.tokens(session) and not turn.needs_care
         if not wanted or not turn.question.strip():
             return
         try:
@@ -85,8 +89,9 @@ class RecalledNotesLayer(Layer):
             return NOTHING  # a new user does not wait until the parser and the vectors are loaded
         sent = [turn.content for turn in session.history.turns if turn.role == "user"]
         known = [text for text in self._shown.values() if any(one_line(text, _LONGEST) in content for content in sent)]
-        known += [*self._in_background(session), session.layer(WorkingStateLayer).text(session, None)]
-        return session.services.open_recall().choose(session, question, known)
+        states = (layer for layer in session.layers if isinstance(layer, WorkingStateLayer))
+        known += [*self._in_background(session), *(layer.text(session, None) for layer in states)]
+        return session.services.open_recall().choose(session, question, known, self.tokens(session))
 
     def _backgrounds(self, session: Session) -> list[BackgroundLayer]:
         return [layer for layer in session.layers if isinstance(layer, BackgroundLayer)]

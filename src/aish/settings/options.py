@@ -155,6 +155,17 @@ class CommandSettings(Section):
     unasked_seconds: float = option(300.0, "Seconds after which a command that nobody was asked about is ended.")
 
 
+class AgentSettings(Section):
+    """Sub-agents: work that a model passes on to another conversation."""
+
+    tool: bool = option(True, "Let models that can use tools pass tasks on to sub-agents; :agent works in any case.")
+    at_once: int = option(3, "How many sub-agents of a conversation work at the same time; further ones wait.")
+    steps: int = option(12, "Rounds of tool calls after which a sub-agent must answer; a definition can say otherwise.")
+    tokens: int = option(100_000, "Tokens after which it must answer.")
+    dollars: float = option(0.5, "Dollars after which it must answer.")
+    minutes: float = option(10.0, "Minutes after which it must answer.")
+
+
 class Safety(Section):
     """Care for people in a crisis."""
 
@@ -266,6 +277,7 @@ class Settings(Section):
     project: ProjectSettings = option(ProjectSettings, "")
     commands: CommandSettings = option(CommandSettings, "")
     finding: FindingSettings = option(FindingSettings, "")
+    agents: AgentSettings = option(AgentSettings, "")
     mcp: McpSettings = option(McpSettings, "")
     safety: Safety = option(Safety, "")
     tokenize: Tokenize = option(Tokenize, "")
