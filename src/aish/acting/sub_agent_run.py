@@ -1,7 +1,6 @@
 """One task of one sub-agent: it works in a conversation of its own, asks the same user, and has a budget."""
 
 import asyncio
-import time
 from collections.abc import AsyncGenerator, Callable, Collection
 from contextlib import AbstractAsyncContextManager, aclosing
 from types import TracebackType
@@ -102,13 +101,15 @@ class AgentPermission(Permission[TurnContext]):
 class AgentLimits:
     """Counts what a sub-agent uses up. `reached` names the limit at which it must answer with what it has."""
 
-    def __init__(self, definition: AgentDefinition, settings: AgentSettings, used: Callable[[], Sum]) -> None:
-        own, self._used = definition.budget, used
+    def __init__(
+        self, definition: AgentDefinition, settings: AgentSettings, used: Callable[[], Sum], clock: Callable[[], float]
+    ) -> None:
+        own, self._used, self._clock = definition.budget, used, clock
         self._steps = settings.steps if own.steps is None else own.steps
         self._tokens = settings.tokens if own.tokens is None else own.tokens
         self._dollars = settings.dollars if own.dollars is None else own.dollars
         self.minutes = settings.minutes if own.minutes is None else own.minutes
-        self._until = time.monotonic() + 60 * self.minutes
+        self._until = clock() + 60 * self.minutes
         self.steps, self.reached = 0, ""
 
     def may_call(self, step: int) -> bool:
@@ -129,13 +130,16 @@ class AgentLimits:
             return f"{int(self._tokens):,} tokens"
         if used.dollars >= self._dollars:
             return f"${self._dollars:g}"
-        return f"{self.minutes:g} minutes" if time.monotonic() >= self._until else ""
+        return f"{self.minutes:g} minutes" if self._clock() >= self._until else ""
 
 
 class SubAgentRun:
     """One sub-agent at work, and afterwards what came of it."""
 
-    def __init__(self, number: int, label: str, definition: AgentDefinition, task: str) -> None:
+    def __init__(
+        self, number: int, label: str, definition: AgentDefinition, task: str, clock: Callable[[], float]
+    ) -> None:
+        self._clock = clock
         self.number, self.label, self.definition, self.task = number, label, definition, task
         self.state: RunState = "waiting"
         self.answer, self.reason = "", ""
@@ -183,7 +187,8 @@ class SubAgentRun:
             async with room:
                 self.state = "running"
                 self._child = open_child()
-                limits = self._limits = AgentLimits(self.definition, self._child.settings.agents, lambda: self.used)
+                settings = self._child.settings.agents
+                limits = self._limits = AgentLimits(self.definition, settings, lambda: self.used, self._clock)
                 async with asyncio.timeout(60 * limits.minutes * _PATIENCE):
                     await self._ask(self._child, limits, asked, tell)
         except TimeoutError:

@@ -1,6 +1,7 @@
 """Sub-agents: which there are in a conversation, the tool that passes a task on to one, and those that run or ran."""
 
 import asyncio
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext
 from typing import Any, Protocol
@@ -54,11 +55,11 @@ class Team:
         self._turn: TurnContext | None = None
         self._passed_on = 0  # tasks since the user's last question
 
-    def add(self, definition: AgentDefinition, task: str) -> SubAgentRun:
+    def add(self, definition: AgentDefinition, task: str, clock: Callable[[], float]) -> SubAgentRun:
         """Note a task that is about to start."""
         same = sum(run.definition.name == definition.name for run in self.runs)
         label = f"{definition.name}({same + 1})" if same else definition.name
-        run = SubAgentRun(len(self.runs) + 1, label, definition, task)
+        run = SubAgentRun(len(self.runs) + 1, label, definition, task, clock)
         self.runs.append(run)
         return run
 
@@ -97,6 +98,7 @@ class SubAgents:
         self._find, self._layers = find, layers
         self._teams: dict[str, Team] = {}
         self._tools: dict[str, tuple[Tool[TurnContext], ...]] = {}
+        self.clock: Callable[[], float] = time.monotonic
         self.after: list[AfterSubAgent] = []  # called each time a sub-agent has ended
 
     def team(self, session: Session, *, again: bool = False) -> Team:
@@ -154,7 +156,7 @@ class SubAgents:
             raise BadUsage("the task is empty; say what the agent should do")
         if len(task) > MOST_TASK:
             raise BadUsage(f"the task has {len(task):,} characters; at most {MOST_TASK:,} are possible, so name a file")
-        return team.add(definition, task)
+        return team.add(definition, task, self.clock)
 
     async def follow(
         self,

@@ -55,10 +55,6 @@ async def list_runs(shell: Shell, arguments: Arguments) -> Reply:
 
     `:resume` with the id of its conversation continues one. `:agent` alone lists those that there are.
     """
-    if arguments.text.strip():
-        raise BadUsage(
-            f"there is no :agents {one_line(arguments.text, 40)}; use :agents, :agents stop or :agents trust"
-        )
     session, costs = shell.session, shell.session.services.costs
     rows: list[tuple[str, ...]] = []
     data: list[dict[str, object]] = []

@@ -117,8 +117,9 @@ def _definition(file: DefinitionFile, mask: Callable[[str], str], problems: list
         problems.append(f"{file.label} {file.trouble}")
         return
     read = read_definition(mask(file.text), file.path.stem, file.label)
-    unused = "" if read.definition else ", so it is not used"
-    problems += [f"{file.label}: {problem}{unused}" for problem in read.problems]
+    if read.problems:
+        what = ": " if read.definition else " is not used: "
+        problems.append(f"{file.label}{what}{'; '.join(read.problems)}")
     if read.definition:
         yield read.definition
 
