@@ -157,18 +157,21 @@ async def test_commands_of_an_agent_that_may_run_some_go_through_the_gate_in_its
     world: World, key: str, ran: bool
 ) -> None:
     """The same policy, fence and question as for the model itself; the agent reads what came of it."""
-    office = Office(world, [], ["First:\n\nCMD: touch made", "It is made."])
+    office = Office(world, [], ["First:\n\nCMD: touch made && echo 7 files", "It is made."])
     office.define("builder", "tools: [run_command]")
     watched = Watched(office, key)
 
     reply = await office.type(":agent builder make it")
 
-    assert watched.proposed == ["touch made"]
+    assert watched.proposed == ["touch made && echo 7 files"]
     notices = [event.text for event in watched.shown if isinstance(event, Notice)]
     assert notices[0] == "agent builder proposes a command"
     assert [question.split(":")[0] for question in office.person.asked] == ["agent builder"]
     assert (office.project / "made").exists() == ran
     assert ("It is made." in reply.text) == ran
+    assert ran == (len(office.worker.requests) == 2 and "7 files" in office.sent(1)), (
+        "it reads what the command printed"
+    )
     assert watched.gate.standing == []
 
 
@@ -189,3 +192,25 @@ async def test_what_the_user_allowed_the_conversation_is_not_allowed_to_its_agen
 
     assert len(office.person.asked) == 1
     assert not (office.project / "made").exists()
+
+
+@pytest.mark.proves("X4", "X5")
+@pytest.mark.skipif(not kind("auto"), reason="there is no fence here")
+@pytest.mark.parametrize(("by_user", "questions"), [(True, 0), (False, 1)])
+async def test_what_is_always_allowed_is_asked_about_if_a_model_wrote_the_task(
+    world: World, by_user: bool, questions: int
+) -> None:
+    """The task may repeat what a foreign text told the model; delegating must not be a way around the question."""
+    office = Office(
+        world,
+        [delegate("builder", "make it"), "Done."],
+        ["First:\n\nCMD: touch made"],
+        commands={"file_tools": True, "allow": ["touch"]},
+    )
+    office.define("builder", "tools: [run_command]")
+    watched = Watched(office)
+
+    await (office.type(":agent builder make it") if by_user else watched.worker.ask("go"))
+
+    assert len(office.person.asked) == questions
+    assert (office.project / "made").exists() == by_user

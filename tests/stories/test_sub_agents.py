@@ -3,6 +3,7 @@
 import asyncio
 import json
 import threading
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from itertools import count
@@ -15,14 +16,18 @@ from desk import Reader
 from fake_server import Asked, FakeServer, Say, reply_json, sse
 from note_taking import STATE, HangingModel
 from note_taking import Desk as NotesDesk
+from terminal import CTRL_C
+from workshop import AtGate, Workshop
 from world import Typist, World
 
+from aish.conversation.past_turns import trust_of
 from aish.conversation.turn import take_turn
-from aish.prompt.agent import MEMORY_MARK, TASK_MARK
+from aish.prompt.agent import MEMORY_MARK
 from aish.prompt.base import BASE
 from aish.prompt.working_state import STATE_MARK
 from aish.values.errors import BadUsage, NotFound
-from aish.values.events import Notice, ToolProgress
+from aish.values.events import ChatRequest, ModelEvent, Notice, TextPiece, ToolProgress
+from aish.values.turns import TASK_MARK
 
 pytestmark = pytest.mark.anyio
 
@@ -445,6 +450,8 @@ async def test_the_conversation_of_a_sub_agent_is_found_resumed_and_linked_but_n
     found = office.program.finder.search("walrus", 10)
     assert child in {hit.conversation for hit in found.hits if hit.text == f"{TASK_MARK}\n\nweigh the walrus"}
     assert any(hit.conversation == child and hit.text == "It weighs a ton." for hit in found.hits)
+    (task,) = (hit for hit in found.hits if hit.conversation == child and hit.role == "user")
+    assert trust_of(task) == "a model, as a task for a sub-agent"
     meta = office.program.conversations.open(child).meta()
     assert (meta["parent"], meta["agent"]) == (office.session.journal.id, "clerk")
     assert office.program.conversations.find("") == office.session.journal.id, "not the newest file"
@@ -649,3 +656,128 @@ def test_agents_are_used_from_a_pipe(world: World) -> None:
     assert "say hello" in ran.out and "done" in ran.out
     assert "script, sub-agent: 1 call" in ran.out
     assert "Traceback" not in ran.err
+
+
+# Questions, and the terminal
+
+
+class Slow(Reader):
+    """A user who thinks while others could ask."""
+
+    def __init__(self) -> None:
+        super().__init__(*"ssss")
+        self.open, self.most = 0, 0
+
+    async def show(self, difference: str) -> None:
+        self.asked.append("shown")
+
+    async def key(self, question: str, keys: str) -> str:
+        self.open += 1
+        self.most = max(self.most, self.open)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        self.open -= 1
+        return await super().key(question, keys)
+
+
+async def test_two_sub_agents_never_ask_at_once(world: World) -> None:
+    """What is shown belongs to the question that follows it, whoever asks."""
+    worker = [call("write_file", path="a.txt", content="a"), call("write_file", path="b.txt", content="b")]
+    office = Office(world, [f"{delegate('scribe', 'a')}\n{delegate('scribe', 'b')}", "Done."], [*worker, "No.", "No."])
+    office.define("scribe", "tools: [write_file]")
+    person = Slow()
+
+    await office.ask(person=person)
+
+    assert person.most == 1
+    assert [text.partition(":")[0] for text in person.asked] == ["shown", "agent scribe", "shown", "agent scribe(2)"]
+
+
+class Halting(HangingModel):
+    """A model that stops in the middle of its answer."""
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
+        yield TextPiece("One, two")
+        async for event in super().stream(request):
+            yield event
+
+
+async def test_what_a_stopped_agent_had_said_is_not_lost(world: World) -> None:
+    """Its last words are in the result and in its journal."""
+    office = Office(world, [delegate("clerk", "count"), "Done."])
+    office.define("clerk")
+    halting = Halting()
+    office.program.make_backend = _with(office, WORKER, halting)
+    asking = asyncio.create_task(office.ask())
+    async with asyncio.timeout(10):
+        await halting.asked.wait()
+
+    await office.type(":agents stop")
+    await asking
+
+    (result,) = office.results
+    assert (result["status"], result["answer"]) == ("stopped", "One, two")
+    *_, last = office.program.conversations.open(result["conversation"]).entries()
+    assert (last.turn.content, last.turn.state) == ("One, two", "interrupted")
+
+
+async def test_without_memory_a_task_of_the_user_leaves_no_trace(world: World) -> None:
+    """`--no-memory` holds for sub-agents too; their costs still count for the cap of this run."""
+    office = Office(world, [], ["Three."])
+    office.define("clerk", "context: contextual\nmemory: channel\ntools: [read_file]")
+    session = office.program.session(remembers=False)
+    shell = world.shell(office.program, session)
+
+    reply = await world.type(shell, ":agent clerk count")
+
+    assert reply.text == "Three."
+    assert world.journals() == [] and not world.places.costs.exists()
+    assert len(session.services.costs.of(session.journal.id)) == 1
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    return Workshop(tmp_path)
+
+
+def test_the_user_sees_what_runs_and_answers_in_the_terminal(workshop: Workshop) -> None:
+    """Each line has the name of the agent, and so has its question."""
+    workshop.places.agents.mkdir(parents=True)
+    definition = "---\nname: scribe\ndescription: writes\ntools: [read_file, write_file]\n---\nWrite."
+    (workshop.places.agents / "scribe.md").write_text(definition, encoding="utf-8")
+    workshop.script(
+        delegate("scribe", "write it down"),
+        call("write_file", path="a.txt", content="hello"),
+        "Written.",
+        "The scribe wrote it.",
+    )
+    with AtGate(workshop, AISH_SET_AGENTS__TOOL="true", AISH_SET_COMMANDS__FILE_TOOLS="true") as terminal:
+        terminal.ask("please write it down")
+        terminal.wait_question()
+        for shown in ("works on: write it down", "step 1: write_file", "the model wants to create a.txt"):
+            terminal.wait_for(f"[aish] agent scribe: {shown}")
+        terminal.type("r")
+        terminal.wait_for("[aish] agent scribe: created a.txt")
+        terminal.wait_for("[aish] agent scribe: done, 1 step")
+        terminal.wait_prompt()
+        assert "The scribe wrote it." in terminal.lines
+        terminal.enter(":agents")
+        terminal.wait_for("conversation")
+        terminal.wait_prompt()
+        assert any("scribe" in line and "done" in line and "write it down" in line for line in terminal.lines)
+    assert (workshop.directory / "a.txt").read_text(encoding="utf-8") == "hello"
+
+
+def test_ctrl_c_stops_a_sub_agent_in_the_terminal(workshop: Workshop) -> None:
+    """The shell is back at once, and the list says what became of it."""
+    model = f'kind = "scripted"\npause = 0.1\nanswers = ["{"word " * 1000}"]'
+    workshop.configure(f'model = "slow"\n[models.slow]\n{model}\n')
+    with AtGate(workshop) as terminal:
+        terminal.enter(":agent helper talk")
+        terminal.wait_for("[aish] agent helper: works on: talk")
+        terminal.type(CTRL_C)
+        terminal.wait_prompt()
+        terminal.enter(":agents")
+        terminal.wait_for("conversation")
+        terminal.wait_prompt()
+        assert any("helper" in line and "stopped" in line and "talk" in line for line in terminal.lines)

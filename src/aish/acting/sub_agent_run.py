@@ -18,7 +18,7 @@ from aish.conversation.turn_context import TurnContext
 from aish.model.cost import Sum, total
 from aish.settings.options import AgentSettings
 from aish.values.errors import AishError
-from aish.values.events import Notice, TurnDone
+from aish.values.events import Notice, TextPiece, TurnDone
 from aish.values.person import Person
 from aish.values.text import clip, counted, exactly, one_line
 
@@ -147,6 +147,7 @@ class SubAgentRun:
         self._child: Session | None = None
         self._limits: AgentLimits | None = None
         self._stop_wanted = False
+        self._said = ""  # of the answer that is being given
 
     @property
     def ended(self) -> bool:
@@ -202,6 +203,7 @@ class SubAgentRun:
             if not self._stop_wanted:
                 raise
         finally:
+            self.answer = self.answer or self._said  # it was stopped before its answer was complete
             if not self.ended:  # a bug is being raised
                 self.state, self.reason = "failed", "it ended because of a bug in aish"
 
@@ -247,10 +249,12 @@ class SubAgentRun:
             async for event in events:
                 if isinstance(event, TurnDone):
                     done = event
+                elif isinstance(event, TextPiece):
+                    self._said += event.text
                 elif isinstance(event, Notice):
                     tell(event._replace(text=f"agent {self.label}: {event.text}"))
         if done:
-            self.answer = done.text or self.answer
+            self.answer, self._said = done.text or self.answer, ""
             self.state = "done" if done.state == "complete" else "failed"
             self.reason = done.trouble.reason if done.trouble else "" if done.state == "complete" else "it was cut off"
         return done

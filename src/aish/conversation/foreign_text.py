@@ -6,14 +6,14 @@ Pure: takes turns, returns an answer.
 import re
 
 from aish.context.history import History
-from aish.values.turns import EXEC_MARK, INPUT_MARK
+from aish.values.turns import EXEC_MARK, INPUT_MARK, TASK_MARK
 
 # How texts of commands, files, tools and memory begin in a message, before the user's words.
-_MARKS = re.compile(rf"^(?:{re.escape(EXEC_MARK)}|{re.escape(INPUT_MARK)}|\[recalled)", re.MULTILINE)
+_MARKS = re.compile(rf"^(?:{'|'.join(map(re.escape, (EXEC_MARK, INPUT_MARK, TASK_MARK)))}|\[recalled)", re.MULTILINE)
 
 
 def holds_foreign_text(history: History) -> bool:
-    """Is there output of a command or tool, piped input, or recalled text among the turns?"""
+    """Is there output of a command or tool, piped input, recalled text, or a task of a model among the turns?"""
     return any(
         turn.role == "tool" or (turn.role == "user" and _MARKS.search(turn.content) is not None)
         for turn in history.turns
