@@ -157,19 +157,19 @@ async def test_commands_of_an_agent_that_may_run_some_go_through_the_gate_in_its
     world: World, key: str, ran: bool
 ) -> None:
     """The same policy, fence and question as for the model itself; the agent reads what came of it."""
-    office = Office(world, [], ["First:\n\nCMD: touch made && echo 7 files", "It is made."])
+    office = Office(world, [], ["First:\n\nCMD: touch made && seq 41 43", "It is made."])
     office.define("builder", "tools: [run_command]")
     watched = Watched(office, key)
 
     reply = await office.type(":agent builder make it")
 
-    assert watched.proposed == ["touch made && echo 7 files"]
+    assert watched.proposed == ["touch made && seq 41 43"]
     notices = [event.text for event in watched.shown if isinstance(event, Notice)]
     assert notices[0] == "agent builder proposes a command"
     assert [question.split(":")[0] for question in office.person.asked] == ["agent builder"]
     assert (office.project / "made").exists() == ran
     assert ("It is made." in reply.text) == ran
-    assert ran == (len(office.worker.requests) == 2 and "7 files" in office.sent(1)), (
+    assert ran == (len(office.worker.requests) == 2 and "41\n42\n43" in office.sent(1)), (
         "it reads what the command printed"
     )
     assert watched.gate.standing == []

@@ -22,6 +22,7 @@ from world import Typist, World
 
 from aish.conversation.past_turns import trust_of
 from aish.conversation.turn import take_turn
+from aish.jobs.notes import finish_conversation, state_is_due
 from aish.prompt.agent import MEMORY_MARK
 from aish.prompt.base import BASE
 from aish.prompt.working_state import STATE_MARK
@@ -446,7 +447,8 @@ async def test_the_conversation_of_a_sub_agent_is_found_resumed_and_linked_but_n
     await office.ask("how heavy is it?")
     child = office.results[0]["conversation"]
 
-    assert "weigh the walrus" not in (await office.type(":sessions")).text
+    assert (await office.type(":sessions")).text.endswith("4 turns  how heavy is it?"), "one line"
+    assert "\n" not in (await office.type(":sessions")).text
     found = office.program.finder.search("walrus", 10)
     assert child in {hit.conversation for hit in found.hits if hit.text == f"{TASK_MARK}\n\nweigh the walrus"}
     assert any(hit.conversation == child and hit.text == "It weighs a ton." for hit in found.hits)
@@ -460,7 +462,9 @@ async def test_the_conversation_of_a_sub_agent_is_found_resumed_and_linked_but_n
     office.open([], [])
     await office.type(f":resume {meta['parent']}")
     table = (await office.type(":agents")).table
-    assert table and [(row[1], row[2], row[6]) for row in table.rows] == [("clerk", "ended", child)]
+    assert table and [(row[1], row[2], *row[6:]) for row in table.rows] == [
+        ("clerk", "ended", child, "weigh the walrus")
+    ]
 
 
 async def test_a_long_answer_is_cut_and_says_where_the_rest_is(world: World) -> None:
@@ -553,6 +557,19 @@ async def test_the_notes_of_a_conversation_go_on_beside_its_sub_agents(world: Wo
     assert "move billing to Envoy" in desk.message()
     assert "auth is not needed" not in desk.note("MEMORY.md")
     assert [read for read in desk.asked_helper() if "look at billing" in read.partition("user:")[0]] == []
+
+
+@pytest.mark.proves("S23")
+async def test_no_notes_are_kept_of_the_conversation_of_a_sub_agent(world: World) -> None:
+    """A model wrote its task, so nothing in it is work or words of the user."""
+    desk = NotesDesk(world, "A1", "A2", notes=[STATE])
+    child = desk.program.session(about={"parent": desk.session.journal.id, "agent": "clerk"})
+    await world.ask(child, "move billing to Envoy")
+    await world.ask(child, "and auth")
+
+    assert not state_is_due(child)
+    assert await finish_conversation(child) == []
+    assert desk.program.present_notes(child.channel) == frozenset()
 
 
 # When it is loaded

@@ -14,7 +14,7 @@ from aish.values.invisible import is_visible, visible
 from aish.values.items import stamp
 from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
-from aish.values.turns import JournalEntry
+from aish.values.turns import TASK_MARK, JournalEntry
 
 
 class Listed(NamedTuple):
@@ -138,7 +138,8 @@ class Conversations:
         """Return the first question."""
         entries = islice(self.open(id).entries(), 3)
         first = next((entry for entry in entries if entry.turn.role == "user"), otherwise)
-        return one_line(visible(first.turn.content[:1_000]), 60) if first else ""
+        text = first.turn.content[:1_000].removeprefix(TASK_MARK).lstrip() if first else ""
+        return one_line(visible(text), 60)
 
     def _last(self, id: str) -> JournalEntry | None:
         """Return the newest turn. None if there is none, or if the file is unreadable, which `aish doctor` reports."""
