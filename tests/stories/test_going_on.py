@@ -130,5 +130,10 @@ def test_the_rules_of_rounds() -> None:
     assert not Rounds(0).go_on(ran("a"))
     assert not rounds.go_on(ran("a")) and "repeats" in rounds.reason
     rounds = Rounds(2)
+    assert rounds.go_on([Decided("make test", Outcome(1, "1 failed"))])
+    assert rounds.go_on([Decided("make test", Outcome(0, "all passed"))]), "something has changed in between"
+    rounds = Rounds(9)
+    assert [rounds.go_on([Decided("date", Outcome(0, str(time)))]) for time in range(3)] == [True, True, False]
+    rounds = Rounds(2)
     assert [rounds.go_on(ran(name)) for name in "abc"] == [True, True, False]
     assert "2 rounds" in rounds.reason
