@@ -7,7 +7,7 @@ import pytest
 from terminal import CTRL_C
 from tmux import Tmux, need
 from workshop import KEY, PROMPT, AtGate, Workshop
-from world import World
+from world import World, script_of
 
 from aish.acting.gate import Decided
 from aish.acting.rounds import GO_ON, Rounds
@@ -137,3 +137,15 @@ def test_the_rules_of_rounds() -> None:
     rounds = Rounds(2)
     assert [rounds.go_on(ran(name)) for name in "abc"] == [True, True, False]
     assert "2 rounds" in rounds.reason
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("takes_grammar", "stop"), [(True, ("\n[exec output]",)), (False, ())])
+async def test_the_embedded_model_is_stopped_before_it_invents_output(
+    world: World, takes_grammar: bool, stop: tuple[str, ...]
+) -> None:
+    """Small models do that. Some servers refuse the option, so only llama.cpp gets it."""
+    session = world.session(["CMD: ls"])
+    session.backend.takes_grammar = takes_grammar
+    await world.ask(session, "what is here?")
+    assert script_of(session).requests[0].stop == stop
