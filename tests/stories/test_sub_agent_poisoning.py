@@ -214,3 +214,20 @@ async def test_what_is_always_allowed_is_asked_about_if_a_model_wrote_the_task(
 
     assert len(office.person.asked) == questions
     assert (office.project / "made").exists() == by_user
+
+
+@pytest.mark.proves("X4", "X5")
+@pytest.mark.skipif(not kind("auto"), reason="there is no fence here")
+@pytest.mark.parametrize(("fields", "offered"), [("tools: [run_command]", True), ("", False)])
+async def test_the_command_tool_is_for_agents_that_list_it(world: World, fields: str, offered: bool) -> None:
+    """It passes the same gate as the lines of an answer, in the name of the agent."""
+    office = Office(world, [], [call("run_command", command="touch made"), "Done."], commands={"tool": True})
+    office.define("builder", fields)
+    watched = Watched(office, "r")
+
+    await office.type(":agent builder make it")
+
+    assert ("run_command" in office.offered()) == offered
+    assert (office.project / "made").exists() == offered
+    assert len(office.person.asked) == len(watched.proposed) == int(offered)
+    assert all(question.startswith("agent builder: ") for question in office.person.asked)

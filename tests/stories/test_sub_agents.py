@@ -556,7 +556,7 @@ async def test_the_notes_of_a_conversation_go_on_beside_its_sub_agents(world: Wo
 
     assert "move billing to Envoy" in desk.message()
     assert "auth is not needed" not in desk.note("MEMORY.md")
-    assert [read for read in desk.asked_helper() if "look at billing" in read.partition("user:")[0]] == []
+    assert not any("user: look at billing" in asked for asked in desk.asked_helper())
 
 
 @pytest.mark.proves("S23")
@@ -660,6 +660,17 @@ async def test_a_command_that_cannot_work_says_why(world: World, line: str, erro
 
     with pytest.raises(error, match=says):
         await office.type(line)
+
+
+def test_a_question_from_a_script_can_be_passed_on(world: World) -> None:
+    """Only the answer goes to standard output; nobody is there to be asked."""
+    world.script(delegate("helper", "say hello"), "hello from the helper", "It says hello.")
+
+    ran = world.aish("what does the helper say?", AISH_SET_AGENTS__TOOL="true")
+
+    assert (ran.code, ran.out) == (0, "It says hello.\n"), ran.err
+    assert "agent helper: works on: say hello" in ran.err
+    assert len(world.journals()) == 2
 
 
 def test_agents_are_used_from_a_pipe(world: World) -> None:
