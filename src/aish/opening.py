@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from aish.acting.gate import GateTools
     from aish.acting.server_tools import ServerTools
+    from aish.acting.sub_agents import SubAgents
     from aish.acting.surroundings import Surroundings
     from aish.action.project_files import ProjectFiles
     from aish.conversation.library import Library, ShowProgress
@@ -142,6 +143,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
         program.settings, program.places, program.redaction, lambda: program.now(), program.progress
     )
     program.load_gate_tools, program.open_files = _load_gate_tools, _open_files
+    program.open_agents = _open_agents
     program.open_servers = lambda: _open_servers(program)
     program.open_skills = _open_skills
     return program
@@ -206,6 +208,16 @@ def _open_files(program: Program) -> ProjectFiles:
     return ProjectFiles(
         UndoStore(places.undo), [places.data, places.state, places.config, places.cache], home_directory()
     )
+
+
+def _open_agents(program: Program) -> SubAgents:
+    """The sub-agents; opened when a model is offered the tool that uses them, or by `:agent`."""
+    from aish.acting.sub_agents import SubAgents
+    from aish.conversation.agent_files import find_agents
+    from aish.prompt.agent import agent_layers
+
+    folder = program.places.agents
+    return SubAgents(lambda session: find_agents(folder, session), agent_layers)
 
 
 def _open_finder(library: Library) -> Finder:

@@ -22,12 +22,11 @@ from aish.settings.options import McpSettings, ServerSettings
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.events import notice
 from aish.values.text import clip, one_line
-from aish.values.tool_servers import ServerTool, ServerTrouble, ToolServer
+from aish.values.tool_servers import LOOK_UP, ServerTool, ServerTrouble, ToolServer
 from aish.values.turns import Message
 from aish.values.verdicts import SEVERITY, Effect
 
 MakeServer = Callable[[str, ServerSettings, str], ToolServer]
-LOOK_UP = "mcp_tools"
 _CHARS_PER_TOKEN = 4
 _CHANGED = "(its description changed since you last used it)"
 _EFFECTS: dict[str, Effect] = {effect: effect for effect in SEVERITY}

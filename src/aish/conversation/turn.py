@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from aish.agent.loop import LoopEvent, StepDone, ToolDone, run_loop
+from aish.agent.loop import LoopEvent, MayCall, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
 from aish.agent.tool import as_json
 from aish.agent.written_call import written_call
@@ -52,6 +52,7 @@ async def take_turn(
     chosen_by: str = "",
     gate: CommandGate | None = None,
     permission: Permission[TurnContext] | None = None,
+    may_call: MayCall | None = None,
 ) -> AsyncGenerator[TurnEvent]:
     """Ask the model and yield events; the last one is `TurnDone`.
 
@@ -93,9 +94,8 @@ async def take_turn(
             yield event
         # not only those for this backend: a fallback may answer, and be offered more
         tools = EnabledTools(session, turn.refusal) if turn.tools_offered else {}
-        loop = run_loop(
-            asking.ask, tools, permission or AskPerson(), turn, new_id=lambda: f"call-{session.turn_number}"
-        )
+        asks, new_id = permission or AskPerson(), lambda: f"call-{session.turn_number}"
+        loop = run_loop(asking.ask, tools, asks, turn, may_call=may_call, new_id=new_id)
         async with aclosing(loop) as happening:
             async for step in happening:
                 for shown in await answer.take(step):

@@ -169,6 +169,17 @@ class SkillSettings(Section):
     hook_chars: int = option(2000, "Maximum number of characters of what a hook prints that are used.")
 
 
+class AgentSettings(Section):
+    """Sub-agents: work that a model passes on to another conversation."""
+
+    tool: bool = option(True, "Let models that can use tools pass tasks on to sub-agents; :agent works in any case.")
+    at_once: int = option(3, "How many sub-agents of a conversation work at the same time; further ones wait.")
+    steps: int = option(12, "Rounds of tool calls after which a sub-agent must answer; a definition can say otherwise.")
+    tokens: int = option(100_000, "Tokens after which it must answer.")
+    dollars: float = option(0.5, "Dollars after which it must answer.")
+    minutes: float = option(10.0, "Minutes after which it must answer.")
+
+
 class Safety(Section):
     """Care for people in a crisis."""
 
@@ -280,6 +291,7 @@ class Settings(Section):
     project: ProjectSettings = option(ProjectSettings, "")
     commands: CommandSettings = option(CommandSettings, "")
     finding: FindingSettings = option(FindingSettings, "")
+    agents: AgentSettings = option(AgentSettings, "")
     mcp: McpSettings = option(McpSettings, "")
     skills: SkillSettings = option(SkillSettings, "")
     safety: Safety = option(Safety, "")
