@@ -174,6 +174,7 @@ def _make_server(name: str, settings: ServerSettings, identity: str, root: Calla
         headers_env=settings.headers_env,
         timeout=settings.timeout_seconds,
         root=root,
+        home=home_directory(),
         identity=identity,
         variables=os.environ,
     )

@@ -30,10 +30,15 @@ def make_server(
     headers_env: Mapping[str, str],
     timeout: float,
     root: Callable[[], Path],
+    home: Path,
     identity: str,
     variables: Mapping[str, str],
 ) -> McpServer:
-    """Return a server that is not connected yet. Variables are looked up when it connects."""
+    """Return a server that is not connected yet. Variables are looked up when it connects.
+
+    A program starts in `home`, unless it has a `cwd`: in a project, `npx`, `uvx` and `python -m` take code and settings
+    from the current directory, and a project may be anybody's.
+    """
 
     def open_transport(
         log: ServerLog, flow: Flow, ended: Callable[[str], None]
@@ -47,7 +52,7 @@ def make_server(
             filled(command, variables),
             tuple(filled(arg, variables) for arg in args),
             server_environment(env, env_from, variables),
-            root() / Path(cwd).expanduser() if cwd else root(),
+            root() / Path(cwd).expanduser() if cwd else home,
         )
         return stdio_transport(program, log, flow, ended)
 

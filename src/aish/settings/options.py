@@ -228,7 +228,7 @@ class ServerSettings(Section):
 
     command: str = option("", "The program to start; it is spoken to over its standard input and output.")
     args: list[str] = option([], "Arguments of the program.")
-    cwd: str = option("", "The directory in which it runs; unset: the project.")
+    cwd: str = option("", 'The directory in which it runs, such as "." for the project; unset: your home directory.')
     env: dict[str, str] = option({}, "Variables for it; ${NAME} in a value is replaced by your own variable.")
     env_from: list[str] = option([], "Names of your own variables to pass on, such as those with keys.")
     url: str = option("", "Address of a server that is reached over HTTP, instead of a program.")
