@@ -46,6 +46,19 @@ def tools() -> list[dict[str, Any]]:
     return [echo, tool("add"), tool("wipe", annotations={"destructiveHint": True})]
 
 
+def reached(path: str) -> str:
+    """Try to read and to write a file."""
+    done = ""
+    for way in "ra":
+        try:
+            with open(path, way, encoding="utf-8") as file:
+                file.read() if way == "r" else file.write("x")
+            done += way
+        except OSError:
+            pass
+    return done
+
+
 def call(id: object, params: dict[str, Any]) -> None:
     name, arguments = params["name"], params.get("arguments") or {}
     text = str(arguments.get("text", ""))
@@ -109,6 +122,8 @@ def call(id: object, params: dict[str, Any]) -> None:
             text = json.dumps(dict(os.environ))
         case "directory":
             text = str(Path.cwd())
+        case "reach":
+            text = json.dumps({name: reached(one) for name, one in arguments.items()})
         case "half a pair":
             send(id=id, result={"content": [{"type": "text", "text": "cut \ud83d"}]})
             return

@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 from world import Typist, World, script_of
 
+from aish.action.fence.availability import trouble
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.program import Program
 from aish.values.events import Notice, ToolProgress, TurnDone
+from aish.values.tool_servers import ServerTrouble
 
 pytestmark = pytest.mark.anyio
 FAKE = str(Path(__file__).parents[1] / "mcp_fake.py")
@@ -418,3 +420,42 @@ async def test_two_tools_with_the_same_name_are_offered_once(world: World) -> No
         await program.close()
 
     assert "a_b__echo" in names and len(names) == len(set(names))
+
+
+FENCED = pytest.mark.skipif(bool(trouble("landlock")), reason=trouble("landlock") or "there is one")
+
+
+@FENCED
+@pytest.mark.parametrize(
+    ("fence", "can"),
+    [
+        ("none", {"key": "ra", "project": "ra", "outside": "ra"}),
+        ("changing", {"key": "", "project": "ra", "outside": "r"}),
+        ("looking", {"key": "", "project": "r", "outside": "r"}),
+    ],
+)
+async def test_a_fence_keeps_a_server_from_keys_and_from_writing(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fence: str, can: dict[str, str]
+) -> None:
+    """A server that somebody else wrote needs no more than its task."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    world.directory = tmp_path / "work"
+    paths = {"key": tmp_path / "home" / ".ssh" / "id_rsa", "project": world.directory / "a", "outside": tmp_path / "b"}
+    for path in paths.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text", encoding="utf-8")
+    (world.directory / ".git").mkdir()
+    call = f"TOOL: fake__echo {json.dumps({name: str(path) for name, path in paths.items()})}"
+    settings = {"fence": fence, "env": {"A_KEY": "given"}}
+    async with story(world, call, "A1", mode="reach", allow=["echo"], **settings) as told:
+        assert json.loads((await told.ask())[0]) == can
+
+
+async def test_a_server_whose_fence_cannot_be_made_is_not_started(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wish for a fence is not forgotten."""
+    monkeypatch.setattr("aish.acting.command_fences.kind", lambda wanted: None)
+    async with story(world, HELLO, "A1", known=False, fence="looking") as told:
+        with pytest.raises(ServerTrouble, match="cannot connect to fake: its fence cannot be made"):
+            await told.program.servers.entry("fake").connect()

@@ -9,7 +9,7 @@ from aish import __version__
 from aish.mcp.connection import McpServer
 from aish.mcp.launch import filled, server_environment, server_headers
 from aish.mcp.server_log import ServerLog
-from aish.mcp.stdio import Flow, ServerProgram, stdio_transport
+from aish.mcp.stdio import EnterFence, Flow, ServerProgram, fenced_transport, stdio_transport
 from aish.mcp.web import web_transport
 from aish.values.tool_servers import ServerTrouble
 
@@ -31,6 +31,7 @@ def make_server(
     timeout: float,
     root: Callable[[], Path],
     home: Path,
+    fence: EnterFence | None = None,
     identity: str,
     variables: Mapping[str, str],
 ) -> McpServer:
@@ -54,6 +55,8 @@ def make_server(
             server_environment(env, env_from, variables),
             root() / Path(cwd).expanduser() if cwd else home,
         )
+        if fence:
+            return fenced_transport(program, fence, log, flow, ended)
         return stdio_transport(program, log, flow, ended)
 
     return McpServer(

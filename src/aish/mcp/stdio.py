@@ -12,7 +12,7 @@ import secrets
 import signal
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -39,12 +39,18 @@ _MARK = "AISH_MCP_SERVER"  # a variable of the server and all that it starts
 
 
 class ServerProgram(NamedTuple):
-    """How to start a server."""
+    """How to start a server. `enter` runs in its process before it starts; `pass_fds` stay open in it."""
 
     command: str
     args: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
+    enter: Callable[[], None] | None = None
+    pass_fds: tuple[int, ...] = ()
+
+
+EnterFence = Callable[[ServerProgram], AbstractContextManager[ServerProgram]]
+"""Makes a fence, and yields the program that starts in it. Raises `StoreTrouble`."""
 
 
 class Flow:
@@ -83,6 +89,8 @@ async def stdio_transport(
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the shell; and the whole group can be ended
+            preexec_fn=program.enter,
+            pass_fds=program.pass_fds,
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -111,6 +119,16 @@ async def stdio_transport(
         transport = getattr(process, "_transport", None)  # a child of the server may hold the pipes open
         if transport is not None:
             transport.close()
+
+
+@asynccontextmanager
+async def fenced_transport(
+    program: ServerProgram, enter: EnterFence, log: ServerLog, flow: Flow, ended: Callable[[str], None]
+) -> AsyncGenerator["TransportStreams"]:
+    """The same for a server in a fence."""
+    with enter(program) as fenced:
+        async with stdio_transport(fenced, log, flow, ended) as streams:
+            yield streams
 
 
 async def _read(

@@ -234,6 +234,10 @@ class ServerSettings(Section):
     url: str = option("", "Address of a server that is reached over HTTP, instead of a program.")
     headers: dict[str, str] = option({}, "Headers for the address; ${NAME} is replaced by your own variable.")
     headers_env: dict[str, str] = option({}, "Headers whose whole value is in a variable of yours.")
+    fence: Literal["none", "looking", "changing"] = option(
+        "none", "A fence around the program: looking (it changes nothing), or changing (it changes the project only)."
+    )
+    network: bool = option(True, "Whether a program in a fence can use the network.")
     enabled: bool = option(True, "Whether the server is used.")
     timeout_seconds: float = option(60.0, "Seconds to wait for a connection, and for an answer or news of progress.")
     allow: list[str] = option([], "Tools that need no consent, until their description changes.")
