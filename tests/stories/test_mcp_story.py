@@ -446,7 +446,7 @@ async def test_a_fence_keeps_a_server_from_keys_and_from_writing(
         path.write_text("text", encoding="utf-8")
     (world.directory / ".git").mkdir()
     call = f"TOOL: fake__echo {json.dumps({name: str(path) for name, path in paths.items()})}"
-    settings = {"fence": fence, "env": {"A_KEY": "given"}}
+    settings: dict[str, Any] = {"fence": fence, "env": {"A_KEY": "given"}}
     async with story(world, call, "A1", mode="reach", allow=["echo"], **settings) as told:
         assert json.loads((await told.ask())[0]) == can
 
