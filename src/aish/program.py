@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,19 +133,32 @@ class Program(Library):
             open_recall=lambda: self.recall,
             forget_recall=self.forget_recall,
             open_files=lambda: self.files,
+            new_session=self.session,
             now=self.now,
         )
 
-    def session(self, *, remembers: bool = True, model: str = "") -> Session:
-        """A new conversation."""
+    def session(
+        self,
+        *,
+        remembers: bool = True,
+        model: str = "",
+        tools: Sequence[Tool[TurnContext]] | None = None,
+        about: Mapping[str, object] | None = None,
+    ) -> Session:
+        """A new conversation. `tools` are all that its model can be offered; by default the whole table."""
         services = self.services
+        if tools is None:
+            more = self.settings.mcp.servers
+            tools = GrowingTools(self.tools, lambda: self.servers.offered()) if more else self.tools
         return Session(
             services=services,
             model=model or self.settings.model,
             cwd=self.cwd,
             layers=[make() for make in self.layers],
-            tools=GrowingTools(self.tools, lambda: self.servers.offered()) if self.settings.mcp.servers else self.tools,
-            recorder=Recorder(services.conversations, services.redaction, services.now, remembers=remembers),
+            tools=tools,
+            recorder=Recorder(
+                services.conversations, services.redaction, services.now, remembers=remembers, about=about
+            ),
             endpoints=Endpoints(self.settings),
         )
 

@@ -9,7 +9,7 @@ A command that a fence stopped can be run again in the next one. `CMD:` lines of
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.file_steps import command_step
@@ -54,6 +54,16 @@ class GateTools(NamedTuple):
     trouble: str = ""  # why there is no fence, or not the usual one
 
 
+class StandingConsent(Protocol):
+    """What the user allowed in advance, for a turn or for a goal.
+
+    Contract: commands that destroy something or cannot be understood get no permit.
+    """
+
+    def permit(self, command: str, verdict: Verdict) -> Permit | None:
+        """Return what a command may do without another question; None: ask."""
+
+
 class Decided(NamedTuple):
     """The result for one command: its outcome, or why it did not run."""
 
@@ -76,6 +86,7 @@ class Gate:
         self._session, self._person, self._surroundings = session, person, surroundings
         self._load, self._show = load, show
         self._tools: GateTools | None = None
+        self.standing: list[StandingConsent] = []
         self.failed = ("", 0)  # the last command of an answer, if it failed, and its status
 
     @property
@@ -112,10 +123,17 @@ class Gate:
                 return Decided(command, reason=verdict.reason)
             if verdict.verdict == "run" and self._session.settings.commands.ask != "always":
                 return Decided(command, await self._run(command, _permit(verdict), hold))
+            if permit := self._standing_permit(command, verdict):
+                return Decided(command, await self._run(command, permit, hold))
             decided = await self._ask(command, verdict, hold)
             if isinstance(decided, Decided):
                 return decided
             command = decided
+
+    def _standing_permit(self, command: str, verdict: Verdict) -> Permit | None:
+        if verdict.effect in ("destroy", "unknown"):  # also if a consent breaks its contract
+            return None
+        return next((permit for one in self.standing if (permit := one.permit(command, verdict))), None)
 
     def _judge(self, command: str) -> Verdict:
         """Judge a command. After reading foreign text the model may be under its influence: then it can only look."""

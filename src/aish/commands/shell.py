@@ -1,7 +1,10 @@
 """The shell as colon commands see it, and the table of all commands."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from aish.conversation.session import Session
 from aish.intake.commands import Commands
@@ -9,6 +12,9 @@ from aish.memory.curation import Memory
 from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.person import Person
+
+if TYPE_CHECKING:  # few commands need it, and the verbs of the command line never do
+    from aish.acting.worker import Worker
 
 
 @dataclass(slots=True)
@@ -18,6 +24,7 @@ class Shell:
     program: Program
     session: Session
     person: Person
+    worker: Worker | None = None  # works on questions and goals; None where nobody can watch
     width: int = 80
     leaving: bool = False
 

@@ -1,6 +1,6 @@
 """The recorder of a conversation: writes every turn to the journal. If that fails, the conversation continues."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,12 +14,19 @@ from aish.values.turns import Turn
 
 
 class Recorder:
-    """Records one conversation. Without `remembers` nothing is written."""
+    """Records one conversation. Without `remembers` nothing is written. `about` is added to its first line."""
 
     def __init__(
-        self, conversations: Conversations, redaction: Redaction, now: Callable[[], datetime], *, remembers: bool
+        self,
+        conversations: Conversations,
+        redaction: Redaction,
+        now: Callable[[], datetime],
+        *,
+        remembers: bool,
+        about: Mapping[str, object] | None = None,
     ) -> None:
         self.remembers = remembers
+        self._about = dict(about or {})
         self._conversations, self._redaction, self._now = conversations, redaction, now
         self._journal: TurnLog | None = None
         self._said: set[str] = set()
@@ -33,8 +40,8 @@ class Recorder:
         """Return the journal of this conversation; its file is created with the first turn."""
         if self._journal is None:
             now = self._now()
-            meta = {"started": now.isoformat(timespec="seconds"), "cwd": str(cwd), "model": model}
-            meta["channel"] = channel()
+            meta: dict[str, Any] = {"started": now.isoformat(timespec="seconds"), "cwd": str(cwd), "model": model}
+            meta |= {"channel": channel(), **self._about}
             self._journal = self._conversations.new(now, meta)
         return self._journal
 

@@ -1,8 +1,8 @@
 """What all conversations of a program share: settings, stores and models, opened on first use."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from aish.conversation.channels import Channels
 from aish.memory.conversations import Conversations
@@ -17,6 +17,7 @@ from aish.values.hits import Finder
 
 if TYPE_CHECKING:  # loaded when the first note or file is read
     from aish.action.project_files import ProjectFiles
+    from aish.agent.tool import Tool
     from aish.conversation.recall import TurnRecall
     from aish.conversation.session import Session
     from aish.conversation.upkeep import Refreshed
@@ -35,6 +36,20 @@ class Upkeep(Protocol):
     def check_change(
         self, session: "Session", entry: "Entry", text: str, origin: str, *, said: bool
     ) -> tuple[str, str]: ...
+
+
+class NewSession(Protocol):
+    """Starts a conversation beside the current one, such as that of a sub-agent."""
+
+    def __call__(
+        self,
+        *,
+        remembers: bool = True,
+        model: str = "",
+        tools: "Sequence[Tool[Any]] | None" = None,
+        about: Mapping[str, object] | None = None,
+    ) -> "Session":
+        """`tools` are all that its model can be offered; `about` is added to the first line of its journal."""
 
 
 class Services(NamedTuple):
@@ -56,4 +71,5 @@ class Services(NamedTuple):
     open_recall: Callable[[], "TurnRecall"]
     forget_recall: Callable[[], None]
     open_files: Callable[[], "ProjectFiles"]  # the files of projects, for the tools of the model
+    new_session: NewSession
     now: Callable[[], datetime]

@@ -7,13 +7,12 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from aish.acting.gate import Gate
-from aish.acting.rounds import GO_ON, Rounds
+from aish.acting.worker import Worker
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
 from aish.conversation.held_output import hold_output
 from aish.conversation.prompt import is_stable, load_layers
 from aish.conversation.session import Session
-from aish.conversation.turn import take_turn
 from aish.conversation.turn_context import TurnContext
 from aish.intake.line import ColonCommand, read_line
 from aish.jobs.scheduler import Scheduler
@@ -22,7 +21,6 @@ from aish.memory.secret_hints import may_hold_secret
 from aish.places import home_directory
 from aish.program import Program
 from aish.values.errors import AishError
-from aish.values.events import TurnDone
 from aish.values.person import Person
 from aish.values.text import for_terminal
 from aish.views.answers import AnswerScreen
@@ -64,9 +62,10 @@ class Repl:
         self._person = TerminalPerson(screen, editor.edit, screen.pause)
         self._shell = Shell(program=program, session=session, person=self._person)
         surroundings = TerminalSurroundings(user_shell, screen, self._shell.enter)
-        self._gate = Gate(
-            session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event
-        )
+        gate = Gate(session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event)
+        visible = self._interactive and sys.stderr.isatty()  # can the user see commands, and answer questions?
+        self._worker = Worker(session, self._person, gate if visible else None, screen.show, screen.note)
+        self._shell.worker = self._worker
         self._jobs = Scheduler(JOBS)
         self._last = ""  # the last line that was run
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
@@ -235,21 +234,9 @@ class Repl:
 
     async def _ask(self, text: str) -> int:
         self._jobs.person_first()
-        session = self._shell.session
-        visible = self._interactive and sys.stderr.isatty()  # can the user see commands, and answer questions?
-        gate = self._gate if visible else None
-        done: TurnDone | None = await self._screen.show(take_turn(session, text, self._person, gate=gate))
-        self._failed, rounds = ("", 0), Rounds(session.settings.commands.rounds)
-        while done and gate:
-            decided = await gate.offer(done.text, complete=done.state == "complete")
-            self._failed = gate.failed
-            if done.state != "complete" or not rounds.go_on(decided):
-                break
-            turn = take_turn(session, GO_ON, self._person, typed_by_user=False, chosen_by=text, gate=gate)
-            done = await self._screen.show(turn)
-        if rounds.reason:
-            self._screen.note(rounds.reason)
-        self._jobs.start("after answer", session)
+        done = await self._worker.ask(text)
+        self._failed = self._worker.failed
+        self._jobs.start("after answer", self._shell.session)
         return answer_code(done)
 
     async def _warm(self) -> None:

@@ -1,0 +1,76 @@
+"""Work on a question until it is answered: ask the model, run the commands of its answer, and let it read on."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from typing import NamedTuple
+
+from aish.acting.gate import Decided, Gate
+from aish.acting.rounds import GO_ON, Rounds
+from aish.agent.permission import Permission
+from aish.conversation.session import Session
+from aish.conversation.turn import take_turn
+from aish.conversation.turn_context import TurnContext
+from aish.values.events import TurnDone, TurnEvent
+from aish.values.person import Person
+
+ShowTurn = Callable[[AsyncGenerator[TurnEvent]], Awaitable[TurnDone | None]]
+"""Shows the events of a turn as they happen, and returns how it ended."""
+
+
+class Step(NamedTuple):
+    """One answer of the model, and what became of its commands."""
+
+    done: TurnDone | None
+    decided: list[Decided]
+
+    @property
+    def is_complete(self) -> bool:
+        return self.done is not None and self.done.state == "complete"
+
+
+class Worker:
+    """Works for one conversation. Without a gate no command runs, so the first answer is the last."""
+
+    def __init__(
+        self, session: Session, person: Person, gate: Gate | None, show: ShowTurn, note: Callable[[str], object]
+    ) -> None:
+        self.session, self.person, self.gate = session, person, gate
+        self.show, self.note = show, note
+
+    @property
+    def failed(self) -> tuple[str, int]:
+        """The last command of the last answer, if it failed, and its status."""
+        return self.gate.failed if self.gate else ("", 0)
+
+    async def ask(self, words: str) -> TurnDone | None:
+        """Ask the user's question, and let the model go on after its commands until it has answered."""
+        step, rounds = await self.step(words), Rounds(self.session.settings.commands.rounds)
+        while step.is_complete and rounds.go_on(step.decided):
+            step = await self.step(GO_ON, typed_by_user=False, chosen_by=words)
+        if rounds.reason:
+            self.note(rounds.reason)
+        return step.done
+
+    async def step(
+        self,
+        words: str,
+        *,
+        typed_by_user: bool = True,
+        chosen_by: str = "",
+        permission: Permission[TurnContext] | None = None,
+    ) -> Step:
+        """Take one turn, and offer the commands of its answer. The arguments are those of `take_turn`."""
+        turn = take_turn(
+            self.session,
+            words,
+            self.person,
+            typed_by_user=typed_by_user,
+            chosen_by=chosen_by,
+            gate=self.gate,
+            permission=permission,
+        )
+        if self.gate:
+            self.gate.failed = ("", 0)
+        done = await self.show(turn)
+        if done is None or self.gate is None:
+            return Step(done, [])
+        return Step(done, await self.gate.offer(done.text, complete=done.state == "complete"))
