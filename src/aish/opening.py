@@ -167,13 +167,17 @@ def _open_servers(program: Program) -> ServerTools:
     return ServerTools(
         settings,
         KnownTools(places.known_tools, places.tool_listings),
-        lambda name, one, identity: _make_server(name, one, identity, lambda: find_project(program.cwd)),
+        lambda name, one, identity: _make_server(program, name, one, identity),
     )
 
 
-def _make_server(name: str, settings: ServerSettings, identity: str, root: Callable[[], Path]) -> ToolServer:
+def _make_server(program: Program, name: str, settings: ServerSettings, identity: str) -> ToolServer:
     """A connection to a server. It loads the SDK, which takes most of a second."""
+    from aish.acting.server_fences import server_fence
     from aish.mcp.starting import make_server
+
+    def root() -> Path:
+        return find_project(program.cwd)
 
     return make_server(
         name,
@@ -187,6 +191,8 @@ def _make_server(name: str, settings: ServerSettings, identity: str, root: Calla
         headers_env=settings.headers_env,
         timeout=settings.timeout_seconds,
         root=root,
+        home=home_directory(),
+        fence=server_fence(settings, program.settings.commands, program.places, program.redaction, root),
         identity=identity,
         variables=os.environ,
     )

@@ -83,7 +83,10 @@ class ServerTools:
                 tools += own
         if hidden:
             tools += [self._look_up_tool(hidden), *self._loaded_tools(hidden)]
-        return tools
+        by_name = dict[str, Tool[TurnContext]]()
+        for tool in tools:  # `a__b` of `x` is called as `b` of `x__a`; chat APIs refuse two tools of one name
+            by_name.setdefault(tool.name, tool)
+        return list(by_name.values())
 
     def _loaded_tools(self, hidden: list["OfferedServer"]) -> list[Tool[TurnContext]]:
         """Return what the model looked up, as far as there is room; the newest one in any case."""

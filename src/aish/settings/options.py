@@ -253,12 +253,16 @@ class ServerSettings(Section):
 
     command: str = option("", "The program to start; it is spoken to over its standard input and output.")
     args: list[str] = option([], "Arguments of the program.")
-    cwd: str = option("", "The directory in which it runs; unset: the project.")
+    cwd: str = option("", 'The directory in which it runs, such as "." for the project; unset: your home directory.')
     env: dict[str, str] = option({}, "Variables for it; ${NAME} in a value is replaced by your own variable.")
     env_from: list[str] = option([], "Names of your own variables to pass on, such as those with keys.")
     url: str = option("", "Address of a server that is reached over HTTP, instead of a program.")
     headers: dict[str, str] = option({}, "Headers for the address; ${NAME} is replaced by your own variable.")
     headers_env: dict[str, str] = option({}, "Headers whose whole value is in a variable of yours.")
+    fence: Literal["none", "looking", "changing"] = option(
+        "none", "A fence around the program: looking (it changes nothing), or changing (it changes the project only)."
+    )
+    network: bool = option(True, "Whether a program in a fence can use the network.")
     enabled: bool = option(True, "Whether the server is used.")
     timeout_seconds: float = option(60.0, "Seconds to wait for a connection, and for an answer or news of progress.")
     allow: list[str] = option([], "Tools that need no consent, until their description changes.")
