@@ -467,8 +467,8 @@ async def test_without_a_user_only_reading_works(desk: Desk) -> None:
 
 async def test_the_tools_can_be_switched_off(desk: Desk) -> None:
     """By a setting; they are on unless it says otherwise."""
-    on = desk.world.program({"commands": {}}).session()
-    off = desk.world.program({"commands": {"file_tools": False}}).session()
+    on = desk.world.program({"commands": {"tool": False}}).session()
+    off = desk.world.program({"commands": {"file_tools": False, "tool": False}}).session()
 
     names = [tool.name for tool in on.enabled_tools()]
     assert names == ["read_file", "list_files", "search_files", "edit_file", "write_file"]
