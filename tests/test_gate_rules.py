@@ -95,6 +95,7 @@ class Stage:
             as_trash=lambda command: f"bin {command}" if command.startswith("rm ") else None,
             allow=self._allow,
             run=self._run,
+            run_unseen=self._run,
             interrupt=lambda: None,
             needs=lambda want, permit: self.needed[want],
             who_asks=lambda command: "sudo may ask for your password" if command.startswith("sudo ") else "",

@@ -90,6 +90,11 @@ class AnswerLines:
         return line.startswith(MARK) and bool(line[len(MARK) :].strip()) and self._free
 
     @property
+    def is_top_level(self) -> bool:
+        """Whether a line that starts now, without a mark of Markdown, is shown as the answer's own words."""
+        return self._free
+
+    @property
     def _free(self) -> bool:
         doubts = self.fence or self._nested or self._strict.fence or self._ticks or self._dollars or self._formula
         return self._plain and not (doubts or self._html or self._until or self._elements)
