@@ -38,11 +38,13 @@ class TurnContext:
         *,
         typed: str = "",
         gate: CommandGate | None = None,
+        category: str = "main",
     ) -> None:
         self.session = session
         self.person: Person = person or Nobody()
         self.question = question  # typed by the user or not
         self.typed = typed  # the user's own words; empty if their author is unknown
+        self.category = category  # of its cost
         self.gate = gate  # None: commands cannot be run
         self.model = ""  # the preset that answers
         self.needs_care = False  # the question shows a person in crisis

@@ -33,7 +33,7 @@ class ModelCall(NamedTuple):
     time: datetime
     conversation: str
     model: str
-    category: str  # what it was for: main, summary or memory
+    category: str  # what it was for: main, goal, summary or memory
     usage: Usage
     dollars: float | None
 
