@@ -1,6 +1,6 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
-from aish.commands import conversation_memory, conversation_notes, model, mcp, project, recall, undo, conversation  # isort: skip  # the order of :help
+from aish.commands import conversation_memory, conversation_notes, model, mcp, project, recall, goal, undo, conversation  # isort: skip  # the order of :help
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -8,6 +8,7 @@ __all__ = [
     "conversation",
     "conversation_memory",
     "conversation_notes",
+    "goal",
     "manual",
     "mcp",
     "model",
