@@ -71,7 +71,7 @@ class StandingConsent(Protocol):
         return None
 
     def narrowed(self, permit: Permit) -> Permit:
-        """Return the permit within what was allowed, whoever gave it. Narrowing it again changes nothing."""
+        """Return the permit of a command with the bounds of this consent. Doing so again changes nothing."""
         return permit
 
     def decided(self, decided: "Decided", verdict: Verdict) -> None:

@@ -120,7 +120,8 @@ class GoalConsent(StandingConsent):
         if permit.only is not None:
             return permit
         bounds = self.bounds
-        return permit._replace(only=bounds.only, attended=False, seconds=bounds.seconds)
+        network = permit.network or bounds.network
+        return permit._replace(only=bounds.only, attended=False, seconds=bounds.seconds, network=network)
 
     def decided(self, decided: Decided, verdict: Verdict) -> None:
         outcome = decided.outcome
