@@ -264,7 +264,28 @@ async def test_looking_without_the_network_asks_before_it_runs_again(tmp_path: P
     """A command that only looks runs unasked, and its fence has no network."""
     desk = GoalDesk(tmp_path, "Get it.\nCMD: curl -s http://127.0.0.1:9/x", "GOAL: complete")
     await desk.type(":goal fetch it")
-    assert "[r]un it again, and let it use the network, or [s]kip " in desk.person.asked
+    wider = "[r]un it again, and let it use the network, also for the rest of this [g]oal, or [s]kip "
+    assert desk.person.asked[1:] == [wider]
+
+
+async def test_what_a_fence_stopped_can_be_allowed_for_the_goal(tmp_path: Path) -> None:
+    """One directory more, and the next command needs no question."""
+    desk = GoalDesk(tmp_path, "One.\nCMD: touch docs/a", "Two.\nCMD: touch docs/b", "GOAL: complete", keys=(GO, "g"))
+    for name in ("src", "docs"):
+        (desk.project / name).mkdir()
+    await desk.type(":goal --paths src --programs touch make files")
+    assert "let it change files in" in desk.person.asked[1] and len(desk.person.asked) == 2
+    assert {path.name for path in (desk.project / "docs").iterdir()} == {"a", "b"}
+    assert [step["envelope"]["paths"] for step in desk.record().steps[:2]] == [["src", "docs"]] * 2
+
+
+async def test_tools_are_refused_when_the_budget_is_used_up_within_a_step(tmp_path: Path) -> None:
+    """A step can have several calls of the model, and none of them may start more."""
+    desk = GoalDesk(tmp_path, f"I read.\n{READ}", f"I fix it.\n{FIX}", "So.")
+    reply = await desk.type(":goal --tokens 900 fix the answer")
+    assert reply.data["end"] == "tokens"
+    assert "the tokens of this goal are used up" in desk.prompts()[2]
+    assert (desk.project / "answer.txt").read_text(encoding="utf-8") == "wrong\n"
 
 
 async def test_the_envelope_can_be_edited_before_the_start(tmp_path: Path) -> None:

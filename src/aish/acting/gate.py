@@ -74,6 +74,9 @@ class StandingConsent(Protocol):
         """Return the permit of a command with the bounds of this consent. Doing so again changes nothing."""
         return permit
 
+    def widen(self, permit: Permit) -> None:
+        """Allow the network and the directories of a permit from now on, because the user wants that."""
+
     def decided(self, decided: "Decided", verdict: Verdict) -> None:
         """Take note of what became of a command."""
 
@@ -323,8 +326,12 @@ class Gate:
             also = f", and to let it {what}" if allowed else ""
             question = f"that can run later outside the fence: type {word} to allow it{also}; anything else skips it: "
             return needed if await self._person.word(question, [word.lower()]) else None
-        again = await self._person.key(f"[r]un it again, and let it {what}, or [s]kip ", "rs")
-        return needed if again == "r" else None
+        lasting = self.standing and not read
+        keys = ("also for the rest of this [g]oal, or [s]kip ", "rgs") if lasting else ("or [s]kip ", "rs")
+        again = await self._person.key(f"[r]un it again, and let it {what}, {keys[0]}", keys[1])
+        for one in self.standing if again == "g" else ():
+            one.widen(needed)
+        return needed if again in ("r", "g") else None
 
     async def _keep(self, done: CommandResult) -> None:
         """Offer to keep the changes that a command made to its directory and environment; otherwise they are lost."""

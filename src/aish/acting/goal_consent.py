@@ -57,7 +57,7 @@ class GoalConsent(StandingConsent):
         self._judge, self._left, self._permits = judge, left, permits
         self.commands: list[DecidedCommand] = []  # of this step
         self.changed = False  # something may have changed in this step
-        self.before_call: Callable[[], None] = lambda: None  # called before a tool is used
+        self.before_call: Callable[[], str] = lambda: ""  # called before a tool is used; returns why it may not be
         self.after: Callable[[Decided], None] = lambda decided: None  # called after each command
         self._how = ""  # who decided about the command at hand, if it was this consent
 
@@ -123,6 +123,13 @@ class GoalConsent(StandingConsent):
         network = permit.network or bounds.network
         return permit._replace(only=bounds.only, attended=False, seconds=bounds.seconds, network=network)
 
+    def widen(self, permit: Permit) -> None:
+        top = self._project
+        new = [path for path in permit.only or () if top and path.is_relative_to(top)]
+        self.envelope = self.envelope._replace(network=self.envelope.network or permit.network)
+        for path in new:
+            self.widen_path(str(path.relative_to(top)) if top else "")
+
     def decided(self, decided: Decided, verdict: Verdict) -> None:
         outcome = decided.outcome
         unasked = "ran unasked" if verdict.verdict == "run" else "allowed by you"
@@ -147,7 +154,8 @@ class GoalPermission(AskPerson):
         self._consent, self._asks_always = consent, asks_always
 
     async def ask(self, tool: Tool[TurnContext], call: ParsedCall, context: TurnContext) -> Decision:
-        self._consent.before_call()
+        if used_up := self._consent.before_call():
+            return Decision(False, used_up)
         decision = await self._decide(tool, call, context)
         if decision.allowed and tool.effect != "read" and not tool.asks_itself:
             self._consent.changed = True

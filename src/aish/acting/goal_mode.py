@@ -61,9 +61,12 @@ class GoalMode:
         run = GoalRun(worker, gate, GoalTask(goal, until, chosen, project))
         record = Recording(run, self._records, self._now)
         set_goal(goal, until, described(chosen, project.name if project else ""))
-        end = GoalEnd("trouble", "it was ended")
+        end = GoalEnd("stopped")
         try:
             end = await run.run(record.add_step)
+        except Exception as error:  # a bug: it is reported by the caller, and the record says so
+            end = GoalEnd("trouble", str(error))
+            raise
         finally:
             set_goal("", "", "")
             text = record.finish(end)

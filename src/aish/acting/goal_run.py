@@ -70,7 +70,7 @@ class GoalRun:
         self.consent = GoalConsent(
             task.envelope, task.project, self.person, gate.tools.judge, self._left, permits=permits
         )
-        self.consent.after, self.consent.before_call = self._after_command, self._show_title
+        self.consent.after, self.consent.before_call = self._after_command, self._before_call
         self._permission = GoalPermission(self.consent, asks_always=asks_always)
         self._steps = Worker(session, self.person, gate, self._show, worker.note)
         self._calls_before = len(session.services.costs.session)
@@ -194,7 +194,8 @@ class GoalRun:
         if not outcome.status:
             self.worker.note(f"`{_shown(until)}` succeeds")
             return
-        self.worker.note(f"`{_shown(until)}` fails with exit status {outcome.status}")
+        stopped = f"; the fence stopped it: it {done.wants[0].text}" if done.wants else ""
+        self.worker.note(f"`{_shown(until)}` fails with exit status {outcome.status}{stopped}")
         facts = "".join(f"[aish] the fence stopped it: it {want.text}\n" for want in done.wants[:3])
         text = f"[aish] {until}: fails with exit status {outcome.status}; the end of its output:\n"
         self._session.history.hold(
@@ -313,10 +314,12 @@ class GoalRun:
                 if not isinstance(event, TextPiece):
                     yield event
 
-    def _show_title(self) -> None:
-        """Show the line above a step before a tool is used, if no words came before that."""
+    def _before_call(self) -> str:
+        """Before a tool is used, show the line above the step, and return what is used up."""
         if title := self._entitle(""):
             self.gate.tell(title)
+        cap = cap_reached(self.envelope, self.spent()._replace(steps=0), self._next_dollars())
+        return f"the {cap} of this goal are used up" if cap else ""
 
     def _entitle(self, plan: str) -> Notice | None:
         """Return the line above a step, once."""

@@ -41,4 +41,4 @@ class GoalLayer(Layer):
         self.set("")
 
     def rewrite(self, change: Callable[[str], str]) -> None:
-        self.set(change(self.goal), change(self.check), self.bounds)
+        self.set(change(self.goal), change(self.check), change(self.bounds))
