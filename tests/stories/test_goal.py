@@ -125,6 +125,8 @@ async def test_a_complete_that_is_not_true_goes_on_with_the_output(tmp_path: Pat
     assert reply.found
     assert "[aish] make test: fails with exit status 2; the end of its output:\n3 errors in" in desk.prompts()[1]
     assert "`make test` fails with exit status 2" in desk.events
+    checks = [step["check"] for step in desk.record().steps]
+    assert checks == [{"status": 2, "output": checks[0]["output"]}, {"status": 0, "output": "3 errors in the answer"}]
 
 
 async def test_the_check_runs_after_changes_only(tmp_path: Path) -> None:

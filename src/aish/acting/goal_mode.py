@@ -18,7 +18,7 @@ from aish.acting.envelope import (
 )
 from aish.acting.gate import WORD, Gate
 from aish.acting.goal_budget import used_line
-from aish.acting.goal_ends import GoalEnd, plan_line
+from aish.acting.goal_ends import GoalEnd
 from aish.acting.goal_run import GoalRun, GoalTask, StepFacts
 from aish.acting.worker import Worker
 from aish.action.fence.bounds import is_project
@@ -28,6 +28,7 @@ from aish.memory.goal_records import LONGEST_ARGUMENTS, LONGEST_OUTPUT, GoalLog,
 from aish.places import find_project, home_directory
 from aish.settings.options import GoalSettings
 from aish.values.errors import BadUsage, StoreTrouble
+from aish.values.outcomes import Outcome
 from aish.values.replies import Reply
 from aish.values.text import clip, counted, exactly, foreign, one_line
 
@@ -157,6 +158,10 @@ def _relative(name: str, project: Path) -> str:
     return name or WHOLE
 
 
+def _outcome(check: Outcome | None) -> dict[str, object] | None:
+    return {"status": check.status, "output": clip(check.output, LONGEST_OUTPUT)} if check else None
+
+
 class Recording:
     """Writes the record of a goal. If it cannot be written, the goal goes on, and the user is told once."""
 
@@ -191,7 +196,7 @@ class Recording:
             "step",
             step=facts.number,
             turn=facts.turn,
-            plan=one_line(plan_line(facts.answer), 200),
+            plan=one_line(facts.plan, 200),
             answer=facts.answer,
             tools=[
                 {
@@ -202,6 +207,7 @@ class Recording:
                 for call, result in facts.calls
             ],
             commands=[{**one._asdict(), "output": clip(one.output, LONGEST_OUTPUT)} for one in run.consent.commands],
+            check=_outcome(facts.check),
             files=facts.files,
             envelope=run.envelope._asdict(),
             spent={**spent._asdict(), "seconds": round(spent.seconds, 1), "dollars": round(spent.dollars, 6)},

@@ -83,6 +83,11 @@ def _step(envelope: Envelope, number: int, step: Record, *, whole: bool) -> Iter
         yield f"    {effect}; {decision}{ended}"
         if whole:
             yield from _indented(_text(one, "output"))
+    check = step.get("check")
+    if isinstance(check, dict):
+        yield f"  the command of the goal: exit status {one_line(exactly(str(check.get('status'))), 20)}"
+        if whole:
+            yield from _indented(_text(check, "output"))
     files = step.get("files")
     if isinstance(files, list) and files:
         yield f"  changed: {', '.join(one_line(exactly(str(name)), 100) for name in files[:20])}"

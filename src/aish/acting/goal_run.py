@@ -52,9 +52,11 @@ class StepFacts(NamedTuple):
 
     number: int
     turn: int
+    plan: str
     answer: str
     calls: tuple[tuple[ToolCall, str], ...]
     files: tuple[str, ...]
+    check: Outcome | None  # of the command that tells whether the goal is reached
 
 
 class GoalRun:
@@ -78,9 +80,9 @@ class GoalRun:
         self._timer: asyncio.TimerHandle | None = None
         self._pressed = self._late = False
         self._done: TurnDone | None = None  # the answer of this step
-        self._titled = True
+        self._titled, self._plan = True, ""  # whether the title of this step was shown, and its plan
         self._before: tuple[Turn, ...] = ()  # the last turn before this step
-        self._check: Outcome | None = None  # the last run of the command that tells whether the goal is reached
+        self._check: Outcome | None = None  # of the command that tells whether the goal is reached, in this step
         self.number = 0
         self.files: dict[str, None] = {}  # that were changed
 
@@ -136,7 +138,7 @@ class GoalRun:
         self, words: str, typed: bool, repeats: Repeats, record: Callable[[StepFacts], None]
     ) -> tuple[Watched, GoalEnd | None]:
         self.consent.new_step()
-        self._done, self._titled = None, False
+        self._done, self._check, self._titled, self._plan = None, None, False, ""
         self._before = self._session.history.turns[-1:]
         try:
             state = await self._watched(self._take_turn(words, typed))
@@ -185,7 +187,6 @@ class GoalRun:
         """Run the command that tells whether the goal is reached. The user typed it, so it needs no question."""
         until, permit = self.task.until, self.consent.bounds
         permit = permit._replace(seconds=min(permit.seconds, self._session.settings.goal.check_seconds))
-        self._check = None
         with command_step(self._session, until) as before_write:
             done = await self.gate.in_thread(lambda: self.gate.tools.run_unseen(until, permit, before_write))
         if self._was_stopped:
@@ -325,7 +326,7 @@ class GoalRun:
         """Return the line above a step, once."""
         if self._titled:
             return None
-        self._titled = True
+        self._titled, self._plan = True, plan
         before = self.spent()._replace(steps=self.number - 1)
         return notice("goal.step", step_line(self.envelope, before, self.number, plan), step=self.number)
 
@@ -345,8 +346,9 @@ class GoalRun:
         exchange = (session.history.exchanges() if new else [])[-1:] or [()]
         results = {one.call_id: one.content for one in exchange[0] if one.role == "tool"}
         calls = tuple((call, results.get(call.id, "")) for one in exchange[0] for call in one.tool_calls)
-        answer = self._done.text if self._done else ""
-        return StepFacts(self.number, turn, answer, calls, files)
+        texts = [one.content for one in exchange[0] if one.role == "assistant" and one.content]
+        answer = "\n\n".join(texts)
+        return StepFacts(self.number, turn, self._plan or plan_line(answer), answer, calls, files, self._check)
 
     def _changed_files(self, turn: int) -> list[str]:
         session = self._session

@@ -14,8 +14,7 @@ _OPTIONS = (
 
 @COMMANDS.add(
     "goal",
-    argument="[--steps N] [--minutes N] [--tokens N] [--dollars N] [--paths A,B] [--programs A,B] [--network]"
-    " GOAL [until 'COMMAND'] | log [ID] | replay [ID]",
+    argument="GOAL [until 'COMMAND']|log|replay [ID]",
     options=_OPTIONS,
     aliases=("norris",),
 )
@@ -23,10 +22,11 @@ async def goal(shell: Shell, arguments: Arguments) -> Reply:
     """Let the model work towards a goal, step by step, within what you allow once.
 
     Before the first step you see what it may do: change files in the project or in some of its directories (`--paths`),
-    start the programs of the `until` command and of `--programs`, use the network (only with `--network`), and how many
-    steps, minutes, tokens and dollars it may use. Looking needs no consent. Whatever is outside asks, for just that
-    thing; destroying something, and what cannot be understood, always asks for a word. Commands run in a fence with
-    exactly these bounds.
+    start the programs of the `until` command and of `--programs`, use the network (only with `--network`), and how much
+    it may use (`--steps`, `--minutes`, `--tokens`, `--dollars`). Options come before the goal: `:goal --steps 3
+    --paths src,docs fix the links`. Looking needs no consent. Whatever is outside asks, for just that thing;
+    destroying something, and what cannot be understood, always asks for a word. Commands run in a fence with exactly
+    these bounds.
 
     With `until 'COMMAND'`, aish runs the command after each step that changed something, and the goal is reached when
     it succeeds, whatever the model says. Without it, the model says `GOAL: complete`. Ctrl-C pauses: continue, steer
