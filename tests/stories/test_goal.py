@@ -217,7 +217,9 @@ async def test_the_clock_stands_still_while_the_user_is_asked(tmp_path: Path) ->
 
     async def slow(question: str, keys: str) -> str:
         if "outside" in question:
-            await asyncio.sleep(1.0)
+            answered = asyncio.Event()
+            asyncio.get_running_loop().call_later(1.0, answered.set)
+            await answered.wait()
         return "g"
 
     desk.person.key = slow  # type: ignore[method-assign]  # likewise

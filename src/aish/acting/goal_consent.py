@@ -23,7 +23,7 @@ SKIPPED = "skipped by user"
 _LEAST_SECONDS = 1.0
 
 
-class DecidedCommand(NamedTuple):
+class GoalCommand(NamedTuple):
     """A command of a step: its verdict, who decided, and what became of it."""
 
     command: str
@@ -55,7 +55,7 @@ class GoalConsent(StandingConsent):
         """`project` is the real path of the project, if there is one. `left` returns how many seconds are left."""
         self.envelope, self._project, self._person = envelope, project, person
         self._judge, self._left, self._permits = judge, left, permits
-        self.commands: list[DecidedCommand] = []  # of this step
+        self.commands: list[GoalCommand] = []  # of this step
         self.changed = False  # something may have changed in this step
         self.before_call: Callable[[], str] = lambda: ""  # called before a tool is used; returns why it may not be
         self.after: Callable[[Decided], None] = lambda decided: None  # called after each command
@@ -137,7 +137,7 @@ class GoalConsent(StandingConsent):
         self._how = ""
         self.changed = self.changed or (outcome is not None and verdict.effect != "read")
         status, output = (outcome.status, outcome.output) if outcome else (None, "")
-        self.commands.append(DecidedCommand(decided.command, verdict.effect, verdict.reason, decision, status, output))
+        self.commands.append(GoalCommand(decided.command, verdict.effect, verdict.reason, decision, status, output))
         self.after(decided)
 
     def covers_file(self, path: str) -> bool:
