@@ -19,10 +19,6 @@ class GoalClock:
     def seconds(self) -> float:
         return (self._now() if self._asked is None else self._asked) - self._started - self._paused
 
-    @property
-    def stands_still(self) -> bool:
-        return self._asked is not None
-
     @contextmanager
     def standing_still(self) -> Iterator[None]:
         """Do not count what is in this context."""

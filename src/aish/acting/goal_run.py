@@ -238,9 +238,9 @@ class GoalRun:
         return "paused" if self._was_stopped else "late" if self._late else "done"
 
     def _tick(self) -> None:
-        """The time may be over: end what runs. A question of ours is left open, because the clock stands still."""
+        """The time may be over: end what runs. While a question is open the clock stands still, so time is left."""
         loop, left = asyncio.get_running_loop(), self._left()
-        if left > 0 or self.clock.stands_still:
+        if left > 0:
             self._timer = loop.call_later(max(left, _AGAIN), self._tick)
             return
         self._late = True
