@@ -72,7 +72,7 @@ async def test_a_request_is_sent_as_the_api_wants_it() -> None:
 
     with FakeServer(sse("yes")) as server:
         model = chat(server.url, key=key, temperature=0.0)
-        await answer(model, ChatRequest(messages=messages, tools=tools, max_tokens=77))
+        await answer(model, ChatRequest(messages=messages, tools=tools, max_tokens=77, stop=("\nX",)))
     [asked] = server.asked
     assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
     assert asked.headers == {
@@ -90,6 +90,7 @@ async def test_a_request_is_sent_as_the_api_wants_it() -> None:
         "stream_options": {"include_usage": True},
         "tools": list(tools),
         "max_tokens": 77,
+        "stop": ["\nX"],
         "temperature": 0.0,
     }
 

@@ -13,7 +13,12 @@ from tmux import Tmux, need
 from workshop import KEY, PROMPT, READY, WORD, AtGate, Workshop
 from world import World
 
+from aish.acting.gate import Gate
+from aish.acting.surroundings import PlainSurroundings
 from aish.action.fence.availability import Wanted, kind, why
+from aish.conversation.prompt import offered_tools
+from aish.conversation.turn_context import TurnContext
+from aish.values.person import Nobody
 from aish.values.text import exactly, for_keeping
 
 pytestmark = pytest.mark.proves("P4", "X5", "N22")
@@ -500,8 +505,6 @@ def test_an_edit_leaves_alone_what_was_not_edited(workshop: Workshop) -> None:
 
 # The tool `run_command`
 
-TOOL = "[commands]\ntool = true\n"
-
 
 def run_tool(*commands: str) -> str:
     return "\n".join(f"TOOL: run_command {json.dumps({'command': command})}" for command in commands)
@@ -515,7 +518,7 @@ def results(world: World) -> list[dict[str, object]]:
 
 def test_the_tool_passes_the_same_gate(workshop: Workshop) -> None:
     """Read-only commands run at once, a change needs a key, and the model reads the result of each."""
-    workshop.script(run_tool("echo seen", "touch new", "rm -r x"), "Done.", extra=TOOL)
+    workshop.script(run_tool("echo seen", "touch new", "rm -r x"), "Done.")
     with AtGate(workshop) as terminal:
         terminal.ask()
         terminal.wait_question(1)
@@ -535,7 +538,7 @@ def test_the_tool_passes_the_same_gate(workshop: Workshop) -> None:
 
 def test_nothing_is_written_over_a_question_of_the_tool(workshop: Workshop) -> None:
     """The clock of a slow answer stops."""
-    workshop.script(run_tool("touch new"), "Done.", extra=TOOL)
+    workshop.script(run_tool("touch new"), "Done.")
     with AtGate(workshop) as terminal:
         terminal.ask()
         terminal.wait_question()
@@ -548,7 +551,7 @@ def test_nothing_is_written_over_a_question_of_the_tool(workshop: Workshop) -> N
 
 def test_the_words_before_a_call_the_command_and_the_answer_have_lines_of_their_own(workshop: Workshop) -> None:
     """An answer that is drawn as it comes must not be drawn over the output of a command."""
-    workshop.script(f"- Let me\n- look.\n{run_tool('echo seen')}", "Done.", extra=TOOL)
+    workshop.script(f"- Let me\n- look.\n{run_tool('echo seen')}", "Done.")
     with AtGate(workshop) as terminal:
         terminal.ask()
         terminal.wait_for("Done.")
@@ -560,7 +563,7 @@ def test_the_words_before_a_call_the_command_and_the_answer_have_lines_of_their_
 @pytest.mark.proves("P5")
 def test_on_a_pipe_the_tool_runs_nothing_and_reads_no_line(workshop: Workshop) -> None:
     """Nobody can see a command there, and the next line is no answer to a question about one."""
-    workshop.script(run_tool("echo seen", "rm -rf kept"), "One.", "Two.", extra=TOOL)
+    workshop.script(run_tool("echo seen", "rm -rf kept"), "One.", "Two.")
     (workshop.directory / "kept").mkdir()
 
     ran = workshop.aish(given="what now?\nrun\n")
@@ -568,3 +571,17 @@ def test_on_a_pipe_the_tool_runs_nothing_and_reads_no_line(workshop: Workshop) -
     assert ran.out == "One.\nTwo.\n"
     assert [result["reason"] for result in results(workshop)] == ["commands cannot be run here"] * 2
     assert workshop.files() == {"kept"}
+
+
+@pytest.mark.anyio
+async def test_the_tool_is_offered_only_where_somebody_can_watch(workshop: Workshop) -> None:
+    """A model that is offered a tool which never works wastes its steps."""
+    session = workshop.session(["One."], {"commands": {"tool": True}})
+    backend = session.backend
+
+    def names(turn: TurnContext) -> list[str]:
+        return [tool.name for tool in offered_tools(session, backend, turn)]
+
+    gate = Gate(session, Nobody(), PlainSurroundings(workshop.directory), lambda: pytest.fail("no command"), print)
+    assert "run_command" in names(TurnContext(session, gate=gate))
+    assert "run_command" not in names(TurnContext(session))

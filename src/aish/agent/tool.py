@@ -79,7 +79,8 @@ class Tool(NamedTuple, Generic[C]):
     Contract: `run` yields any number of `Notice` and `ToolProgress` and exactly one `ToolResult`, which comes last.
     Bad arguments also give a result: the model reads the error and can try again. Closing `run` stops the work.
     `setting` names the setting that must be on for the tool to be offered; an empty one means always.
-    A tool that `asks_itself` asks the user, so the permission port does not. `consent` says what was decided before.
+    A tool that `needs_gate` runs commands, so it is offered only where somebody can watch them. One that `asks_itself`
+    asks the user, so the permission port does not. `consent` says what was decided before.
     `plan` says what a single call would do, if that is more than the effect of the tool; the call then runs before
     another one is asked about.
     """
@@ -90,6 +91,7 @@ class Tool(NamedTuple, Generic[C]):
     trust: Trust = "outside"
     setting: str = ""
     asks_itself: bool = False
+    needs_gate: bool = False
     consent: Callable[[], Consent] | None = None
     plan: Callable[[ParsedCall, C], Awaitable[CallPlan]] | None = None
 

@@ -110,6 +110,8 @@ class OpenAIChat:
             body["tools"] = request.tools
         if request.grammar:
             body["grammar"] = request.grammar
+        if request.stop:
+            body["stop"] = request.stop
         if request.max_tokens:
             body["max_tokens"] = request.max_tokens
         if self._temperature is not None:

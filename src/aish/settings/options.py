@@ -139,7 +139,9 @@ class CommandSettings(Section):
     rounds: int = option(
         8, "How many times the model may read what its commands printed and go on by itself; 0: never."
     )
-    tool: bool = option(False, "Offer the model a tool that runs commands; each goes through the same questions.")
+    tool: bool = option(
+        True, "Let models that can use tools run commands with a tool; each goes through the same questions."
+    )
     file_tools: bool = option(
         True, "Let models that can use tools read files of the project and propose changes; each change is shown first."
     )
