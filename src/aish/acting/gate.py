@@ -9,7 +9,7 @@ A command that a fence stopped can be run again in the next one. `CMD:` lines of
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.file_steps import command_step
@@ -57,7 +57,7 @@ class GateTools(NamedTuple):
     trouble: str = ""  # why there is no fence, or not the usual one
 
 
-class StandingConsent(Protocol):
+class StandingConsent:
     """What the user allowed in advance, for a turn or for a goal.
 
     Contract: commands that destroy something or cannot be understood get no permit.
@@ -65,6 +65,7 @@ class StandingConsent(Protocol):
 
     def permit(self, command: str, verdict: Verdict) -> Permit | None:
         """Return what a command may do without another question; None: ask."""
+        return None
 
     async def ask(self, command: str, verdict: Verdict) -> Permit | str | None:
         """Ask the user in words of its own: return the permit, or why it does not run; None: the gate asks."""
