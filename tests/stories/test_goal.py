@@ -283,6 +283,17 @@ async def test_what_a_fence_stopped_can_be_allowed_for_the_goal(tmp_path: Path) 
     assert [step["envelope"]["paths"] for step in desk.record().steps[:2]] == [["src", "docs"]] * 2
 
 
+async def test_a_directory_for_the_goal_does_not_bring_along_what_was_allowed_once(tmp_path: Path) -> None:
+    """The network was for one command; the key after it was for one directory."""
+    desk = GoalDesk(tmp_path, "Get it.\nCMD: curl -s http://127.0.0.2:9/x; touch docs/x", keys=(GO, "o", "g"))
+    for name in ("src", "docs"):
+        (desk.project / name).mkdir()
+    await desk.type(":goal --paths src fetch it")
+    assert ["use the network" in question for question in desk.person.asked[1:]] == [True, False]
+    envelope = desk.record().steps[0]["envelope"]
+    assert (envelope["paths"], envelope["network"], envelope["programs"]) == (["src", "docs"], False, [])
+
+
 async def test_tools_are_refused_when_the_budget_is_used_up_within_a_step(tmp_path: Path) -> None:
     """A step can have several calls of the model, and none of them may start more."""
     desk = GoalDesk(tmp_path, f"I read.\n{READ}", f"I fix it.\n{FIX}", "So.")

@@ -75,8 +75,8 @@ class StandingConsent:
         """Return the permit of a command with the bounds of this consent. Doing so again changes nothing."""
         return permit
 
-    def widen(self, permit: Permit) -> None:
-        """Allow the network and the directories of a permit from now on, because the user wants that."""
+    def widen(self, before: Permit, now: Permit) -> None:
+        """Allow the network or directories that a permit has more than before, from now on: the user wants that."""
 
     def decided(self, decided: "Decided", verdict: Verdict) -> None:
         """Take note of what became of a command."""
@@ -331,7 +331,7 @@ class Gate:
         keys = ("also for the rest of this [g]oal, or [s]kip ", "rgs") if lasting else ("or [s]kip ", "rs")
         again = await self._person.key(f"[r]un it again, and let it {what}, {keys[0]}", keys[1])
         for one in self.standing if again == "g" else ():
-            one.widen(needed)
+            one.widen(permit, needed)
         return needed if again in ("r", "g") else None
 
     async def _keep(self, done: CommandResult) -> None:

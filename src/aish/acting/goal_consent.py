@@ -123,12 +123,12 @@ class GoalConsent(StandingConsent):
         network = permit.network or bounds.network
         return permit._replace(only=bounds.only, attended=False, seconds=bounds.seconds, network=network)
 
-    def widen(self, permit: Permit) -> None:
-        top = self._project
-        new = [path for path in permit.only or () if top and path.is_relative_to(top)]
-        self.envelope = self.envelope._replace(network=self.envelope.network or permit.network)
-        for path in new:
-            self.widen_path(str(path.relative_to(top)) if top else "")
+    def widen(self, before: Permit, now: Permit) -> None:
+        if now.network and not before.network:
+            self.envelope = self.envelope._replace(network=True)
+        for path in now.only or ():
+            if self._project and path not in (before.only or ()) and path.is_relative_to(self._project):
+                self.widen_path(str(path.relative_to(self._project)))
 
     def decided(self, decided: Decided, verdict: Verdict) -> None:
         outcome = decided.outcome
