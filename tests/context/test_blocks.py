@@ -36,6 +36,7 @@ def test_the_base_prompt_asks_for_commands_on_lines_of_their_own() -> None:
         "suggest shell commands: each on a line of its own that starts exactly with `CMD: ` (one space), after a "
         "blank line"
     ) in base
+    assert "If the shell needs more lines (a here-document, a loop), they follow unchanged." in base
 
 
 @pytest.mark.proves("C2")

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from fake_server import FakeServer, Say, reply_json, sse
 
+from aish.model.addresses import api_root, server_root
 from aish.model.http import Patience
-from aish.model.openai_chat import OpenAIChat, api_root, server_root
+from aish.model.openai_chat import OpenAIChat
 from aish.values.errors import AishError
 from aish.values.events import (
     ChatRequest,

@@ -44,7 +44,8 @@ async def test_the_first_words_of_a_goal_are_the_users_and_the_prompt_has_it_las
     assert first[-1] == {"role": "user", "content": "count {the} files"}
     assert "The goal: count {the} files\nYou may change files in ." in first[0]["content"]
     assert desk.prompts()[1].endswith(GO_ON.format(2, 8))
-    assert not desk.session.layer(GoalLayer).goal and not desk.gate.standing and desk.gate.person is desk.person
+    assert not desk.session.layer(GoalLayer).goal and desk.gate.person is desk.person
+    assert desk.gate.standing == [desk.gate.for_turn]
 
 
 async def test_what_is_outside_asks_for_just_that(tmp_path: Path) -> None:

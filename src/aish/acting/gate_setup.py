@@ -71,6 +71,7 @@ def load(
         as_trash=_as_trash,
         as_own=_as_own,
         allow=allowed.add,
+        allow_exactly=allowed.add_command,
         run=run,
         run_unseen=lambda command, permit, before_write: run(command, permit, before_write, lambda data: None),
         interrupt=interrupt,

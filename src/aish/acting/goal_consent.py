@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from aish.acting.command_fences import CHANGING, Permit
 from aish.acting.envelope import Envelope, covers_path, missing_programs, with_path, with_programs
-from aish.acting.gate import Decided, StandingConsent
+from aish.acting.gate import Decided
+from aish.acting.standing_consent import StandingConsent
 from aish.action.started_programs import started_programs
 from aish.agent.permission import ALLOWED, Decision
 from aish.agent.tool import ParsedCall, Tool
@@ -41,6 +42,8 @@ class GoalConsent(StandingConsent):
     2. Whatever else runs in a fence during the goal is narrowed to the same.
     3. Without a fence, or if the user wants to be asked always, it permits nothing.
     """
+
+    is_goal = True
 
     def __init__(
         self,

@@ -132,6 +132,7 @@ class GoalRun:
             yield
         finally:
             self.gate.standing.remove(self.consent)
+            self.gate.for_turn.end()
             self.gate.person = before
 
     async def _step(
@@ -151,8 +152,9 @@ class GoalRun:
         return state, end
 
     async def _take_turn(self, words: str, typed: bool) -> None:
+        goal = self.task.goal if self.number > 1 else ""  # in the first step the words are the goal
         step = await self._steps.step(
-            words, typed_by_user=typed, chosen_by=self.task.goal, permission=self._permission, category="goal"
+            words, typed_by_user=typed, chosen_by=goal, permission=self._permission, category="goal"
         )
         if not any(one.outcome for one in step.decided):  # otherwise the gate has told the model
             for one in step.decided:

@@ -1,6 +1,7 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
-from aish.commands import conversation_memory, conversation_notes, model, mcp, project, recall, goal, undo, conversation  # isort: skip  # the order of :help
+from aish.commands import conversation_memory, conversation_notes, model, mcp, project, skills, recall, goal  # isort: skip  # the order of :help
+from aish.commands import undo, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "model",
     "project",
     "recall",
+    "skills",
     "undo",
 ]
 

@@ -47,7 +47,7 @@ class Asking:
         session, backend = self.turn.session, self.backend
         name, endpoint, known = backend.name, backend.endpoint, session.endpoints
         if failure.trouble == "tools" and offered_tools(session, backend, self.turn):
-            known.refuse_tools.add(endpoint)
+            known.refused_tools(backend)
             return notice("model.no_tools", f"{name} does not accept tools; continuing without them", model=name)
         if failure.trouble == "roles" and endpoint not in known.refuse_tool_role:
             known.refuse_tool_role.add(endpoint)

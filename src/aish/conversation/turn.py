@@ -11,14 +11,23 @@ from contextlib import aclosing
 from aish.agent.loop import LoopEvent, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
 from aish.agent.tool import as_json
+from aish.agent.written_call import written_call
 from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
 from aish.conversation.enabled_tools import EnabledTools
 from aish.conversation.permission import AskPerson
-from aish.conversation.prompt import fit_question, is_ready_before, load_layers, make_room, message_front
+from aish.conversation.prompt import (
+    fit_question,
+    is_ready_before,
+    load_layers,
+    make_room,
+    message_front,
+    offered_tools,
+)
 from aish.conversation.session import Session
 from aish.conversation.spending import settle
+from aish.conversation.tool_results import exchange_room, fitting_result
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
 from aish.memory.notes.transcript import TYPED_META
@@ -29,6 +38,7 @@ from aish.values.text import for_keeping
 from aish.values.turns import INPUT_MARK, State, Turn
 
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
+_WROTE_CALL = "{0} wrote a call of {1} as text; it is offered no tools for a week (to try it: aish models check {0})"
 _NOT_SAVED = "the model says it will remember this, but nothing was saved; to save it, use :remember TEXT"
 
 
@@ -50,7 +60,8 @@ async def take_turn(
     if these are others; the cost is counted as `category`. `attached` came with the words, for example from a pipe, and
     is not trusted as the user's. An early end (Ctrl-C, a closed generator) is recorded as interrupted.
     """
-    turn = TurnContext(session, person, words, typed=words if typed_by_user else "", gate=gate, category=category)
+    typed, goes_on = words if typed_by_user else "", bool(chosen_by)
+    turn = TurnContext(session, person, words, typed=typed, gate=gate, goes_on=goes_on, category=category)
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(chosen_by or words)
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
@@ -81,7 +92,7 @@ async def take_turn(
         for event in await make_room(turn, asking.backend, limits):
             yield event
         # not only those for this backend: a fallback may answer, and be offered more
-        tools = EnabledTools(session) if turn.tools_offered else {}
+        tools = EnabledTools(session, turn.refusal) if turn.tools_offered else {}
         loop = run_loop(
             asking.ask, tools, permission or AskPerson(), turn, new_id=lambda: f"call-{session.turn_number}"
         )
@@ -114,6 +125,7 @@ class Answer:
         self.usage: Usage | None = None  # of the step that is not recorded yet
         self.failure: Failed | None = None
         self.open_calls: list[str] = []  # ids of tool calls without a result
+        self.calls = 0  # of the newest answer
         self.recorded = False
         self.started = time.monotonic()
 
@@ -128,10 +140,12 @@ class Answer:
                 self.usage = event
                 return []
             case StepDone():
-                return self.finish(event) if event.last else self.called(event)
+                learned = self._learn_from(event)
+                return [*learned, *(self.finish(event) if event.last else self.called(event))]
             case ToolDone():
                 notices = self.used(event)
                 if not self.open_calls:
+                    session.history.shorten_results(exchange_room(session))
                     backend = self.asking.backend
                     notices += await make_room(self.turn, backend, await session.endpoints.limits(backend))
                 return notices
@@ -145,7 +159,21 @@ class Answer:
         notices += keep(self.turn, turn, self._meta(usage))
         self.text, self.usage, self.started = [], None, time.monotonic()
         self.open_calls = [call.id for call in step.calls]
+        self.calls = len(step.calls)
         return notices
+
+    def _learn_from(self, step: StepDone) -> list[Notice]:
+        """Remember whether the model calls tools or only writes about it."""
+        session, backend = self.turn.session, self.asking.backend
+        names = {tool.name for tool in offered_tools(session, backend, self.turn)}
+        made = next((call.name for call in step.calls if call.name in names), "")
+        written = "" if made or step.failure else written_call(step.text, names)
+        if made:
+            session.endpoints.called(backend, made)
+        if written and session.endpoints.wrote_call(backend, written):
+            text = _WROTE_CALL.format(backend.name, written)
+            return [notice("model.writes_calls", text, warning=True, model=backend.name, tool=written)]
+        return []
 
     def used(self, done: ToolDone) -> list[Notice]:
         """Record the result of a tool call."""
@@ -153,7 +181,8 @@ class Answer:
         self.turn.wrote = self.turn.wrote or result.wrote
         self.open_calls.remove(done.call.id)
         marks: dict[str, object] = {"recalled": result.recalled, "own": done.own_words}
-        return self._keep_result(done.call.id, result.text, {name: value for name, value in marks.items() if value})
+        text = fitting_result(self.turn.session, result.text, self.calls)
+        return self._keep_result(done.call.id, text, {name: value for name, value in marks.items() if value})
 
     def _keep_result(self, id: str, text: str, meta: dict[str, object]) -> list[Notice]:
         turn = self.turn.session.history.add(Turn(role="tool", content=text, call_id=id))

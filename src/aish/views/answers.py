@@ -83,7 +83,7 @@ class AnswerScreen(Screen):
             case Notice(text, warning):
                 self.note(text, warning=warning)
             case CommandProposed(command, verdict):
-                self.command(exactly(command), verdict.effect)
+                self.command("\n".join(map(exactly, command.split("\n"))), verdict.effect)
             case Remark(text):
                 self.say(foreign(text))
 
