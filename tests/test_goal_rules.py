@@ -20,8 +20,9 @@ from aish.acting.envelope import (
 )
 from aish.acting.goal_budget import Spent, bar, cap_reached, clock, share_used, step_line
 from aish.acting.goal_clock import GoalClock
-from aish.acting.goal_ends import Repeats, claim, plan_line, without_title
+from aish.acting.goal_ends import Repeats, claim
 from aish.acting.goal_pages import envelope_of, page
+from aish.acting.goal_titles import plan_line, without_title
 from aish.acting.local_judge import open_table
 from aish.action.policy import judge
 from aish.action.started_programs import started_programs

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from aish.values.answer_lines import MARK, AnswerLines
+from aish.values.answer_lines import AnswerLines
 from aish.values.text import one_line
 
 EndKind = Literal[
@@ -17,8 +17,6 @@ EndKind = Literal[
 Claim = Literal["", "complete", "blocked"]
 _CLAIM = re.compile(r"GOAL: (complete|blocked)\.?[ \t]*")
 _LINES = re.compile(r"\r?\n")
-_HEADING = re.compile(r"#{1,6}[ \t]+|\*\*(?=.*\*\*$)|\*\*$")
-LONGEST_TITLE = 80  # characters; what is longer is not taken from the answer
 _TEXTS: dict[str, str] = {
     "complete": "the goal is reached",
     "blocked": "the model is blocked",
@@ -57,26 +55,6 @@ def claim(answer: str) -> Claim:
         if lines.thoughts_ended:  # what looked like the answer was the model talking to itself
             found, lines.thoughts_ended = "", False
     return found
-
-
-def plan_line(answer: str) -> str:
-    """Return the first line of an answer, if it is a sentence about the step and not an action."""
-    first = next((line.strip() for line in _LINES.split(answer) if line.strip()), "")
-    if first.startswith((MARK.strip(), "GOAL:", "```", "~~~", "<", ">", "|", "$")):
-        return ""
-    return _HEADING.sub("", first).strip()
-
-
-def is_plain(line: str) -> bool:
-    """Is a line a short sentence without marks of Markdown, so that nothing after it depends on it?"""
-    return len(line) <= LONGEST_TITLE and re.fullmatch(r"[^\W\d_][^`<>$|\\~\[\]]*", line) is not None
-
-
-def without_title(answer: str) -> str:
-    """Return an answer without its first line, if that is shown as the title of the step."""
-    text = answer.lstrip("\n")
-    first, _, rest = text.partition("\n")
-    return rest if is_plain(first) and plan_line(first) else text
 
 
 class Repeats:

@@ -8,7 +8,7 @@ from typing import Any
 
 from aish.acting.envelope import Envelope, described
 from aish.acting.goal_budget import Spent, step_line
-from aish.acting.goal_ends import without_title
+from aish.acting.goal_titles import without_title
 from aish.values.replies import Table
 from aish.values.stores import Record
 from aish.values.text import clip, counted, exactly, foreign, one_line

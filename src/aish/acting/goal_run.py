@@ -15,7 +15,8 @@ from aish.acting.gate import Decided, Gate
 from aish.acting.goal_budget import Spent, cap_reached, step_line
 from aish.acting.goal_clock import GoalClock, TimedPerson
 from aish.acting.goal_consent import GoalConsent, GoalPermission
-from aish.acting.goal_ends import LONGEST_TITLE, GoalEnd, Repeats, claim, plan_line, without_title
+from aish.acting.goal_ends import GoalEnd, Repeats, claim
+from aish.acting.goal_titles import LONGEST_TITLE, plan_line, without_title
 from aish.acting.worker import Worker
 from aish.model.cost import worst_case
 from aish.values.errors import AishError, StoreTrouble
