@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from world import World, script_of
 
 from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
-from aish.acting.gate import Gate, GateTools
+from aish.acting.gate import Decided, Gate, GateTools
+from aish.acting.standing_consent import StandingConsent
 from aish.acting.surroundings import PlainSurroundings
 from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want
@@ -98,6 +99,7 @@ class Stage:
             allow=self._allow,
             allow_exactly=self._allow_exactly,
             run=self._run,
+            run_unseen=self._run,
             interrupt=lambda: None,
             needs=lambda want, permit: self.needed[want],
             who_asks=lambda command: "sudo may ask for your password" if command.startswith("sudo ") else "",
@@ -540,6 +542,29 @@ async def test_output_goes_along_with_the_next_question_without_secrets(shell: S
     assert "$ show it" in held and "the end\n[exit status 3]" in held
     assert secret not in held and held.endswith("[aish] make more: skipped by user")
     assert "exit status 3; ? asks why" in stage.screen.lines
+
+
+class CarelessConsent(StandingConsent):
+    """Allows everything, and breaks its contract with that."""
+
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str]] = []
+
+    def permit(self, command: str, verdict: Verdict) -> Permit | None:
+        return CHANGING
+
+    def decided(self, decided: Decided, verdict: Verdict) -> None:
+        self.seen.append((decided.command, decided.reason or "ran"))
+
+
+async def test_no_consent_in_advance_covers_what_destroys_or_is_unknown(shell: Shell) -> None:
+    """Whatever it says, these need a word."""
+    stage = Stage(shell, [], {"rm x": DESTROY, "odd": UNKNOWN})
+    careless = CarelessConsent()
+    stage.gate.standing.append(careless)
+    await stage.gate.offer("CMD: make\nCMD: rm x\nCMD: odd")
+    assert stage.ran == [("make", True)]
+    assert careless.seen == [("make", "ran"), ("rm x", "skipped by user"), ("odd", "skipped by user")]
 
 
 SRC = Want("write", "write src/a.py")

@@ -156,6 +156,7 @@ LIGHT = {  # verbs without a model or conversation → packages they load beside
     "policy ls": {"action"},
     "trash --list": {"action", "storage"},
     "models list": {"model", "storage"},
+    "goal list": {"acting", "memory", "storage"},
     "mcp list": {"mcp", "memory", "storage"},
     "memory list": {"commands", "intake", "memory", "storage"},
     "memory add fact the kettle is blue": {"commands", "intake", "memory", "storage"},

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from aish.acting.gate import GateTools
+    from aish.acting.goal_history import GoalHistory
+    from aish.acting.goal_mode import GoalMode
     from aish.acting.server_tools import ServerTools
     from aish.acting.sub_agents import SubAgents
     from aish.acting.surroundings import Surroundings
@@ -144,6 +146,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     )
     program.load_gate_tools, program.open_files = _load_gate_tools, _open_files
     program.open_agents = _open_agents
+    program.open_goals, program.open_goal_mode = _open_goals, _open_goal_mode
     program.open_servers = lambda: _open_servers(program)
     program.open_skills = _open_skills
     return program
@@ -224,6 +227,22 @@ def _open_agents(program: Program) -> SubAgents:
 
     folder = program.places.agents
     return SubAgents(lambda session: find_agents(folder, session), agent_layers)
+
+
+def _open_goals(program: Program) -> GoalHistory:
+    """The goals that were worked on; opened when somebody wants to see them."""
+    from aish.acting.goal_history import GoalHistory
+    from aish.memory.goal_records import GoalRecords
+
+    return GoalHistory(GoalRecords(program.places.goals))
+
+
+def _open_goal_mode(program: Program) -> GoalMode:
+    """What works towards a goal; loaded when the first one is started."""
+    from aish.acting.goal_mode import GoalMode
+    from aish.memory.goal_records import GoalRecords
+
+    return GoalMode(GoalRecords(program.places.goals), lambda: program.now())
 
 
 def _open_finder(library: Library) -> Finder:

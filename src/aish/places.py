@@ -100,6 +100,10 @@ class Places(NamedTuple):
         return self.data / "costs.jsonl"
 
     @property
+    def goals(self) -> Path:
+        return self.data / "goals"
+
+    @property
     def policy_file(self) -> Path:
         return self.config / "policy.toml"
 

@@ -31,6 +31,8 @@ from aish.values.errors import NotFound
 
 if TYPE_CHECKING:  # a gate is needed by few doors, and takes long to load
     from aish.acting.gate import GateTools
+    from aish.acting.goal_history import GoalHistory
+    from aish.acting.goal_mode import GoalMode
     from aish.acting.server_tools import ServerTools
     from aish.acting.sub_agents import SubAgents
     from aish.acting.surroundings import Surroundings
@@ -62,6 +64,8 @@ class Program(Library):
         self.load_gate_tools: Callable[[Program, Surroundings], GateTools] | None = None
         self.open_upkeep: Callable[[], Upkeep]
         self.open_servers: Callable[[], ServerTools]
+        self.open_goals: Callable[[Program], GoalHistory]
+        self.open_goal_mode: Callable[[Program], GoalMode]
         self.open_files: Callable[[Program], ProjectFiles] | None = None
         self.open_skills: Callable[[Program], Skills] | None = None
         self.open_agents: Callable[[Program], SubAgents] | None = None
@@ -71,6 +75,7 @@ class Program(Library):
         self._memory: Memory | None = None
         self._servers: ServerTools | None = None
         self._files: ProjectFiles | None = None
+        self._goal_mode: GoalMode | None = None
         self._skills: Skills | None = None
         self._agents: SubAgents | None = None
         self._costs = CostBook(places.costs)
@@ -103,6 +108,18 @@ class Program(Library):
             assert self.open_files
             self._files = self.open_files(self)
         return self._files
+
+    @property
+    def goals(self) -> GoalHistory:
+        """The goals that were worked on."""
+        return self.open_goals(self)
+
+    @property
+    def goal_mode(self) -> GoalMode:
+        """What works towards a goal; loaded when the first one is started."""
+        if self._goal_mode is None:
+            self._goal_mode = self.open_goal_mode(self)
+        return self._goal_mode
 
     @property
     def skills(self) -> Skills:

@@ -148,6 +148,12 @@ def doctor() -> Callable[[Program, Sequence[str]], int]:
     return run
 
 
+def goal() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.goal import run
+
+    return run
+
+
 def import_() -> Callable[[Library, Sequence[str]], int]:
     from aish.views.importing import run
 
@@ -257,6 +263,7 @@ VERBS: dict[str, Verb[Any]] = {
     "config": Verb(config_doors, config),
     "cost": Verb(nothing_more, cost),
     "doctor": Verb(open_program, doctor),
+    "goal": Verb(nothing_more, goal),
     "import": Verb(open_library, import_),
     "mcp": Verb(mcp_doors, mcp),
     "memory": Verb(memory_doors, memory),

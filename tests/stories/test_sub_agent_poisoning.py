@@ -10,6 +10,7 @@ from desk import Reader
 from world import World
 
 from aish.acting.gate import Gate
+from aish.acting.standing_consent import StandingConsent
 from aish.acting.surroundings import PlainSurroundings
 from aish.acting.worker import Worker
 from aish.action.fence.availability import kind
@@ -182,7 +183,7 @@ async def test_what_the_user_allowed_the_conversation_is_not_allowed_to_its_agen
     office.define("builder", "tools: [run_command]")
     watched = Watched(office)
 
-    class Generous:
+    class Generous(StandingConsent):
         def permit(self, command: str, verdict: object) -> Any:
             raise AssertionError("the consent of the parent was asked")
 

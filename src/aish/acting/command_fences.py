@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from aish.action.fence.availability import Wanted, kind, why
+from aish.action.fence.availability import Wanted, isolating_kind, kind, why
 from aish.action.fence.bounds import FenceName, changing, looking, protected
 from aish.action.fence.environment import NO_UPDATES, looking_environment, temporary_places
 from aish.action.fence.fence import Fence, Kind, fenced
@@ -31,6 +31,9 @@ class Permit(NamedTuple):
     network: bool = False
     may_change: tuple[Path, ...] = ()  # protected paths that the user allowed by name
     may_read: tuple[Path, ...] = ()  # hidden paths that the user allowed after seeing their names
+    only: tuple[Path, ...] | None = None  # the directories of the project that it may change; None: all of it
+    attended: bool = True  # the user looks at it: keys go to the command, and the usual fence is enough
+    seconds: float = 0  # how long it may run; 0: no limit of its own
 
 
 LOOKING = Permit("looking")
@@ -66,6 +69,11 @@ class CommandFences:
         return kind(self._wanted)
 
     @property
+    def unattended_kind(self) -> Kind | None:
+        """The kind of fence for commands that nobody looks at one by one."""
+        return isolating_kind(self._wanted)
+
+    @property
     def trouble(self) -> str:
         """Why there is no fence, or not the usual one; empty if there is nothing to say."""
         return why(self._wanted)
@@ -79,7 +87,7 @@ class CommandFences:
         Raises:
             StoreTrouble: the fence cannot be made.
         """
-        found = self.kind
+        found = self.kind if permit.attended else self.unattended_kind
         if permit.fence is None or found is None:
             yield None, self._looking_env(env, "/tmp", project) if permit.fence == "looking" else dict(env)
             return
@@ -87,10 +95,19 @@ class CommandFences:
         secrets = self._all_secrets(project, directory) if unasked else self._known_secrets()
         hidden = [*self._own, *(path for path in secrets if path not in permit.may_read)]
         if unasked:
-            bounds = looking(hidden, seconds=self._seconds, network=permit.network)
+            seconds = min(self._seconds, permit.seconds) if permit.seconds else self._seconds
+            bounds = looking(hidden, seconds=seconds, network=permit.network)
         else:
-            bounds = changing(project, hidden, home=self._home, network=permit.network, may_change=permit.may_change)
-            if permit.network and (agent := env.get("SSH_AUTH_SOCK")):
+            bounds = changing(
+                project,
+                hidden,
+                home=self._home,
+                network=permit.network,
+                may_change=permit.may_change,
+                only=permit.only,
+                seconds=permit.seconds,
+            )
+            if permit.network and permit.attended and (agent := env.get("SSH_AUTH_SOCK")):
                 bounds = bounds._replace(sockets=(Path(agent),))  # what is sent by ssh needs the user's key
         try:
             with fenced(bounds, found) as fence:
@@ -200,6 +217,14 @@ def next_permit(want: Want, permit: Permit, fences: CommandFences, directory: st
     top, home = os.path.realpath(project), os.path.realpath(home_directory())
     if not path.startswith(f"{top}/") or f"{home}/".startswith(f"{top}/"):
         return None
+    permit = permit._replace(fence="changing")
+    if permit.only is not None and not any(Path(path).is_relative_to(one) for one in permit.only):
+        permit = permit._replace(only=(*permit.only, _existing(Path(path).parent)))
     if found := fences.needs_word(path, project):
-        return permit._replace(fence="changing", may_change=tuple(dict.fromkeys((*permit.may_change, found))))
-    return permit._replace(fence="changing")
+        return permit._replace(may_change=tuple(dict.fromkeys((*permit.may_change, found))))
+    return permit
+
+
+def _existing(directory: Path) -> Path:
+    """Return the directory, or the nearest one above it that exists: a fence cannot open what is not there."""
+    return next(one for one in (directory, *directory.parents) if one.is_dir())

@@ -54,8 +54,10 @@ async def _plan(call: ParsedCall, turn: TurnContext) -> CallPlan:
     verb = "change" if change.before is not None else "create"
     what = f"the model wants to {verb} {name}: {change.summary}"
     if change.runs_later:
-        return CallPlan("change", f"{what}; it can run something later, outside of aish", preview, word=name)
-    return CallPlan("change", what, preview)
+        return CallPlan(
+            "change", f"{what}; it can run something later, outside of aish", preview, word=name, path=change.path
+        )
+    return CallPlan("change", what, preview, path=change.path)
 
 
 async def _change_file(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[ToolEvent]:

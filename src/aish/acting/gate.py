@@ -9,10 +9,11 @@ A command that a fence stopped can be run again in the next one. `CMD:` lines of
 from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, TypeVar
 
 from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.file_steps import command_step
+from aish.acting.standing_consent import StandingConsent
 from aish.acting.surroundings import Surroundings
 from aish.acting.turn_consent import TurnConsent
 from aish.action.command_runner import CommandResult
@@ -35,6 +36,7 @@ UNFENCED_WORD = "unfenced"  # for a command that needs more than any fence allow
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
 _STOPPED = 130  # by Ctrl-C: the user knows, so there is no message
 _KEYS = {"r": "run", "e": "edit", "x": "explain", "t": "turn", "a": "always", "s": "skip"}
+T = TypeVar("T")
 _MOST_SHOWN = 5  # wants
 _MOST_READ = 3  # hidden files that one key opens: a command can complain about any number of them
 
@@ -49,21 +51,13 @@ class GateTools(NamedTuple):
     allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
     allow_exactly: Callable[[str, Path], None]  # one command, in one project
     run: Callable[[str, Permit, Callable[[str], None] | None], CommandResult]  # the last: see `Fence.before_write`
+    run_unseen: Callable[[str, Permit, Callable[[str], None] | None], CommandResult]  # likewise, nothing is shown
     interrupt: Callable[[], None]  # send Ctrl-C to the running command
     needs: Callable[[Want, Permit], Permit | None]  # the next permit for what a fence stopped; None: no fence allows it
     who_asks: Callable[[str], str]  # the sentence that says who will ask the user for words; empty if nobody
     fence: str  # the kind of fence in use; empty if there is none
+    unattended_fence: str = ""  # the kind for commands that the user does not look at one by one
     trouble: str = ""  # why there is no fence, or not the usual one
-
-
-class StandingConsent(Protocol):
-    """What the user allowed in advance, for a turn or for a goal.
-
-    Contract: commands that destroy something or cannot be understood get no permit.
-    """
-
-    def permit(self, command: str, verdict: Verdict) -> Permit | None:
-        """Return what a command may do without another question; None: ask."""
 
 
 class Decided(NamedTuple):
@@ -91,6 +85,15 @@ class Gate:
         self.for_turn = TurnConsent(session)
         self.standing: list[StandingConsent] = [self.for_turn]
         self.failed = ("", 0)  # the last command of an answer, if it failed, and its status
+        self.running = self.interrupted = False  # a command runs; the user has stopped one
+
+    @property
+    def person(self) -> Person:
+        return self._person
+
+    @person.setter
+    def person(self, person: Person) -> None:
+        self._person = person
 
     def beside(self, session: Session, person: Person, who: str) -> "Gate":
         """Return a gate for the conversation of a sub-agent. Nothing is allowed in advance there."""
@@ -109,6 +112,10 @@ class Gate:
             if self._tools.trouble:
                 self._note("gate.not_fenced", self._tools.trouble, warning=True)
         return self._tools
+
+    def tell(self, event: GateEvent) -> None:
+        """Show something to the user between commands."""
+        self._show(event)
 
     async def offer(self, answer: str, *, complete: bool = True) -> list[Decided]:
         """Offer the commands of an answer one by one; their output is sent with the next question.
@@ -138,24 +145,38 @@ class Gate:
 
     async def decide(self, command: str, *, hold: bool = False) -> Decided:
         """Judge one command and do what the user wants. An edited command is judged again."""
+        decided, verdict = await self._decide(command, hold)
+        for one in self.standing:
+            one.decided(decided, verdict)
+        return decided
+
+    async def _decide(self, command: str, hold: bool) -> tuple[Decided, Verdict]:
         while True:
             verdict = self._judge(command)
             self._propose(command, verdict)
             if verdict.verdict == "refuse":
-                return Decided(command, reason=verdict.reason)
+                return Decided(command, reason=verdict.reason), verdict
             if verdict.verdict == "run" and self._session.settings.commands.ask != "always":
-                return Decided(command, await self._run(command, _permit(verdict), hold))
-            if permit := self._standing_permit(command, verdict):
-                return Decided(command, await self._run(command, permit, hold))
+                return Decided(command, await self._run(command, _permit(verdict), hold)), verdict
+            allowed = await self._standing_answer(command, verdict)
+            if isinstance(allowed, Permit):
+                return Decided(command, await self._run(command, allowed, hold)), verdict
+            if allowed:
+                return Decided(command, reason=allowed), verdict
             decided = await self._ask(command, verdict, hold)
             if isinstance(decided, Decided):
-                return decided
+                return decided, verdict
             command = decided
 
-    def _standing_permit(self, command: str, verdict: Verdict) -> Permit | None:
+    async def _standing_answer(self, command: str, verdict: Verdict) -> Permit | str | None:
         if verdict.effect in ("destroy", "unknown"):  # also if a consent breaks its contract
             return None
-        return next((permit for one in self.standing if (permit := one.permit(command, verdict))), None)
+        if permit := next((found for one in self.standing if (found := one.permit(command, verdict))), None):
+            return permit
+        for one in self.standing:
+            if answer := await one.ask(command, verdict):
+                return answer
+        return None
 
     def _judge(self, command: str) -> Verdict:
         """Judge a command. After reading foreign text the model may be under its influence: then it can only look."""
@@ -246,13 +267,12 @@ class Gate:
 
     async def _run(self, command: str, permit: Permit, hold: bool) -> Outcome:
         """Run a command; if its fence stopped it, say what it wanted and offer the next fence."""
+        permit = self._narrowed(permit)
         own = self.tools.as_own(command) if permit.fence == "looking" else None
         text, permit = (own, UNFENCED) if own else (command, permit)
         keeping = command_step(self._session, command) if permit.fence == "changing" else nullcontext()
         with keeping as before_write:
-            done = await self._surroundings.in_thread(
-                lambda: self.tools.run(text, permit, before_write), self.tools.interrupt
-            )
+            done = await self.in_thread(lambda: self.tools.run(text, permit, before_write))
         outcome = done.outcome
         if done.wants:
             self._tell(done.wants)
@@ -269,9 +289,26 @@ class Gate:
             tells = not hold or self._session.settings.commands.rounds  # the model reads it anyway
             hint = "" if tells else "; ? asks why"
             self._note("command.failed", f"exit status {outcome.status}{hint}", status=outcome.status)
-        if done.keeps_something:
+        if done.keeps_something and permit.attended:
             await self._keep(done)
         return outcome
+
+    def _narrowed(self, permit: Permit) -> Permit:
+        for one in self.standing:
+            permit = one.narrowed(permit) if permit.fence else permit
+        return permit
+
+    async def in_thread(self, work: Callable[[], T]) -> T:
+        """Run a command outside the event loop; Ctrl-C stops it."""
+        self.running = True
+        try:
+            return await self._surroundings.in_thread(work, self._interrupt)
+        finally:
+            self.running = False
+
+    def _interrupt(self) -> None:
+        self.interrupted = True
+        self.tools.interrupt()
 
     def _tell(self, wants: tuple[Want, ...]) -> None:
         """Say what the fence stopped. What a program usually does without is said in passing."""
@@ -292,7 +329,7 @@ class Gate:
             )
             return UNFENCED if await self._person.word(question, [UNFENCED_WORD]) else None
         allowed = ["use the network"] if needed.network and not permit.network else []
-        allowed += ["change the project"] if needed.fence != permit.fence else []
+        allowed += [_changeable(needed, permit)] if needed.fence != permit.fence or needed.only != permit.only else []
         allowed += [f"read {exactly(str(path))}" for path in read]
         what = " and ".join(allowed)
         new = [path for path in needed.may_change if path not in permit.may_change]
@@ -302,8 +339,12 @@ class Gate:
             also = f", and to let it {what}" if allowed else ""
             question = f"that can run later outside the fence: type {word} to allow it{also}; anything else skips it: "
             return needed if await self._person.word(question, [word.lower()]) else None
-        again = await self._person.key(f"[r]un it again, and let it {what}, or [s]kip ", "rs")
-        return needed if again == "r" else None
+        lasting = not read and any(one.is_goal for one in self.standing)
+        keys = ("also for the rest of this [g]oal, or [s]kip ", "rgs") if lasting else ("or [s]kip ", "rs")
+        again = await self._person.key(f"[r]un it again, and let it {what}, {keys[0]}", keys[1])
+        for one in self.standing if again == "g" else ():
+            one.widen(permit, needed)
+        return needed if again in ("r", "g") else None
 
     async def _keep(self, done: CommandResult) -> None:
         """Offer to keep the changes that a command made to its directory and environment; otherwise they are lost."""
@@ -321,6 +362,12 @@ class Gate:
     @property
     def _directory(self) -> Path:
         return Path(self._session.cwd)
+
+
+def _changeable(needed: Permit, permit: Permit) -> str:
+    """Say what a wider fence lets a command change."""
+    new = needed.only if needed.fence != permit.fence else (needed.only or ())[len(permit.only or ()) :]
+    return "change the project" if new is None else f"change files in {', '.join(exactly(str(path)) for path in new)}"
 
 
 def _permit(verdict: Verdict) -> Permit:

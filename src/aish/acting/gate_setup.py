@@ -36,16 +36,21 @@ def load(
     judge = LocalJudge(places.policy_file, allowed, fences)
     running: list[Terminal] = []
 
-    def run(command: str, permit: Permit, before_write: Callable[[str], None] | None) -> CommandResult:
+    def run(
+        command: str,
+        permit: Permit,
+        before_write: Callable[[str], None] | None,
+        show: Callable[[bytes], object] = surroundings.show,
+    ) -> CommandResult:
         environment = surroundings.environment()  # first, because the user's shell may still be starting
         directory = surroundings.directory
-        types = permit.fence != "looking" or reads_keys(command)
+        types = permit.attended and (permit.fence != "looking" or reads_keys(command))
         with fences.around(permit, environment, directory, project()) as (fence, env):
             if fence:
                 fence.before_write = before_write
             done = run_command(
                 command,
-                surroundings.show,
+                show,
                 env=env,
                 directory=directory,
                 keys=surroundings.keys if types else None,
@@ -68,10 +73,12 @@ def load(
         allow=allowed.add,
         allow_exactly=allowed.add_command,
         run=run,
+        run_unseen=lambda command, permit, before_write: run(command, permit, before_write, lambda data: None),
         interrupt=interrupt,
         needs=lambda want, permit: next_permit(want, permit, fences, surroundings.directory, project()),
         who_asks=who_asks,
         fence=fences.kind or "",
+        unattended_fence=fences.unattended_kind or "",
         trouble="; ".join(text for text in (judge.trouble, fences.trouble) if text),
     )
 

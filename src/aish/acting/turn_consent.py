@@ -1,13 +1,14 @@
 """What the user allowed with one key until the question is answered."""
 
 from aish.acting.command_fences import CHANGING, Permit
+from aish.acting.standing_consent import StandingConsent
 from aish.conversation.foreign_text import holds_foreign_text
 from aish.conversation.session import Session
 from aish.values.text import exactly
 from aish.values.verdicts import Verdict
 
 
-class TurnConsent:
+class TurnConsent(StandingConsent):
     """Commands with the same first words as one that the user saw and allowed.
 
     1. It covers changes in the changing fence only: nothing that destroys, sends or cannot be understood.

@@ -1,6 +1,7 @@
 """Work on a question until it is answered: ask the model, run the commands of its answer, and let it read on."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from aish.acting.gate import Decided, Gate
@@ -14,6 +15,10 @@ from aish.values.person import Person
 
 ShowTurn = Callable[[AsyncGenerator[TurnEvent]], Awaitable[TurnDone | None]]
 """Shows the events of a turn as they happen, and returns how it ended."""
+
+
+OnCtrlC = Callable[[Callable[[], None]], AbstractContextManager[None]]
+"""While the context is open, Ctrl-C calls the function."""
 
 
 class Step(NamedTuple):
@@ -35,6 +40,8 @@ class Worker:
     ) -> None:
         self.session, self.person, self.gate = session, person, gate
         self.show, self.note = show, note
+        self.on_ctrl_c: OnCtrlC = lambda press: nullcontext()
+        self.stop_jobs: Callable[[], object] = lambda: None  # of the background; the person comes first
 
     @property
     def failed(self) -> tuple[str, int]:
@@ -65,6 +72,7 @@ class Worker:
         typed_by_user: bool = True,
         chosen_by: str = "",
         permission: Permission[TurnContext] | None = None,
+        category: str = "main",
     ) -> Step:
         """Take one turn, and offer the commands of its answer. The arguments are those of `take_turn`."""
         if typed_by_user:
@@ -77,6 +85,7 @@ class Worker:
             chosen_by=chosen_by,
             gate=self.gate,
             permission=permission,
+            category=category,
         )
         step = Step(None, [])
         try:

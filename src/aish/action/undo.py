@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,6 +73,10 @@ class FileHistory:
         """Return the changes since the last question that led to some."""
         changes = self.changes(conversation)
         return [change for change in changes if change.turn == changes[-1].turn]
+
+    def of_turns(self, conversation: str, turns: Collection[int]) -> list[FileChange]:
+        """Return the changes that belong to some turns, oldest first."""
+        return [change for change in self.changes(conversation) if change.turn in turns]
 
     def restorations(self, changes: Sequence[FileChange]) -> list[Restoration]:
         """Return, for each file, what taking back these changes would do.

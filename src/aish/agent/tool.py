@@ -62,7 +62,8 @@ class CallPlan(NamedTuple):
     """What one call would do, for the permission port. `refusal` is why it cannot be done at all: nobody is asked.
 
     `what` and `preview` are for the user: one line, and a text to look at before the answer, such as a difference.
-    `word` is what the user has to type; empty means the usual question for the effect.
+    `word` is what the user has to type; empty means the usual question for the effect. `path` is the file of the
+    project that it would change, relative to the top of the project; empty if it would change something else.
     """
 
     effect: Effect
@@ -70,6 +71,7 @@ class CallPlan(NamedTuple):
     preview: str = ""
     word: str = ""
     refusal: str = ""
+    path: str = ""
 
 
 class Tool(NamedTuple, Generic[C]):

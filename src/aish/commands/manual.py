@@ -1,7 +1,7 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
-from aish.commands import project, skills, recall, undo, conversation  # isort: skip  # likewise
+from aish.commands import project, skills, recall, goal, undo, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "conversation",
     "conversation_memory",
     "conversation_notes",
+    "goal",
     "manual",
     "mcp",
     "model",

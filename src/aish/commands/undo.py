@@ -18,13 +18,14 @@ _PARTIAL = (
 )
 
 
-@COMMANDS.add("undo", argument="[N|turn]")
+@COMMANDS.add("undo", argument="[N|turn|goal]")
 async def undo(shell: Shell, arguments: Arguments) -> Reply:
     """Take back the last step in which the model changed files, after showing the difference.
 
     A step is one call of a tool, or one command. `:undo 3` takes back the last three steps, `:undo turn` all steps
-    since the last question that led to some. What you or another program changed since then is never overwritten: such
-    a file stays as it is, and aish offers to write the old version beside it. Git is not used.
+    since the last question that led to some, `:undo goal` all that the last goal did. What you or another program
+    changed since then is never overwritten: such a file stays as it is, and aish offers to write the old version
+    beside it. Git is not used.
     """
     history, conversation = shell.program.files.history, shell.session.journal.id
     plans = history.restorations(_chosen(shell, arguments.text.strip()))
@@ -50,17 +51,17 @@ async def undo(shell: Shell, arguments: Arguments) -> Reply:
     return Reply(text, data={"restored": restored}, found=bool(restored))
 
 
-@COMMANDS.add("diff", argument="[turn]")
+@COMMANDS.add("diff", argument="[turn|goal]")
 async def diff(shell: Shell, arguments: Arguments) -> Reply:
     """Show how the files differ from what they were before the model changed them.
 
-    Covers this conversation; `:diff turn` only the last question that led to changes. Your own later changes to these
-    files are part of the difference. What was taken back is not.
+    Covers this conversation; `:diff turn` only the last question that led to changes, `:diff goal` the last goal. Your
+    own later changes to these files are part of the difference. What was taken back is not.
     """
     history, conversation, words = shell.program.files.history, shell.session.journal.id, arguments.text.strip()
-    if words not in ("", "turn"):
-        raise BadUsage("use :diff, or :diff turn")
-    changes = history.last_turn(conversation) if words else history.changes(conversation)
+    if words not in ("", "turn", "goal"):
+        raise BadUsage("use :diff, :diff turn or :diff goal")
+    changes = _chosen(shell, words) if words else history.changes(conversation)
     found = history.difference(changes)
     return Reply("\n".join(found) or "no differences", data={"files": len(found)}, found=bool(found), difference=True)
 
@@ -69,8 +70,10 @@ def _chosen(shell: Shell, words: str) -> "list[FileChange]":
     history, conversation = shell.program.files.history, shell.session.journal.id
     if words == "turn":
         return history.last_turn(conversation)
+    if words == "goal":
+        return history.of_turns(conversation, shell.program.goals.last_turns(conversation))
     if words and not (words.isdecimal() and len(words) < 6 and int(words)):
-        raise BadUsage(f"expected a number of steps or the word turn, got {one_line(words, 40)!r}")
+        raise BadUsage(f"expected a number of steps or the words turn or goal, got {one_line(words, 40)!r}")
     return history.last_steps(conversation, int(words or 1))
 
 

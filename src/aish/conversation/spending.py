@@ -71,7 +71,7 @@ def settle(
     if reported and size:
         notices += _compare(turn, backend, size, reported)
     dollars = backend.price.of(usage) if backend.price else None
-    notices += enter(session, backend, usage, dollars, "sub-agent" if session.parent else "main")
+    notices += enter(session, backend, usage, dollars, "sub-agent" if session.parent else turn.category)
     return usage, dollars, notices
 
 

@@ -53,14 +53,16 @@ async def take_turn(
     gate: CommandGate | None = None,
     permission: Permission[TurnContext] | None = None,
     may_call: MayCall | None = None,
+    category: str = "main",
 ) -> AsyncGenerator[TurnEvent]:
     """Ask the model and yield events; the last one is `TurnDone`.
 
     `words` are the user's own words unless `typed_by_user` is false. `chosen_by` are the words that choose the model,
-    if these are others. `attached` came with them, for example from a pipe, and is not trusted as the user's words. If
-    the turn ends early (Ctrl-C, a closed generator), the part that was shown is recorded as interrupted.
+    if these are others; the cost is counted as `category`. `attached` came with the words, for example from a pipe, and
+    is not trusted as the user's. An early end (Ctrl-C, a closed generator) is recorded as interrupted.
     """
-    turn = TurnContext(session, person, words, typed=words if typed_by_user else "", gate=gate, goes_on=bool(chosen_by))
+    typed, goes_on = words if typed_by_user else "", bool(chosen_by)
+    turn = TurnContext(session, person, words, typed=typed, gate=gate, goes_on=goes_on, category=category)
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(chosen_by or words)
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
@@ -82,9 +84,7 @@ async def take_turn(
     answer = Answer(turn, session.history.ask(fitting, front), asking)
     try:
         if fitting != question:
-            left_out = len(question) - len(fitting)
-            text = f"the message is too long for the model: {left_out:,} characters left out"
-            yield notice("question.cut", text, characters=left_out)
+            yield _cut_notice(len(question) - len(fitting))
         if chain[0] != session.model:
             yield notice("model.by_rule", f"{asking.backend.label} answers this question, by a rule", model=chain[0])
         async with aclosing(load_layers(turn, lambda layer: not is_ready_before(layer))) as loading:
@@ -103,6 +103,11 @@ async def take_turn(
     finally:
         if not answer.recorded:
             answer.record("interrupted")
+
+
+def _cut_notice(left_out: int) -> Notice:
+    text = f"the message is too long for the model: {left_out:,} characters left out"
+    return notice("question.cut", text, characters=left_out)
 
 
 def _typed_lines(turn: TurnContext, *, trimmed: bool) -> dict[str, object]:

@@ -39,12 +39,14 @@ class TurnContext:
         *,
         typed: str = "",
         gate: CommandGate | None = None,
+        category: str = "main",
         goes_on: bool = False,
     ) -> None:
         self.session = session
         self.person: Person = person or Nobody()
         self.question = question  # typed by the user or not
         self.typed = typed  # the user's own words; empty if their author is unknown
+        self.category = category  # of its cost
         self.gate = gate  # None: commands cannot be run
         self.goes_on = goes_on  # the model goes on with an earlier question
         self.model = ""  # the preset that answers

@@ -29,6 +29,8 @@ _NAMES = _FIXED.union(  # field names of our files; without them a line could no
     "channel title trust ref undated background recovered started cwd path prompt_tokens completion_tokens".split(),
     "cached_tokens dollars sha256 made_of typed recalled own compaction directory recalled_notes".split(),
     "consolidation upkeep job turns number parent ids".split(),
+    "goal check envelope paths programs network steps minutes tokens step plan answer commands command effect".split(),
+    "decision status output tools files spent seconds calls unpriced result project".split(),
     "rows note before after section text made until refused terms base mine theirs".split(),
 )
 _CODES = {

@@ -33,7 +33,7 @@ class ModelCall(NamedTuple):
     time: datetime
     conversation: str
     model: str
-    category: str  # what it was for: main, sub-agent, summary or memory
+    category: str  # what it was for: main, goal, sub-agent, summary or memory
     usage: Usage
     dollars: float | None
     parent: str = ""  # the conversation that a sub-agent worked for

@@ -12,6 +12,8 @@ You are in goal mode. Work towards the goal step by step: say the next step in a
 or tools, and look at what came back before you go on. When the goal is reached write `GOAL: complete` on a line of
 its own; when you cannot go on write `GOAL: blocked` on a line of its own and say why.
 The goal: {goal}"""
+_CHECK = "\nIt is reached when this command succeeds, which aish runs after each change: {}"
+_BOUNDS = "\nYou may {}. All else is asked for."
 
 
 class GoalLayer(Layer):
@@ -22,10 +24,21 @@ class GoalLayer(Layer):
     stability = "conversation"
 
     def __init__(self) -> None:
-        self.goal = ""
+        self.goal = self.check = self.bounds = ""
+
+    def set(self, goal: str, check: str = "", bounds: str = "") -> None:
+        """Set the goal, the command that tells whether it is reached, and what is allowed. No goal ends goal mode."""
+        self.goal, self.check, self.bounds = goal, check, bounds
 
     def text(self, session: Session, turn: TurnContext | None) -> str:
-        return GOAL.format(goal=self.goal) if self.goal else ""
+        if not self.goal:
+            return ""
+        check = _CHECK.format(self.check) if self.check else ""
+        bounds = _BOUNDS.format(self.bounds) if self.bounds else ""
+        return GOAL.format(goal=self.goal) + check + bounds
+
+    def clear(self) -> None:
+        self.set("")
 
     def rewrite(self, change: Callable[[str], str]) -> None:
-        self.goal = change(self.goal)
+        self.set(change(self.goal), change(self.check), change(self.bounds))

@@ -189,6 +189,17 @@ class Safety(Section):
     )
 
 
+class GoalSettings(Section):
+    """What a goal may do and use, unless you say otherwise when you start it."""
+
+    steps: int = option(8, "Maximum number of steps.")
+    minutes: float = option(10.0, "Maximum number of minutes, without those in which you are asked something.")
+    tokens: int = option(200_000, "Maximum number of tokens, in and out.")
+    dollars: float = option(0.5, "Maximum number of dollars; for models whose price is known.")
+    programs: list[str] = option([], "Programs that it may start, besides those of its `until` command.")
+    check_seconds: float = option(300.0, "Seconds that the `until` command may run each time.")
+
+
 class Tokenize(Section):
     """How tokens are counted."""
 
@@ -294,6 +305,7 @@ class Settings(Section):
     notes: NotesSettings = option(NotesSettings, "")
     project: ProjectSettings = option(ProjectSettings, "")
     commands: CommandSettings = option(CommandSettings, "")
+    goal: GoalSettings = option(GoalSettings, "")
     finding: FindingSettings = option(FindingSettings, "")
     agents: AgentSettings = option(AgentSettings, "")
     mcp: McpSettings = option(McpSettings, "")

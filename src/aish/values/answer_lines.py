@@ -100,6 +100,11 @@ class AnswerLines:
         return line.startswith(MARK) and bool(line[len(MARK) :].strip()) and self._free
 
     @property
+    def is_top_level(self) -> bool:
+        """Whether a line that starts now, without a mark of Markdown, is shown as the answer's own words."""
+        return self._free
+
+    @property
     def _free(self) -> bool:
         doubts = (
             self.command

@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 from aish import __version__
 from aish.action.fence.availability import kind, why
 from aish.action.fence.landlock import version
+from aish.memory.goal_records import GoalRecords
 from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
 from aish.model.tokenizer import fetch_json, find_window
@@ -140,7 +141,8 @@ def _stores(program: Program) -> list[Diagnosis]:
     findings = []
     ids, torn = program.conversations.ids(), 0
     others = (CostBook(program.places.costs).health, Trust(program.places.trusted).health)
-    for check in (*program.conversations.checks(), *others):
+    goals = GoalRecords(program.places.goals).checks()
+    for check in (*program.conversations.checks(), *goals, *others):
         try:
             health = check()
         except StoreTrouble as error:

@@ -32,7 +32,7 @@ from aish.views.keys import lines
 from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch
 from aish.views.surroundings import TerminalSurroundings
-from aish.views.user_shell import PromptShell, clean_exit_on_signal, show
+from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
 _WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
 _LEAVES = ("exit", "logout")
@@ -65,8 +65,10 @@ class Repl:
         gate = Gate(session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event)
         visible = self._interactive and sys.stderr.isatty()  # can the user see commands, and answer questions?
         self._worker = Worker(session, self._person, gate if visible else None, screen.show, screen.note)
+        self._worker.on_ctrl_c = ctrl_c
         self._shell.worker = self._worker
         self._jobs = Scheduler(JOBS)
+        self._worker.stop_jobs = self._jobs.person_first
         self._last = ""  # the last line that was run
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 

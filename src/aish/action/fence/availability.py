@@ -37,6 +37,11 @@ def kind(wanted: Wanted) -> Kind | None:
     return next((one for one in KINDS if wanted in ("auto", one) and not trouble(one)), None)
 
 
+def isolating_kind(wanted: Wanted) -> Kind | None:
+    """Return the fence for work without a user who looks at each command: bubblewrap if it can be had."""
+    return "bubblewrap" if wanted == "auto" and not trouble("bubblewrap") else kind(wanted)
+
+
 def why(wanted: Wanted) -> str:
     """Return why there is no fence, or not the usual one, as a message; empty if there is nothing to say."""
     if wanted == "off":

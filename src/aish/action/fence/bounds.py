@@ -61,26 +61,41 @@ def looking(hidden: Sequence[Path], *, seconds: float = _LOOKING.seconds, networ
     return FenceBounds("looking", hidden=tuple(hidden), network=network, limits=_LOOKING._replace(seconds=seconds))
 
 
-def changing(
-    project: Path, hidden: Sequence[Path], *, home: Path | None, network: bool = False, may_change: Sequence[Path] = ()
-) -> FenceBounds:
-    """Return the bounds for what the user allowed. The home directory is never a project, nor is one above it.
+def is_project(directory: Path, home: Path | None) -> bool:
+    """Can a directory be a project? The home directory never is one, nor is one above it."""
+    real = Path(os.path.realpath(directory))
+    homes = [Path(os.path.realpath(home))] if home else []
+    return real != Path("/") and not any(real == one or real in one.parents for one in homes)
 
-    `may_change` are protected paths that the user allowed by name.
+
+def changing(
+    project: Path,
+    hidden: Sequence[Path],
+    *,
+    home: Path | None,
+    network: bool = False,
+    may_change: Sequence[Path] = (),
+    only: Sequence[Path] | None = None,
+    seconds: float = 0,
+) -> FenceBounds:
+    """Return the bounds for what the user allowed. Without a project nothing is writable.
+
+    `may_change` are protected paths that the user allowed by name. `only` are the directories of the project that are
+    writable; None: all of it. What leads out of the project is never writable.
     """
     real = Path(os.path.realpath(project))
-    homes = [Path(os.path.realpath(home))] if home else []
-    is_project = real != Path("/") and not any(real == one or real in one.parents for one in homes)
-    writable = (real,) if is_project else ()
+    there = is_project(project, home)
+    wanted = (real,) if only is None else tuple(Path(os.path.realpath(path)) for path in only)
+    writable = tuple(path for path in wanted if there and path.is_relative_to(real) and path.is_dir())
     kept = (path for path in protected(real) if not any(one == path or one in path.parents for one in may_change))
     return FenceBounds(
         "changing",
         writable,
         tuple(hidden),
-        tuple(kept) if is_project else (),
+        tuple(kept) if there else (),
         tuple(may_change),
         network,
-        _CHANGING,
+        _CHANGING._replace(seconds=seconds),
         processes=4096,
     )
 
