@@ -173,7 +173,7 @@ async def test_commands_of_an_agent_that_may_run_some_go_through_the_gate_in_its
     assert ran == (len(office.worker.requests) == 2 and "41\n42\n43" in office.sent(1)), (
         "it reads what the command printed"
     )
-    assert watched.gate.standing == []
+    assert watched.gate.standing == [watched.gate.for_turn], "nothing was allowed in advance"
 
 
 @pytest.mark.proves("X4")
