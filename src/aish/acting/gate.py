@@ -8,6 +8,7 @@ A command that a fence stopped can be run again in the next one. `CMD:` lines of
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -52,6 +53,7 @@ class GateTools(NamedTuple):
     who_asks: Callable[[str], str]  # the sentence that says who will ask the user for words; empty if nobody
     fence: str  # the kind of fence in use; empty if there is none
     trouble: str = ""  # why there is no fence, or not the usual one
+    reads_keys: Callable[[str], bool] = lambda command: False  # does the command wait for keys, as a pager does?
 
 
 class StandingConsent(Protocol):
@@ -118,17 +120,24 @@ class Gate:
         """Judge one command and do what the user wants. An edited command is judged again."""
         while True:
             verdict = self._judge(command)
-            self._propose(command, verdict)
+            unasked = verdict.verdict == "run" and self._session.settings.commands.ask != "always"
+            folded = unasked and self._folds(command, verdict)
+            self._propose(command, verdict, folded=folded)
             if verdict.verdict == "refuse":
                 return Decided(command, reason=verdict.reason)
-            if verdict.verdict == "run" and self._session.settings.commands.ask != "always":
-                return Decided(command, await self._run(command, _permit(verdict), hold))
+            if unasked:
+                return Decided(command, await self._run(command, _permit(verdict), hold, folded=folded))
             if permit := self._standing_permit(command, verdict):
                 return Decided(command, await self._run(command, permit, hold))
             decided = await self._ask(command, verdict, hold)
             if isinstance(decided, Decided):
                 return decided
             command = decided
+
+    def _folds(self, command: str, verdict: Verdict) -> bool:
+        """Return whether a command that runs unasked is one line on the screen; not if it needs the user's keys."""
+        looks = verdict.effect == "read" and self._session.settings.commands.fold
+        return looks and not self.tools.reads_keys(command) and not self.tools.as_own(command)
 
     def _standing_permit(self, command: str, verdict: Verdict) -> Permit | None:
         if verdict.effect in ("destroy", "unknown"):  # also if a consent breaks its contract
@@ -165,8 +174,8 @@ class Gate:
                     self._note("command.skipped", "skipped")
                     return Decided(command, reason="skipped by user")
 
-    def _propose(self, command: str, verdict: Verdict) -> None:
-        self._show(CommandProposed(command, verdict))
+    def _propose(self, command: str, verdict: Verdict, *, folded: bool = False) -> None:
+        self._show(CommandProposed(command, verdict, folded))
         if verdict.verdict != "run":
             text = f"{verdict.effect}: {verdict.reason}"
             self._note("command.judged", text, warning=True, effect=verdict.effect, reason=verdict.reason)
@@ -210,15 +219,17 @@ class Gate:
             Remark(answer.text.strip() or answer.trouble if answer else "not asked: it could cost more than the cap")
         )
 
-    async def _run(self, command: str, permit: Permit, hold: bool) -> Outcome:
+    async def _run(self, command: str, permit: Permit, hold: bool, *, folded: bool = False) -> Outcome:
         """Run a command; if its fence stopped it, say what it wanted and offer the next fence."""
         own = self.tools.as_own(command) if permit.fence == "looking" else None
         text, permit = (own, UNFENCED) if own else (command, permit)
         keeping = command_step(self._session, command) if permit.fence == "changing" else nullcontext()
         with keeping as before_write:
-            done = await self._surroundings.in_thread(
-                lambda: self.tools.run(text, permit, before_write), self.tools.interrupt
-            )
+            work = partial(self.tools.run, text, permit, before_write)
+            if folded:
+                done = await self._surroundings.folded(command, work, self.tools.interrupt)
+            else:
+                done = await self._surroundings.in_thread(work, self.tools.interrupt)
         outcome = done.outcome
         if done.wants:
             self._tell(done.wants)

@@ -72,6 +72,7 @@ def load(
         who_asks=who_asks,
         fence=fences.kind or "",
         trouble="; ".join(text for text in (judge.trouble, fences.trouble) if text),
+        reads_keys=reads_keys,
     )
 
 

@@ -1,16 +1,20 @@
 """Work on a question until it is answered: ask the model, run the commands of its answer, and let it read on."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from aish.acting.gate import Decided, Gate
+from aish.acting.message_queue import MessageQueue
 from aish.acting.rounds import GO_ON, Rounds
+from aish.acting.steps import StepList
 from aish.agent.permission import Permission
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.turn_context import TurnContext
 from aish.values.events import TurnDone, TurnEvent
 from aish.values.person import Person
+from aish.values.text import one_line
 
 ShowTurn = Callable[[AsyncGenerator[TurnEvent]], Awaitable[TurnDone | None]]
 """Shows the events of a turn as they happen, and returns how it ended."""
@@ -31,10 +35,21 @@ class Worker:
     """Works for one conversation. Without a gate no command runs, so the first answer is the last."""
 
     def __init__(
-        self, session: Session, person: Person, gate: Gate | None, show: ShowTurn, note: Callable[[str], object]
+        self,
+        session: Session,
+        person: Person,
+        gate: Gate | None,
+        show: ShowTurn,
+        note: Callable[[str], object],
+        *,
+        queue: MessageQueue | None = None,
+        listen: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.session, self.person, self.gate = session, person, gate
         self.show, self.note = show, note
+        self.queue = queue or MessageQueue()  # what the user types meanwhile
+        self.listen = listen  # reads what is typed
+        self.steps = StepList()  # what the model did by itself for the last question
 
     @property
     def failed(self) -> tuple[str, int]:
@@ -43,11 +58,15 @@ class Worker:
 
     async def ask(self, words: str) -> TurnDone | None:
         """Ask the user's question, and let the model go on after its commands until it has answered."""
-        step, rounds = await self.step(words), Rounds(self.session.settings.commands.rounds)
-        while step.is_complete and rounds.go_on(step.decided):
-            step = await self.step(GO_ON, typed_by_user=False, chosen_by=words)
+        self.steps.clear()
+        with self.listen():
+            step, rounds = await self.step(words), Rounds(self.session.settings.commands.rounds)
+            while step.is_complete and rounds.go_on(step.decided):
+                step = await self.step(GO_ON, typed_by_user=False, chosen_by=words)
         if rounds.reason:
             self.note(rounds.reason)
+        if late := self.queue.keep_steering():
+            self.note(f"the answer was complete before, so this is the next message: {one_line(late, 200)}")
         return step.done
 
     async def step(
@@ -67,10 +86,12 @@ class Worker:
             chosen_by=chosen_by,
             gate=self.gate,
             permission=permission,
+            steering=self.queue.take_steering,
         )
         if self.gate:
             self.gate.failed = ("", 0)
-        done = await self.show(turn)
-        if done is None or self.gate is None:
-            return Step(done, [])
-        return Step(done, await self.gate.offer(done.text, complete=done.state == "complete"))
+        with self.listen():
+            done = await self.show(turn)
+            if done is None or self.gate is None:
+                return Step(done, [])
+            return Step(done, await self.gate.offer(done.text, complete=done.state == "complete"))

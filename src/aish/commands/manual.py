@@ -1,6 +1,7 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
-from aish.commands import conversation_memory, conversation_notes, model, mcp, project, recall, undo, conversation  # isort: skip  # the order of :help
+from aish.commands import conversation_memory, conversation_notes, model, mcp, project, recall, undo  # isort: skip  # the order of :help
+from aish.commands import steps, queue, conversation  # isort: skip
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -12,7 +13,9 @@ __all__ = [
     "mcp",
     "model",
     "project",
+    "queue",
     "recall",
+    "steps",
     "undo",
 ]
 

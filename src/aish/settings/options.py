@@ -139,6 +139,9 @@ class CommandSettings(Section):
     rounds: int = option(
         8, "How many times the model may read what its commands printed and go on by itself; 0: never."
     )
+    fold: bool = option(
+        True, "Show what the model looks at by itself in one line if it is long; :unfold shows all. false: show all."
+    )
     tool: bool = option(False, "Offer the model a tool that runs commands; each goes through the same questions.")
     file_tools: bool = option(
         True, "Let models that can use tools read files of the project and propose changes; each change is shown first."
