@@ -88,8 +88,8 @@ async def take_turn(
         # not only those for this backend: a fallback may answer, and be offered more
         tools = EnabledTools(session) if turn.tools_offered else {}
         async with aclosing(answer.run(tools, permission or AskPerson())) as happening:
-            async for event in happening:
-                yield event
+            async for shown in happening:
+                yield shown
     finally:
         if not answer.recorded:
             answer.record("interrupted")
