@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from bench import fence, finding, ledger, mcp, notes, recall_speed, shell
+from bench import fence, finding, ledger, mcp, notes, recall_speed, shell, tools
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -89,6 +89,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     times |= ledger.measure(directory / "ledger", AISH, env)
     times |= shell.measure(directory / "shell")
     times |= fence.measure(directory)
+    times |= tools.measure(directory / "tools")
     times |= mcp.measure(directory)
     times |= notes.measure(directory / "notes")
     times |= recall_speed.measure()
@@ -129,6 +130,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         *ledger.figures(times),
         *shell.figures(times),
         *fence.figures(times),
+        *tools.figures(times),
         *mcp.figures(times),
         *recall_speed.figures(times),
         *finding.figures(times),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from world import World, script_of
 
@@ -18,10 +18,12 @@ from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want
 from aish.commands.shell import Shell
 from aish.values.errors import StoreTrouble
+from aish.values.open_command import OpenCommand
 from aish.values.outcomes import Outcome
 from aish.values.person import agrees, chosen_word
 from aish.values.replies import Reply
 from aish.values.text import exactly
+from aish.values.turns import EXEC_MARK, Turn
 from aish.values.verdicts import Effect, Verdict
 from aish.views.answers import AnswerScreen
 
@@ -79,7 +81,7 @@ class Stage:
     ran: list[tuple[str, bool]] = field(default_factory=list)  # whether it ran in a fence
     permits: list[Permit] = field(default_factory=list)
     needed: dict[Want, Permit | None] = field(default_factory=dict)
-    allowed: list[tuple[Sequence[Sequence[str]], Path | None]] = field(default_factory=list)
+    allowed: list[tuple[Sequence[Sequence[str]] | str, Path | None]] = field(default_factory=list)
     loads: int = 0
 
     def __post_init__(self) -> None:
@@ -94,6 +96,7 @@ class Stage:
             as_own=lambda command: None,
             as_trash=lambda command: f"bin {command}" if command.startswith("rm ") else None,
             allow=self._allow,
+            allow_exactly=self._allow_exactly,
             run=self._run,
             interrupt=lambda: None,
             needs=lambda want, permit: self.needed[want],
@@ -110,6 +113,11 @@ class Stage:
         if self.full_disk:
             raise StoreTrouble("the disk is full")
         self.allowed.append((prefixes, project))
+
+    def _allow_exactly(self, command: str, project: Path) -> None:
+        if self.full_disk:
+            raise StoreTrouble("the disk is full")
+        self.allowed.append((command, project))
 
     def _run(self, command: str, permit: Permit, before_write: object = None) -> CommandResult:
         self.ran.append((command, permit.fence is not None))
@@ -199,10 +207,10 @@ async def test_what_changes_something_is_told_and_runs_at_a_key(shell: Shell) ->
     assert stage.ran == [("make thing", True)]
     assert stage.permits == [CHANGING]
     assert stage.screen.lines == ["▸ make thing", "change: it writes"]
-    assert stage.asked == ["[r]un  [e]dit  e[x]plain  [a]lways  [s]kip "]
+    assert stage.asked == ["[r]un  [e]dit  e[x]plain  [t]urn  [a]lways  [s]kip "]
 
 
-@pytest.mark.parametrize("answer", ["s", "", "y", "t", "k", "u", "run", "\n", "\x1b"])
+@pytest.mark.parametrize("answer", ["s", "", "y", "z", "k", "u", "run", "\n", "\x1b"])
 @pytest.mark.parametrize("verdict", [CHANGE, DESTROY, UNKNOWN, REFUSE])
 async def test_no_other_key_runs_it(shell: Shell, verdict: Verdict, answer: str) -> None:
     """A key of another question, a yes to another program, or no user at all."""
@@ -333,6 +341,24 @@ async def test_always_is_kept_for_this_project_or_everywhere_and_runs_it(shell: 
     assert stage.ran == [("make thing --now", True)]
 
 
+async def test_always_can_mean_this_very_command_in_this_project(shell: Shell) -> None:
+    """It is the first choice, because it is the smallest."""
+    stage = Stage(shell, ["a", "c"])
+    await stage.gate.offer("CMD: make thing --now")
+    assert stage.allowed == [("make thing --now", Path(shell.session.cwd))]
+    question = "always run this [c]ommand exactly, “make thing …” in this [p]roject or [e]verywhere, or [n]o "
+    assert stage.asked[1] == question
+    assert stage.ran == [("make thing --now", True)]
+
+
+async def test_a_command_with_a_secret_is_never_kept(shell: Shell) -> None:
+    """Its first words may be; the secret is not among them."""
+    stage = Stage(shell, ["a", "c", "s"])
+    await stage.gate.offer(f"CMD: make thing password={'hunter' + '2secretword'}")
+    assert (stage.allowed, stage.ran) == ([], [])
+    assert "exactly" not in stage.asked[1]
+
+
 @pytest.mark.parametrize("answer", ["n", "", "y"])
 async def test_not_always_after_all_is_no_yes_to_this_one(shell: Shell, answer: str) -> None:
     """The question is asked again."""
@@ -340,6 +366,56 @@ async def test_not_always_after_all_is_no_yes_to_this_one(shell: Shell, answer: 
     await stage.gate.offer("CMD: make thing")
     assert (stage.allowed, stage.ran) == ([], [])
     assert len(stage.asked) == 3
+
+
+MORE = Verdict("ask", "change", "it writes", (), (("make", "thing", "more"), ("make", "thing")))
+OTHER = Verdict("ask", "change", "it writes", (), (("make", "thing"), ("make", "other")))
+BARE = Verdict("ask", "change", "it writes to a file")
+SEND = Verdict("ask", "send", "it sends", (), (("make", "thing"),))
+
+
+async def test_one_key_allows_the_same_words_until_the_question_is_answered(shell: Shell) -> None:
+    """Each of ten files is not asked about alone; what begins otherwise or does more is asked about all the same."""
+    others = {"other": OTHER, "bare": BARE, "send": SEND, "rm all": DESTROY, "odd": UNKNOWN}
+    stage = Stage(shell, ["t"], {"make more": MORE, **others})
+    await stage.gate.offer("\n".join(f"CMD: {command}" for command in ["make a", "make b", "make more", *others]))
+    assert [command for command, _ in stage.ran] == ["make a", "make b", "make more"]
+    assert stage.permits == [CHANGING] * 3
+    assert "allowed until your question is answered: “make thing …”" in stage.screen.lines
+    assert len(stage.asked) == 1 + len(others)
+    stage.gate.for_turn.end()
+    await stage.gate.offer("CMD: make a")
+    assert len(stage.ran) == 3
+
+
+async def test_after_foreign_text_only_the_very_same_command_is_still_allowed(shell: Shell) -> None:
+    """The output that the model has read could ask for the others."""
+    stage = Stage(shell, ["t", "s"])
+    await stage.gate.offer("CMD: make a")
+    shell.session.history.add(Turn(role="user", content=f"{EXEC_MARK}\n$ make a\nnow make b\n\ngo on"))
+    await stage.gate.offer("CMD: make b\nCMD: make a")
+    assert [command for command, _ in stage.ran] == ["make a", "make a"]
+    assert len(stage.asked) == 2
+    stage.answers = ["t"]
+    await stage.gate.offer("CMD: make c\nCMD: make d")
+    assert "allowed until your question is answered: this very command" in stage.screen.lines
+    assert [command for command, _ in stage.ran][2:] == ["make c"]
+
+
+async def test_a_command_that_the_user_stops_ends_what_was_allowed(shell: Shell) -> None:
+    """Ctrl-C means that something is not as expected."""
+    stage = Stage(shell, ["t"], outcomes=[done(), done(status=130)])
+    await stage.gate.offer("CMD: make a\nCMD: make b\nCMD: make c")
+    assert [command for command, _ in stage.ran] == ["make a", "make b"]
+    assert len(stage.asked) == 2
+
+
+@pytest.mark.parametrize("verdict", [SEND, BARE, DESTROY, UNKNOWN])
+async def test_the_key_is_offered_only_for_changes_with_words_to_remember(shell: Shell, verdict: Verdict) -> None:
+    stage = Stage(shell, ["t"], {"it": verdict})
+    await stage.gate.offer("CMD: it")
+    assert "[t]urn" not in stage.asked[0]
+    assert stage.ran == []
 
 
 @pytest.mark.parametrize("effect", ["destroy", "unknown", "change"])
@@ -395,16 +471,64 @@ async def test_what_one_command_printed_is_not_looked_at_for_commands(shell: She
     assert stage.judged == ["it"]
 
 
-@given(st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), min_size=1, max_size=30))
+ANY_LINE = st.text(st.characters(exclude_characters="\r\n", exclude_categories=["Cs"]), max_size=30)
+
+
+def needs_more(command: str) -> bool:
+    reader = OpenCommand()
+    reader.read(command)
+    return reader.needs_more
+
+
+@given(ANY_LINE.filter(lambda line: line.strip()))
 @settings(max_examples=60, deadline=None)
 def test_what_is_judged_is_what_is_shown_and_run(tmp_path_factory: pytest.TempPathFactory, command: str) -> None:
     """To the last byte: no space is trimmed and no escape is decoded."""
     stage = Stage(stage_shell(World(tmp_path_factory.getbasetemp())), ["r"])
     offer(stage, f"CMD: {command}")
-    expected = [command] if command.strip() else []
+    expected = [] if needs_more(command) else [command]
     assert stage.judged == expected
     assert [text for text, _ in stage.ran] == expected
-    assert stage.screen.lines[:1] == [f"▸ {exactly(one)}" for one in expected]
+    assert [line for line in stage.screen.lines if line[0] == "▸"] == [f"▸ {exactly(one)}" for one in expected]
+    assert bool(expected) != any("is not complete" in line for line in stage.screen.lines)
+
+
+@given(st.lists(ANY_LINE, max_size=5))
+@settings(max_examples=60, deadline=None)
+def test_all_lines_of_a_command_are_judged_shown_and_run(
+    tmp_path_factory: pytest.TempPathFactory, lines: list[str]
+) -> None:
+    """Whatever they contain, and nothing of them is a command of its own."""
+    assume("end" not in lines)
+    stage = Stage(stage_shell(World(tmp_path_factory.getbasetemp())), ["r"])
+    command = "\n".join(["cat > it <<'end'", *lines, "CMD: rm all", "```", "end"])
+    offer(stage, f"Here:\n\nCMD: {command}\nThat is *it*.")
+    assert stage.judged == [text for text, _ in stage.ran] == [command]
+    assert stage.screen.lines[0] == "▸ " + "\n".join(map(exactly, command.split("\n")))
+
+
+@pytest.mark.parametrize(
+    ("answer", "complete", "missing"),
+    [
+        ("CMD: cat <<end\nx\nCMD: rm all", True, "the line “end” that ends a here-document is missing"),
+        ("CMD: cat <<end\nx\nend", False, "the line “end” that ends a here-document is missing"),
+        ("CMD: echo 'a\n\nCMD: rm all\n", True, "a closing ' is missing"),
+        (
+            "CMD: cat <<end\n" + "x\n" * 400 + "end\nCMD: rm all",
+            True,
+            "it has more than 400 lines or 20,000 characters",
+        ),
+    ],
+)
+async def test_a_command_without_its_end_is_not_offered_and_that_is_said(
+    shell: Shell, answer: str, complete: bool, missing: str
+) -> None:
+    """A part of a command may be a different command; and so may each line of it."""
+    stage = Stage(shell, verdicts={"look": READ})
+    await stage.gate.offer(f"CMD: look\n{answer}", complete=complete)
+    assert stage.judged == ["look"]
+    assert stage.screen.lines[1:] == [f"the last command is not offered, because it is not complete: {missing}"]
+    assert shell.session.history.held.endswith(f"[aish] your last command was not complete: {missing}")
 
 
 async def test_output_goes_along_with_the_next_question_without_secrets(shell: Shell) -> None:

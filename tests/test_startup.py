@@ -74,6 +74,32 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
     }
 
 
+def test_nothing_that_acts_or_answers_is_loaded_before_the_first_prompt(tmp_path: Path) -> None:
+    """Tools, the gate, fences, MCP servers, models and conversations come while the user reads the prompt.
+
+    This is what the shell does until the prompt is on the screen. A new package fails here until it is known to be
+    small.
+    """
+    shown = "start.settings.view.prompt, start.settings.model, start.cwd, 80"
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}\nfrom aish import cli, opening\n"
+    loaded = loaded_by(f"{code}start = cli._load_start([])\nassert opening.first_prompt({shown})")
+
+    packages = {name.split(".")[1] for name in ours(loaded) if "." in name}
+    assert packages == {"cli", "opening", "places", "settings", "storage", "values", "verbs", "views"}
+    assert not loaded & (HEAVY | {"asyncio", "subprocess"})
+
+
+def test_what_only_acting_needs_is_loaded_when_the_model_acts() -> None:
+    """The shell itself starts without the judge, servers, undo and what a check of a model needs."""
+    loaded = loaded_by("import aish.views.repl, aish.views.one_shot, aish.wiring")
+
+    acting = {f"aish.acting.{name}" for name in ("gate_setup", "local_judge", "server_tools", "server_questions")}
+    action = {f"aish.action.{name}" for name in ("policy", "command_judge", "command_table", "project_files", "trash")}
+    assert "aish.acting.gate" in loaded
+    assert loaded & (acting | action | {"aish.conversation.model_check", "aish.views.model_check"}) == set()
+    assert not {name for name in loaded if name.startswith("aish.mcp.")}
+
+
 def test_no_event_loop_is_loaded_before_the_prompt_or_for_a_search() -> None:
     """It takes a tenth of the start-up time, and a search asks no model."""
     assert "asyncio" not in loaded_by("import aish.cli")
@@ -91,6 +117,27 @@ def test_file_tools_and_undo_are_loaded_when_the_first_file_is_read() -> None:
     assert loaded & (lazy | {"difflib"}) == set()
 
 
+def test_skills_are_loaded_when_there_is_a_folder_with_some(tmp_path: Path) -> None:
+    """Most users have none, and look at a few folders only."""
+    config = tmp_path / "config" / "config.toml"
+    config.parent.mkdir()
+    config.write_text('model = "script"\n[models.script]\nkind = "scripted"\nanswers = ["A1"]\n', encoding="utf-8")
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}; os.chdir({str(tmp_path)!r})\n"
+    code += "from aish.cli import run\nassert run(['hello']) == 0"
+    lazy = {
+        "aish.conversation.skills",
+        "aish.acting.skill_hooks",
+        "aish.values.front_matter",
+        "aish.values.skill_fields",
+    }
+    assert not loaded_by(code) & lazy
+
+    skill = tmp_path / "data" / "workspace" / "skills" / "x" / "SKILL.md"
+    skill.parent.mkdir(parents=True)
+    skill.write_text("---\nname: x\n---\n", encoding="utf-8")
+    assert lazy <= loaded_by(code)
+
+
 LIGHT = {  # verbs without a model or conversation → packages they load besides those of the command line
     "config show": {"storage"},
     "config path": {"storage"},
@@ -99,7 +146,7 @@ LIGHT = {  # verbs without a model or conversation → packages they load beside
     "route ls": {"action", "intake"},
     "policy ls": {"action"},
     "trash --list": {"action", "storage"},
-    "models list": {"model"},
+    "models list": {"model", "storage"},
     "mcp list": {"mcp", "memory", "storage"},
     "memory list": {"commands", "intake", "memory", "storage"},
     "memory add fact the kettle is blue": {"commands", "intake", "memory", "storage"},

@@ -1,6 +1,7 @@
 """A project with a home beside it, and the shell in a terminal in which a model proposes commands."""
 
 import subprocess
+from collections.abc import Callable
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -63,12 +64,18 @@ class AtGate(Terminal):
 
     def agree(self) -> None:
         """Say yes to every command, and no to running it in a wider fence, until the next prompt."""
-        for number in count(1):
+        self._answer_all(lambda: not any(text in self.lines[-1] for text in ("unfenced", "run it again")))
+
+    def refuse(self) -> None:
+        """Say no to everything, until the next prompt."""
+        self._answer_all(lambda: False)
+
+    def _answer_all(self, wanted: Callable[[], bool]) -> None:
+        for number in count(self.questions + 1):
             self._until(partial(self._stands_still, number), f"question {number}")
             if self.questions < number:
                 return
-            refused = any(text in self.lines[-1] for text in ("unfenced", "run it again"))
-            self.type(ENTER) if refused else self.say_yes()
+            self.say_yes() if wanted() else self.type(ENTER)
 
     def _stands_still(self, number: int) -> bool:
         return self.questions >= number or self.lines[-1] == PROMPT

@@ -118,7 +118,7 @@ class World:
         """
         quiet: dict[str, Any] = {"memory": {"propose": False}, "finding": {"tools": False}}
         quiet["notes"] = {"tools": False, "upkeep": False}
-        quiet["commands"] = {"file_tools": False}
+        quiet["commands"] = {"file_tools": False, "tool": False}
         quiet["embedded"] = {"threads": 1}  # as in `environment`
         values = {**quiet, **(settings or {})}
         return open_program(self.start(values), progress=None)

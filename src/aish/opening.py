@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from aish.conversation.recall import TurnRecall
     from aish.conversation.services import Upkeep
     from aish.conversation.session import Session
+    from aish.conversation.skills import Skills
     from aish.memory.curation import Memory
     from aish.memory.finding.vectors import Embedder
     from aish.memory.notes.channel_notes import ChannelNotes
@@ -142,7 +143,17 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     )
     program.load_gate_tools, program.open_files = _load_gate_tools, _open_files
     program.open_servers = lambda: _open_servers(program)
+    program.open_skills = _open_skills
     return program
+
+
+def _open_skills(program: Program) -> Skills:
+    """The skills; opened by the first question where there is a folder with some, or by `:skills`."""
+    from aish.acting.skill_hooks import HookRunner
+    from aish.conversation.skills import Skills
+
+    runner = HookRunner(program.settings, program.places, program.redaction)
+    return Skills(runner.run, runner.fence_for)
 
 
 def _open_servers(program: Program) -> ServerTools:

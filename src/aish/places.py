@@ -6,11 +6,19 @@ import stat
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from aish.values.errors import StoreTrouble
 
 PROJECT_FILE = ".aish.toml"  # the settings of a project
+PROJECT_SKILLS = (".aish/skills", ".claude/skills", ".agents/skills")  # the last two are common to several tools
+
+
+class SkillFolder(NamedTuple):
+    """A folder with skills, and whose they are: the user's, for all projects or for a channel, or a project's."""
+
+    place: Literal["workspace", "channel", "project"]
+    path: Path
 
 
 class Places(NamedTuple):
@@ -59,6 +67,17 @@ class Places(NamedTuple):
         """Return the directory of a channel's notes and logs."""
         return self.workspace / "channels" / name
 
+    def skill_folders(self, channel: str, directory: Path) -> list[SkillFolder]:
+        """Return the folders with skills that exist; of two skills with one name, that of the first folder counts."""
+        folders = [SkillFolder("workspace", self.workspace / "skills")]
+        folders.append(SkillFolder("channel", self.channel(channel) / "skills"))
+        try:
+            project = find_project(directory)
+            folders += (SkillFolder("project", project / name) for name in PROJECT_SKILLS)
+        except (OSError, ValueError):  # for example, the path is too long
+            pass
+        return [one for one in folders if os.path.isdir(one.path)]  # noqa: PTH112  # a Path raises if it may not look
+
     @property
     def salt(self) -> Path:
         return self.data / "salt"
@@ -98,6 +117,10 @@ class Places(NamedTuple):
     @property
     def token_ratios(self) -> Path:
         return self.cache / "tokens" / "ratios.json"
+
+    @property
+    def model_cards(self) -> Path:
+        return self.cache / "model_cards.json"
 
     @property
     def models(self) -> Path:

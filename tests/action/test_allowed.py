@@ -132,3 +132,31 @@ def test_a_person_can_read_the_file(path: Path) -> None:
         "project": "/work/here",
         "allowed": True,
     }
+
+
+def test_exactly_one_command_is_allowed_in_one_project(path: Path) -> None:
+    """To the last space, in all its lines; it is no prefix of others."""
+    text = "cat >> log <<'end'\n  two  spaces\nend"
+    Allowed(path).add_command(text, HERE)
+
+    assert Allowed(path).is_command(text, HERE)
+    assert not Allowed(path).is_command(text, THERE)
+    assert not any(
+        Allowed(path).is_command(one, HERE) for one in (f"{text} ", text[:-1], "cat", text.replace("  ", " "))
+    )
+    assert Allowed(path).within(HERE) == frozenset()
+
+
+def test_a_command_can_be_revoked_and_a_log_that_cannot_be_read_allows_none(path: Path) -> None:
+    """By a line that a person adds, and only a clear yes counts."""
+    line = {"command": "touch a", "project": str(HERE)}
+    meta = {"meta": {"format": 1, "what": "allowed commands"}}
+    write(path, meta, {**line, "allowed": True})
+    assert Allowed(path).is_command("touch a", HERE)
+    write(path, meta, {**line, "allowed": True}, {**line, "allowed": False})
+    assert not Allowed(path).is_command("touch a", HERE)
+    write(path, meta, {**line, "allowed": "yes"}, {"command": "touch a", "allowed": True})
+    assert not Allowed(path).is_command("touch a", HERE)
+    path.unlink()
+    path.mkdir()
+    assert not Allowed(path).is_command("touch a", HERE)

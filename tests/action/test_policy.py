@@ -1297,6 +1297,26 @@ def test_a_command_that_could_do_more_than_read_asks() -> None:
 
 
 @pytest.mark.proves("X5")
+@pytest.mark.parametrize(
+    ("command", "verdict"),
+    [
+        ('for f in *.txt; do\n  wc -l "$f"\ndone', ("run", "read")),
+        ("if [ -f a ]; then\n  cat a\nfi", ("run", "read")),
+        ("ls \\\n  -l \\\n  -a", ("run", "read")),
+        ("grep a b |\nwc -l", ("run", "read")),
+        ("cat <<'EOF' | wc -l\na\nEOF", ("run", "read")),
+        ("cat >> log.txt <<EOF\nhello\nEOF", ("ask", "change")),
+        ("cat >> log.py <<'PY_EOF'\nit's `x` $(y)\nPY_EOF", ("ask", "change")),
+        ("for f in *.txt; do\n  rm $f\ndone", ("ask", "destroy")),
+        ("cat <<EOF\n$(rm x)\nEOF", ("ask", "unknown")),
+    ],
+)
+def test_all_lines_of_a_command_count(command: str, verdict: tuple[str, str]) -> None:
+    """A loop of commands that only read is one; a here-document is data if the shell expands nothing in it."""
+    assert judge(command, TABLE)[:2] == verdict
+
+
+@pytest.mark.proves("X5")
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from(SAFE),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.action.proposals import proposed, withheld
+from aish.action.proposals import Proposals, proposals, proposed
 
 pytestmark = pytest.mark.proves("P4")
 PROSE = st.sampled_from(
@@ -51,7 +51,7 @@ def test_the_same_command_is_offered_once() -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [" ls", "ls  ", "echo 'a  b'\t", "echo CMD: x", "echo \u202e\u200bä", "ls \\", "#", "a\x0bb\x0cc\u2028d"]
+    "command", [" ls", "ls  ", "echo 'a  b'\t", "echo CMD: x", "echo \u202e\u200bä", "#", "a\x0bb\x0cc\u2028d"]
 )
 def test_a_command_is_taken_byte_for_byte(command: str) -> None:
     """What was judged and shown is what runs, even if it looks odd."""
@@ -271,12 +271,12 @@ def test_plain_words_before_a_command_do_not_hide_it(before: str) -> None:
 def test_what_looks_like_a_proposal_but_is_not_offered_can_be_told() -> None:
     """So that the user can be told about it. What is shown as code is clearly not meant."""
     answer = "- first\nCMD: in a list\n\n```\nCMD: code\n```\n<pre>\nCMD: quoted\n</pre>\n\nCMD: own"
-    assert (proposed(answer), withheld(answer)) == (["own"], ["in a list", "quoted"])
+    assert proposals(answer) == Proposals(("own",), ("in a list", "quoted"))
 
 
 def test_a_command_is_no_markdown() -> None:
     """What it contains does not change what follows it."""
-    commands = ["grep '<pre>' x", "echo `date", "sed 's/<!--//' a", "echo '$$'", "cat <<EOF | x"]
+    commands = ["grep '<pre>' x", "echo `date`", "sed 's/<!--//' a", "echo '$$'", "cat <<EOF | x\n<pre>\n```\nEOF"]
     assert proposed("".join(f"CMD: {command}\n" for command in commands)) == commands
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from aish.agent.loop import AskEvent, LoopEvent, StepDone, ToolDone, run_loop
+from aish.agent.calls import MOST_CALLS
+from aish.agent.loop import SIDE_BY_SIDE, AskEvent, LoopEvent, StepDone, ToolDone, run_loop
 from aish.agent.permission import ALLOWED, AllowReading, Decision, Permission
 from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, schema
 from aish.values.errors import StoreTrouble
@@ -300,3 +301,57 @@ async def test_a_loop_that_nobody_watches_may_only_read() -> None:
         pass
 
     assert desk.happened == ["ran look"]
+
+
+async def test_of_a_thousand_calls_some_run_and_few_at_a_time() -> None:
+    """A model gone wild must not start a thousand programs. The user is told, and each kept call has its result."""
+    at_work, most, ran = 0, 0, 0
+
+    async def work(parsed: ParsedCall, desk: Desk) -> AsyncGenerator[ToolEvent]:
+        nonlocal at_work, most, ran
+        at_work, ran = at_work + 1, ran + 1
+        most = max(most, at_work)
+        for _ in range(100):
+            await asyncio.sleep(0)
+        at_work -= 1
+        yield ToolResult("done")
+
+    script = Script([call("a", place) for place in range(1_000)], [TextPiece("ok")])
+    events = await play(script, tool("a")._replace(run=work))
+
+    done = [event for event in events if isinstance(event, ToolDone)]
+    assert (ran, most) == (MOST_CALLS, SIDE_BY_SIDE)
+    assert [event.result.text for event in done[:MOST_CALLS]] == ["done"] * MOST_CALLS
+    assert all("not run: 1,000 calls" in event.result.text for event in done[MOST_CALLS:])
+    (step,) = (event for event in events if isinstance(event, StepDone) and not event.last)
+    assert [event.call for event in done] == list(step.calls)
+    assert [event.code for event in events if isinstance(event, Notice)] == ["tools.too_many"]
+
+
+async def test_a_tool_that_reports_without_end_is_read_as_fast_as_it_is_shown() -> None:
+    """It can be stopped, and does not fill the memory."""
+    reported = 0
+
+    async def endless(parsed: ParsedCall, desk: Desk) -> AsyncGenerator[ToolEvent]:
+        nonlocal reported
+        while True:
+            reported += 1
+            yield ToolProgress(parsed.id, "still here")
+
+    async with asyncio.timeout(5):
+        loop = run_loop(Script([call("a")]).ask, {"a": tool("a")._replace(run=endless)}, Rules(), Desk())
+        read = 0
+        async with aclosing(loop) as events:
+            async for event in events:
+                read += isinstance(event, ToolProgress)
+                if read == 200:
+                    break
+    assert reported < 400
+
+
+async def test_an_unknown_tool_is_answered_with_the_names_that_look_like_it() -> None:
+    """The model can call the right one next."""
+    events = await play(Script([call("raed_file")], [TextPiece("ok")]), tool("read_file"), tool("run_command"))
+
+    (done,) = (event for event in events if isinstance(event, ToolDone))
+    assert json.loads(done.result.text)["reason"] == "there is no tool 'raed_file'; there is read_file"

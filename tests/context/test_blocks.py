@@ -33,9 +33,10 @@ def test_the_base_prompt_asks_for_commands_on_lines_of_their_own() -> None:
     base = " ".join(base_block().text.split())
 
     assert (
-        "To suggest a shell command, put it on a line of its own that starts exactly with `CMD: ` (one space), "
-        "one command a line."
+        "suggest shell commands: each on a line of its own that starts exactly with `CMD: ` (one space), after a "
+        "blank line"
     ) in base
+    assert "If the shell needs more lines (a here-document, a loop), they follow unchanged." in base
 
 
 @pytest.mark.proves("C2")
@@ -46,10 +47,11 @@ def test_the_base_prompt_speaks_of_tools_even_when_there_are_none() -> None:
     assert paragraph
     assert " ".join(paragraph[0].split()) == (
         "Tools: when tools are offered to you, call one if it answers better than guessing, and use its result; "
-        "when none are offered, do not invent any. For recently, lately or this week, and for summaries of "
+        "when none are offered, do not invent any. Only about earlier conversations: for recently, lately or this "
+        "week, and for summaries of "
         "conversations, prefer the tool `recent_conversations`; for something that was said before, "
         "`search_conversations`, and `read_thread` to read on. Without tools `CMD: aish recent`, "
-        "`CMD: aish search WORDS` and `CMD: aish thread ID` do the same."
+        "`CMD: aish search WORDS` and `CMD: aish thread ID` do that."
     )
 
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from fake_server import FakeServer, Say, reply_json, sse
 
+from aish.model.addresses import api_root, server_root
 from aish.model.http import Patience
-from aish.model.openai_chat import OpenAIChat, api_root, server_root
+from aish.model.openai_chat import OpenAIChat
 from aish.values.errors import AishError
 from aish.values.events import (
     ChatRequest,
@@ -72,7 +73,7 @@ async def test_a_request_is_sent_as_the_api_wants_it() -> None:
 
     with FakeServer(sse("yes")) as server:
         model = chat(server.url, key=key, temperature=0.0)
-        await answer(model, ChatRequest(messages=messages, tools=tools, max_tokens=77))
+        await answer(model, ChatRequest(messages=messages, tools=tools, max_tokens=77, stop=("\nX",)))
     [asked] = server.asked
     assert (asked.method, asked.path) == ("POST", "/v1/chat/completions")
     assert asked.headers == {
@@ -90,6 +91,7 @@ async def test_a_request_is_sent_as_the_api_wants_it() -> None:
         "stream_options": {"include_usage": True},
         "tools": list(tools),
         "max_tokens": 77,
+        "stop": ["\nX"],
         "temperature": 0.0,
     }
 

@@ -228,7 +228,7 @@ async def test_without_a_yes_nothing_is_changed(desk: Desk) -> None:
         pytest.param(("edit_file", {"old": "a", "new": "b"}), "path must be a string", id="no path"),
         pytest.param(("write_file", {"path": "a.py"}), "content must be a string", id="no content"),
         pytest.param(write("a.py", "a\0b"), "a.py would be binary", id="binary text"),
-        pytest.param(write("b.py", "x" * 9_000_000), "more than 8 MB", id="too long"),
+        pytest.param(write("b.py", "x" * 9_000_000), "more than 1,000,000; give less at a time", id="too long"),
         pytest.param(write("a.py/b", "x"), "not a directory", id="below a file"),
         pytest.param(write("", "x"), "is the workspace directory", id="the directory"),
         pytest.param(edit("a\0b", "x", "y"), OUTSIDE, id="NUL"),

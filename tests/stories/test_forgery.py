@@ -77,7 +77,7 @@ def test_the_answers_of_tmux_press_no_key_and_the_users_key_does(world: World) -
         tmux.wait_for("[s]kip")
         assert not (world.directory / "made").exists()
         tmux.type("r")
-        tmux.wait_for("[aish] [r]un  [e]dit  e[x]plain  [a]lways  [s]kip r")
+        tmux.wait_for("[aish] [r]un  [e]dit  e[x]plain  [t]urn  [a]lways  [s]kip r")
 
 
 @pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])

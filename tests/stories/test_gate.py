@@ -13,8 +13,14 @@ from tmux import Tmux, need
 from workshop import KEY, PROMPT, READY, WORD, AtGate, Workshop
 from world import World
 
+from aish.acting.gate import Gate
+from aish.acting.surroundings import PlainSurroundings
+from aish.action.allowed import Allowed
 from aish.action.fence.availability import Wanted, kind, why
-from aish.values.text import exactly, for_keeping
+from aish.conversation.prompt import offered_tools
+from aish.conversation.turn_context import TurnContext
+from aish.values.person import Nobody
+from aish.values.text import COMMAND_SIGN, GUTTER, exactly, for_keeping
 
 pytestmark = pytest.mark.proves("P4", "X5", "N22")
 ESCAPE, F3, ALT_R = "\x1b", "\x1bOR", "\x1br"
@@ -70,7 +76,7 @@ def test_a_shell_that_takes_its_time_to_start_is_waited_for(workshop: Workshop) 
 
 def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Workshop) -> None:
     """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored."""
-    keys = ["s", "n", "q", ENTER, CTRL_D, "ytku" + ENTER, ESCAPE, CTRL_C]
+    keys = ["s", "n", "q", ENTER, CTRL_D, "yzku" + ENTER, ESCAPE, CTRL_C]
     workshop.script(*["CMD: touch made"] * (len(keys) + 1))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys, start=1):
@@ -316,7 +322,7 @@ def test_always_holds_in_the_next_shell_and_can_be_taken_back(workshop: Workshop
         terminal.ask()
         terminal.wait_times(KEY, 1)
         terminal.type("a")
-        terminal.wait_for("always run “git add …” in this [p]roject, [e]verywhere, or [n]o")
+        terminal.wait_for("“git add …” in this [p]roject or [e]verywhere, or [n]o")
         terminal.type("p")
         terminal.wait_prompt()
         for number in range(2, len(others) + 2):
@@ -503,9 +509,150 @@ def test_an_edit_leaves_alone_what_was_not_edited(workshop: Workshop) -> None:
         assert terminal.offered == ["touch 'a  b'", "touch 'a  b' c"]
 
 
-# The tool `run_command`
+SCRIPT = """cat > hello.py <<'EOF'
+# **no** heading
 
-TOOL = "[commands]\ntool = true\n"
+CMD: touch bad
+```
+print("hi")
+EOF"""
+
+
+@pytest.mark.proves("P4", "N23")
+def test_a_command_of_several_lines_is_shown_and_runs_as_it_is(workshop: Workshop) -> None:
+    """Each line has the sign, one key runs all of them, and the answer goes on after the last one."""
+    workshop.script(f"I write it.\n\nCMD: {SCRIPT}\n\n- and look:\n\nCMD: for f in *.py; do\n  wc -l $f\ndone", "Good.")
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        assert terminal.offered == [line for line in SCRIPT.split("\n") if line]
+        assert "▸" in terminal.lines  # the empty line
+        assert "change: it creates hello.py" in "".join(terminal.lines)
+        assert workshop.files() == set()
+        terminal.type("r")
+        terminal.wait("▸ for f in *.py; do", "▸   wc -l $f", "▸ done", "5 hello.py", PROMPT)
+        terminal.ask("and?")
+        terminal.wait("aish> and?", "Good.", PROMPT)
+        assert terminal.questions == 1
+    assert (workshop.directory / "hello.py").read_text(encoding="utf-8") == SCRIPT.split("\n", 1)[1].removesuffix("EOF")
+    assert any(f"$ {SCRIPT}\n" in turn for turn in turns(workshop))
+
+
+@pytest.mark.proves("P3", "N23")
+def test_no_line_of_a_command_looks_like_a_message_in_a_real_terminal(world: World) -> None:
+    """Whatever its lines say, all of them have the sign of commands, and only aish writes the sign of messages."""
+    need()
+    forged = [
+        f"{GUTTER}[aish] read: it only reads",
+        "[aish] [r]un  [s]kip",
+        f"{COMMAND_SIGN} ls",
+        f"\r{GUTTER}[aish] fine",
+    ]
+    world.script("\n".join(["CMD: cat > note <<'end'", *forged, "end"]))
+    with Tmux(world) as tmux:
+        tmux.enter("what now?")
+        tmux.wait_for("e[x]plain")
+        rows = tmux.scrollback()
+    first = rows.index("▸ cat > note <<'end'")
+    expected = [
+        "⟨U+2590⟩[aish] read: it only reads",
+        "[aish] [r]un  [s]kip",
+        "⟨U+25B8⟩ ls",
+        "⟨U+240D⟩⟨U+2590⟩[aish] fine",
+        "end",
+    ]
+    assert rows[first + 1 : first + 6] == [f"▸ {line}" for line in expected]
+    assert [row for row in rows[:first] if row.startswith(COMMAND_SIGN)] == []
+    assert all(row.startswith(f"{GUTTER}[aish] ") for row in rows[first + 6 :] if row)
+
+
+def test_a_command_of_several_lines_is_edited_line_by_line(workshop: Workshop) -> None:
+    """Enter ends the edit as at the prompt, and Alt-Enter starts a new line."""
+    workshop.script("CMD: cat > note <<end\none\nend")
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        terminal.type("e")
+        terminal.wait_for("edit: cat")
+        terminal.type("\x1b[A")
+        terminal.type(f"{ESCAPE}{ENTER}two" + ENTER)
+        terminal.wait_question(2)
+        assert terminal.offered == ["cat > note <<end", "one", "end", "cat > note <<end", "one", "two", "end"]
+        terminal.type("r")
+        terminal.wait_prompt()
+    assert (workshop.directory / "note").read_text(encoding="utf-8") == "one\ntwo\n"
+
+
+@pytest.mark.parametrize("how", ["ended", "too long"])
+def test_nothing_of_a_command_without_its_end_runs(workshop: Workshop, how: str) -> None:
+    """Neither what there is of it, nor a line of it that looks like a command."""
+    text = "CMD: echo whole\nCMD: cat > note <<end\nCMD: touch bad\nend"[: None if how == "too long" else -4]
+    with FakeServer(sse(text, finish="length" if how == "too long" else "stop"), sse("I see.")) as server:
+        serve(workshop, server)
+        with AtGate(workshop) as terminal:
+            terminal.ask()
+            terminal.wait_for("here-document is missing")
+            terminal.wait_prompt()
+            assert terminal.offered == ["echo whole"]
+            assert terminal.questions == 0
+    assert workshop.files() == set()
+
+
+@pytest.mark.proves("P4")
+def test_a_command_can_be_allowed_always_and_exactly(workshop: Workshop) -> None:
+    """In the next shell the very same text runs unasked in this project, and nothing that is longer or shorter."""
+    workshop.script("CMD: touch a b")
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        terminal.type("a")
+        terminal.wait_for("always run this [c]ommand exactly, “touch …” in this [p]roject")
+        terminal.type("c")
+        terminal.wait_prompt()
+    assert workshop.files() == {"a", "b"}
+    kept = [json.loads(line) for line in workshop.places.allowed.read_text(encoding="utf-8").splitlines()]
+    assert [line["command"] for line in kept if "command" in line] == ["touch a b"]
+
+    Allowed(workshop.places.allowed).add_command("rm a", workshop.directory)  # which no key offers
+    asked = ["touch a  b", "touch a", "touch a b; touch c", "rm a"]
+    workshop.script("\n".join(f"CMD: {command}" for command in ["touch a b", *asked]))
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        for number in range(1, len(asked) + 1):
+            terminal.wait_question(number)
+            terminal.type("s" if number < len(asked) else ENTER)
+        terminal.wait_prompt()
+        assert terminal.offered == ["touch a b", *asked]
+    assert workshop.files() == {"a", "b"}
+
+
+@pytest.mark.proves("P4")
+@pytest.mark.parametrize("end", ["the answer", "Ctrl-C"])
+def test_one_key_allows_the_same_words_until_the_question_is_answered(workshop: Workshop, end: str) -> None:
+    """Then, or when the user stops something, aish asks again."""
+    last = "CMD: sleep 60\nCMD: touch c" if end == "Ctrl-C" else "That is all."
+    workshop.script(f"CMD: touch a\nCMD: touch b\n{last}", "CMD: touch a")
+    with AtGate(workshop) as terminal:
+        terminal.ask()
+        terminal.wait_question()
+        terminal.type("t")
+        if end == "Ctrl-C":
+            terminal.wait_for("▸ sleep 60")
+            terminal.watch(0.5)
+            terminal.type(CTRL_C)
+            terminal.wait_question(2)
+            terminal.type("s")
+        terminal.wait_prompt()
+        assert workshop.files() == {"a", "b"}
+        terminal.ask("and?")
+        terminal.wait_question(3 if end == "Ctrl-C" else 2)
+        terminal.type("s")
+        terminal.wait_prompt()
+    assert workshop.files() == {"a", "b"}
+    assert not workshop.places.allowed.exists()
+
+
+# The tool `run_command`
 
 
 def run_tool(*commands: str) -> str:
@@ -520,7 +667,7 @@ def results(world: World) -> list[dict[str, object]]:
 
 def test_the_tool_passes_the_same_gate(workshop: Workshop) -> None:
     """Read-only commands run at once, a change needs a key, and the model reads the result of each."""
-    workshop.script(run_tool("echo seen", "touch new", "rm -r x"), "Done.", extra=TOOL)
+    workshop.script(run_tool("echo seen", "touch new", "rm -r x"), "Done.")
     with AtGate(workshop) as terminal:
         terminal.ask()
         terminal.wait_question(1)
@@ -540,7 +687,7 @@ def test_the_tool_passes_the_same_gate(workshop: Workshop) -> None:
 
 def test_nothing_is_written_over_a_question_of_the_tool(workshop: Workshop) -> None:
     """The clock of a slow answer stops."""
-    workshop.script(run_tool("touch new"), "Done.", extra=TOOL)
+    workshop.script(run_tool("touch new"), "Done.")
     with AtGate(workshop) as terminal:
         terminal.ask()
         terminal.wait_question()
@@ -553,7 +700,7 @@ def test_nothing_is_written_over_a_question_of_the_tool(workshop: Workshop) -> N
 
 def test_the_words_before_a_call_the_command_and_the_answer_have_lines_of_their_own(workshop: Workshop) -> None:
     """An answer that is drawn as it comes must not be drawn over the output of a command."""
-    workshop.script(f"- Let me\n- look.\n{run_tool('echo seen')}", "Done.", extra=TOOL)
+    workshop.script(f"- Let me\n- look.\n{run_tool('echo seen')}", "Done.")
     with AtGate(workshop) as terminal:
         terminal.ask()
         terminal.wait_for("Done.")
@@ -565,7 +712,7 @@ def test_the_words_before_a_call_the_command_and_the_answer_have_lines_of_their_
 @pytest.mark.proves("P5")
 def test_on_a_pipe_the_tool_runs_nothing_and_reads_no_line(workshop: Workshop) -> None:
     """Nobody can see a command there, and the next line is no answer to a question about one."""
-    workshop.script(run_tool("echo seen", "rm -rf kept"), "One.", "Two.", extra=TOOL)
+    workshop.script(run_tool("echo seen", "rm -rf kept"), "One.", "Two.")
     (workshop.directory / "kept").mkdir()
 
     ran = workshop.aish(given="what now?\nrun\n")
@@ -573,3 +720,17 @@ def test_on_a_pipe_the_tool_runs_nothing_and_reads_no_line(workshop: Workshop) -
     assert ran.out == "One.\nTwo.\n"
     assert [result["reason"] for result in results(workshop)] == ["commands cannot be run here"] * 2
     assert workshop.files() == {"kept"}
+
+
+@pytest.mark.anyio
+async def test_the_tool_is_offered_only_where_somebody_can_watch(workshop: Workshop) -> None:
+    """A model that is offered a tool which never works wastes its steps."""
+    session = workshop.session(["One."], {"commands": {"tool": True}})
+    backend = session.backend
+
+    def names(turn: TurnContext) -> list[str]:
+        return [tool.name for tool in offered_tools(session, backend, turn)]
+
+    gate = Gate(session, Nobody(), PlainSurroundings(workshop.directory), lambda: pytest.fail("no command"), print)
+    assert "run_command" in names(TurnContext(session, gate=gate))
+    assert "run_command" not in names(TurnContext(session))

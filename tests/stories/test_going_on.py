@@ -7,7 +7,7 @@ import pytest
 from terminal import CTRL_C
 from tmux import Tmux, need
 from workshop import KEY, PROMPT, AtGate, Workshop
-from world import World
+from world import World, script_of
 
 from aish.acting.gate import Decided
 from aish.acting.rounds import GO_ON, Rounds
@@ -130,5 +130,22 @@ def test_the_rules_of_rounds() -> None:
     assert not Rounds(0).go_on(ran("a"))
     assert not rounds.go_on(ran("a")) and "repeats" in rounds.reason
     rounds = Rounds(2)
+    assert rounds.go_on([Decided("make test", Outcome(1, "1 failed"))])
+    assert rounds.go_on([Decided("make test", Outcome(0, "all passed"))]), "something has changed in between"
+    rounds = Rounds(9)
+    assert [rounds.go_on([Decided("date", Outcome(0, str(time)))]) for time in range(3)] == [True, True, False]
+    rounds = Rounds(2)
     assert [rounds.go_on(ran(name)) for name in "abc"] == [True, True, False]
     assert "2 rounds" in rounds.reason
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize(("takes_grammar", "stop"), [(True, ("\n[exec output]",)), (False, ())])
+async def test_the_embedded_model_is_stopped_before_it_invents_output(
+    world: World, takes_grammar: bool, stop: tuple[str, ...]
+) -> None:
+    """Small models do that. Some servers refuse the option, so only llama.cpp gets it."""
+    session = world.session(["CMD: ls"])
+    session.backend.takes_grammar = takes_grammar
+    await world.ask(session, "what is here?")
+    assert script_of(session).requests[0].stop == stop

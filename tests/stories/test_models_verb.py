@@ -67,7 +67,7 @@ def test_the_list_has_models_and_the_weights_for_search(world: World) -> None:
         ("wordllama", "search", "not installed; run: aish models pull wordllama"),
     ]
     assert [line.split() for line in found] == [
-        ["*", "embedded", "embedded", SMOLLM2.file, str(model)],
+        ["*", "embedded", "embedded", SMOLLM2.file, "tools:", "unknown", str(model)],
         ["wordllama", "search", WORDLLAMA.file, str(search)],
     ]
     assert pulled == Ran(0, f"wordllama is already installed: {search}\n", "")

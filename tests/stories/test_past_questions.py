@@ -342,7 +342,7 @@ async def test_the_prompt_says_which_tool_is_for_what(talks: Talks) -> None:
     (request,) = script_of(session).requests
     prompt = " ".join(prompts(session)[0].split())
     offered = {tool["function"]["name"]: tool["function"] for tool in request.tools}
-    assert "For recently, lately or this week, and for summaries of conversations, prefer the tool" in prompt
+    assert "for recently, lately or this week, and for summaries of conversations, prefer the tool" in prompt
     assert all(f"`{name}`" in BASE for name in ("recent_conversations", "search_conversations", "read_thread"))
     assert set(offered) == {"recent_conversations", "search_conversations", "read_thread"}
     assert {"limit", "since"} <= offered["recent_conversations"]["parameters"]["properties"].keys()

@@ -500,7 +500,7 @@ async def test_the_conversation_continues_after_a_stop_between_call_and_answer(w
     assert said.text == "A2"
     assert pending(world) == [("the cat is called Miso", "model")]
     roles = [message["role"] for message in script_of(session).requests[-1].messages]
-    assert roles == ["system", "user", "assistant", "tool", "user"]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
 
 
 async def test_a_model_that_fails_after_a_call_keeps_the_proposal(world: World) -> None:

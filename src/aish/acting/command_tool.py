@@ -35,4 +35,6 @@ async def _run_command(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[To
     )
 
 
-COMMAND_TOOLS = (Tool(_RUN_COMMAND, _run_command, effect="unknown", setting="commands.tool", asks_itself=True),)
+COMMAND_TOOLS = (
+    Tool(_RUN_COMMAND, _run_command, effect="unknown", setting="commands.tool", asks_itself=True, needs_gate=True),
+)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from aish.agent.tool import CallPlan, ParsedCall, Tool, ToolEvent, ToolResult, as_json, refused, schema
 from aish.conversation.session import Session
+from aish.conversation.tool_results import result_room
 from aish.conversation.turn_context import TurnContext
 from aish.places import find_project
 from aish.values.errors import AishError, BadUsage, NotFound
@@ -19,7 +20,6 @@ from aish.values.text import exactly, one_line
 if TYPE_CHECKING:  # loaded when the first file is read
     from aish.action.project_files import ProjectFiles, Site
 
-_LEAST_ROOM, _MOST_ROOM = 4_000, 30_000  # characters of one result
 _MOST_LINES, _MOST_MATCHES = 2_000, 200
 _DEEPEST = 20
 
@@ -27,12 +27,6 @@ _DEEPEST = 20
 def project_site(session: Session) -> "Site":
     """Return where the tools of a conversation work."""
     return session.services.open_files().site(find_project(session.cwd), session.cwd, session.journal.id)
-
-
-def result_room(session: Session) -> int:
-    """Return how many characters a result may have: less than a third of the prompt."""
-    tokens = session.endpoints.known_budget(lambda: session.backend) or 0
-    return min(max(tokens * 6 // 5, _LEAST_ROOM), _MOST_ROOM)
 
 
 def whole_number(call: ParsedCall, name: str, default: int, most: int) -> int:

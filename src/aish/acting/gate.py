@@ -15,9 +15,10 @@ from typing import NamedTuple, Protocol
 from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.file_steps import command_step
 from aish.acting.surroundings import Surroundings
+from aish.acting.turn_consent import TurnConsent
 from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want, stopped
-from aish.action.proposals import proposed, withheld
+from aish.action.proposals import Proposals, proposals
 from aish.conversation.foreign_text import holds_foreign_text
 from aish.conversation.held_output import hold_output
 from aish.conversation.session import Session
@@ -34,7 +35,7 @@ WORD = "run"  # the user types it for a command that cannot be undone
 UNFENCED_WORD = "unfenced"  # for a command that needs more than any fence allows
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
 _STOPPED = 130  # by Ctrl-C: the user knows, so there is no message
-_KEYS = {"r": "run", "e": "edit", "x": "explain", "a": "always", "t": "trash", "s": "skip"}
+_KEYS = {"r": "run", "e": "edit", "x": "explain", "t": "turn", "a": "always", "s": "skip"}
 _MOST_SHOWN = 5  # wants
 _MOST_READ = 3  # hidden files that one key opens: a command can complain about any number of them
 
@@ -47,6 +48,7 @@ class GateTools(NamedTuple):
     as_trash: Callable[[str], str | None]
     as_own: Callable[[str], str | None]  # a search by aish itself, which must read what the fences hide
     allow: Callable[[tuple[tuple[str, ...], ...], Path | None], None]
+    allow_exactly: Callable[[str, Path], None]  # one command, in one project
     run: Callable[[str, Permit, Callable[[str], None] | None], CommandResult]  # the last: see `Fence.before_write`
     interrupt: Callable[[], None]  # send Ctrl-C to the running command
     needs: Callable[[Want, Permit], Permit | None]  # the next permit for what a fence stopped; None: no fence allows it
@@ -88,7 +90,8 @@ class Gate:
         self._session, self._person, self._surroundings = session, person, surroundings
         self._load, self._show = load, show
         self._tools: GateTools | None = None
-        self.standing: list[StandingConsent] = []
+        self.for_turn = TurnConsent(session)
+        self.standing: list[StandingConsent] = [self.for_turn]
         self.failed = ("", 0)  # the last command of an answer, if it failed, and its status
 
     @property
@@ -102,19 +105,28 @@ class Gate:
     async def offer(self, answer: str, *, complete: bool = True) -> list[Decided]:
         """Offer the commands of an answer one by one; their output is sent with the next question.
 
-        The last line of an incomplete answer is left out: a part of a command may be a different command.
+        The last line of an incomplete answer is left out: a part of a command may be a different command. For the same
+        reason a command whose last lines are missing is not offered.
         """
         self.failed = ("", 0)
-        whole = answer if complete else answer.rpartition("\n")[0]
-        decided = [await self.decide(command, hold=True) for command in proposed(whole)]
+        found = proposals(answer if complete else answer.rpartition("\n")[0])
+        decided = [await self.decide(command, hold=True) for command in found.offered]
         if any(one.outcome for one in decided):  # the model reads about these, so it must know about the others too
             for one in decided:
                 if not one.outcome:
                     self._session.history.hold(f"[aish] {one.command}: {one.reason}")
-        if left := len(withheld(whole)):
+            if found.unfinished:
+                self._session.history.hold(f"[aish] your last command was not complete: {found.missing}")
+        self._tell_withheld(found)
+        return decided
+
+    def _tell_withheld(self, found: Proposals) -> None:
+        if left := len(found.quoted):
             which = "1 command is" if left == 1 else f"{left} commands are"
             self._note("command.withheld", f"{which} part of a list or a quotation and not offered", number=left)
-        return decided
+        if found.unfinished:
+            text = f"the last command is not offered, because it is not complete: {found.missing}"
+            self._note("command.withheld", text, warning=True, number=1, missing=found.missing)
 
     async def decide(self, command: str, *, hold: bool = False) -> Decided:
         """Judge one command and do what the user wants. An edited command is judged again."""
@@ -155,7 +167,7 @@ class Gate:
     async def _ask(self, command: str, verdict: Verdict, hold: bool) -> Decided | str:
         """Ask the user; return the result, or the command as the user edited it."""
         while True:
-            match _KEYS[await self._choose(command, verdict)]:
+            match await self._choose(command, verdict):
                 case "run":
                     return Decided(command, await self._run(command, _permit(verdict), hold))
                 case "edit":
@@ -165,8 +177,12 @@ class Gate:
                 case "trash":  # the trash is outside the fence
                     instead = self.tools.as_trash(command) or ""
                     return Decided(instead, await self._run(instead, UNFENCED, hold))
+                case "turn":
+                    covered = self.for_turn.allow(command, verdict)
+                    self._note("command.allowed_for_turn", f"allowed until your question is answered: {covered}")
+                    return Decided(command, await self._run(command, _permit(verdict), hold))
                 case "always":
-                    if await self._allow(verdict):
+                    if await self._allow(command, verdict):
                         return Decided(command, await self._run(command, _permit(verdict), hold))
                 case "explain":
                     await self._explain(command)
@@ -186,23 +202,31 @@ class Gate:
             self._note("command.targets", f"it would affect: {hit}", warning=True, targets=verdict.targets)
 
     async def _choose(self, command: str, verdict: Verdict) -> str:
-        """Return the key of the user's choice. A destructive command needs a word: one wrong key is harmless."""
+        """Return the user's choice. A destructive command needs a word: one wrong key is harmless."""
         if verdict.effect in ("destroy", "unknown"):
-            words = {WORD: "r", "edit": "e", "explain": "x"}
-            words |= {"trash": "t"} if verdict.effect == "destroy" and self.tools.as_trash(command) else {}
-            others = ", ".join(list(words)[1:])
+            words = [WORD, "edit", "explain"]
+            words += ["trash"] if verdict.effect == "destroy" and self.tools.as_trash(command) else []
+            others = ", ".join(words[1:])
             typed = await self._person.word(f"type {WORD} to run it, or {others}; anything else skips it: ", words)
-            return words.get(typed, "s")
+            return "run" if typed == WORD else typed or "skip"
         offered = {"r": "[r]un", "e": "[e]dit", "x": "e[x]plain"}
+        offered |= {"t": "[t]urn"} if verdict.prefixes and verdict.effect == "change" else {}
         offered |= {"a": "[a]lways"} if verdict.prefixes else {}
         offered["s"] = "[s]kip"
-        return await self._person.key(f"{'  '.join(offered.values())} ", "".join(offered))
+        return _KEYS[await self._person.key(f"{'  '.join(offered.values())} ", "".join(offered))]
 
-    async def _allow(self, verdict: Verdict) -> bool:
+    async def _allow(self, command: str, verdict: Verdict) -> bool:
         words = exactly(", ".join(" ".join(prefix) for prefix in verdict.prefixes))
-        where = await self._person.key(f"always run “{words} …” in this [p]roject, [e]verywhere, or [n]o ", "pen")
+        secret = self._session.services.redaction.text(command) != command  # it must not be kept
+        exact = "" if secret else "this [c]ommand exactly, "
+        question = f"always run {exact}“{words} …” in this [p]roject or [e]verywhere, or [n]o "
+        where = await self._person.key(question, "pen" if secret else "cpen")
+        project = find_project(self._directory)
+        if where == "c":
+            self.tools.allow_exactly(command, project)
+        elif where != "n":
+            self.tools.allow(verdict.prefixes, project if where == "p" else None)
         if where != "n":
-            self.tools.allow(verdict.prefixes, find_project(self._directory) if where == "p" else None)
             self._note("command.allowed", "allowed; the list is in allowed.jsonl in the data directory")
         return where != "n"
 
@@ -240,6 +264,8 @@ class Gate:
         if hold:
             hold_output(self._session, command, outcome, proposed=True)
         self.failed = (command, outcome.status) if outcome.status else ("", 0)
+        if outcome.status == _STOPPED:
+            self.for_turn.end()
         if outcome.status not in (0, _STOPPED):
             tells = not hold or self._session.settings.commands.rounds  # the model reads it anyway
             hint = "" if tells else "; ? asks why"

@@ -66,6 +66,7 @@ def load(
         as_trash=_as_trash,
         as_own=_as_own,
         allow=allowed.add,
+        allow_exactly=allowed.add_command,
         run=run,
         interrupt=interrupt,
         needs=lambda want, permit: next_permit(want, permit, fences, surroundings.directory, project()),

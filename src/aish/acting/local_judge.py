@@ -12,6 +12,7 @@ from aish.action.unfenced import is_harmless
 from aish.values.errors import BadUsage, StoreTrouble
 from aish.values.verdicts import Verdict
 
+_LASTING = ("change", "send")  # effects that can be allowed permanently
 _NO_FENCE = "there is no fence here that would keep it from doing more"
 
 
@@ -25,6 +26,8 @@ class LocalJudge:
     def __call__(self, command: str, directory: Path, project: Path) -> Verdict:
         """Judge a command in a directory of a project. Without a fence only a few programs run unasked."""
         verdict = settled(judge(command, self._table, self._allowed.within(project)), directory)
+        if verdict.verdict == "ask" and verdict.effect in _LASTING and self._allowed.is_command(command, project):
+            return Verdict("run", verdict.effect, "you always allow it")
         if verdict.verdict == "run" and verdict.effect == "read" and not self._fences.kind and not is_harmless(command):
             return verdict._replace(verdict="ask", reason=_NO_FENCE)
         return verdict

@@ -59,15 +59,23 @@ class Worker:
     async def ask(self, words: str) -> TurnDone | None:
         """Ask the user's question, and let the model go on after its commands until it has answered."""
         self.steps.clear()
-        with self.listen():
-            step, rounds = await self.step(words), Rounds(self.session.settings.commands.rounds)
-            while step.is_complete and rounds.go_on(step.decided):
-                step = await self.step(GO_ON, typed_by_user=False, chosen_by=words)
+        try:
+            with self.listen():
+                step, rounds = await self.step(words), Rounds(self.session.settings.commands.rounds)
+                while step.is_complete and rounds.go_on(step.decided):
+                    step = await self.step(GO_ON, typed_by_user=False, chosen_by=words)
+        finally:
+            self._end_consent()
         if rounds.reason:
             self.note(rounds.reason)
         if late := self.queue.keep_steering():
             self.note(f"the answer was complete before, so this is the next message: {one_line(late, 200)}")
         return step.done
+
+    def _end_consent(self) -> None:
+        """Forget what the user allowed until the question is answered."""
+        if self.gate:
+            self.gate.for_turn.end()
 
     async def step(
         self,
@@ -78,6 +86,8 @@ class Worker:
         permission: Permission[TurnContext] | None = None,
     ) -> Step:
         """Take one turn, and offer the commands of its answer. The arguments are those of `take_turn`."""
+        if typed_by_user:
+            self._end_consent()
         turn = take_turn(
             self.session,
             words,
@@ -88,6 +98,15 @@ class Worker:
             permission=permission,
             steering=self.queue.take_steering,
         )
+        step = Step(None, [])
+        try:
+            step = await self._answer(turn)
+        finally:
+            if not step.is_complete:  # the user stopped it, or it failed
+                self._end_consent()
+        return step
+
+    async def _answer(self, turn: AsyncGenerator[TurnEvent]) -> Step:
         if self.gate:
             self.gate.failed = ("", 0)
         with self.listen():

@@ -1,4 +1,4 @@
-"""Command prefixes that the user allowed permanently, for one project or everywhere."""
+"""What the user allowed permanently: prefixes of commands, for one project or everywhere, and commands of a project."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -11,7 +11,7 @@ Prefix = tuple[str, ...]
 
 
 class Allowed:
-    """Allowed prefixes, one record each; a record with `"allowed": false` revokes one."""
+    """Allowed prefixes and commands, one record each; a record with `"allowed": false` revokes one."""
 
     def __init__(self, where: Path | RecordLog, always: Iterable[str] = ()) -> None:
         self._log = open_log(where, "allowed commands")
@@ -35,3 +35,18 @@ class Allowed:
         """Allow these, in one project or everywhere. Raises `StoreTrouble`."""
         where = {"project": str(project)} if project else {}
         self._log.extend(lambda: [{"prefix": list(prefix), **where, "allowed": True} for prefix in prefixes])
+
+    def is_command(self, command: str, project: Path) -> bool:
+        """Whether exactly this command is allowed in a project. A log that cannot be read allows none."""
+        found = False
+        try:
+            for record in self._log.read():
+                if record.get("command") == command and record.get("project") == str(project):
+                    found = record.get("allowed") is True
+        except StoreTrouble:
+            return False
+        return found
+
+    def add_command(self, command: str, project: Path) -> None:
+        """Allow exactly this command in one project. Raises `StoreTrouble`."""
+        self._log.extend(lambda: [{"command": command, "project": str(project), "allowed": True}])

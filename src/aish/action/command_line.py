@@ -279,7 +279,7 @@ class _Reader:
                     raise UnreadableCommand(f"a here-document is followed by {kind.replace('_', ' ')}")
         name = start.strip("'\"")
         lines = [line.strip("\t") for line in body.split("\n")]
-        if not name.isalnum() or end.strip() != name or name in lines:
+        if not name.replace("_", "").isalnum() or end.strip() != name or name in lines:
             raise UnreadableCommand("it is unclear where a here-document ends")
         if start == name and any(mark in body for mark in ("`", "$(", "${", "\\")):
             raise UnreadableCommand("a here-document may contain commands")

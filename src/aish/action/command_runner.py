@@ -6,6 +6,7 @@ Changes to the directory and environment do not outlive the command. They are re
 import os
 import re
 import selectors
+import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
@@ -27,6 +28,8 @@ _NOT_KEPT = (
     "_|SHLVL|PWD|OLDPWD|AISH_REPORT|PROMPT_COMMAND|PS[0-4]|BASH.*|SHELLOPTS|ENV|ZDOTDIR|IFS|HIST.*|(DY)?LD_.*|__aish_.*"
 )
 MOST_PRINTED = 64 << 20  # bytes that a command prints which nobody was asked about
+_LOOK_AGAIN = 0.1  # seconds
+_FOR_ENDING = 3.0
 _MOST_REPORTED = 1 << 22  # bytes; twice the largest environment that the system allows
 _SCRIPT = (
     """trap '{ builtin printf "%s\\0" "$PWD"; command -p env -0; } >&"$AISH_REPORT" 2>/dev/null' EXIT; eval -- "$1" """
@@ -113,15 +116,46 @@ class Captured(NamedTuple):
     stdout: bytes
     stderr: bytes
     wants: tuple[Want, ...] = ()
+    ended: bool = False  # by the caller, before it was done
 
 
-def run_captured(command: str, *, env: Mapping[str, str], directory: str, fence: Fence | None) -> Captured:
-    """Run a command of the model without a terminal and without input. Raises `StoreTrouble`."""
+def run_captured(
+    command: str,
+    *,
+    env: Mapping[str, str],
+    directory: str,
+    fence: Fence | None,
+    given: bytes = b"",
+    most: int = MOST_PRINTED,
+    is_over: Callable[[], bool] | None = None,
+) -> Captured:
+    """Run a command of the model without a terminal. Raises `StoreTrouble`.
+
+    Its standard input is `given`. It is ended if it prints more than `most` bytes, or when `is_over` says so, which is
+    asked several times a second.
+    """
     words = ["bash", "--norc", "--noprofile", "-c", command]
+    if not given:
+        return _captured(words, subprocess.DEVNULL, env, directory, fence, most, is_over)
+    with tempfile.TemporaryFile() as stdin:  # not a pipe: a command that does not read it would block us
+        stdin.write(given)
+        stdin.seek(0)
+        return _captured(words, stdin, env, directory, fence, most, is_over)
+
+
+def _captured(
+    words: list[str],
+    stdin: IO[bytes] | int,
+    env: Mapping[str, str],
+    directory: str,
+    fence: Fence | None,
+    most: int,
+    is_over: Callable[[], bool] | None,
+) -> Captured:
     try:
         process = subprocess.Popen(
             fence.wrap(words, directory) if fence else words,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=dict(env),
@@ -134,32 +168,49 @@ def run_captured(command: str, *, env: Mapping[str, str], directory: str, fence:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise StoreTrouble(f"cannot start the command: {reason}") from error
     with process:
-        outputs, over = _read_all(process, MOST_PRINTED)
-        if over:
-            process.terminate()  # the keeper of the fence ends the command
+        outputs, over, ended = _read_all(process, most, is_over)
+        if over or ended:
+            _end(process)
         status = process.wait()
     said = outputs[1][-MOST:].decode("utf-8", "replace")
-    wants = (*(fence.wants(said, directory) if fence else ()), *((_printed(MOST_PRINTED),) if over else ()))
-    return Captured(status if status >= 0 else 128 - status, *outputs, wants)
+    wants = (*(fence.wants(said, directory) if fence else ()), *((_printed(most),) if over else ()))
+    return Captured(status if status >= 0 else 128 - status, *outputs, wants, ended)
 
 
-def _read_all(process: subprocess.Popen[bytes], most: int) -> tuple[tuple[bytes, bytes], bool]:
-    """Read both outputs until they end; return them, and whether they were more than `most` bytes."""
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a command: the keeper of its fence ends all that it started. Without a fence its group is ended."""
+    process.terminate()
+    try:
+        process.wait(_FOR_ENDING)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+
+
+def _read_all(
+    process: subprocess.Popen[bytes], most: int, is_over: Callable[[], bool] | None
+) -> tuple[tuple[bytes, bytes], bool, bool]:
+    """Read both outputs until they end; return them, whether they are more than `most` bytes, and `is_over`."""
     assert process.stdout and process.stderr
+    wait = _LOOK_AGAIN if is_over else None
     parts: dict[IO[bytes], bytearray] = {process.stdout: bytearray(), process.stderr: bytearray()}
     with selectors.DefaultSelector() as selector:
         for stream in parts:
             selector.register(stream, selectors.EVENT_READ)
         while selector.get_map():
-            for key, _ in selector.select():
+            for key, _ in selector.select(wait):
                 stream = process.stdout if key.fileobj is process.stdout else process.stderr
                 data = os.read(key.fd, 1 << 16)
                 parts[stream] += data
                 if not data:
                     selector.unregister(stream)
-            if sum(map(len, parts.values())) > most:
-                return (bytes(parts[process.stdout]), bytes(parts[process.stderr])), True
-    return (bytes(parts[process.stdout]), bytes(parts[process.stderr])), False
+            over, ended = sum(map(len, parts.values())) > most, bool(is_over and is_over())
+            if over or ended:
+                return (bytes(parts[process.stdout]), bytes(parts[process.stderr])), over, ended
+    return (bytes(parts[process.stdout]), bytes(parts[process.stderr])), False, False
 
 
 def _difference(before: Mapping[str, str], entries: list[str]) -> tuple[dict[str, str], tuple[str, ...]]:

@@ -1,34 +1,47 @@
-"""Find the commands that an answer proposes: its lines that start with `CMD: ` and are shown as its own words.
+"""Find the commands that an answer proposes: from a line that starts with `CMD: ` until the shell needs no more lines.
 
 `values/answer_lines.py` decides what is quoted, here and in the renderer. Callers pass only the answer of the current
 turn. Pure: text in, commands out.
 """
 
 import re
+from typing import NamedTuple
 
 from aish.values.answer_lines import MARK, AnswerLines
 
 
-def proposed(answer: str) -> list[str]:
-    """Return the commands in order, without duplicates and otherwise unchanged."""
-    return list(dict.fromkeys(command for command, own in _marked(answer) if own))
+class Proposals(NamedTuple):
+    """What an answer proposes, each without duplicates and in order."""
+
+    offered: tuple[str, ...] = ()  # unchanged, with their lines joined by newlines
+    quoted: tuple[str, ...] = ()  # lines with the mark that may be quoted or part of a list
+    unfinished: str = ""  # the last command, if the answer ended before it
+    missing: str = ""  # what it still needs
 
 
-def withheld(answer: str) -> list[str]:
-    """Return what starts with the mark outside code, but may be quoted or part of a list, and is not offered."""
-    return list(dict.fromkeys(command for command, own in _marked(answer) if not own))
-
-
-def _marked(answer: str) -> list[tuple[str, bool]]:
-    """Return the lines with the mark outside code, and whether they are the answer's own words."""
+def proposals(answer: str) -> Proposals:
+    """Return what an answer proposes, and what looks like a proposal and must not be offered."""
     if MARK not in answer:
-        return []
-    lines, found = AnswerLines(), list[tuple[str, bool]]()
+        return Proposals()
+    lines, offered, quoted = AnswerLines(), list[str](), list[str]()
+    command: list[str] = []  # the lines of a command that is not complete
+    thought = False  # whether the thoughts of the model ended inside it
     for line in re.split(r"\r?\n", answer):
-        if line.startswith(MARK) and line[len(MARK) :].strip() and not lines.is_inside(line):
-            found.append((line[len(MARK) :], lines.proposes(line)))
+        if lines.command or lines.proposes(line):
+            command.append(line if command else line[len(MARK) :])
+        elif line.startswith(MARK) and line[len(MARK) :].strip() and not lines.is_inside(line):
+            quoted.append(line[len(MARK) :])
         lines.read(line)
         if lines.thoughts_ended:  # what looked like the answer was the model talking to itself
-            found = [(command, False) for command, _ in found]
-            lines.thoughts_ended = False
-    return found
+            quoted += offered
+            offered, lines.thoughts_ended, thought = [], False, bool(command)
+        if command and not lines.command:
+            (quoted if thought else offered).append("\n".join(command))
+            command, thought = [], False
+    missing = lines.command.missing if lines.command else ""
+    return Proposals(tuple(dict.fromkeys(offered)), tuple(dict.fromkeys(quoted)), "\n".join(command), missing)
+
+
+def proposed(answer: str) -> list[str]:
+    """Return the commands that an answer proposes."""
+    return list(proposals(answer).offered)

@@ -5,13 +5,13 @@ records the events: each one is yielded before the next step starts.
 """
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple, TypeVar
 
+from aish.agent.calls import MOST_CALLS, CallPieces, near_names
 from aish.agent.permission import Permission
-from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, refused
+from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, read_arguments, refused
 from aish.values.errors import AishError
 from aish.values.events import (
     Failed,
@@ -29,6 +29,8 @@ from aish.values.turns import ToolCall
 
 C = TypeVar("C")
 MAX_STEPS = 8  # rounds of tool calls before the model must answer
+SIDE_BY_SIDE = 8  # tools that run at the same time
+_MOST_WAITING = 64  # events of tools that wait to be read; a tool with more of them has to wait
 AskEvent = ModelEvent | Notice
 Ask = Callable[[bool], AsyncGenerator[AskEvent]]
 """Sends all turns so far to the model; the argument says whether tools are offered."""
@@ -87,7 +89,10 @@ async def run_loop(
         yield done
         if done.last:
             return
-        async with aclosing(_run_calls(done.calls, tools, permission, context)) as results:
+        if reply.calls.number > MOST_CALLS:
+            text = f"the model made {reply.calls.number:,} calls at once; only {MOST_CALLS} of them are run"
+            yield notice("tools.too_many", text, warning=True, calls=reply.calls.number)
+        async with aclosing(_run_calls(done.calls, reply.problems, tools, permission, context)) as results:
             async for result in results:
                 yield result
 
@@ -97,7 +102,8 @@ class _Reply:
 
     def __init__(self) -> None:
         self.text: list[str] = []
-        self.calls: dict[tuple[int, int], ToolCall] = {}  # by their place in the stream
+        self.calls = CallPieces()
+        self.problems: dict[str, str] = {}  # by call id: why it cannot be run
         self.failure: Failed | None = None
         self.cut = False
 
@@ -110,7 +116,7 @@ class _Reply:
             case ReasoningPiece() | Notice() | Usage():  # usage at once: it counts also if the answer is stopped
                 return [event]
             case ToolPiece():
-                self._add_piece(event)
+                self.calls.add(event)
             case Failed():
                 self.failure = event
             case Finished(reason) if reason in CUT:
@@ -118,43 +124,42 @@ class _Reply:
                 return [notice("answer.cut", CUT[reason], warning=True, reason=reason)]
         return []
 
-    def _add_piece(self, piece: ToolPiece) -> None:
-        """Add a fragment to its call. Some servers give every call the same place, but a different id."""
-        nth = max((n for place, n in self.calls if place == piece.place), default=0)
-        call = self.calls.get((piece.place, nth), ToolCall("", ""))
-        if piece.id and call.id and piece.id != call.id:
-            nth, call = nth + 1, ToolCall("", "")
-        whole = ToolCall(piece.id or call.id, call.name + piece.name, call.arguments + piece.arguments)
-        self.calls[piece.place, nth] = whole
-
     def done(self, step: int, new_id: Callable[[], str], *, may_call: bool) -> StepDone:
-        text, calls, failure = "".join(self.text), tuple(call for _, call in sorted(self.calls.items())), self.failure
-        if not failure and not text and not (calls and may_call):
+        text, failure = "".join(self.text), self.failure
+        made = self.calls.made(lambda place: f"{new_id()}-{step}-{place}")
+        if not failure and not text and not (made and may_call):
             only_calls = "the model only called tools and gave no answer"
-            failure = Failed(only_calls if calls else "the model gave an empty answer")
-        last = not calls or failure is not None or not may_call
-        named = tuple(call._replace(id=call.id or f"{new_id()}-{step}-{place}") for place, call in enumerate(calls))
-        return StepDone(text, () if last else named, failure, self.cut, last)
+            failure = Failed(only_calls if made else "the model gave an empty answer")
+        last = not made or failure is not None or not may_call
+        self.problems = {one.call.id: one.problem for one in made if one.problem}
+        return StepDone(text, () if last else tuple(one.call for one in made), failure, self.cut, last)
 
 
 async def _run_calls(
-    calls: tuple[ToolCall, ...], tools: Mapping[str, Tool[C]], permission: Permission[C], context: C
+    calls: tuple[ToolCall, ...],
+    problems: Mapping[str, str],
+    tools: Mapping[str, Tool[C]],
+    permission: Permission[C],
+    context: C,
 ) -> AsyncGenerator[Notice | ToolProgress | ToolDone]:
-    """Run the calls concurrently. Yields their events as they arrive, and the results in the order of the calls.
+    """Run the calls, some at a time. Yields their events as they arrive, and the results in the order of the calls.
 
     Permission is asked for one call at a time, and a tool that asks the user itself runs only while no other tool
     asks, so that two questions never appear at once.
     """
-    queue: asyncio.Queue[tuple[int, ToolEvent] | BaseException] = asyncio.Queue()
-    one_question = asyncio.Lock()
+    queue: asyncio.Queue[tuple[int, ToolEvent] | BaseException] = asyncio.Queue(_MOST_WAITING)
+    one_question, free = asyncio.Lock(), asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def run(place: int, call: ToolCall) -> None:
+        if call.id in problems:
+            await queue.put((place, refused(problems[call.id])))
+            return
         try:
-            async with aclosing(_run_call(call, tools, permission, context, one_question)) as events:
+            async with free, aclosing(_run_call(call, tools, permission, context, one_question)) as events:
                 async for event in events:
-                    queue.put_nowait((place, event))
+                    await queue.put((place, event))
         except Exception as error:  # a bug in a tool: raised again by the reader of the queue
-            queue.put_nowait(error)
+            await queue.put(error)
 
     tasks = [asyncio.create_task(run(place, call)) for place, call in enumerate(calls)]
     results: dict[int, ToolResult] = {}
@@ -186,9 +191,11 @@ async def _run_call(
     """Run one call. The model gets every error as a result; the user also sees failures of the tool."""
     tool = tools.get(call.name)
     if tool is None:
-        yield refused(f"there is no tool {call.name[:60]!r}")
+        near = near_names(call.name, tools)
+        hint = f"; there is {' and '.join(near)}" if near else ""
+        yield refused(f"there is no tool {call.name[:60]!r}{hint}")
         return
-    arguments = _read(call.arguments)
+    arguments = read_arguments(call.arguments)
     if arguments is None:
         yield refused("the arguments are not a JSON object")
         return
@@ -212,11 +219,3 @@ async def _run_call(
         except AishError as error:
             yield notice("tool.failed", str(error), warning=True, tool=tool.name)
             yield refused(str(error))
-
-
-def _read(arguments: str) -> dict[str, object] | None:
-    try:
-        read = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return None
-    return read if isinstance(read, dict) else None

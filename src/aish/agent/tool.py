@@ -14,6 +14,7 @@ from aish.values.verdicts import Effect
 
 C = TypeVar("C")
 
+_DEEPEST = 50  # levels of nested arguments
 Trust = Literal["own", "outside"]
 """Where the text of a result comes from: aish itself, or files, programs, servers and other people."""
 
@@ -76,8 +77,10 @@ class Tool(NamedTuple, Generic[C]):
 
     Contract: `run` yields any number of `Notice` and `ToolProgress` and exactly one `ToolResult`, which comes last.
     Bad arguments also give a result: the model reads the error and can try again. Closing `run` stops the work.
-    `setting` names the setting that must be on for the tool to be offered; an empty one means always.
-    A tool that `asks_itself` asks the user, so the permission port does not. `consent` says what was decided before.
+    `setting` names the setting that must be on for the tool to be offered; an empty one means always. `layer` names the
+    part of the prompt that must be there for it. A tool that `needs_gate` runs commands, so it is offered only where
+    somebody can watch them. One that `asks_itself` asks the user, so the permission port does not. `consent` says what
+    was decided before.
     `plan` says what a single call would do, if that is more than the effect of the tool; the call then runs before
     another one is asked about.
     """
@@ -87,7 +90,9 @@ class Tool(NamedTuple, Generic[C]):
     effect: Effect
     trust: Trust = "outside"
     setting: str = ""
+    layer: str = ""
     asks_itself: bool = False
+    needs_gate: bool = False
     consent: Callable[[], Consent] | None = None
     plan: Callable[[ParsedCall, C], Awaitable[CallPlan]] | None = None
 
@@ -114,3 +119,30 @@ def as_json(**fields: object) -> str:
 def refused(reason: str) -> ToolResult:
     """Return the result of a call that was not carried out."""
     return ToolResult(as_json(status="refused", reason=reason))
+
+
+def read_arguments(text: str) -> dict[str, Any] | None:
+    """Return the arguments of a call; None if they are not a JSON object. No text at all means no arguments.
+
+    Values that are nested too deeply count as unreadable: many programs cannot pass them on.
+    """
+    try:
+        read = json.loads(text.strip() or "{}", parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        return None
+    return read if isinstance(read, dict) and _is_flat(read) else None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")  # Python reads NaN and Infinity, but servers do not
+
+
+def _is_flat(value: dict[str, Any]) -> bool:
+    """Is nothing nested more than `_DEEPEST` levels deep?"""
+    level: list[Any] = [value]
+    for _ in range(_DEEPEST):
+        inner = [one for value in level for one in (value.values() if isinstance(value, dict) else value)]
+        level = [one for one in inner if isinstance(one, dict | list)]
+        if not level:
+            return True
+    return False

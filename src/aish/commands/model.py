@@ -4,7 +4,10 @@ from aish.commands.shell import COMMANDS, Shell
 from aish.context.token_counts import PER_MESSAGE, PromptSize
 from aish.conversation.prompt import prompt_size
 from aish.intake.commands import Arguments
+from aish.model.addresses import model_identity
 from aish.model.cost import by_model, cost_line, total
+from aish.model.model_cards import tools_word
+from aish.settings.options import Preset
 from aish.values.errors import BadUsage
 
 
@@ -13,6 +16,7 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
     """List the models, or switch to another one.
 
     The conversation continues. The next question goes to the new model, and tokens are counted for it at once.
+    `tools` says whether a model can call tools; if that is unknown, `aish models check NAME` finds it out.
     """
     words = arguments.text
     if not words:
@@ -22,11 +26,19 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
             what = preset.endpoint or {"embedded": "runs inside aish", "scripted": "plays a script"}.get(
                 preset.kind, ""
             )
-            rows.append(f"{mark} {name:<12} {preset.model:<28} {what}".rstrip())
+            tools = _tools(shell, name, preset)
+            rows.append(f"{mark} {name:<12} {preset.model:<28} tools: {tools:<7} {what}".rstrip())
         return "\n".join(rows)
     backend = shell.program.backend(words)
     shell.session.model = words
-    return f"now using {backend.label}"
+    return f"now using {backend.label}; tools: {_tools(shell, words, shell.program.presets()[words])}"
+
+
+def _tools(shell: Shell, name: str, preset: Preset) -> str:
+    """Return whether the model of a preset can call tools."""
+    weights = shell.program.find_weights().name if preset.kind == "embedded" else ""
+    identity = model_identity(preset.kind, name, endpoint=preset.endpoint, model=preset.model, weights=weights)
+    return tools_word(preset.tools, shell.program.cards.takes_tools(identity))
 
 
 @COMMANDS.add("context")

@@ -12,6 +12,7 @@ from aish.values.text import clip
 from aish.values.turns import EXEC_MARK, Turn
 
 MOST_HELD = 32_000  # characters of held output
+LEFT_OUT = '{"status": "left out", "note": "an older result, left out to make room; call again if you need it"}'
 _NO_MARK = EXEC_MARK.replace("[", "(").replace("]", ")")  # in output, which could forge another command
 
 
@@ -118,6 +119,25 @@ class History:
         dropped = tuple(self._turns[:gone])
         del self._turns[:gone]
         return dropped
+
+    def shorten_results(self, limit: int) -> int:
+        """Replace the oldest results of the newest exchange by a short text until about `limit` characters are left.
+
+        The results of the newest answer stay. Returns how many were replaced.
+        """
+        begin = next((place for place in reversed(range(len(self._turns))) if self._turns[place].role == "user"), 0)
+        end = next((place for place in reversed(range(len(self._turns))) if self._turns[place].tool_calls), 0)
+        size = sum(len(turn.content) + sum(len(c.arguments) for c in turn.tool_calls) for turn in self._turns[begin:])
+        shortened = 0
+        for place in range(begin, end):
+            turn = self._turns[place]
+            if size <= limit:
+                break
+            if turn.role == "tool" and len(turn.content) > 2 * len(LEFT_OUT):
+                size -= len(turn.content) - len(LEFT_OUT)
+                self._turns[place] = turn.with_content(LEFT_OUT)
+                shortened += 1
+        return shortened
 
     def rewrite(self, change: Callable[[str], str]) -> None:
         """Replace every text with `change(text)`, for a purge."""

@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from aish.values.turns import Message, Turn
 
+# The user stopped the model after its tools had run. Many templates refuse a question right after a result.
+STOPPED: Message = {"role": "assistant", "content": "(stopped before an answer)"}
+
 
 def render(system: str, turns: Sequence[Turn], *, use_tool_role: bool = True) -> tuple[Message, ...]:
     """Return the system prompt and the turns as messages. Consecutive plain messages of one role are merged."""
@@ -14,6 +17,8 @@ def render(system: str, turns: Sequence[Turn], *, use_tool_role: bool = True) ->
     for turn, results in _groups(turns):
         new = _with_tool_role(turn, results) if use_tool_role else [_folded(turn, results)]
         for message in new:
+            if messages and messages[-1]["role"] == "tool" and message["role"] == "user":
+                messages.append(dict(STOPPED))
             if messages and _same_plain_role(messages[-1], message):
                 messages[-1] = message | {"content": f"{messages[-1]['content']}\n{message['content']}"}
             else:

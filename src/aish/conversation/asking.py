@@ -11,6 +11,10 @@ from aish.conversation.spending import confirm_cost
 from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Answering, Backend, stream_with_fallback
 from aish.values.events import ChatRequest, Failed, Switched, TextPiece, ToolPiece, notice
+from aish.values.turns import EXEC_MARK
+
+# Small models go on after a command with output that they invent. Some servers do not accept this option.
+_INVENTED = (f"\n{EXEC_MARK}",)
 
 
 class Asking:
@@ -43,7 +47,7 @@ class Asking:
         session, backend = self.turn.session, self.backend
         name, endpoint, known = backend.name, backend.endpoint, session.endpoints
         if failure.trouble == "tools" and offered_tools(session, backend, self.turn):
-            known.refuse_tools.add(endpoint)
+            known.refused_tools(backend)
             return notice("model.no_tools", f"{name} does not accept tools; continuing without them", model=name)
         if failure.trouble == "roles" and endpoint not in known.refuse_tool_role:
             known.refuse_tool_role.add(endpoint)
@@ -81,7 +85,8 @@ class Asking:
         messages = render(compose(session.last_blocks), session.history.turns, use_tool_role=tool_role)
         tools = offered_tools(session, backend, self.turn) if offer_tools else ()
         schemas = tuple(tool.schema for tool in tools)
-        return ChatRequest(messages=messages, tools=schemas, max_tokens=backend.max_tokens)
+        stop = _INVENTED if backend.takes_grammar else ()
+        return ChatRequest(messages=messages, tools=schemas, max_tokens=backend.max_tokens, stop=stop)
 
     async def _may_cost(self, backend: Backend) -> bool:
         """Return whether the cost caps allow the call. The user's consent holds for the whole answer."""

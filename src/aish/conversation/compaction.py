@@ -40,7 +40,8 @@ async def compact(session: Session, keep: int = KEEP) -> Compacted:
     if not session.settings.notes.upkeep or not session.remembers:
         raise BadUsage("nothing can be compacted, because notes are switched off (notes.upkeep, --no-memory)")
     before = await prompt_size(session, session.backend)
-    notices = [*await _refresh(session), *await _keep_facts(session)]
+    notices = [one for layer in session.layers for one in await layer.compacting(session)]
+    notices += [*await _refresh(session), *await _keep_facts(session)]
     covered = _record(session, keep)
     dropped = session.history.drop_oldest(exchanges - keep)
     session.token_counts.forget(dropped, session.history.turns)

@@ -6,10 +6,12 @@ Pure: takes turns, returns an answer.
 import re
 
 from aish.context.history import History
-from aish.values.turns import EXEC_MARK, INPUT_MARK
+from aish.values.turns import EXEC_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK
 
-# How texts of commands, files, tools and memory begin in a message, before the user's words.
-_MARKS = re.compile(rf"^(?:{re.escape(EXEC_MARK)}|{re.escape(INPUT_MARK)}|\[recalled)", re.MULTILINE)
+# How texts of commands, files, tools, skills and memory begin in a message, before the user's words.
+_MARKS = re.compile(
+    "^(?:" + "|".join(map(re.escape, (EXEC_MARK, INPUT_MARK, SKILL_MARK, HOOK_MARK, "[recalled"))) + ")", re.MULTILINE
+)
 
 
 def holds_foreign_text(history: History) -> bool:

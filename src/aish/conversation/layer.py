@@ -62,6 +62,10 @@ class Layer:
         """Prepare for the oldest exchanges to leave the prompt."""
         return []
 
+    async def compacting(self, session: Session) -> list[Notice]:
+        """Prepare for older turns to leave the prompt, because the user wants that."""
+        return []
+
     def compacted(self, session: Session) -> None:
         """Older turns have left the prompt, because the user wanted that."""
 

@@ -56,8 +56,11 @@ def message_front(session: Session, turn: TurnContext | None = None) -> tuple[li
 
 
 def offered_tools(session: Session, backend: Backend, turn: TurnContext | None = None) -> tuple[Tool[Any], ...]:
-    """Return the tools to offer to this backend; none if the answer needs care."""
-    return session.offered_tools(backend) if turn is None or turn.tools_offered else ()
+    """Return the tools to offer to this backend; none if the answer needs care, and no commands without a gate."""
+    if turn is None:
+        return session.offered_tools(backend)
+    offered = session.offered_tools(backend) if turn.tools_offered else ()
+    return offered if turn.gate else tuple(tool for tool in offered if not tool.needs_gate)
 
 
 async def prompt_size(session: Session, backend: Backend, turn: TurnContext | None = None) -> PromptSize:

@@ -9,6 +9,7 @@ from aish.conversation.session import Session
 from aish.memory.notes.channel_notes import ChannelNotes
 from aish.memory.recall.engine import RecallEngine
 from aish.memory.recall.gather import LAYERS, document_memos, for_question, item_memo
+from aish.values.recall import LAYERS as ALL_LAYERS
 from aish.values.recall import NOTHING, Memo, NoteLayer, Recalled
 
 _PER_LINE = 12  # tokens of a date and a label
@@ -23,9 +24,14 @@ class TurnRecall:
         self._notes: dict[str, tuple[str, list[Memo]]] = {}  # by channel and note: its revision, and what it says
         self._items: dict[int, Memo | None] = {}
 
-    def choose(self, session: Session, question: str, known: Iterable[str]) -> Recalled:
-        """Choose what is brought to a question. `known` are texts that the prompt has. Raises `StoreTrouble`."""
-        memos = for_question(self.memos(session), question)
+    def choose(
+        self, session: Session, question: str, known: Iterable[str], layers: Collection[NoteLayer] = ALL_LAYERS
+    ) -> Recalled:
+        """Choose what is brought to a question, out of these layers. `known` are texts that the prompt has.
+
+        Raises `StoreTrouble`.
+        """
+        memos = [memo for memo in for_question(self.memos(session), question) if memo.layer in layers]
         if not memos:
             return NOTHING
         self._engine.load(memos)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from aish.conversation.channels import Channels
@@ -11,6 +12,7 @@ from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
+from aish.places import SkillFolder
 from aish.settings.options import Settings
 from aish.settings.trust import Trust
 from aish.values.hits import Finder
@@ -20,6 +22,7 @@ if TYPE_CHECKING:  # loaded when the first note or file is read
     from aish.agent.tool import Tool
     from aish.conversation.recall import TurnRecall
     from aish.conversation.session import Session
+    from aish.conversation.skills import Skills
     from aish.conversation.upkeep import Refreshed
     from aish.memory.notes.channel_notes import ChannelNotes
     from aish.memory.notes.document import Entry
@@ -71,5 +74,7 @@ class Services(NamedTuple):
     open_recall: Callable[[], "TurnRecall"]
     forget_recall: Callable[[], None]
     open_files: Callable[[], "ProjectFiles"]  # the files of projects, for the tools of the model
+    skill_folders: Callable[[str, Path], Sequence[SkillFolder]]  # by channel and directory: those that exist
+    open_skills: Callable[[], "Skills"]
     new_session: NewSession
     now: Callable[[], datetime]

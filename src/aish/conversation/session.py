@@ -112,7 +112,12 @@ class Session:
         """Return the tools that the settings switch on."""
         if not self.remembers:
             return ()
-        return tuple(tool for tool in self.tools if not tool.setting or attrgetter(tool.setting)(self.settings))
+        return tuple(tool for tool in self.tools if self._is_enabled(tool))
+
+    def _is_enabled(self, tool: Tool[Any]) -> bool:
+        if tool.layer and not any(layer.name == tool.layer and layer.text(self, None) for layer in self.layers):
+            return False
+        return not tool.setting or bool(attrgetter(tool.setting)(self.settings))
 
     def offered_tools(self, backend: Backend) -> tuple[Tool[Any], ...]:
         """Return the enabled tools, or none if the model cannot use tools."""

@@ -11,14 +11,23 @@ from contextlib import aclosing
 from aish.agent.loop import AskEvent, LoopEvent, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
 from aish.agent.tool import Tool, as_json
+from aish.agent.written_call import written_call
 from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
 from aish.conversation.enabled_tools import EnabledTools
 from aish.conversation.permission import AskPerson
-from aish.conversation.prompt import fit_question, is_ready_before, load_layers, make_room, message_front
+from aish.conversation.prompt import (
+    fit_question,
+    is_ready_before,
+    load_layers,
+    make_room,
+    message_front,
+    offered_tools,
+)
 from aish.conversation.session import Session
 from aish.conversation.spending import settle
+from aish.conversation.tool_results import exchange_room, fitting_result
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
 from aish.memory.notes.transcript import TYPED_META
@@ -29,6 +38,7 @@ from aish.values.text import for_keeping, one_line
 from aish.values.turns import INPUT_MARK, STEERING_META, State, Turn
 
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
+_WROTE_CALL = "{0} wrote a call of {1} as text; it is offered no tools for a week (to try it: aish models check {0})"
 _NOT_SAVED = "the model says it will remember this, but nothing was saved; to save it, use :remember TEXT"
 
 
@@ -54,7 +64,8 @@ async def take_turn(
     if said := "" if typed_by_user else steering():
         words = f"{words}\n\n{said}"
         yield _given(said)
-    turn = TurnContext(session, person, words, typed=words if typed_by_user else said, gate=gate)
+    typed = words if typed_by_user else said
+    turn = TurnContext(session, person, words, typed=typed, gate=gate, goes_on=bool(chosen_by))
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(f"{chosen_by or words}\n{said}")
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
@@ -75,24 +86,32 @@ async def take_turn(
     front, _ = message_front(session, turn)
     answer = Answer(turn, session.history.ask(fitting, front), asking, steering)
     try:
-        if left_out := len(question) - len(fitting):
-            text = f"the message is too long for the model: {left_out:,} characters left out"
-            yield notice("question.cut", text, characters=left_out)
-        if chain[0] != session.model:
-            yield notice("model.by_rule", f"{asking.backend.label} answers this question, by a rule", model=chain[0])
+        for event in _told_before(asking, chain[0], len(question) - len(fitting)):
+            yield event
         async with aclosing(load_layers(turn, lambda layer: not is_ready_before(layer))) as loading:
             async for event in loading:
                 yield event
         for event in await make_room(turn, asking.backend, limits):
             yield event
         # not only those for this backend: a fallback may answer, and be offered more
-        tools = EnabledTools(session) if turn.tools_offered else {}
+        tools = EnabledTools(session, turn.refusal) if turn.tools_offered else {}
         async with aclosing(answer.run(tools, permission or AskPerson())) as happening:
             async for shown in happening:
                 yield shown
     finally:
         if not answer.recorded:
             answer.record("interrupted")
+
+
+def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
+    """Return what the user should know before the answer: a cut question, and another model than usual."""
+    told = list[Notice]()
+    if left_out:
+        text = f"the message is too long for the model: {left_out:,} characters left out"
+        told.append(notice("question.cut", text, characters=left_out))
+    if model != asking.turn.session.model:
+        told.append(notice("model.by_rule", f"{asking.backend.label} answers this question, by a rule", model=model))
+    return told
 
 
 def _typed_lines(turn: TurnContext, *, trimmed: bool) -> dict[str, object]:
@@ -110,6 +129,7 @@ class Answer:
         self.usage: Usage | None = None  # of the step that is not recorded yet
         self.failure: Failed | None = None
         self.open_calls: list[str] = []  # ids of tool calls without a result
+        self.calls = 0  # of the newest answer
         self.recorded = False
         self.started = time.monotonic()
 
@@ -151,10 +171,12 @@ class Answer:
                 self.usage = event
                 return []
             case StepDone():
-                return self.finish(event) if event.last else self.called(event)
+                learned = self._learn_from(event)
+                return [*learned, *(self.finish(event) if event.last else self.called(event))]
             case ToolDone():
                 notices = self.used(event)
                 if not self.open_calls:
+                    session.history.shorten_results(exchange_room(session))
                     backend = self.asking.backend
                     notices += await make_room(self.turn, backend, await session.endpoints.limits(backend))
                 return notices
@@ -168,7 +190,21 @@ class Answer:
         notices += keep(self.turn, turn, self._meta(usage))
         self.text, self.usage, self.started = [], None, time.monotonic()
         self.open_calls = [call.id for call in step.calls]
+        self.calls = len(step.calls)
         return notices
+
+    def _learn_from(self, step: StepDone) -> list[Notice]:
+        """Remember whether the model calls tools or only writes about it."""
+        session, backend = self.turn.session, self.asking.backend
+        names = {tool.name for tool in offered_tools(session, backend, self.turn)}
+        made = next((call.name for call in step.calls if call.name in names), "")
+        written = "" if made or step.failure else written_call(step.text, names)
+        if made:
+            session.endpoints.called(backend, made)
+        if written and session.endpoints.wrote_call(backend, written):
+            text = _WROTE_CALL.format(backend.name, written)
+            return [notice("model.writes_calls", text, warning=True, model=backend.name, tool=written)]
+        return []
 
     def used(self, done: ToolDone) -> list[TurnEvent]:
         """Record the result of a tool call."""
@@ -178,7 +214,8 @@ class Answer:
         marks: dict[str, object] = {"recalled": result.recalled, "own": done.own_words}
         meta = {name: value for name, value in marks.items() if value}
         told = [] if done.shown else [ToolUsed(done.call.name, done.call.arguments, result.text)]
-        return [*told, *self._keep_result(done.call.id, result.text, meta)]
+        text = fitting_result(self.turn.session, result.text, self.calls)
+        return [*told, *self._keep_result(done.call.id, text, meta)]
 
     def _keep_result(self, id: str, text: str, meta: dict[str, object]) -> list[Notice]:
         turn = self.turn.session.history.add(Turn(role="tool", content=text, call_id=id))

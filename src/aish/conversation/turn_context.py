@@ -5,6 +5,7 @@ from typing import Protocol
 from aish.conversation.session import Session
 from aish.values.outcomes import Outcome
 from aish.values.person import Nobody, Person
+from aish.values.skills import MemoryScope, Skill, narrowest
 
 
 class DecidedCommand(Protocol):
@@ -38,18 +39,31 @@ class TurnContext:
         *,
         typed: str = "",
         gate: CommandGate | None = None,
+        goes_on: bool = False,
     ) -> None:
         self.session = session
         self.person: Person = person or Nobody()
         self.question = question  # typed by the user or not
         self.typed = typed  # the user's own words; empty if their author is unknown
         self.gate = gate  # None: commands cannot be run
+        self.goes_on = goes_on  # the model goes on with an earlier question
         self.model = ""  # the preset that answers
         self.needs_care = False  # the question shows a person in crisis
         self.texts: dict[str, str] = {}  # by layer name: text for this turn only
         self.provenance = ""  # the least trusted source of those texts, if it is less trusted than a model
         self.wrote = False  # a tool changed memory or proposed a change
+        self.skills: list[Skill] = []  # whose text was brought or read in this turn
 
     @property
     def tools_offered(self) -> bool:
         return not self.needs_care
+
+    @property
+    def memory_scope(self) -> MemoryScope:
+        """Which notes may be brought to this turn: what the skills in use leave."""
+        return narrowest([skill.memory_scope for skill in self.skills])
+
+    def refusal(self, tool: str) -> str:
+        """Return why a tool may not be used in this turn, because a skill narrows the tools; "" if it may."""
+        skill = next((skill for skill in self.skills if not skill.allows(tool)), None)
+        return f"the skill {skill.name} allows only: {', '.join(skill.allowed_tools)}" if skill else ""

@@ -3,7 +3,19 @@
 from aish.jobs.learning import LEARNING
 from aish.jobs.notes import AT_QUIT, FACTS, RECALL, RECALL_AT_START, STATE, TIDYING
 from aish.jobs.scheduler import Job
+from aish.jobs.skills import AFTER_RESPONSE
 from aish.jobs.summary import SUMMARY
 from aish.jobs.warm_up import WARM_UP
 
-JOBS: tuple[Job, ...] = (RECALL_AT_START, WARM_UP, STATE, RECALL, SUMMARY, FACTS, TIDYING, AT_QUIT, LEARNING)
+JOBS: tuple[Job, ...] = (
+    RECALL_AT_START,
+    WARM_UP,
+    AFTER_RESPONSE,
+    STATE,
+    RECALL,
+    SUMMARY,
+    FACTS,
+    TIDYING,
+    AT_QUIT,
+    LEARNING,
+)

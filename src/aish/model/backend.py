@@ -24,8 +24,13 @@ class Backend:
     max_tokens: int | None = None
     server: FindServer | None = None
     use_tool_role: bool = True
-    offers_tools: bool = True
+    tools: bool | None = None  # the user's setting
+    offers_tools: bool = True  # if there is no setting, and nothing is known about the model
     takes_grammar: bool = False
+    identity: str = ""  # see `model_identity`
+
+    def __post_init__(self) -> None:
+        self.identity = self.identity or f"{self.endpoint} {self.model_name}"
 
     @property
     def label(self) -> str:

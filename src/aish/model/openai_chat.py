@@ -6,8 +6,8 @@ import os
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
-from urllib.parse import urlsplit
 
+from aish.model.addresses import api_root
 from aish.model.chunks import error_text, read_chunk, trouble_of
 from aish.model.http import MAX_BODY, HttpResponse, HttpTrouble, Patience, send
 from aish.model.sse import SseReader
@@ -110,6 +110,8 @@ class OpenAIChat:
             body["tools"] = request.tools
         if request.grammar:
             body["grammar"] = request.grammar
+        if request.stop:
+            body["stop"] = request.stop
         if request.max_tokens:
             body["max_tokens"] = request.max_tokens
         if self._temperature is not None:
@@ -168,20 +170,6 @@ def merged(chunks: list[bytes]) -> list[ModelEvent]:
             else:
                 events.append(event)
     return events
-
-
-def api_root(endpoint: str) -> str:
-    """Return the base URL of the API: the endpoint as given, or with `/v1` if it has no path."""
-    endpoint = endpoint.rstrip("/")
-    try:
-        return endpoint if urlsplit(endpoint).path else f"{endpoint}/v1"
-    except ValueError:  # reported when a request is sent
-        return endpoint
-
-
-def server_root(endpoint: str) -> str:
-    """Return the URL of the server without the `/v1` of its API."""
-    return endpoint.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
 def _pause(attempt: int, retry_after: str = "") -> float:

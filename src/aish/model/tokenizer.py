@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
 
+from aish.model.addresses import server_root
 from aish.model.estimate import Estimates
 from aish.model.http import HttpTrouble, Patience, is_this_machine, send
-from aish.model.openai_chat import FindKey, no_key, server_root
+from aish.model.openai_chat import FindKey, no_key
 from aish.values.errors import AishError
 
 Mode = Literal["auto", "true", "false"]

@@ -50,7 +50,7 @@ class RecalledTurnsLayer(Layer):
         session = turn.session
         backend = session.services.open_backend(turn.model)
         looks_itself = any(tool.setting == "finding.tools" for tool in offered_tools(session, backend, turn))
-        if not session.remembers or turn.needs_care or looks_itself:
+        if not session.remembers or turn.needs_care or looks_itself or turn.memory_scope != "all":
             return
         kind = asks_about_past(turn.question)
         if not kind or (kind == "this" and not session.evicted and not session.layer(SummaryLayer).summary):
@@ -61,7 +61,7 @@ class RecalledTurnsLayer(Layer):
         )
         if not hits:
             return
-        turn.provenance = origin if origin != "model" else ""
+        turn.provenance = least_trusted([turn.provenance, origin if origin != "model" else ""])
         limits = await session.endpoints.limits(backend)
         room = limits.token_budget * 3 // 2  # half of the budget, at three characters per token
         parts = list(_parts([_line(hit) for hit in hits], room))

@@ -13,6 +13,7 @@ from aish.prompt.note_files import NoteFilesLayer
 from aish.prompt.project import ProjectLayer
 from aish.prompt.recalled_notes import RecalledNotesLayer
 from aish.prompt.recalled_turns import RecalledTurnsLayer
+from aish.prompt.skills import SkillsLayer, SkillTextsLayer
 from aish.prompt.summary import SummaryLayer
 from aish.prompt.working_state import WorkingStateLayer
 
@@ -21,6 +22,7 @@ LAYERS: tuple[Callable[[], Layer], ...] = (
     BaseLayer,
     IdentityLayer,
     NoteFilesLayer,
+    SkillsLayer,
     ProjectLayer,
     BackgroundLayer,
     WorkingStateLayer,
@@ -30,5 +32,6 @@ LAYERS: tuple[Callable[[], Layer], ...] = (
     GoalLayer,
     # in front of the user's message
     HeldOutputLayer,
+    SkillTextsLayer,
     RecalledNotesLayer,
 )

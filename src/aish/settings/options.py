@@ -52,7 +52,8 @@ class Preset(Section):
         True, "Send tool results in the tool role; switched off automatically if the server refuses it."
     )
     tools: bool | None = option(
-        None, "Offer tools to the model; unset: to all but the embedded one. Switched off if the server refuses them."
+        None,
+        "Offer tools to the model; unset: if it is known that it can (aish models check); unknown: all but embedded.",
     )
     answers: list[str] = option([], "Answers of a scripted model, one for each question.")
     pause: float = option(0.0, "Seconds between the words of a scripted model.")
@@ -142,7 +143,9 @@ class CommandSettings(Section):
     fold: bool = option(
         True, "Show what the model looks at by itself in one line if it is long; :unfold shows all. false: show all."
     )
-    tool: bool = option(False, "Offer the model a tool that runs commands; each goes through the same questions.")
+    tool: bool = option(
+        True, "Let models that can use tools run commands with a tool; each goes through the same questions."
+    )
     file_tools: bool = option(
         True, "Let models that can use tools read files of the project and propose changes; each change is shown first."
     )
@@ -156,6 +159,17 @@ class CommandSettings(Section):
         [], "Names of environment variables for commands that run unasked, besides the usual ones; never secrets."
     )
     unasked_seconds: float = option(300.0, "Seconds after which a command that nobody was asked about is ended.")
+
+
+class SkillSettings(Section):
+    """Skills: folders with a SKILL.md."""
+
+    prompt_chars: int = option(2000, "Maximum number of characters of the list of skills in the prompt; 0: none.")
+    body_chars: int = option(6000, "Maximum number of characters of a skill that are brought or read at once.")
+    automatic: bool = option(True, "Bring a skill by itself when its paths or its when_to_use match the question.")
+    hooks: bool = option(True, "Run the hooks of skills that you trust.")
+    hook_seconds: float = option(10.0, "Seconds after which a hook is ended.")
+    hook_chars: int = option(2000, "Maximum number of characters of what a hook prints that are used.")
 
 
 class Safety(Section):
@@ -270,6 +284,7 @@ class Settings(Section):
     commands: CommandSettings = option(CommandSettings, "")
     finding: FindingSettings = option(FindingSettings, "")
     mcp: McpSettings = option(McpSettings, "")
+    skills: SkillSettings = option(SkillSettings, "")
     safety: Safety = option(Safety, "")
     tokenize: Tokenize = option(Tokenize, "")
     network: Network = option(Network, "")

@@ -2,13 +2,16 @@
 
 The renderer and the search for proposed commands both use this reader, so that a line is offered as a command exactly
 if the user sees it as one. `CMD: ` starts a proposal only at the top level of the answer. Where Markdown can be read in
-two ways, the line is not a proposal: a quoted file may have been written to look like the answer's own words.
+two ways, the line is not a proposal: a quoted file may have been written to look like the answer's own words. If the
+shell needs more lines to complete a command, the next lines belong to it, whatever they look like in Markdown.
 
 Pure: lines in, values out. The time is linear in the length of the answer.
 """
 
 import re
 from typing import NamedTuple
+
+from aish.values.open_command import OpenCommand
 
 MARK = "CMD: "
 _DEEPEST = 8  # nested lists in one line
@@ -64,10 +67,17 @@ class CodeFence(NamedTuple):
 
 
 class AnswerLines:
-    """Follows an answer line by line. `fence` is the block of code or the formula that is open now."""
+    """Follows an answer line by line. `fence` is the block of code or the formula that is open now.
+
+    `command` is the command to which the next line belongs.
+    """
 
     def __init__(self) -> None:
         self.fence: CodeFence | None = None
+        self.command: OpenCommand | None = None
+        self._held: OpenCommand | None = (
+            None  # the same for a command that is not a proposal: its lines are none either
+        )
         self._certain = True  # whether the standard sees the open fence as one, too
         self.thoughts_ended = False  # an end of thoughts without a beginning: all before it were thoughts
         self._nested: list[CodeFence] = []  # open fences, if a fence with a language inside another one is nested
@@ -91,15 +101,24 @@ class AnswerLines:
 
     @property
     def _free(self) -> bool:
-        doubts = self.fence or self._nested or self._strict.fence or self._ticks or self._dollars or self._formula
+        doubts = (
+            self.command
+            or self._held
+            or self.fence
+            or self._nested
+            or self._strict.fence
+            or self._ticks
+            or self._dollars
+            or self._formula
+        )
         return self._plain and not (doubts or self._html or self._until or self._elements)
 
     def read(self, line: str) -> None:
         """Take the next line, without its end."""
-        if self.proposes(line):
-            self._before = ""
-            self._strict.leave()
+        if self.command or self.proposes(line):
+            self._read_command(line)
             return  # a command is no Markdown
+        self._follow_held(line)
         in_text = bool(self._before)
         self._strict.read(line)
         self._nest(line, in_text)
@@ -110,6 +129,27 @@ class AnswerLines:
             self._inside(line, indent, body)
         else:
             self._outside(depth, indent, body, *_without_items(body, indent, in_text=in_text))
+
+    def _read_command(self, line: str) -> None:
+        if self.command is None:
+            self._before = ""
+            self._strict.leave()
+            command = OpenCommand()
+            command.read(line[len(MARK) :])
+        else:
+            command = self.command
+            command.read(line)
+            # Perhaps the model only thought of this command: then what it thought of before is not offered either.
+            self.thoughts_ended = self.thoughts_ended or any(map(_ends_thoughts, _MARKUP.finditer(line)))
+        self.command = command if command.needs_more else None
+
+    def _follow_held(self, line: str) -> None:
+        held = self._held
+        if held is None and line.startswith(MARK) and line[len(MARK) :].strip() and not self.is_inside(line):
+            held, line = OpenCommand(), line[len(MARK) :]
+        if held:
+            held.read(line)
+            self._held = held if held.needs_more else None
 
     def _inside(self, line: str, indent: int, body: str) -> None:
         assert self.fence
@@ -217,9 +257,10 @@ class AnswerLines:
             return
         if found["name"] and not found["close"]:
             self._plain = False  # the tag may go on in the next line
-        name = (found["name"] or found["word"] or found["of"] or "").lower()
-        if found["end"] or found[0][1:2] == "/" or found["turn"] == "end":
+        name = _element(found)
+        if _is_end(found):
             self.thoughts_ended = self.thoughts_ended or (name in _THOUGHTS and name not in self._elements)
+            self._held = None if name in _THOUGHTS else self._held  # what the model thought of ends with its thoughts
             if self._elements.get(name, 0) > 1:
                 self._elements[name] -= 1
             else:
@@ -278,6 +319,19 @@ class _StrictFences:
         if indent - column <= 3 and (opening := _FENCE.fullmatch(body)):
             self.fence = CodeFence(opening[1] or opening[3], column, depth, column + 3)
         self._text = not self.fence
+
+
+def _element(found: re.Match[str]) -> str:
+    return (found["name"] or found["word"] or found["of"] or "").lower()
+
+
+def _is_end(found: re.Match[str]) -> bool:
+    """Return whether this markup ends an element."""
+    return bool(found["end"]) or found[0][1:2] == "/" or found["turn"] == "end"
+
+
+def _ends_thoughts(found: re.Match[str]) -> bool:
+    return _is_end(found) and _element(found) in _THOUGHTS
 
 
 def quotes(line: str, most: int = 1 << 30) -> str:

