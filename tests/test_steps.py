@@ -89,10 +89,10 @@ def test_steering_belongs_to_the_exchange_of_its_question() -> None:
 def test_messages_stay_well_formed_with_and_without_the_tool_role() -> None:
     """Strict servers refuse a result without its call, and two plain messages of one role."""
     history, _ = steered()
-    assert [message["role"] for message in render("", history.turns)][2:] == ["user", "assistant", "tool", "user"]
-    assert [message["role"] for message in render("", history.turns, use_tool_role=False)][2:] == (
-        ["user", "assistant", "user"]
-    )
+    with_role = [message["role"] for message in render("", history.turns)]
+    assert with_role[2:] == ["user", "assistant", "tool", "assistant", "user"], "no question right after a result"
+    plain = [message["role"] for message in render("", history.turns, use_tool_role=False)]
+    assert plain[2:] == ["user", "assistant", "user"]
 
 
 def test_a_question_that_failed_is_taken_back_with_what_steered_it() -> None:

@@ -637,7 +637,7 @@ def test_one_key_allows_the_same_words_until_the_question_is_answered(workshop: 
         terminal.wait_question()
         terminal.type("t")
         if end == "Ctrl-C":
-            terminal.wait_for("▸ sleep 60")
+            terminal.wait_for("… sleep 60")
             terminal.watch(0.5)
             terminal.type(CTRL_C)
             terminal.wait_question(2)

@@ -222,5 +222,5 @@ def test_steering_in_a_tool_loop_is_a_user_turn_after_the_results(workshop: Work
             terminal.wait_prompt()
         messages = server.chats()[-1].json["messages"]
     roles = [message["role"] for message in messages]
-    assert roles == ["system", "user", "assistant", *(["tool"] if tool_role else []), "user"]
+    assert roles == ["system", "user", "assistant", *(["tool", "assistant"] if tool_role else []), "user"]
     assert messages[-1]["content"] == "say it briefly"

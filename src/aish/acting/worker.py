@@ -9,11 +9,13 @@ from aish.acting.message_queue import MessageQueue
 from aish.acting.rounds import GO_ON, Rounds
 from aish.acting.steps import StepList
 from aish.agent.permission import Permission
+from aish.conversation.plan import plan_keeper
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.turn_context import TurnContext
 from aish.values.events import TurnDone, TurnEvent
 from aish.values.person import Person
+from aish.values.plan import plan_in, progress
 from aish.values.text import one_line
 
 ShowTurn = Callable[[AsyncGenerator[TurnEvent]], Awaitable[TurnDone | None]]
@@ -106,11 +108,19 @@ class Worker:
                 self._end_consent()
         return step
 
+    def _follow_plan(self, done: TurnDone | None) -> None:
+        """Take the plan over that an answer states in lines of its own."""
+        plan, keeper = plan_in(done.text) if done else (), plan_keeper(self.session)
+        if plan and keeper:
+            keeper.update(plan)
+            self.note(progress(plan))
+
     async def _answer(self, turn: AsyncGenerator[TurnEvent]) -> Step:
         if self.gate:
             self.gate.failed = ("", 0)
         with self.listen():
             done = await self.show(turn)
+            self._follow_plan(done)
             if done is None or self.gate is None:
                 return Step(done, [])
             return Step(done, await self.gate.offer(done.text, complete=done.state == "complete"))

@@ -1,7 +1,7 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, project, skills, recall, undo  # isort: skip  # the order of :help
-from aish.commands import steps, queue, conversation  # isort: skip  # likewise
+from aish.commands import plan, steps, queue, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "manual",
     "mcp",
     "model",
+    "plan",
     "project",
     "queue",
     "recall",

@@ -100,6 +100,11 @@ class AnswerLines:
         return line.startswith(MARK) and bool(line[len(MARK) :].strip()) and self._free
 
     @property
+    def is_own(self) -> bool:
+        """Whether the next line is at the top level of the answer, as its own words."""
+        return self._free
+
+    @property
     def _free(self) -> bool:
         doubts = (
             self.command
