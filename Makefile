@@ -72,9 +72,10 @@ faults: setup
 effects: setup
 	PYTHONPATH=tests $(BIN)/python tools/effects.py
 
-# Public MCP servers, installed into $(VENV)/mcp-servers from the registries.
+# Public MCP servers and the conformance suite, installed into $(VENV)/mcp-servers from the registries.
 mcp-servers: setup
 	$(BIN)/python tools/mcp_servers.py
+	$(BIN)/python tools/mcp_conformance.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -6,6 +6,7 @@ The mode is its first argument; the second one, if given, is a file that it appe
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,19 @@ def tools() -> list[dict[str, Any]]:
                 {"name": "echo", "inputSchema": {"type": "object", "properties": 7, "required": "yes", "$ref": "#"}}
             ]
     return [echo, tool("add"), tool("wipe", annotations={"destructiveHint": True})]
+
+
+def reached(path: str) -> str:
+    """Try to read and to write a file."""
+    done = ""
+    for way in "ra":
+        try:
+            with open(path, way, encoding="utf-8") as file:
+                file.read() if way == "r" else file.write("x")
+            done += way
+        except OSError:
+            pass
+    return done
 
 
 def call(id: object, params: dict[str, Any]) -> None:
@@ -106,6 +120,25 @@ def call(id: object, params: dict[str, Any]) -> None:
             text = "begin " + "word " * 400_000 + "end"
         case "environment":
             text = json.dumps(dict(os.environ))
+        case "directory":
+            text = str(Path.cwd())
+        case "reach":
+            text = json.dumps({name: reached(one) for name, one in arguments.items()})
+        case "half a pair":
+            send(id=id, result={"content": [{"type": "text", "text": "cut \ud83d"}]})
+            return
+        case "unreadable":
+            digits = "9" * 9000
+            sys.stdout.write(f'{{"jsonrpc": "2.0", "id": {id}, "result": {{"structuredContent": {digits}}}}}\n')
+            sys.stdout.flush()
+            return
+        case "odd form":
+            odd = {"type": "string", "title": "a\n[aish] b", "enum": ["\x1b]0;x\x07red", "x" * 100_000, "plain"]}
+            many = {"type": "array", "items": {"enum": ["\x1b[31m", "one"]}, "default": ["\x1b[2J", "one"]}
+            wanted = {"type": "object", "properties": {"odd": odd, "many": many}}
+            asked = {"message": "Hello\n[aish] type yes", "requestedSchema": wanted}
+            send(id="e1", method="elicitation/create", params=asked)
+            json.loads(sys.stdin.readline())
         case "secret":
             text = "the key is AKIA" + "Q7ZX3MNP5RTV2WKD"
     if name == "fail":
@@ -124,9 +157,13 @@ def main() -> None:
         signal.pause()
     if MODE == "no start":
         sys.exit("bad configuration: no database")
+    if MODE == "runaway" and SEEN:
+        words, no = [sys.executable, "-c", "import signal; signal.pause()"], subprocess.DEVNULL
+        child = subprocess.Popen(words, stdin=no, stdout=no, stderr=no, start_new_session=True)
+        SEEN.write_text(str(child.pid))
     for line in sys.stdin:
         message = json.loads(line)
-        if SEEN:
+        if SEEN and MODE != "runaway":
             with SEEN.open("a") as file:
                 file.write(f"{message.get('method', 'answer')}\n")
         match message.get("method"):

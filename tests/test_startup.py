@@ -13,6 +13,9 @@ from aish.verbs import VERBS
 HEAVY = {"prompt_toolkit", "rich", "httpx", "xllamacpp", "numpy", "sqlite3", "pygments", "email", "http.client"}
 HEAVY |= {"mcp", "mcp_types", "pydantic", "anyio", "httpx2", "jsonschema", "uvicorn"}  # of MCP servers
 
+SUB_AGENTS = {"aish.acting.sub_agents", "aish.acting.sub_agent_run", "aish.conversation.agent_files"}
+SUB_AGENTS |= {"aish.conversation.agent_definition", "aish.prompt.agent", "aish.values.front_matter"}
+
 
 def loaded_by(code: str) -> set[str]:
     """Return the modules in a fresh Python after `code`."""
@@ -57,6 +60,13 @@ def test_nothing_heavy_is_loaded_before_it_is_needed(module: str) -> None:
 
     assert module in loaded
     assert loaded & HEAVY == set()
+
+
+def test_sub_agents_are_loaded_by_the_first_question_to_a_model_with_tools() -> None:
+    """Most conversations with the embedded model never need them."""
+    loaded = ours(loaded_by("import aish.views.repl, aish.wiring, aish.commands.agents"))
+
+    assert loaded & SUB_AGENTS == set()
 
 
 def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_which() -> None:
@@ -127,7 +137,6 @@ def test_skills_are_loaded_when_there_is_a_folder_with_some(tmp_path: Path) -> N
     lazy = {
         "aish.conversation.skills",
         "aish.acting.skill_hooks",
-        "aish.values.front_matter",
         "aish.values.skill_fields",
     }
     assert not loaded_by(code) & lazy

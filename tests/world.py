@@ -81,7 +81,7 @@ class World:
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AISH")}
         plain = {"TERM": "dumb", "NO_COLOR": "1", "AISH_SET_FINDING__TOOLS": "false"}  # as in `program`
         plain |= {"AISH_SET_NOTES__TOOLS": "false", "AISH_SET_NOTES__UPKEEP": "false"}
-        plain |= {"AISH_SET_COMMANDS__FILE_TOOLS": "false"}
+        plain |= {"AISH_SET_COMMANDS__FILE_TOOLS": "false", "AISH_SET_AGENTS__TOOL": "false"}
         plain |= {"AISH_SET_COMMANDS__PLAN": "false"}
         plain |= {"AISH_SET_COMMANDS__ROUNDS": "0"}  # most stories script one answer for each question
         plain |= {"AISH_SET_EMBEDDED__THREADS": "1"}  # tests run side by side, and idle threads of llama.cpp are busy
@@ -119,7 +119,8 @@ class World:
         """
         quiet: dict[str, Any] = {"memory": {"propose": False}, "finding": {"tools": False}}
         quiet["notes"] = {"tools": False, "upkeep": False}
-        quiet["commands"] = {"file_tools": False, "tool": False, "plan": False}
+        quiet["commands"] = {"file_tools": False, "tool": False}
+        quiet["agents"] = {"tool": False}
         quiet["embedded"] = {"threads": 1}  # as in `environment`
         values = {**quiet, **(settings or {})}
         return open_program(self.start(values), progress=None)

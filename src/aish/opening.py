@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from aish.acting.gate import GateTools
     from aish.acting.server_tools import ServerTools
+    from aish.acting.sub_agents import SubAgents
     from aish.acting.surroundings import Surroundings
     from aish.action.project_files import ProjectFiles
     from aish.conversation.library import Library, ShowProgress
@@ -142,6 +143,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
         program.settings, program.places, program.redaction, lambda: program.now(), program.progress
     )
     program.load_gate_tools, program.open_files = _load_gate_tools, _open_files
+    program.open_agents = _open_agents
     program.open_servers = lambda: _open_servers(program)
     program.open_skills = _open_skills
     return program
@@ -165,13 +167,17 @@ def _open_servers(program: Program) -> ServerTools:
     return ServerTools(
         settings,
         KnownTools(places.known_tools, places.tool_listings),
-        lambda name, one, identity: _make_server(name, one, identity, lambda: find_project(program.cwd)),
+        lambda name, one, identity: _make_server(program, name, one, identity),
     )
 
 
-def _make_server(name: str, settings: ServerSettings, identity: str, root: Callable[[], Path]) -> ToolServer:
+def _make_server(program: Program, name: str, settings: ServerSettings, identity: str) -> ToolServer:
     """A connection to a server. It loads the SDK, which takes most of a second."""
+    from aish.acting.server_fences import server_fence
     from aish.mcp.starting import make_server
+
+    def root() -> Path:
+        return find_project(program.cwd)
 
     return make_server(
         name,
@@ -185,6 +191,8 @@ def _make_server(name: str, settings: ServerSettings, identity: str, root: Calla
         headers_env=settings.headers_env,
         timeout=settings.timeout_seconds,
         root=root,
+        home=home_directory(),
+        fence=server_fence(settings, program.settings.commands, program.places, program.redaction, root),
         identity=identity,
         variables=os.environ,
     )
@@ -206,6 +214,16 @@ def _open_files(program: Program) -> ProjectFiles:
     return ProjectFiles(
         UndoStore(places.undo), [places.data, places.state, places.config, places.cache], home_directory()
     )
+
+
+def _open_agents(program: Program) -> SubAgents:
+    """The sub-agents; opened when a model is offered the tool that uses them, or by `:agent`."""
+    from aish.acting.sub_agents import SubAgents
+    from aish.conversation.agent_files import find_agents
+    from aish.prompt.agent import agent_layers
+
+    folder = program.places.agents
+    return SubAgents(lambda session: find_agents(folder, session), agent_layers)
 
 
 def _open_finder(library: Library) -> Finder:

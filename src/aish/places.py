@@ -60,6 +60,11 @@ class Places(NamedTuple):
         return self.data / "workspace"
 
     @property
+    def agents(self) -> Path:
+        """The user's own definitions of sub-agents."""
+        return self.workspace / "agents"
+
+    @property
     def channel_links(self) -> Path:
         return self.workspace / "channels.jsonl"
 

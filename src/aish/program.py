@@ -32,6 +32,7 @@ from aish.values.errors import NotFound
 if TYPE_CHECKING:  # a gate is needed by few doors, and takes long to load
     from aish.acting.gate import GateTools
     from aish.acting.server_tools import ServerTools
+    from aish.acting.sub_agents import SubAgents
     from aish.acting.surroundings import Surroundings
     from aish.action.project_files import ProjectFiles
     from aish.conversation.skills import Skills
@@ -63,6 +64,7 @@ class Program(Library):
         self.open_servers: Callable[[], ServerTools]
         self.open_files: Callable[[Program], ProjectFiles] | None = None
         self.open_skills: Callable[[Program], Skills] | None = None
+        self.open_agents: Callable[[Program], SubAgents] | None = None
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
         self.cards = ModelCards(places.model_cards)
@@ -70,6 +72,8 @@ class Program(Library):
         self._servers: ServerTools | None = None
         self._files: ProjectFiles | None = None
         self._skills: Skills | None = None
+        self._agents: SubAgents | None = None
+        self._costs = CostBook(places.costs)
 
     @property
     def estimates(self) -> Estimates:
@@ -109,6 +113,14 @@ class Program(Library):
         return self._skills
 
     @property
+    def agents(self) -> SubAgents:
+        """The sub-agents of all conversations, opened on first use."""
+        if self._agents is None:
+            assert self.open_agents
+            self._agents = self.open_agents(self)
+        return self._agents
+
+    @property
     def memory_file(self) -> Path:
         """Where the ledger is, or will be. Raises `StoreTrouble`."""
         return self.places.memory_file(self.settings.memory.path)
@@ -132,7 +144,7 @@ class Program(Library):
         return Services(
             settings=self.settings,
             conversations=self.conversations,
-            costs=CostBook(self.places.costs),
+            costs=self._costs,
             estimates=self.estimates,
             redaction=self.redaction,
             trust=Trust(self.places.trusted),
@@ -159,23 +171,29 @@ class Program(Library):
         model: str = "",
         tools: Sequence[Tool[TurnContext]] | None = None,
         about: Mapping[str, object] | None = None,
+        layers: Sequence[Layer] | None = None,
     ) -> Session:
         """A new conversation. `tools` are all that its model can be offered; by default the whole table."""
         services = self.services
-        if tools is None:
-            more = self.settings.mcp.servers
-            tools = GrowingTools(self.tools, lambda: self.servers.offered()) if more else self.tools
-        return Session(
+        session = Session(
             services=services,
             model=model or self.settings.model,
             cwd=self.cwd,
-            layers=[make() for make in self.layers],
-            tools=tools,
+            layers=[make() for make in self.layers] if layers is None else layers,
+            tools=self.tools if tools is None else tools,
             recorder=Recorder(
                 services.conversations, services.redaction, services.now, remembers=remembers, about=about
             ),
             endpoints=Endpoints(self.settings, self.cards),
         )
+        if tools is None and (self.settings.mcp.servers or self.settings.agents.tool):
+            session.tools = GrowingTools(self.tools, lambda: self._more_tools(session))
+        return session
+
+    def _more_tools(self, session: Session) -> Sequence[Tool[TurnContext]]:
+        """Return the tools that are known only while the program runs."""
+        delegating = self.agents.tools(session) if self.settings.agents.tool else ()
+        return [*delegating, *(self.servers.offered() if self.settings.mcp.servers else ())]
 
     def load_gate(self, surroundings: Surroundings) -> GateTools:
         """What a gate works with, loaded when a command is proposed first."""

@@ -14,7 +14,7 @@ from aish.action.fence.availability import trouble
 from aish.action.fence.bounds import changing
 from aish.action.fence.fence import Kind, fenced
 from aish.action.undo import FileHistory
-from aish.action.undo_store import FileChange, UndoStore
+from aish.action.undo_store import NOT_KEPT, FileChange, UndoStore
 
 KINDS = [
     pytest.param(kind, marks=pytest.mark.skipif(bool(trouble(kind)), reason=trouble(kind) or "there is one"))
@@ -48,7 +48,8 @@ class Bench:
 
     def undo(self) -> list[str]:
         plans = self.history.restorations(self.history.last_steps("talk", 1))
-        return [plan.problem or self.history.restore("talk", plan) for plan in plans]
+        problems = self.history.restore("talk", plans)
+        return [plan.problem or problem for plan, problem in zip(plans, problems, strict=True)]
 
 
 @pytest.fixture
@@ -160,3 +161,64 @@ def test_what_the_user_changed_after_the_command_is_not_overwritten(bench: Bench
 
     assert set(bench.undo()) == {"it was changed since, by you or another program"}
     assert bench.tree() == mine
+
+
+MOVES = {
+    "an ignored file": ("mv .env env.txt", 1),
+    "an ignored file over another": ("mv .env a.txt", 1),
+    "an ignored file by a copy": ("cp .env env.txt && rm .env", 1),
+    "an ignored directory": ("mv build out", 1),
+    "more files than are kept": ("mv many others", 100),
+}
+
+
+@both
+@pytest.mark.parametrize("command", [command for command, _ in MOVES.values()], ids=MOVES.keys())
+def test_taking_back_a_move_never_deletes_the_last_copy(
+    bench: Bench, kind: Kind, command: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What was not kept cannot be restored, so its new place goes to the trash."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (bench.project / ".gitignore").write_text(".env\n/build/\n", encoding="utf-8")
+    (bench.project / ".env").write_text("precious", encoding="utf-8")
+    (bench.project / "a.txt").write_text("old", encoding="utf-8")
+    for directory, count in (("build", 1), ("many", 300)):
+        (bench.project / directory).mkdir()
+        for number in range(count):
+            (bench.project / directory / f"f{number}").write_text(f"{directory} {number}", encoding="utf-8")
+    before = bench.tree()
+
+    bench.run(kind, command)
+    bench.undo()
+
+    trash = {path.read_bytes() for path in (tmp_path / "data" / "Trash" / "files").rglob("*") if path.is_file()}
+    there = {content for content, _ in bench.tree().values()} | trash
+    assert {content for content, _ in before.values()} <= there
+    assert (bench.project / "a.txt").read_text(encoding="utf-8") == "old"
+
+
+@both
+def test_without_a_trash_the_last_copy_stays(
+    bench: Bench, kind: Kind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A file in a wrong place is better than none."""
+    (tmp_path / "data").write_text("no directory", encoding="utf-8")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    (bench.project / ".gitignore").write_text(".env\n", encoding="utf-8")
+    (bench.project / ".env").write_text("precious", encoding="utf-8")
+
+    bench.run(kind, "mv .env env.txt")
+
+    assert bench.undo() != [""]
+    assert (bench.project / "env.txt").read_text(encoding="utf-8") == "precious"
+
+
+@both
+def test_many_new_files_are_looked_at_within_limits(bench: Bench, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command can create gigabytes; the user does not wait until all of it is read."""
+    monkeypatch.setattr("aish.action.command_changes._MOST_READ", 3 << 20)
+    changes = bench.run(kind, "mkdir new; for i in 0 1 2 3 4 5 6 7; do head -c 1048576 /dev/zero > new/$i; done")
+
+    assert len([change for change in changes if change.after.hash == NOT_KEPT]) == 4
+    assert sorted(bench.undo()) == ["", "", "", "", *["it was too large to keep"] * 4]
+    assert len(bench.tree()) == 4

@@ -149,3 +149,11 @@ def test_changed_lines_are_counted() -> None:
     """For the question, and for the model."""
     assert line_changes("a\nb\nc\n", "a\nx\ny\nc\n") == "2 lines added, 1 line removed"
     assert line_changes("", "a\n") == "1 line added, 0 lines removed"
+
+
+def test_a_text_that_occurs_very_often_is_told_in_limited_time() -> None:
+    """A model may ask to replace a single letter of a large file."""
+    started = time.monotonic()
+    with pytest.raises(BadUsage, match=r"found 400,000 times, at lines 1, 2, 3 and others"):
+        replace_exactly("e\n" * 400_000, "e", "f")
+    assert time.monotonic() - started < 5

@@ -125,7 +125,7 @@ def test_nothing_that_the_user_wrote_is_ever_lost(deeds: list[tuple[str, str, st
             else:
                 before = {one: one.read_bytes() if one.exists() else b"" for one in (root / "a", root / "b")}
                 for plan in history.restorations(history.last_steps("talk", 1)):
-                    history.restore("talk", plan)
+                    history.restore("talk", [plan])
                 for one, content in before.items():
                     now = one.read_bytes() if one.exists() else b""
                     assert now == content or not content.startswith(b"user")
@@ -151,7 +151,7 @@ def test_all_steps_taken_back_give_the_first_state(texts: list[str]) -> None:
                 continue  # it has this content already
 
         for plan in history.restorations(history.changes("talk")):
-            assert history.restore("talk", plan) == ""
+            assert history.restore("talk", [plan]) == [""]
 
         assert (root / "a").read_bytes() == b"first\xff"
         assert history.changes("talk") == []

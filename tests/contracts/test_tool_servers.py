@@ -19,7 +19,7 @@ from aish.mcp.connection import McpServer
 from aish.mcp.server_log import ServerLog
 from aish.mcp.stdio import Flow, ServerProgram, stdio_transport
 from aish.mcp.web import web_transport
-from aish.values.tool_servers import Answer, ServerQuestion, ServerTrouble
+from aish.values.tool_servers import Answer, ServerQuestion, ServerReply, ServerTrouble
 
 pytestmark = pytest.mark.anyio
 FAKE = Path(__file__).parents[1] / "mcp_fake.py"
@@ -170,12 +170,12 @@ TROUBLES = {
 async def test_a_call_to_a_bad_server_ends_in_time_and_the_next_one_connects_again(mode: str) -> None:
     """A server that dies, hangs, floods or lies must not hurt the shell."""
     started = asyncio.get_running_loop().time()
-    async with using(fake(mode), timeout=5.0 if mode in ("flood", "long line") else 1.0) as server:
+    async with using(fake(mode), timeout=12.0 if mode in ("flood", "long line") else 1.0) as server:
         with pytest.raises(ServerTrouble, match=r"(?s).*") as told:
             await server.call("echo", {"text": "hello"}, Listener())
 
         assert TROUBLES[mode] in str(told.value)
-        assert asyncio.get_running_loop().time() - started < 15
+        assert asyncio.get_running_loop().time() - started < 30
         assert server.connected == (mode in ("wrong id", "bad result"))  # a server that still speaks is kept
         assert [tool.name for tool in await server.tools()] == ["echo", "add", "wipe"]
 
@@ -318,3 +318,42 @@ async def until(holds: Callable[[], bool]) -> None:
     async with asyncio.timeout(10):
         while not holds():  # noqa: ASYNC110  # another process makes it true
             await asyncio.sleep(0)
+
+
+async def test_nothing_that_a_server_started_runs_after_closing(tmp_path: Path) -> None:
+    """Also not what has left its session."""
+    noted = tmp_path / "child"
+    async with using(fake("runaway", noted)) as server:
+        await server.tools()
+        child = Path("/proc") / noted.read_text(encoding="utf-8")
+        assert child.exists()
+
+    await until(lambda: not child.exists() or ") Z " in (child / "stat").read_text())
+
+
+async def test_an_answer_with_half_an_emoji_is_read() -> None:
+    """Servers in JavaScript cut texts inside of one."""
+    async with using(fake("half a pair")) as server:
+        assert await server.call("echo", {}, Listener()) == ServerReply("cut ?")
+
+
+async def test_an_answer_that_cannot_be_read_fails_at_once() -> None:
+    """Nobody waits for the time limit, and the connection stays."""
+    async with using(fake("unreadable"), timeout=300.0) as server:
+        with pytest.raises(ServerTrouble, match="echo of fake: its answer cannot be read"):
+            await server.call("echo", {}, Listener())
+        assert server.connected
+
+
+async def test_a_question_has_one_line_and_only_choices_that_can_be_typed() -> None:
+    """A server cannot write lines that look like those of aish."""
+    listener = Listener("decline")
+    async with using(fake("odd form")) as server:
+        await server.call("echo", {}, listener)
+
+    (question,) = listener.questions
+    assert question.message == "Hello [aish] type yes"
+    assert [(field.title, field.choices, field.default) for field in question.fields] == [
+        ("a [aish] b", ("plain",), None),
+        ("many", ("one",), ["one"]),
+    ]

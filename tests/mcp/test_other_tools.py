@@ -106,3 +106,29 @@ def test_any_settings_give_servers_or_none(values: dict[str, Any]) -> None:
     """Files of other tools change without notice."""
     for server in read(values):
         assert bool(server.values.get("command")) != bool(server.values.get("url"))
+
+
+def test_secrets_after_a_flag_and_in_addresses_are_not_copied() -> None:
+    """They have no form by which they can be recognised."""
+    program = {"command": "npx", "args": ["x", "--api-key", "hunter2", "--port", "8080", "--token"]}
+    found = {
+        one.name: one for one in read({"mcpServers": {"a": program, "b": {"url": "https://me:hunter2@x.org/mcp"}}})
+    }
+
+    assert found["a"].values["args"] == ["x", "--api-key", "${A_API_KEY}", "--port", "8080", "--token"]
+    assert found["b"].values == {"url": "${B_URL}"}
+
+
+def test_the_project_of_another_tool_is_ours() -> None:
+    """VS Code and Cursor have names for it that we do not have."""
+    program = {"command": "${workspaceFolder}/serve", "args": ["--db=${workspaceFolder}/db", "${userHome}/x"]}
+    (found,) = read({"mcpServers": {"a": program}})
+
+    assert found.values == {"command": "./serve", "args": ["--db=./db", "${HOME}/x"], "cwd": "."}
+
+
+def test_names_that_cannot_be_stored_are_changed_or_left_out() -> None:
+    """JSON can hold half of a surrogate pair."""
+    found = read('{"mcpServers": {"a\\ud800": {"command": "\\udfff"}, "": {"command": "x"}, " ": {"command": "x"}}}')
+
+    assert [(one.name, one.values) for one in found] == [("a?", {"command": "?"})]

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from typing import Any
 
 from hypothesis import given
@@ -111,3 +112,22 @@ def test_structured_content_that_repeats_the_text_is_left_out() -> None:
     assert result_text({"content": content, "structuredContent": {"a": 1}}, 100) == '{"a": 1}'
     assert result_text({"content": content, "structuredContent": {"result": {"a": 1}}}, 100) == '{"a": 1}'
     assert result_text({"content": content, "structuredContent": {"b": 1}}, 100) == '{"a": 1}\n{"b": 1}'
+
+
+def test_references_are_replaced_by_their_definitions_within_bounds() -> None:
+    """The model must know what to write; and a schema that refers to itself never ends."""
+    city = {"type": "object", "properties": {"name": {"type": "string"}}}
+    endless = {"type": "object", "properties": {f"p{n}": {"$ref": "#/$defs/Endless"} for n in range(60)}}
+    usual = {"properties": {"city": {"$ref": "#/$defs/City", "description": "where"}}, "$defs": {"City": city}}
+
+    assert bounded_schema(usual)["properties"]["city"] == {**city, "description": "where"}
+    started = time.monotonic()
+    bounded_schema({"properties": {"a": {"$ref": "#/$defs/Endless"}}, "$defs": {"Endless": endless}})
+    assert time.monotonic() - started < 2
+
+
+def test_alternatives_at_the_top_are_left_out() -> None:
+    """Some chat APIs refuse them, and with them every other tool."""
+    schema = {"type": "object", "properties": {"x": {"type": "string"}}, "oneOf": [{"required": ["x"]}]}
+
+    assert bounded_schema(schema) == {"type": "object", "properties": {"x": {"type": "string"}}}

@@ -71,8 +71,9 @@ async def serving(reply: Reply, **headers: str) -> AsyncIterator[tuple[McpServer
 
     door = await asyncio.start_server(talk, "127.0.0.1", 0)
     url = f"http://127.0.0.1:{door.sockets[0].getsockname()[1]}/mcp"
+    seconds = 2 if reply is silence else 10  # a busy machine needs a while to read a flood
     server = McpServer(
-        "w", lambda log, flow, ended: web_transport(url, headers, flow, ended, 5), timeout=2, root=Path.cwd
+        "w", lambda log, flow, ended: web_transport(url, headers, flow, ended, 5), timeout=seconds, root=Path.cwd
     )
     try:
         yield server, seen
@@ -139,6 +140,19 @@ async def test_a_bad_answer_is_told_in_time_and_the_server_can_be_used_again(rep
 
         assert asyncio.get_running_loop().time() - started < 12
         assert [tool.name for tool in await server.tools()] == ["echo"]
+
+
+async def test_a_key_in_the_address_is_not_told() -> None:
+    """The model reads why a call failed."""
+    server = McpServer(
+        "w",
+        lambda log, flow, ended: web_transport("http://127.0.0.1:1/mcp", {}, flow, ended, 5),
+        timeout=5,
+        root=Path.cwd,
+    )
+    error = server._trouble("echo of", OSError("401 for url 'https://me:pw@x.org/mcp?api_key=hunter2#x'"))
+
+    assert str(error) == "echo of w: 401 for url 'https://x.org/mcp'"
 
 
 async def test_headers_of_the_settings_are_sent() -> None:

@@ -92,3 +92,10 @@ def test_any_name_and_value_survive(name: str, key: str, value: str) -> None:
     added = add_table(FILE, ["mcp", "servers", f"x{name}"], values)
 
     assert tomllib.loads(added)["mcp"]["servers"][f"x{name}"] == values
+
+
+@pytest.mark.parametrize("text", ["mcp = 3\n", "[mcp]\nservers = 3\n", "[[mcp.servers]]\n"])
+def test_values_that_are_no_tables_are_left_alone(text: str) -> None:
+    """The file has a mistake, which the user must see."""
+    with pytest.raises(BadUsage, match="is not a table in the settings file"):
+        remove_table(text, ["mcp", "servers", "a"])

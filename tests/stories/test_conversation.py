@@ -7,6 +7,7 @@ from fake_server import Asked, FakeServer, Say, reply_json, sse
 from world import World, script_of
 
 from aish.conversation.session import Session
+from aish.prompt.base import BASE
 from aish.prompt.summary import SummaryLayer
 from aish.values.turns import Message
 
@@ -94,17 +95,18 @@ async def test_more_than_max_turns_drops_the_oldest_exchange_and_says_so_in_one_
 @pytest.mark.proves("C16", "T15")
 async def test_an_exchange_leaves_when_the_budget_is_hit_not_before_and_not_after(world: World) -> None:
     """By the server's own count, the prompt fits, and with one more exchange it would not."""
+    budget = len(BASE) + 912  # for three exchanges and a question; the server counts characters
     with counting("y" * 100) as server:
-        session = talk_to(world, server, context={"token_budget": 1799})
+        session = talk_to(world, server, context={"token_budget": budget})
         lines = [(await world.ask(session, f"{number}" * 100)).notices for number in range(1, 8)]
         prompts = [asked.json["messages"] for asked in server.chats()]
 
     exchange = 2 * (MARKS + 100)
-    assert all(tokens_of(prompt) <= 1799 for prompt in prompts)
+    assert all(tokens_of(prompt) <= budget for prompt in prompts)
     for prompt, notices in zip(prompts, lines, strict=True):
         if notices:
-            assert notices == [f"2 older turns were dropped from the prompt ({tokens_of(prompt)} of 1799 tokens)"]
-            assert tokens_of(prompt) + exchange > 1799
+            assert notices == [f"2 older turns were dropped from the prompt ({tokens_of(prompt)} of {budget} tokens)"]
+            assert tokens_of(prompt) + exchange > budget
     assert [bool(notices) for notices in lines] == [False] * 4 + [True] * 3
     assert all([m["role"] for m in prompt[1:]] == ["user", "assistant"] * 3 + ["user"] for prompt in prompts[4:])
 
@@ -194,13 +196,13 @@ async def test_a_question_that_is_too_long_is_cut_for_the_model_and_said_and_kep
     """A pasted log may be longer than any window: the model gets its head and tail, the journal all of it."""
     question = "HEAD " + "x" * 50_000 + " TAIL"
     with counting() as server:
-        session = talk_to(world, server)
+        session = talk_to(world, server, context={"token_budget": 8192})
         answer = await world.ask(session, question)
         prompt = server.chats()[0].json["messages"]
 
     sent = prompt[1]["content"]
     assert answer.notices == [f"the message is too long for the model: {50_010 - len(sent):,} characters left out"]
-    assert tokens_of(prompt) <= 4096
+    assert tokens_of(prompt) <= 8192
     assert len(sent) > 2500, "most of the budget is for the question"
     assert sent.startswith("HEAD ") and sent.endswith(" TAIL") and "characters left out" in sent
     assert kept(session)[0] == ("user", question, "complete")

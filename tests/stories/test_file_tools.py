@@ -71,6 +71,17 @@ async def test_no_tool_leaves_the_project(desk: Desk, tool: str, path: str) -> N
     assert desk.person.asked == []
 
 
+@pytest.mark.parametrize("path", ["n" * 300, "n" * 300 + "/x", "d/" * 1_500 + "x"], ids=["name", "above", "deep"])
+@pytest.mark.parametrize("tool", ["read_file", "list_files", "search_files", "edit_file", "write_file"])
+async def test_a_path_that_is_too_long_is_refused_at_once(desk: Desk, tool: str, path: str) -> None:
+    """The system has no such names, and each directory of a path costs time."""
+    given = {"path": path, "old": "a", "new": "b", "content": "c", "pattern": "a"}
+
+    (result,) = await desk.call((tool, given), answers="r")
+
+    assert result == {"status": "refused", "reason": "the path is too long"}
+
+
 async def test_a_home_directory_is_not_a_project(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not even one with a repository in it, as some people have for their settings."""
     monkeypatch.setenv("HOME", str(desk.project))
@@ -173,6 +184,21 @@ async def test_lines_are_found(desk: Desk, installed: bool, monkeypatch: pytest.
     assert none["matches"] == {}
 
 
+@pytest.mark.parametrize("installed", [True, False])
+async def test_names_with_newlines_do_not_stop_a_search(
+    desk: Desk, installed: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They look like other paths in the output of a search, also like paths outside."""
+    if not installed:
+        monkeypatch.setattr("aish.action.file_search.ripgrep", lambda root: "")
+    desk.write("odd\n/etc/passwd", "needle\n")
+    desk.write("a.txt", "needle\n")
+
+    (result,) = await desk.call(("search_files", {"pattern": "needle"}))
+
+    assert result["matches"] == {"a.txt": ["1: needle"]}
+
+
 async def test_many_matches_are_bounded(desk: Desk) -> None:
     """The result says that there are more."""
     desk.write("a.txt", "needle\n" * 10_000)
@@ -233,7 +259,7 @@ async def test_without_a_yes_nothing_is_changed(desk: Desk) -> None:
         pytest.param(write("", "x"), "is the workspace directory", id="the directory"),
         pytest.param(edit("a\0b", "x", "y"), OUTSIDE, id="NUL"),
         pytest.param(edit("x" * 10_000, "x", "y"), "path must be a string", id="a long path"),
-        pytest.param(write("x" * 300, "y"), "File name too long", id="a long name"),
+        pytest.param(write("x" * 300, "y"), "the path is too long", id="a long name"),
     ],
 )
 async def test_a_call_that_cannot_work_says_what_to_do_and_asks_nobody(
@@ -441,9 +467,25 @@ async def test_without_a_user_only_reading_works(desk: Desk) -> None:
 
 async def test_the_tools_can_be_switched_off(desk: Desk) -> None:
     """By a setting; they are on unless it says otherwise."""
-    on = desk.world.program({"commands": {}}).session()
-    off = desk.world.program({"commands": {"file_tools": False}}).session()
+    on = desk.world.program({"commands": {"tool": False}}).session()
+    off = desk.world.program({"commands": {"file_tools": False, "tool": False}}).session()
 
     names = [tool.name for tool in on.enabled_tools()]
     assert names == ["read_file", "list_files", "search_files", "edit_file", "write_file"]
     assert off.enabled_tools() == ()
+
+
+async def test_a_change_that_was_not_made_is_no_step(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`:undo` would take back nothing, and never reach the step before it."""
+    desk.write("a.py", "one\n")
+    await desk.call(read("a.py"), edit("a.py", "one", "two"), answers="r")
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("aish.action.project_files.write_inside", full)
+    (result,) = await desk.call(edit("a.py", "two", "three"), answers="r")
+
+    assert result["reason"] == "cannot use a.py: No space left on device"
+    assert desk.program and desk.session
+    assert [change.by for change in desk.program.files.history.changes(desk.session.journal.id)] == ["edit_file"]

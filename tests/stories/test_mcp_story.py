@@ -13,10 +13,12 @@ from typing import Any
 import pytest
 from world import Typist, World, script_of
 
+from aish.action.fence.availability import trouble
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.program import Program
 from aish.values.events import Notice, ToolProgress, TurnDone
+from aish.values.tool_servers import ServerTrouble
 
 pytestmark = pytest.mark.anyio
 FAKE = str(Path(__file__).parents[1] / "mcp_fake.py")
@@ -75,9 +77,13 @@ def rewrite(source: Path, target: Path, about: str = "Return the text.") -> None
 
 def kill_children(script: str) -> None:
     """Kill the processes of this one that run a script."""
+    signal_children(script, signal.SIGKILL)
+
+
+def signal_children(script: str, number: signal.Signals) -> None:
     for child in Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split():
         if script in Path(f"/proc/{child}/cmdline").read_text():
-            os.kill(int(child), signal.SIGKILL)
+            os.kill(int(child), number)
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -213,7 +219,7 @@ async def test_a_server_that_fails_in_a_call_is_told_to_the_model_and_to_the_use
     world: World, mode: str, said: str
 ) -> None:
     """The answer goes on, and the next call starts the server again."""
-    seconds = 5.0 if mode == "flood" else 1.0
+    seconds = 12.0 if mode == "flood" else 1.0
     async with story(world, HELLO, "A1", HELLO, "A2", mode=mode, allow=["echo"], timeout_seconds=seconds) as told:
         results = await told.ask()
         again = await told.ask()
@@ -370,3 +376,91 @@ async def test_a_public_server_answers_a_question(world: World) -> None:
         results = await told.ask()
 
     assert json.loads(results[0])["timezone"] == "Asia/Tokyo"
+
+
+async def test_a_public_server_killed_in_the_middle_of_a_call_is_told_and_started_again(world: World) -> None:
+    """The model reads why, the user sees it, and the next question works."""
+    call = 'TOOL: fake__get_current_time {"timezone": "Asia/Tokyo"}'
+    args: dict[str, Any] = {"args": ["-m", "mcp_server_time"], "allow": ["get_current_time"], "timeout_seconds": 30.0}
+    async with story(world, call, "A1", call, "A2", **args) as told:
+        entry = told.program.servers.entry("fake")
+        await entry.connect()
+        signal_children("mcp_server_time", signal.SIGSTOP)  # now it cannot answer
+        asked = asyncio.create_task(told.ask())
+        await until(lambda: "get_current_time" in str(told.session.history.turns))
+        signal_children("mcp_server_time", signal.SIGKILL)
+        results = await asked
+        notices = told.notices
+        again = await told.ask()
+
+    assert "get_current_time of fake: it has ended" in json.loads(results[0])["reason"]
+    assert any("it has ended" in text for text in notices)
+    assert json.loads(again[0])["timezone"] == "Asia/Tokyo"
+
+
+async def test_a_server_starts_outside_the_project_unless_the_settings_say_otherwise(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`npx` and `python -m` run what they find in the current directory, and a project may be anybody's."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    world.directory = tmp_path / "work"
+    world.directory.mkdir()
+    for cwd, expected in (("", tmp_path), (".", world.directory), (str(tmp_path / "work"), world.directory)):
+        async with story(world, HELLO, "A1", mode="directory", allow=["echo"], cwd=cwd) as told:
+            assert await told.ask("r") == [str(expected)]  # another directory counts as a change, so it asks
+
+
+async def test_two_tools_with_the_same_name_are_offered_once(world: World) -> None:
+    """Chat APIs refuse a request with both, and with it every other tool."""
+    async with story(world, "A1", mcp={}) as told:
+        settings = told.program.settings.mcp.servers["fake"]
+    models = {"script": {"kind": "scripted", "answers": ["A1"]}}
+    one = {"command": settings.command, "args": list(settings.args)}
+    program = world.program({"model": "script", "models": models, "mcp": {"servers": {"a b": one, "a_b": one}}})
+    try:
+        for name in ("a b", "a_b"):
+            await program.servers.entry(name).connect()
+        names = [tool.name for tool in program.servers.offered()]
+    finally:
+        await program.close()
+
+    assert "a_b__echo" in names and len(names) == len(set(names))
+
+
+FENCED = pytest.mark.skipif(bool(trouble("landlock")), reason=trouble("landlock") or "there is one")
+
+
+@FENCED
+@pytest.mark.parametrize(
+    ("fence", "can"),
+    [
+        ("none", {"key": "ra", "project": "ra", "outside": "ra"}),
+        ("changing", {"key": "", "project": "ra", "outside": "r"}),
+        ("looking", {"key": "", "project": "r", "outside": "r"}),
+    ],
+)
+async def test_a_fence_keeps_a_server_from_keys_and_from_writing(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fence: str, can: dict[str, str]
+) -> None:
+    """A server that somebody else wrote needs no more than its task."""
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    world.directory = tmp_path / "work"
+    paths = {"key": tmp_path / "home" / ".ssh" / "id_rsa", "project": world.directory / "a", "outside": tmp_path / "b"}
+    for path in paths.values():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("text", encoding="utf-8")
+    (world.directory / ".git").mkdir()
+    call = f"TOOL: fake__echo {json.dumps({name: str(path) for name, path in paths.items()})}"
+    settings: dict[str, Any] = {"fence": fence, "env": {"A_KEY": "given"}}
+    async with story(world, call, "A1", mode="reach", allow=["echo"], **settings) as told:
+        assert json.loads((await told.ask())[0]) == can
+
+
+async def test_a_server_whose_fence_cannot_be_made_is_not_started(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wish for a fence is not forgotten."""
+    monkeypatch.setattr("aish.acting.command_fences.kind", lambda wanted: None)
+    async with story(world, HELLO, "A1", known=False, fence="looking") as told:
+        with pytest.raises(ServerTrouble, match="cannot connect to fake: its fence cannot be made"):
+            await told.program.servers.entry("fake").connect()

@@ -107,3 +107,17 @@ def test_mistakes_in_the_settings_are_named_with_file_line_and_key(world: World)
 
     assert any("config.toml:2: mcp.servers.a.comand: unknown key; did you mean command?" in one for one in told)
     assert any("config.toml:5: mcp.servers.b.effect: expected read" in one for one in told)
+
+
+def test_settings_behind_a_link_are_changed_there(world: World, tmp_path: Path) -> None:
+    """Many people keep their settings in a repository of their own."""
+    kept = tmp_path / "dotfiles.toml"
+    kept.write_text("# mine\n", encoding="utf-8")
+    world.places.config_file.parent.mkdir(parents=True, exist_ok=True)
+    world.places.config_file.symlink_to(kept)
+
+    assert world.aish("mcp", "add", "time", "--", "uvx", "x").code == 0
+    assert world.places.config_file.is_symlink()
+    assert kept.read_text(encoding="utf-8").startswith('# mine\n\n[mcp.servers.time]\ncommand = "uvx"')
+    assert world.aish("mcp", "remove", "time").code == 0
+    assert world.places.config_file.is_symlink() and kept.read_text(encoding="utf-8") == "# mine\n"

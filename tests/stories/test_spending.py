@@ -78,7 +78,7 @@ async def test_what_was_spent_before_counts_also_after_a_restart(world: World) -
     settings: dict[str, Any] = {
         "models": {"script": {"kind": "scripted", "answers": ["A1"], "max_tokens": 10}},
         "prices": PRICEY,
-        "cost": {"cap_at_dollars": 0.25},
+        "cost": {"cap_at_dollars": 0.5},
     }
     first = world.session(settings=settings)
     assert (await world.ask(first, "q1")).text == "A1"
@@ -90,7 +90,7 @@ async def test_what_was_spent_before_counts_also_after_a_restart(world: World) -
     await world.ask(other, "q3")
 
     assert len(world.confirms) == 1
-    assert "spent in this conversation that exceeds the cap of $0.25" in world.confirms[0]
+    assert "spent in this conversation that exceeds the cap of $0.5" in world.confirms[0]
 
 
 @pytest.mark.proves("P7")
@@ -101,7 +101,7 @@ async def test_a_day_ends_at_midnight_of_the_user(world: World) -> None:
             "model": "script",
             "models": {"script": {"kind": "scripted", "answers": ["A"] * 3, "max_tokens": 10}},
             "prices": PRICEY,
-            "cost": {"cap_at_dollars_per_day": 0.25},
+            "cost": {"cap_at_dollars_per_day": 0.5},
         }
     )
     noon = datetime(2026, 5, 4, 12).astimezone()

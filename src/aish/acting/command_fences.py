@@ -102,6 +102,27 @@ class CommandFences:
         except OSError as error:
             raise StoreTrouble(f"cannot make the fence for a command: {error.strerror or error}") from error
 
+    @contextmanager
+    def around_server(self, permit: Permit, project: Path) -> Iterator[tuple[Fence, dict[str, str]]]:
+        """Yield the fence for a server and the variables that it needs. It has no limit of time.
+
+        Raises:
+            StoreTrouble: there is no fence here, or it cannot be made.
+        """
+        found = self.kind
+        if found is None:
+            raise StoreTrouble(f"its fence cannot be made: {self.trouble or 'fences are switched off'}")
+        if permit.fence == "looking":
+            bounds = looking([*self._own, *self._all_secrets(project, str(project))], network=permit.network)
+        else:
+            bounds = changing(project, [*self._own, *self._known_secrets()], home=self._home, network=permit.network)
+        limits = bounds.limits._replace(seconds=0, processor_seconds=0)
+        try:
+            with fenced(bounds._replace(limits=limits), found) as fence:
+                yield fence, temporary_places(str(fence.private))
+        except OSError as error:
+            raise StoreTrouble(f"its fence cannot be made: {error.strerror or error}") from error
+
     def needs_word(self, path: str, project: Path) -> Path | None:
         """Return the protected path that a path belongs to, or itself if it holds some; None if neither."""
         if run_by_git(path):

@@ -37,11 +37,13 @@ def command_step(session: Session, command: str) -> Iterator[Callable[[str], Non
         finally:  # also after Ctrl-C: the command may have changed something
             try:
                 number, what = question_number(session), one_line(command, _LONGEST_COMMAND)
-                changes.record(session.journal.id, turn=number, step=new_step(), by=what)
+                changes.record(session.owner, turn=number, step=new_step(), by=what)
             except StoreTrouble:
                 pass  # the work of the command matters more than the way back
 
 
 def question_number(session: Session) -> int:
     """Return the number of the user's last question in the journal, which a step belongs to."""
+    if session.parent:
+        return int(str(session.recorder.about.get("turn", 0)))
     return next((entry.number for entry in session.journal.entries_back() if entry.turn.role == "user"), 0)

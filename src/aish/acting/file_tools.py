@@ -26,7 +26,7 @@ _DEEPEST = 20
 
 def project_site(session: Session) -> "Site":
     """Return where the tools of a conversation work."""
-    return session.services.open_files().site(find_project(session.cwd), session.cwd, session.journal.id)
+    return session.services.open_files().site(find_project(session.cwd), session.cwd, session.owner)
 
 
 def whole_number(call: ParsedCall, name: str, default: int, most: int) -> int:

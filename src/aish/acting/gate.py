@@ -94,6 +94,16 @@ class Gate:
         self.standing: list[StandingConsent] = [self.for_turn]
         self.failed = ("", 0)  # the last command of an answer, if it failed, and its status
 
+    def beside(self, session: Session, person: Person, who: str) -> "Gate":
+        """Return a gate for the conversation of a sub-agent. Nothing is allowed in advance there."""
+
+        def show(event: GateEvent) -> None:
+            if isinstance(event, CommandProposed):
+                self._note("command.by_agent", f"{who} proposes a command", agent=who)
+            self._show(event)
+
+        return Gate(session, person, self._surroundings, self._load, show)
+
     @property
     def tools(self) -> GateTools:
         if self._tools is None:

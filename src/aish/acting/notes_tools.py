@@ -57,7 +57,7 @@ async def _update_notes(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[T
     imported = bool(session.journal.meta().get("source"))
     origin = "user" if said else origin_of(session.journal.entries(), imported=imported)
     source = f"{session.journal.id}/{session.turn_number}-{session.turn_number}"
-    if not is_trusted(origin):
+    if not is_trusted(origin) or session.parent:  # a sub-agent only proposes
         kept = session.memory.propose(text, "context", source=session.journal.id, origin=origin) if text else None
         reason = "it may come from foreign text, so it waits for the user's consent (:memory pending)"
         yield ToolResult(as_json(status="pending" if kept else "refused", reason=reason), wrote=kept is not None)

@@ -4,9 +4,12 @@ Pure: values in, an answer out.
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from aish.acting.gate import Decided
 from aish.values.outcomes import Outcome
+
+if TYPE_CHECKING:  # it takes long to load
+    from aish.acting.gate import Decided
 
 # What the model gets after the output of its commands, in place of a question.
 GO_ON = "[aish] the commands have run; go on, or answer if you are done"
@@ -26,7 +29,7 @@ class Rounds:
         self._repeated = 0  # how many times in a row
         self.reason = ""  # why it was stopped; empty if it is done, or if the user knows why
 
-    def go_on(self, decided: Sequence[Decided]) -> bool:
+    def go_on(self, decided: "Sequence[Decided]") -> bool:
         """Decide after the commands of an answer."""
         ran = [(one.command, one.outcome) for one in decided if one.outcome]
         if not ran or not self._most:

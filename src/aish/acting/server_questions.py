@@ -1,6 +1,8 @@
 """Questions of a server to the user, and news of its progress, while one of its tools runs."""
 
 import asyncio
+import math
+import re
 import time
 from typing import Literal
 
@@ -12,7 +14,7 @@ from aish.values.tool_servers import Answer, FormField, ServerQuestion, Value
 
 _PROGRESS_SECONDS = 0.5
 _TRIES = 3
-_SECRET = ("password", "passwd", "secret", "token", "api key", "api_key", "apikey", "credential", "private key", "pin")
+_SECRET = re.compile(r"passw|passphrase|secret|token|api[ _-]?key|credential|private[ _-]?key|\bpin\b|\b2fa\b|\botp\b")
 
 
 class CallEvents:
@@ -62,7 +64,7 @@ async def answer_question(
 
 def _asks_for_secret(question: ServerQuestion) -> bool:
     words = " ".join([question.message, *(f"{field.name} {field.title}" for field in question.fields)]).lower()
-    return any(word in words for word in _SECRET)
+    return _SECRET.search(words) is not None
 
 
 async def _ask_field(field: FormField, person: Person) -> Value | None:
@@ -99,7 +101,8 @@ def read_value(field: FormField, typed: str) -> Value | None:
             case "integer":
                 return int(typed)
             case "number":
-                return float(typed)
+                number = float(typed)
+                return number if math.isfinite(number) else None
     except ValueError:
         return None
     return typed

@@ -22,12 +22,11 @@ from aish.settings.options import McpSettings, ServerSettings
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.events import notice
 from aish.values.text import clip, one_line
-from aish.values.tool_servers import ServerTool, ServerTrouble, ToolServer
+from aish.values.tool_servers import LOOK_UP, ServerTool, ServerTrouble, ToolServer
 from aish.values.turns import Message
 from aish.values.verdicts import SEVERITY, Effect
 
 MakeServer = Callable[[str, ServerSettings, str], ToolServer]
-LOOK_UP = "mcp_tools"
 _CHARS_PER_TOKEN = 4
 _CHANGED = "(its description changed since you last used it)"
 _EFFECTS: dict[str, Effect] = {effect: effect for effect in SEVERITY}
@@ -84,7 +83,10 @@ class ServerTools:
                 tools += own
         if hidden:
             tools += [self._look_up_tool(hidden), *self._loaded_tools(hidden)]
-        return tools
+        by_name = dict[str, Tool[TurnContext]]()
+        for tool in tools:  # `a__b` of `x` is called as `b` of `x__a`; chat APIs refuse two tools of one name
+            by_name.setdefault(tool.name, tool)
+        return list(by_name.values())
 
     def _loaded_tools(self, hidden: list["OfferedServer"]) -> list[Tool[TurnContext]]:
         """Return what the model looked up, as far as there is room; the newest one in any case."""

@@ -2,7 +2,8 @@
 
 The copies wait in a private directory until the command has ended. Then those that differ from the files go into the
 undo store. Only what is in the project, not ignored and not part of git is kept, within limits. Nothing here makes a
-command fail: what cannot be copied is not kept.
+command fail: what cannot be copied is not kept. But a command can move it to a file that is, so it is noted that it is
+gone: taking the step back must not delete the last copy of it.
 """
 
 import json
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.gitignore import IgnoreRule, is_ignored, read_rules
-from aish.action.undo import current
+from aish.action.undo import Current, current
 from aish.action.undo_store import MOST_OF_FILE, NOT_KEPT, FileChange, FileState, UndoStore
 from aish.storage.files import write_all
 from aish.storage.git_files import read_bounded
@@ -23,17 +24,23 @@ from aish.values.errors import StoreTrouble
 _MOST_FILES = 200
 _MOST_BYTES = 64 << 20
 _MOST_NOTED = 5_000  # files, also new ones, which need no copy
+_MOST_WALKED = 50_000  # entries of new directories
+_MOST_READ = 256 << 20  # bytes of changed files that are read after the command
 _MOST_OF_IGNORES = 1 << 16
 _LIST = "list"
 
 
 class _Copy(NamedTuple):
-    """A file before the command changed it; `copy` is the name of its copy, empty if it was not copied."""
+    """A file before the command changed it; `copy` is the name of its copy, empty if it was not copied.
+
+    Files and directories that are `left_out` are never copied. An empty path stands for all that came after the limit.
+    """
 
     path: str
     mode: int
     exists: bool
     copy: str
+    left_out: bool = False
 
 
 class CommandChanges:
@@ -50,6 +57,7 @@ class CommandChanges:
         self._seen: set[str] = set()
         self._ignores: dict[str, list[IgnoreRule]] = {}
         self._copied, self._bytes = 0, 0
+        self._partial = False  # something was changed that is not kept
 
     def __enter__(self) -> "CommandChanges":
         return self
@@ -66,9 +74,16 @@ class CommandChanges:
             pass
 
     def _note(self, path: str) -> None:
-        if path in self._seen or len(self._seen) >= _MOST_NOTED or self._is_left_out(path):
+        if path in self._seen or len(self._seen) > _MOST_NOTED:
             return
         self._seen.add(path)
+        if len(self._seen) > _MOST_NOTED:
+            self._list(_Copy("", 0, exists=False, copy=""))
+            return
+        if self._is_left_out(path):
+            if os.path.lexists(path):
+                self._list(_Copy(path, 0, exists=True, copy="", left_out=True))
+            return
         try:
             found = os.lstat(path)
         except FileNotFoundError:
@@ -124,25 +139,33 @@ class CommandChanges:
 
     def record(self, conversation: str, *, turn: int, step: str, by: str) -> list[FileChange]:
         """Keep what the command changed, and return it. Call it once, after the command. Raises `StoreTrouble`."""
-        copies = {copy.path: copy for copy in self._copies()}
+        noted = self._copies()
+        copies = {copy.path: copy for copy in noted if copy.path and not copy.left_out}
+        self._partial = any(not copy.path or _is_lost(copy) for copy in noted)
+        self._bytes = 0
         made = dict[str, None]()  # new directories, outermost first
         for copy in [copy for copy in copies.values() if not copy.exists and _is_directory(copy.path)]:
             del copies[copy.path]
             self._look_into(copy.path, made, copies)
-        found = (self._change(copy, turn, step, by) for copy in copies.values())
-        changes = [_in_new_directories(change, made) for change in found if change]
+        found = [self._change(copy, turn, step, by) for copy in copies.values()]
+        changes = [_in_new_directories(change, made)._replace(partial=self._partial) for change in found if change]
         if changes:
             self._store.add(conversation, changes)
         return changes
 
     def _look_into(self, top: str, made: dict[str, None], copies: dict[str, _Copy]) -> None:
         """Note a new directory, and the files that came into it with a rename: nobody opened them for writing."""
+        left = _MOST_WALKED
         for directory, folders, names in os.walk(top):
+            left -= 1 + len(names)
+            if left < 0 or len(copies) >= _MOST_NOTED:
+                self._partial = True
+                return
             made[directory[len(self._root) + 1 :]] = None
             folders.sort()
             for name in sorted(names):
                 path = f"{directory}/{name}"
-                if path not in copies and len(copies) < _MOST_NOTED and not self._is_left_out(path):
+                if path not in copies and not self._is_left_out(path):
                     copies[path] = _Copy(path, 0, exists=False, copy="")
 
     def _copies(self) -> list[_Copy]:
@@ -156,7 +179,8 @@ class CommandChanges:
 
     def _change(self, copy: _Copy, turn: int, step: str, by: str) -> FileChange | None:
         path = copy.path[len(self._root) + 1 :]
-        now = current(Path(self._root), path)
+        now = Current(trouble="too much") if self._bytes > _MOST_READ else current(Path(self._root), path)
+        self._bytes += len(now.content or b"")
         if now.trouble:
             after = FileState(NOT_KEPT)
         elif now.content is None or now.status is None:
@@ -170,6 +194,11 @@ class CommandChanges:
                 return None
             before = FileState(NOT_KEPT if data is None else self._store.keep(data), copy.mode)
         return None if before == after else FileChange(step, turn, self._root, path, before, after, by)
+
+
+def _is_lost(copy: _Copy) -> bool:
+    """Is a file gone that existed and was not copied?"""
+    return copy.exists and not copy.copy and not os.path.lexists(copy.path)
 
 
 def _is_directory(path: str) -> bool:

@@ -21,4 +21,5 @@ def runs_later(root: Path, real: Path) -> bool:
     if ".git" in real.relative_to(top).parts or run_by_git(str(real)):
         return True
     levels = [top, *(parent for parent in real.parents if top in parent.parents)]
-    return any(one == real or one in real.parents for level in levels for one in protected(level))
+    around = {real, *real.parents}
+    return any(one in around for level in levels for one in protected(level))

@@ -119,6 +119,8 @@ async def search(
     directory = await asyncio.to_thread(lambda: start if start.is_dir() else start.parent)
     async with aclosing(_run(words, given, directory)) as lines:
         async for line in lines:
+            if not line.path.is_relative_to(start):
+                continue  # a part of a path: names can have newlines
             if ".git" not in line.path.parts and not own(line.path) and not is_secret_in(root, line.path):
                 yield line
 

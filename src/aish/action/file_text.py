@@ -5,6 +5,7 @@ Pure: takes bytes and strings, returns them.
 
 import re
 from difflib import SequenceMatcher
+from itertools import islice
 from typing import NamedTuple
 
 from aish.values.errors import BadUsage
@@ -77,8 +78,9 @@ def replace_exactly(text: str, old: str, new: str, *, every: bool = False) -> st
     if count == 0:
         raise BadUsage(f"old was not found in the file; {_nearest(text, old)}")
     if count > 1 and not every:
-        places = [text.count("\n", 0, found.start()) + 1 for found in re.finditer(re.escape(old), text)]
-        named = ", ".join(map(str, places[:_SHOWN])) + (" and others" if count > _SHOWN else "")
+        first = islice(re.finditer(re.escape(old), text), _SHOWN)
+        places = [text.count("\n", 0, found.start()) + 1 for found in first]
+        named = ", ".join(map(str, places)) + (" and others" if count > _SHOWN else "")
         raise BadUsage(
             f"old was found {count:,} times, at lines {named}; give more of the lines around it, or all = true"
         )

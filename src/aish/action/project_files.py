@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,12 +15,14 @@ from aish.action.file_text import FileText, decode, line_changes, lines_of, repl
 from aish.action.undo import FileHistory
 from aish.action.undo_store import MOST_OF_FILE, FileChange, FileState, UndoStore
 from aish.action.workspace import inside, read_inside, write_inside
-from aish.values.errors import Declined, NotFound, StoreTrouble
+from aish.values.errors import AishError, Declined, NotFound, StoreTrouble
 from aish.values.text import counted
 
 MOST_LINES = 2_000
 _LONGEST_LINE = 2_000  # characters that are shown of a line
 _LONGEST_PATH = 4_096
+_LONGEST_NAME = 255  # bytes, of usual file systems
+_DEEPEST_PATH = 100  # directories; each is looked at several times
 _MASKED_AS_A_WHOLE = 1 << 20  # characters; of longer texts only the part that is shown is searched for secrets
 _READ_AGAIN = "read it again with read_file, then repeat the change"
 
@@ -90,6 +92,9 @@ class ProjectFiles:
             raise Declined("path must be a string, the path of a file in the project")
         named = path if path.startswith(("/", "~")) else f"{os.path.realpath(site.directory)}/{path}"
         real = inside(root, named)
+        parts = real.relative_to(root).parts
+        if len(parts) > _DEEPEST_PATH or any(len(os.fsencode(part)) > _LONGEST_NAME for part in parts):
+            raise Declined("the path is too long")
         if self.is_own(real):
             raise Declined("denied: the files of aish itself are not part of the project")
         return real
@@ -250,12 +255,17 @@ class ProjectFiles:
         after = FileState(self.undo.hash(change.after), mode)
         missing = tuple(_missing_directories(site.root, change.path))
         record = FileChange(step, turn, os.path.realpath(site.root), change.path, before, after, by, missing)
-        self.undo.add(site.conversation, [record])  # first: if the write fails, the file is still as it was before
-        with _named(change.name):
-            now = self._now(site, change)
-            if now != change.before:
-                raise Declined(f"{change.name} changed in the meantime; {_READ_AGAIN}")
-            write_inside(site.root, change.path, change.after, change.like)
+        self.undo.add(site.conversation, [record])  # first: after a crash, the change can be taken back
+        try:
+            with _named(change.name):
+                now = self._now(site, change)
+                if now != change.before:
+                    raise Declined(f"{change.name} changed in the meantime; {_READ_AGAIN}")
+                write_inside(site.root, change.path, change.after, change.like)
+        except AishError:
+            with suppress(StoreTrouble):  # such as a full disk: then `:undo` finds the file as it was
+                self.undo.take_back(site.conversation, [record])
+            raise
         self._seen[site.conversation, os.path.join(os.path.realpath(site.root), change.path)] = after.hash  # noqa: PTH118  # as text
 
     def _now(self, site: Site, change: Prepared) -> bytes | None:

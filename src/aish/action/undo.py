@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.file_diff import file_diff
+from aish.action.trash import move_to_trash
 from aish.action.undo_store import MOST_OF_FILE, NOT_KEPT, FileChange, UndoStore
-from aish.action.workspace import inside, read_inside, remove_inside, write_inside
+from aish.action.workspace import inside, read_inside, remove_directories, remove_inside, write_inside
 from aish.values.errors import AishError, Declined, NotFound, StoreTrouble
 
 _MOST_BESIDE = 1_000
@@ -25,7 +26,8 @@ class Current(NamedTuple):
 class Restoration(NamedTuple):
     """What taking back would do to one file: write `content`, or delete it if that is None.
 
-    `changes` are those that it takes back. `problem` says why an earlier or all of them cannot be taken back.
+    `changes` are those that it takes back. `problem` says why an earlier or all of them cannot be taken back. If
+    `uses_trash`, the file goes to the trash first: it may be the last copy of something that was not kept.
     """
 
     root: str
@@ -36,6 +38,10 @@ class Restoration(NamedTuple):
     changes: tuple[FileChange, ...]
     problem: str = ""
     old: bytes | None = None  # with a problem: the older content, if it was kept
+
+    @property
+    def uses_trash(self) -> bool:
+        return self.now.content is not None and any(change.partial for change in self.changes)
 
     @property
     def diff(self) -> str:
@@ -92,12 +98,13 @@ class FileHistory:
             return f"{change.path}: {now.trouble or 'its earlier content is not kept'}"
         return "" if now.content == old else file_diff(change.path, old, now.content)
 
-    def restore(self, conversation: str, plan: Restoration) -> str:
-        """Take back the changes of a file. Return a problem, or an empty text."""
-        problem = _restore(plan) if plan.does_something else ""
-        if not problem and plan.changes:
-            self._store.take_back(conversation, plan.changes)
-        return problem
+    def restore(self, conversation: str, plans: Sequence[Restoration]) -> list[str]:
+        """Take back the changes of files. Return a problem or an empty text for each."""
+        problems = [_restore(plan) if plan.does_something else "" for plan in plans]
+        done = [change for plan, problem in zip(plans, problems, strict=True) if not problem for change in plan.changes]
+        if done:
+            self._store.take_back(conversation, done)
+        return problems
 
     def write_beside(self, plan: Restoration) -> str:
         """Write the older content of a file that cannot be restored beside it, and return the name."""
@@ -125,7 +132,9 @@ def _restoration(store: UndoStore, root: str, path: str, newest_first: list[File
             continue
         kept = store.content(change.before.hash)
         if name != change.after.hash:
-            problem, old = "it was changed since, by you or another program", kept
+            too_much = change.after.hash == NOT_KEPT
+            problem = "it was too large to keep" if too_much else "it was changed since, by you or another program"
+            old = None if too_much else kept
         elif change.before.hash == NOT_KEPT:
             problem = "it was too large to keep"
         elif change.before.hash and kept is None:
@@ -162,11 +171,15 @@ def _restore(plan: Restoration) -> str:
     if now.trouble or now.content != plan.now.content:
         return "it changed while you were asked"
     try:
+        if plan.uses_trash and plan.content != now.content:
+            move_to_trash([root / plan.path])
         if plan.content is not None:
             write_inside(root, plan.path, plan.content, now.status, plan.mode)
+        elif plan.uses_trash:
+            remove_directories(root, [name for change in plan.changes for name in change.directories])
         else:
             remove_inside(root, plan.path, [name for change in plan.changes for name in change.directories])
-    except Declined as error:
+    except AishError as error:
         return str(error)
     except OSError as error:
         return error.strerror or str(error)

@@ -10,6 +10,7 @@ import secrets
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +25,7 @@ MOST_IN_ALL = 256 << 20
 OLDEST = 30 * 86_400.0  # seconds
 NOT_KEPT = "-"  # instead of a hash: the file was too large to keep
 _TIDY_EVERY = 64  # contents
+_SPOOL_SECONDS = 86_400.0  # no command runs longer before it copies its first file
 
 
 class FileState(NamedTuple):
@@ -34,7 +36,10 @@ class FileState(NamedTuple):
 
 
 class FileChange(NamedTuple):
-    """A file that one step of the model changed. `step` groups the changes of one call or command."""
+    """A file that one step of the model changed. `step` groups the changes of one call or command.
+
+    `partial`: the step also took away or changed files that were not kept. This one may hold what was in them.
+    """
 
     step: str
     turn: int  # the number of the user's question
@@ -44,6 +49,7 @@ class FileChange(NamedTuple):
     after: FileState
     by: str  # the tool, or the command
     directories: tuple[str, ...] = ()  # created for the file, relative to the root
+    partial: bool = False
 
 
 class UndoStore:
@@ -94,7 +100,8 @@ class UndoStore:
             if self._kept % _TIDY_EVERY == 1:
                 self.tidy()
         else:
-            os.utime(path)  # the oldest are deleted first
+            with suppress(OSError):  # another process may have deleted it just now
+                os.utime(path)  # the oldest are deleted first
         return name
 
     def content(self, name: str) -> bytes | None:
@@ -151,10 +158,12 @@ class UndoStore:
             is_content = path.suffix != ".jsonl"
             total += size if is_content else 0
             if now - modified > OLDEST or (is_content and total > MOST_IN_ALL):
-                try:
+                with suppress(OSError):  # it is tried again the next time
                     path.unlink()
-                except OSError:
-                    pass  # it is tried again the next time
+        for spool in self._directory.glob("spool-*"):  # of a crash; others have copies in them, or are new
+            with suppress(OSError):
+                if now - spool.stat().st_mtime > _SPOOL_SECONDS:
+                    spool.rmdir()
 
 
 def _files(directory: Path) -> Iterator[tuple[float, int, Path]]:
@@ -178,6 +187,7 @@ def _read(record: Record) -> FileChange | None:
         before, after = (FileState(str(name), int(mode)) for name, mode in (record["before"], record["after"]))
         texts = [str(record[name]) for name in ("step", "root", "path", "by")]
         made = tuple(map(str, record.get("directories", ())))
-        return FileChange(texts[0], int(record["turn"]), texts[1], texts[2], before, after, texts[3], made)
+        partial = record.get("partial") is True
+        return FileChange(texts[0], int(record["turn"]), texts[1], texts[2], before, after, texts[3], made, partial)
     except (KeyError, TypeError, ValueError):
         return None

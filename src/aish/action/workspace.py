@@ -4,7 +4,8 @@ import errno
 import os
 import stat
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from aish.values.errors import Declined, NotFound
@@ -134,22 +135,30 @@ def remove_inside(root: Path, path: str, directories: Iterable[str] = ()) -> Non
 
     A link is deleted itself.
     """
+    with _parent(root, path) as (here, name):
+        os.unlink(name, dir_fd=here)
+    remove_directories(root, directories)
+
+
+def remove_directories(root: Path, directories: Iterable[str]) -> None:
+    """Delete those directories (relative to `root`) that are empty."""
+    for path in directories:
+        with suppress(OSError, NotFound), _parent(root, path) as (here, name):
+            os.rmdir(name, dir_fd=here)
+
+
+@contextmanager
+def _parent(root: Path, path: str) -> Iterator[tuple[int, str]]:
+    """Open the directory of a path inside `root`, and yield it with the name in it. A link there is not followed."""
     top = Path(os.path.realpath(root))
-    for name, is_file in [(path, True), *((one, False) for one in directories)]:
-        if "\0" in name:
-            raise Declined(_OUTSIDE)
-        parts = (inside(root, os.path.dirname(name)) / os.path.basename(name)).relative_to(top).parts  # noqa: PTH119, PTH120  # a link is not followed
-        here, _ = _directory(top, parts[:-1], name, make=False)
-        try:
-            if is_file:
-                os.unlink(parts[-1], dir_fd=here)
-            else:
-                os.rmdir(parts[-1], dir_fd=here)
-        except OSError:
-            if is_file:
-                raise
-        finally:
-            os.close(here)
+    if "\0" in path:
+        raise Declined(_OUTSIDE)
+    parts = (inside(root, os.path.dirname(path)) / os.path.basename(path)).relative_to(top).parts  # noqa: PTH119, PTH120  # as text
+    here, _ = _directory(top, parts[:-1], path, make=False)
+    try:
+        yield here, parts[-1]
+    finally:
+        os.close(here)
 
 
 def _rename_new(temporary: str, name: str, directory: int) -> None:

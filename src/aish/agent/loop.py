@@ -5,6 +5,7 @@ records the events: each one is yielded before the next step starts.
 """
 
 import asyncio
+import itertools
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple, TypeVar
@@ -34,6 +35,8 @@ _MOST_WAITING = 64  # events of tools that wait to be read; a tool with more of 
 AskEvent = ModelEvent | Notice
 Ask = Callable[[bool], AsyncGenerator[AskEvent]]
 """Sends all turns so far to the model; the argument says whether tools are offered."""
+MayCall = Callable[[int], bool]
+"""Says before each step, counted from 0, whether the model may still call tools. After a no it must answer."""
 
 _TOO_LONG = "the answer was cut off at its maximum length; raise max_tokens for more"
 _STOPPED = "the server ended the answer early ({})"
@@ -73,19 +76,22 @@ async def run_loop(
     context: C,
     *,
     max_steps: int = MAX_STEPS,
+    may_call: MayCall | None = None,
     new_id: Callable[[], str] = lambda: "call",
 ) -> AsyncGenerator[LoopEvent]:
     """Let the model answer. The last event is a `StepDone` with `last` set.
 
-    Calls without an id get one that starts with `new_id()`.
+    `may_call` decides instead of `max_steps` how long the model may call tools. Calls without an id get one that starts
+    with `new_id()`.
     """
-    for step in range(max_steps + 1):
+    for step in itertools.count():
+        may = may_call(step) if may_call else step < max_steps
         reply = _Reply()
-        async with aclosing(ask(step < max_steps)) as events:
+        async with aclosing(ask(may)) as events:
             async for event in events:
                 for passed_on in reply.take(event):
                     yield passed_on
-        done = reply.done(step, new_id, may_call=step < max_steps)
+        done = reply.done(step, new_id, may_call=may)
         yield done
         if done.last:
             return

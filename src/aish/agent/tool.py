@@ -82,7 +82,7 @@ class Tool(NamedTuple, Generic[C]):
     somebody can watch them. One that `asks_itself` asks the user, so the permission port does not. `consent` says what
     was decided before.
     `plan` says what a single call would do, if that is more than the effect of the tool; the call then runs before
-    another one is asked about.
+    another one is asked about. A tool that is not `offered` only explains to a model that calls it why it cannot.
     """
 
     schema: Message
@@ -95,6 +95,7 @@ class Tool(NamedTuple, Generic[C]):
     needs_gate: bool = False
     consent: Callable[[], Consent] | None = None
     plan: Callable[[ParsedCall, C], Awaitable[CallPlan]] | None = None
+    offered: bool = True
 
     @property
     def name(self) -> str:

@@ -1,11 +1,12 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
-from aish.commands import conversation_memory, conversation_notes, model, mcp, project, skills, recall, undo  # isort: skip  # the order of :help
-from aish.commands import plan, steps, queue, conversation  # isort: skip  # likewise
+from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
+from aish.commands import project, skills, recall, undo, plan, steps, queue, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
     "COMMANDS",
+    "agents",
     "conversation",
     "conversation_memory",
     "conversation_notes",

@@ -12,6 +12,11 @@ if TYPE_CHECKING:  # loaded when it is needed first
     from aish.action.undo import Restoration
     from aish.action.undo_store import FileChange
 
+_PARTIAL = (
+    "the command also changed or removed files that are not kept, because there are too many or the project ignores "
+    "them; what was in them may be in these files now, so these go to the trash"
+)
+
 
 @COMMANDS.add("undo", argument="[N|turn]")
 async def undo(shell: Shell, arguments: Arguments) -> Reply:
@@ -29,16 +34,17 @@ async def undo(shell: Shell, arguments: Arguments) -> Reply:
         if plan.does_something:
             await shell.person.show(plan.diff)
     lines = [f"{_name(plan)}: left as it is: {plan.problem}" for plan in plans if plan.problem]
+    lines += [_PARTIAL] if any(change.partial for plan in plans for change in plan.changes) else []
     wanted = one_line(", ".join(_name(plan) for plan in plans if plan.does_something), 200)
     question = "\n".join([*lines, f"take back the changes to {wanted}: [u]ndo, or [s]kip "])
     if wanted and await shell.person.key(question, "us") != "u":
         return Reply("nothing was changed", data={"restored": []}, found=False)
     restored = []
-    for plan in plans:
-        problem = history.restore(conversation, plan)
+    for plan, problem in zip(plans, history.restore(conversation, plans), strict=True):
         if plan.does_something:
             restored += [] if problem else [plan.path]
-            lines.append(f"{_name(plan)}: {'left as it is: ' + problem if problem else 'as it was before'}")
+            done = "as it was before; what it was until now is in the trash" if plan.uses_trash else "as it was before"
+            lines.append(f"{_name(plan)}: {'left as it is: ' + problem if problem else done}")
     lines += [line for plan in plans if plan.old is not None for line in await _beside(shell, plan)]
     text = "\n".join(lines) or "everything is already as it was"
     return Reply(text, data={"restored": restored}, found=bool(restored))

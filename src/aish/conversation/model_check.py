@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from typing import NamedTuple
 
-from aish.action.proposals import proposed, withheld
+from aish.action.proposals import proposals
 from aish.agent.calls import UNREADABLE
 from aish.agent.loop import AskEvent, StepDone, run_loop
 from aish.agent.permission import AllowReading
@@ -222,9 +222,12 @@ def _judge_json(answer: str) -> Finding:
 
 
 def _judge_commands(answer: str) -> Finding:
-    if commands := proposed(answer):
-        return Finding(True, f"proposed {one_line(commands[0], 60)!r}")
-    if withheld(answer):
+    found = proposals(answer)
+    if found.offered:
+        return Finding(True, f"proposed {one_line(found.offered[0], 60)!r}")
+    if found.unfinished:
+        return Finding(False, f"the command is not complete: {found.missing}")
+    if found.quoted:
         return Finding(False, "put the command into a list or a quotation, where it is not offered")
     wrote = "wrote CMD: where it does not count" if "CMD:" in answer else "proposed no command"
     return Finding(False, f"{wrote}: {one_line(answer, 60)!r}")

@@ -25,12 +25,19 @@ class TurnRecall:
         self._items: dict[int, Memo | None] = {}
 
     def choose(
-        self, session: Session, question: str, known: Iterable[str], layers: Collection[NoteLayer] = ALL_LAYERS
+        self,
+        session: Session,
+        question: str,
+        known: Iterable[str],
+        *,
+        layers: Collection[NoteLayer] = ALL_LAYERS,
+        tokens: int | None = None,
     ) -> Recalled:
         """Choose what is brought to a question, out of these layers. `known` are texts that the prompt has.
 
-        Raises `StoreTrouble`.
+        `tokens` is the budget; by default that of the settings. Raises `StoreTrouble`.
         """
+        tokens = session.settings.notes.recall_tokens if tokens is None else tokens
         memos = [memo for memo in for_question(self.memos(session), question) if memo.layer in layers]
         if not memos:
             return NOTHING
@@ -39,7 +46,7 @@ class TurnRecall:
             question,
             session.services.now(),
             known=[*known, *self._own(session, memos)],
-            budget=max(session.settings.notes.recall_tokens - _MARKS, 0),
+            budget=max(tokens - _MARKS, 0),
             count=lambda text: session.services.estimates.count(session.model, text) + _PER_LINE,
         )
 

@@ -26,7 +26,7 @@ class Recorder:
         about: Mapping[str, object] | None = None,
     ) -> None:
         self.remembers = remembers
-        self._about = dict(about or {})
+        self.about = dict(about or {})
         self._conversations, self._redaction, self._now = conversations, redaction, now
         self._journal: TurnLog | None = None
         self._said: set[str] = set()
@@ -41,7 +41,7 @@ class Recorder:
         if self._journal is None:
             now = self._now()
             meta: dict[str, Any] = {"started": now.isoformat(timespec="seconds"), "cwd": str(cwd), "model": model}
-            meta |= {"channel": channel(), **self._about}
+            meta |= {"channel": channel(), **self.about}
             self._journal = self._conversations.new(now, meta)
         return self._journal
 

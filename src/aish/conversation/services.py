@@ -20,6 +20,7 @@ from aish.values.hits import Finder
 if TYPE_CHECKING:  # loaded when the first note or file is read
     from aish.action.project_files import ProjectFiles
     from aish.agent.tool import Tool
+    from aish.conversation.layer import Layer
     from aish.conversation.recall import TurnRecall
     from aish.conversation.session import Session
     from aish.conversation.skills import Skills
@@ -51,8 +52,12 @@ class NewSession(Protocol):
         model: str = "",
         tools: "Sequence[Tool[Any]] | None" = None,
         about: Mapping[str, object] | None = None,
+        layers: "Sequence[Layer] | None" = None,
     ) -> "Session":
-        """`tools` are all that its model can be offered; `about` is added to the first line of its journal."""
+        """`tools` are all that its model can be offered; `about` is added to the first line of its journal.
+
+        `layers` are all of its prompt; by default those of every conversation.
+        """
 
 
 class Services(NamedTuple):

@@ -85,9 +85,20 @@ class Session:
         return self.named_channel or self.services.channels.at(self.cwd)
 
     @property
+    def parent(self) -> str:
+        """The conversation that this one works for as a sub-agent; empty for a conversation of the user."""
+        return str(self.recorder.about.get("parent", ""))
+
+    @property
+    def owner(self) -> str:
+        """The conversation of the user that costs and changes of files are counted for."""
+        return self.parent or self.journal.id
+
+    @property
     def keeps_notes(self) -> bool:
-        """Are notes of this conversation kept?"""
-        return self.settings.notes.upkeep and self.remembers and bool(self.recorder.conversation)
+        """Are notes of this conversation kept? The words in that of a sub-agent are not the user's."""
+        wanted = self.settings.notes.upkeep and self.remembers and not self.parent
+        return wanted and bool(self.recorder.conversation)
 
     @property
     def notes(self) -> "ChannelNotes":
@@ -121,7 +132,8 @@ class Session:
 
     def offered_tools(self, backend: Backend) -> tuple[Tool[Any], ...]:
         """Return the enabled tools, or none if the model cannot use tools."""
-        return self.enabled_tools() if self.endpoints.takes_tools(backend) else ()
+        wanted = self.endpoints.takes_tools(backend)
+        return tuple(tool for tool in self.enabled_tools() if tool.offered) if wanted else ()
 
     def chain_for(self, question: str) -> list[str]:
         """Return the presets to ask, in order: from the first matching rule, else the chosen one; then fallbacks."""

@@ -31,7 +31,7 @@ async def confirm_cost(session: Session, backend: Backend, size: PromptSize, per
         return True  # a free call is allowed even when the cap is already exceeded
     try:
         sums = (
-            ("in this conversation", caps.cap_at_dollars, session.services.costs.spent_in(session.journal.id)),
+            ("in this conversation", caps.cap_at_dollars, session.services.costs.spent_in(session.owner)),
             (
                 "today",
                 caps.cap_at_dollars_per_day,
@@ -71,7 +71,7 @@ def settle(
     if reported and size:
         notices += _compare(turn, backend, size, reported)
     dollars = backend.price.of(usage) if backend.price else None
-    notices += enter(session, backend, usage, dollars, "main")
+    notices += enter(session, backend, usage, dollars, "sub-agent" if session.parent else "main")
     return usage, dollars, notices
 
 
@@ -84,6 +84,7 @@ def enter(session: Session, backend: Backend, usage: Usage, dollars: float | Non
         category=category,
         usage=usage,
         dollars=dollars,
+        parent=session.parent,
     )
     if not session.remembers:
         session.services.costs.session.append(call)

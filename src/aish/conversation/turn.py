@@ -8,7 +8,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 
-from aish.agent.loop import AskEvent, LoopEvent, StepDone, ToolDone, run_loop
+from aish.agent.loop import AskEvent, LoopEvent, MayCall, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
 from aish.agent.tool import Tool, as_json
 from aish.agent.written_call import written_call
@@ -52,6 +52,7 @@ async def take_turn(
     chosen_by: str = "",
     gate: CommandGate | None = None,
     permission: Permission[TurnContext] | None = None,
+    may_call: MayCall | None = None,
     steering: Callable[[], str] = str,
 ) -> AsyncGenerator[TurnEvent]:
     """Ask the model and yield events; the last one is `TurnDone`.
@@ -95,7 +96,7 @@ async def take_turn(
             yield event
         # not only those for this backend: a fallback may answer, and be offered more
         tools = EnabledTools(session, turn.refusal) if turn.tools_offered else {}
-        async with aclosing(answer.run(tools, permission or AskPerson())) as happening:
+        async with aclosing(answer.run(tools, permission or AskPerson(), may_call)) as happening:
             async for shown in happening:
                 yield shown
     finally:
@@ -134,11 +135,15 @@ class Answer:
         self.started = time.monotonic()
 
     async def run(
-        self, tools: Mapping[str, Tool[TurnContext]], permission: Permission[TurnContext]
+        self, tools: Mapping[str, Tool[TurnContext]], permission: Permission[TurnContext], may_call: MayCall | None
     ) -> AsyncGenerator[TurnEvent]:
         """Run the loop to its end, and yield the events to show."""
         session = self.turn.session
-        loop = run_loop(self.ask, tools, permission, self.turn, new_id=lambda: f"call-{session.turn_number}")
+
+        def new_id() -> str:
+            return f"call-{session.turn_number}"
+
+        loop = run_loop(self.ask, tools, permission, self.turn, may_call=may_call, new_id=new_id)
         async with aclosing(loop) as happening:
             async for step in happening:
                 for shown in await self.take(step):

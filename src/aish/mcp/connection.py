@@ -5,6 +5,7 @@ The SDK takes most of a second to load, so this module is loaded when a server i
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, suppress
@@ -23,6 +24,7 @@ from aish.mcp.results import LONGEST_RESULT, read_question, result_text
 from aish.mcp.schemas import LONGEST_ABOUT, bounded_schema, clean
 from aish.mcp.server_log import ServerLog
 from aish.mcp.stdio import Flow
+from aish.values.text import one_line
 from aish.values.tool_servers import CallListener, Hint, ServerReply, ServerTool, ServerTrouble
 
 if TYPE_CHECKING:  # a private name, for types only
@@ -251,7 +253,7 @@ class McpServer:
             why = f"its answer breaks the protocol: {'.'.join(str(part) for part in error.errors()[0]['loc'])}"
         else:
             why = str(error) or type(error).__name__
-        return ServerTrouble(f"{doing} {self._name}: {clean(why, 300)}")
+        return ServerTrouble(f"{doing} {self._name}: {one_line(clean(_without_address(why), 300), 300)}")
 
     # What a server may ask and tell
 
@@ -299,7 +301,7 @@ class _Call:
 
     async def progress(self, progress: float, total: float | None, message: str | None) -> None:
         part = f"{progress:g} of {total:g}" if total else f"{progress:g}"
-        self.listener.progress(clean(f"{part} {message or ''}".strip(), 200))
+        self.listener.progress(one_line(clean(f"{part} {message or ''}".strip(), 200), 200))
         self._extend()
 
     @contextmanager
@@ -334,6 +336,11 @@ class _Entered(AbstractAsyncContextManager["TransportStreams"]):
 
     async def __aexit__(self, *error: Any) -> bool | None:
         return await self._transport.__aexit__(*error)
+
+
+def _without_address(text: str) -> str:
+    """Leave out what follows the path of an address: a query can hold a key, and the model reads this."""
+    return re.sub(r"(https?://)(?:[^/\s'\"@]*@)?([^\s'\"?#]*)[?#][^\s'\"]*", r"\1\2", text)
 
 
 def _first(error: BaseException) -> BaseException:

@@ -39,6 +39,10 @@ PROJECT_FILES = (
 _SECRET_NAME = re.compile(r"(?i)(key|token|secret|passw|credential|auth|bearer|cookie|session|(^|_)pat($|_))")
 _PLACEHOLDER = re.compile(r"\$\{(?:env:)?[A-Za-z_][A-Za-z0-9_]*(?::-[^}]*)?\}")
 _INPUT = re.compile(r"\$\{input:([^}]*)\}|\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}|\$([A-Za-z_][A-Za-z0-9_]*)")
+_PROJECT = re.compile(r"\$\{workspaceFolder(?::[^}]*)?\}")
+_HOME = re.compile(r"\$\{userHome\}")
+_FLAG = re.compile(r"--?[\w-]+")
+_LOGIN = re.compile(r"//[^/@\s]*:[^/@\s$]+@")  # user:password@host
 
 
 class FoundServer(NamedTuple):
@@ -63,6 +67,8 @@ def read_servers(text: str, file: str, has_secret: Callable[[str], bool]) -> lis
 def _parse(text: str, file: str) -> Mapping[str, Any]:
     try:
         values: Any = tomllib.loads(text) if file.endswith(".toml") else json.loads(_without_comments(text) or "{}")
+        # half of a surrogate pair is valid JSON, but cannot be stored
+        values = json.loads(json.dumps(values, ensure_ascii=False, default=str).encode("utf-8", "replace"))
     except (ValueError, RecursionError) as error:
         raise BadUsage(f"{file} cannot be read: {error}") from None
     if not isinstance(values, Mapping):
@@ -87,7 +93,7 @@ def _tables(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]
     places.append({name: one for name, one in mcp.items() if _table(one).get("type") in ("local", "remote")})
     for place in places:
         for name, given in _table(place).items():
-            if isinstance(given, Mapping):
+            if isinstance(given, Mapping) and str(name).strip():
                 yield str(name), given
 
 
@@ -126,9 +132,13 @@ class _Converted:
         words += [str(word) for word in args] if isinstance(args, list) else []
         self._values["command"] = self._filled(words[0])
         if words[1:]:
-            self._values["args"] = [self._safe(word, "ARGUMENT") for word in words[1:]]
+            flags = [word if _FLAG.fullmatch(word) else "" for word in words]
+            args = zip(words[1:], flags, strict=False)
+            self._values["args"] = [self._safe(word, "ARGUMENT", flag) for word, flag in args]
         if isinstance(given.get("cwd"), str):
-            self._values["cwd"] = self._filled(given["cwd"])
+            self._values["cwd"] = self._filled(given["cwd"]) or "."
+        elif any(_PROJECT.search(word) for word in words):
+            self._values["cwd"] = "."  # the project
         env, passed_on = dict[str, str](), list[str]()
         for name, value in {**_strings(given.get("environment")), **_strings(given.get("env"))}.items():
             value = self._filled(value)
@@ -172,6 +182,7 @@ class _Converted:
             self._notes.append(f"set {name} before you start aish; the other tool asks for it")
             return f"${{{name}}}"
 
+        text = _PROJECT.sub(".", _HOME.sub("${HOME}", text))
         return _INPUT.sub(ours, text)
 
     def _is_secret(self, name: str, value: str) -> bool:
@@ -179,13 +190,15 @@ class _Converted:
         literal = re.sub(r"(?i)^(bearer|basic|token)\s+", "", _PLACEHOLDER.sub("", value)).strip()
         return bool(literal) and (_SECRET_NAME.search(name) is not None or self._has_secret(f"{name}={value}"))
 
-    def _safe(self, text: str, what: str) -> str:
-        """Return the text, or a variable in its place if it holds a secret."""
+    def _safe(self, text: str, what: str, flag: str = "") -> str:
+        """Return the text, or a variable in its place if it holds a secret. `flag` is the word before it."""
         text = self._filled(text)
+        if flag and not text.startswith("-") and self._is_secret(flag, text):
+            return f"${{{self._variable(flag)}}}"
         option = re.match(r"(--?[\w-]+=|[A-Z_][A-Z0-9_]*=)", text)
         named = bool(option and _SECRET_NAME.search(option[0]) and self._is_secret("key", text[option.end() :]))
         in_query = re.search(r"(?i)[?&][\w-]*(key|token|secret|sig)[\w-]*=[^$&]", text) is not None
-        if not (named or in_query or self._has_secret(text)):
+        if not (named or in_query or _LOGIN.search(text) or self._has_secret(text)):
             return text
         start = option[0] if option else ""
         return f"{start}${{{self._variable(what)}}}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from aish.mcp.schemas import clean
-from aish.values.text import clip, for_keeping
+from aish.values.text import clip, for_keeping, one_line
 from aish.values.tool_servers import FormField, ServerQuestion, Value
 
 LONGEST_TEXT = 1_000_000  # of one part, before the whole is clipped
@@ -83,9 +83,9 @@ def _cut(text: object) -> str:
 
 def read_question(params: Mapping[str, Any]) -> ServerQuestion:
     """Return a request for input as a question."""
-    message = clean(str(params.get("message", "")), 1_000)
+    message = one_line(clean(str(params.get("message", "")), 1_000), 1_000)
     if params.get("mode") == "url":
-        return ServerQuestion(message, url=clean(str(params.get("url", "")), 2_000))
+        return ServerQuestion(message, url=one_line(clean(str(params.get("url", "")), 2_000), 2_000))
     schema = params.get("requestedSchema")
     schema = schema if isinstance(schema, Mapping) else {}
     properties, required = schema.get("properties"), schema.get("required")
@@ -109,9 +109,9 @@ def _read_field(name: str, about: Mapping[str, Any], *, required: bool) -> FormF
     title = about.get("title") or about.get("description") or name
     return FormField(
         name,
-        clean(str(title), 200),
+        one_line(clean(str(title), 200), 200),
         _KINDS.get(about.get("type"), "text"),
-        tuple(choice for choice in choices[:50] if isinstance(choice, str)),
+        tuple(choice for choice in choices[:50] if _can_be_typed(choice)),
         many,
         required,
         _default(about.get("default")),
@@ -121,7 +121,12 @@ def _read_field(name: str, about: Mapping[str, Any], *, required: bool) -> FormF
 def _default(value: object) -> Value | None:
     """Return the value that a server proposes, if it can be shown."""
     if isinstance(value, str):
-        return value if clean(value, 200) == value else None
+        return value if _can_be_typed(value) else None
     if isinstance(value, list):
-        return [one for one in value[:50] if isinstance(one, str)]
+        return [one for one in value[:50] if _can_be_typed(one)]
     return value if isinstance(value, bool | int | float) else None
+
+
+def _can_be_typed(value: object) -> bool:
+    """Is it a text that looks the same in a question of one line?"""
+    return isinstance(value, str) and one_line(clean(value, 200), 200) == value

@@ -9,7 +9,7 @@ from aish import __version__
 from aish.mcp.connection import McpServer
 from aish.mcp.launch import filled, server_environment, server_headers
 from aish.mcp.server_log import ServerLog
-from aish.mcp.stdio import Flow, ServerProgram, stdio_transport
+from aish.mcp.stdio import EnterFence, Flow, ServerProgram, fenced_transport, stdio_transport
 from aish.mcp.web import web_transport
 from aish.values.tool_servers import ServerTrouble
 
@@ -30,10 +30,16 @@ def make_server(
     headers_env: Mapping[str, str],
     timeout: float,
     root: Callable[[], Path],
+    home: Path,
+    fence: EnterFence | None = None,
     identity: str,
     variables: Mapping[str, str],
 ) -> McpServer:
-    """Return a server that is not connected yet. Variables are looked up when it connects."""
+    """Return a server that is not connected yet. Variables are looked up when it connects.
+
+    A program starts in `home`, unless it has a `cwd`: in a project, `npx`, `uvx` and `python -m` take code and settings
+    from the current directory, and a project may be anybody's.
+    """
 
     def open_transport(
         log: ServerLog, flow: Flow, ended: Callable[[str], None]
@@ -47,8 +53,10 @@ def make_server(
             filled(command, variables),
             tuple(filled(arg, variables) for arg in args),
             server_environment(env, env_from, variables),
-            root() / Path(cwd).expanduser() if cwd else root(),
+            root() / Path(cwd).expanduser() if cwd else home,
         )
+        if fence:
+            return fenced_transport(program, fence, log, flow, ended)
         return stdio_transport(program, log, flow, ended)
 
     return McpServer(

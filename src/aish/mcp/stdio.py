@@ -5,18 +5,21 @@ limits, keeps the standard error in a bounded log, and says when the server has 
 """
 
 import asyncio
+import json
 import os
+import re
+import secrets
 import signal
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.shared.message import SessionMessage
-from mcp_types import jsonrpc_message_adapter
+from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from aish.mcp.server_log import ServerLog
 from aish.values.tool_servers import ServerTrouble
@@ -28,16 +31,26 @@ LARGEST_MESSAGE = 8 << 20
 MOST_BYTES, MOST_MESSAGES, WINDOW_SECONDS = 32 << 20, 20_000, 10.0
 _GRACE_SECONDS = 1.0  # to end after its input is closed, and again after SIGTERM
 _LAST_WORDS_SECONDS = 0.2
+_SWEEPS = 5  # a process may start another one while we look
 _CHUNK = 1 << 16
+_HALF = re.compile(rb"(?i)\\ud[89a-f]")
+_ANSWER = re.compile(rb'\s*\{\s*"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(\d{1,9})\s*,\s*"(?:result|error)"')
+_MARK = "AISH_MCP_SERVER"  # a variable of the server and all that it starts
 
 
 class ServerProgram(NamedTuple):
-    """How to start a server."""
+    """How to start a server. `enter` runs in its process before it starts; `pass_fds` stay open in it."""
 
     command: str
     args: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path
+    enter: Callable[[], None] | None = None
+    pass_fds: tuple[int, ...] = ()
+
+
+EnterFence = Callable[[ServerProgram], AbstractContextManager[ServerProgram]]
+"""Makes a fence, and yields the program that starts in it. Raises `StoreTrouble`."""
 
 
 class Flow:
@@ -65,16 +78,19 @@ async def stdio_transport(
     program: ServerProgram, log: ServerLog, flow: Flow, ended: Callable[[str], None]
 ) -> AsyncGenerator["TransportStreams"]:
     """Start the server and exchange messages with it. `ended` is called with the reason when it stops speaking."""
+    mark = secrets.token_hex(16)
     try:
         process = await asyncio.create_subprocess_exec(
             program.command,
             *program.args,
-            env=dict(program.env),
+            env={**program.env, _MARK: mark},
             cwd=program.cwd,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             start_new_session=True,  # Ctrl-C is for the shell; and the whole group can be ended
+            preexec_fn=program.enter,
+            pass_fds=program.pass_fds,
         )
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
@@ -92,6 +108,7 @@ async def stdio_transport(
             finally:
                 with anyio.CancelScope(shield=True):
                     await _stop(process)
+                    await anyio.to_thread.run_sync(end_marked, f"{_MARK}={mark}".encode())
                     with anyio.move_on_after(_LAST_WORDS_SECONDS):
                         while not process.stderr.at_eof():  # noqa: ASYNC110  # a stream has no event for it
                             await anyio.sleep(0.01)
@@ -102,6 +119,16 @@ async def stdio_transport(
         transport = getattr(process, "_transport", None)  # a child of the server may hold the pipes open
         if transport is not None:
             transport.close()
+
+
+@asynccontextmanager
+async def fenced_transport(
+    program: ServerProgram, enter: EnterFence, log: ServerLog, flow: Flow, ended: Callable[[str], None]
+) -> AsyncGenerator["TransportStreams"]:
+    """The same for a server in a fence."""
+    with enter(program) as fenced:
+        async with stdio_transport(fenced, log, flow, ended) as streams:
+            yield streams
 
 
 async def _read(
@@ -139,12 +166,31 @@ async def _read(
 async def _pass_on(line: bytes, incoming: MemoryObjectSendStream[SessionMessage | Exception], log: ServerLog) -> None:
     if not line.strip():
         return
-    try:
-        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except (ValueError, RecursionError):
+    message = _parsed(line) or _parsed(_without_halves(line))
+    if message is None:
         log.add(f"[aish] not a message: {line[:200].decode('utf-8', 'replace')}")
+        if found := _ANSWER.match(line):  # the call that waits for it fails now, not after the time limit
+            wrong = ErrorData(code=PARSE_ERROR, message="its answer cannot be read")
+            await incoming.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=int(found[1]), error=wrong)))
         return
     await incoming.send(SessionMessage(message))
+
+
+def _parsed(line: bytes) -> JSONRPCMessage | None:
+    try:
+        return jsonrpc_message_adapter.validate_json(line, by_name=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _without_halves(line: bytes) -> bytes:
+    """Replace halves of surrogate pairs, which JavaScript writes if it cuts a text inside an emoji."""
+    if not _HALF.search(line):
+        return b""
+    try:
+        return json.dumps(json.loads(line), ensure_ascii=False).encode("utf-8", "replace")
+    except (ValueError, RecursionError):
+        return b""
 
 
 async def _write(stdin: asyncio.StreamWriter, to_send: MemoryObjectReceiveStream[SessionMessage]) -> None:
@@ -178,3 +224,28 @@ async def _stop(process: asyncio.subprocess.Process) -> None:
             break
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)  # children that it left behind
+
+
+def end_marked(mark: bytes, processes: Path = Path("/proc")) -> None:
+    """End processes that have left the group of their server, by a variable of their environment. Linux only."""
+    for _ in range(_SWEEPS):
+        found = [number for number in _numbers(processes) if _has_variable(processes / str(number) / "environ", mark)]
+        for number in found:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(number, signal.SIGKILL)
+        if not found:
+            return
+
+
+def _numbers(processes: Path) -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(processes) if name.isdecimal()]  # noqa: PTH208  # names only
+    except OSError:
+        return []
+
+
+def _has_variable(environ: Path, mark: bytes) -> bool:
+    try:
+        return mark in environ.read_bytes().split(b"\0")
+    except OSError:  # it has ended, or belongs to somebody else
+        return False

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from aish.values.invisible import is_visible, visible
 from aish.values.items import stamp
 from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
-from aish.values.turns import JournalEntry
+from aish.values.turns import TASK_MARK, JournalEntry
 
 
 class Listed(NamedTuple):
@@ -40,14 +40,25 @@ class Conversations:
         """Return all conversations, newest first."""
         return sorted(self._store.ids(), reverse=True)
 
-    def own_ids(self) -> Iterator[str]:
-        """Yield the conversations that were not imported, newest first."""
+    def own_ids(self, *, sub_agents: bool = False) -> Iterator[str]:
+        """Yield the conversations that were not imported, newest first; those of sub-agents only if wanted."""
         for id in self.ids():
             try:
-                if not self.open(id).meta().get("source"):
+                meta = self.open(id).meta()
+                if not meta.get("source") and (sub_agents or not meta.get("parent")):
                     yield id
             except StoreTrouble:
                 yield id  # opening it reports the error
+
+    def children(self, parent: str) -> Iterator[tuple[str, str, str]]:
+        """Yield the conversations of sub-agents that worked for one: id, name of the agent and title, oldest first."""
+        for id in reversed(list(takewhile(lambda id: id >= parent, self.ids()))):  # none is older than its parent
+            try:
+                meta = self.open(id).meta()
+            except StoreTrouble:
+                continue
+            if meta.get("parent") == parent:
+                yield id, str(meta.get("agent", "")), self._title(id)
 
     def names(self) -> dict[str, str]:
         """Return the names given by the user, by id. The last one counts."""
@@ -70,7 +81,7 @@ class Conversations:
         self._names.append({"id": conversation, "name": name})
 
     def list(self, limit: int = 20) -> list[Listed]:
-        """Return the newest conversations that have turns."""
+        """Return the newest conversations that have turns, without those of sub-agents."""
         names = self.names()
         return list(islice((listed for id in self.ids() if (listed := self._listed(id, names))), limit))
 
@@ -119,11 +130,16 @@ class Conversations:
 
     def _listed(self, id: str, names: dict[str, str]) -> Listed | None:
         journal, last = self.open(id), self._last(id)
-        if last is None:
+        if last is None or journal.meta().get("parent"):
             return None
-        first = next((e for e in islice(journal.entries(), 3) if e.turn.role == "user"), last)
-        title = one_line(visible(first.turn.content[:1_000]), 60)
-        return Listed(id=id, name=names.get(id, ""), turns=last.number, time=last.time, title=title)
+        return Listed(id=id, name=names.get(id, ""), turns=last.number, time=last.time, title=self._title(id, last))
+
+    def _title(self, id: str, otherwise: JournalEntry | None = None) -> str:
+        """Return the first question."""
+        entries = islice(self.open(id).entries(), 3)
+        first = next((entry for entry in entries if entry.turn.role == "user"), otherwise)
+        text = first.turn.content[:1_000].removeprefix(TASK_MARK).lstrip() if first else ""
+        return one_line(visible(text), 60)
 
     def _last(self, id: str) -> JournalEntry | None:
         """Return the newest turn. None if there is none, or if the file is unreadable, which `aish doctor` reports."""

@@ -89,7 +89,7 @@ def _before(ledger: ItemStore, item: Item) -> list[Item]:
 
 def _prompts(conversations: "Conversations", field: str, id: int | str) -> Iterator[tuple[str, str]]:
     """Yield the conversations that recorded the item in this field, newest first, each with the first time."""
-    for conversation in islice(conversations.own_ids(), _MOST_JOURNALS):
+    for conversation in islice(conversations.own_ids(sub_agents=True), _MOST_JOURNALS):
         try:
             for record in conversations.open(conversation).records_with(field):
                 ids = record[field]

@@ -33,9 +33,14 @@ class ModelCall(NamedTuple):
     time: datetime
     conversation: str
     model: str
-    category: str  # what it was for: main, summary or memory
+    category: str  # what it was for: main, sub-agent, summary or memory
     usage: Usage
     dollars: float | None
+    parent: str = ""  # the conversation that a sub-agent worked for
+
+    def is_of(self, conversation: str) -> bool:
+        """Does this call belong to a conversation, or to one of its sub-agents?"""
+        return conversation in (self.conversation, self.parent)
 
 
 class Sum(NamedTuple):
@@ -102,6 +107,7 @@ class CostBook:
             "cached_tokens": call.usage.cached_tokens,
             "dollars": call.dollars,
         }
+        record |= {"parent": call.parent} if call.parent else {}
         self._log.append(record, sync=False)  # the journal, which is synced, has the same figures
         self._filed.append(call)
 
@@ -117,19 +123,22 @@ class CostBook:
         return self._log.health()
 
     def of(self, conversation: str) -> list[ModelCall]:
-        """Every call of one conversation, oldest first, including calls that could not be written."""
+        """Every call of one conversation and its sub-agents, oldest first, also calls that could not be written."""
         ours = {id(call) for call in self._filed}
-        filed = [call for call in self.all() if call.conversation == conversation]
-        unfiled = [call for call in self.session if call.conversation == conversation and id(call) not in ours]
+        filed = [call for call in self.all() if call.is_of(conversation)]
+        unfiled = [call for call in self.session if call.is_of(conversation) and id(call) not in ours]
         return [*reversed(filed), *unfiled]
 
     def spent_in(self, conversation: str) -> float:
-        """Known dollars of one conversation. The log is read once; later calls of this process are added to that."""
+        """Known dollars of one conversation and its sub-agents.
+
+        The log is read once; later calls of this process are added to that.
+        """
         if conversation not in self._before:
-            filed = sum(call.dollars or 0.0 for call in self.all() if call.conversation == conversation)
-            ours = sum(call.dollars or 0.0 for call in self._filed if call.conversation == conversation)
+            filed = sum(call.dollars or 0.0 for call in self.all() if call.is_of(conversation))
+            ours = sum(call.dollars or 0.0 for call in self._filed if call.is_of(conversation))
             self._before[conversation] = filed - ours
-        new = sum(call.dollars or 0.0 for call in self.session if call.conversation == conversation)
+        new = sum(call.dollars or 0.0 for call in self.session if call.is_of(conversation))
         return self._before[conversation] + new
 
     def used_since(self, start: datetime, category: str) -> tuple[int, float]:
@@ -164,6 +173,7 @@ def _call(record: dict[str, object]) -> ModelCall:
             cached_tokens=number("cached_tokens"),
         ),
         dollars=None if dollars is None else float(str(dollars)),
+        parent=str(record.get("parent", "")),
     )
 
 

@@ -49,8 +49,12 @@ class RecalledNotesLayer(Layer):
         self._shown: dict[str, str] = {}  # texts that were brought to earlier questions, by key
         self._lines = 0
 
+    def tokens(self, session: Session) -> int:
+        """Return the budget."""
+        return session.settings.notes.recall_tokens
+
     def limit(self, session: Session) -> int:
-        return 4 * session.settings.notes.recall_tokens
+        return 4 * self.tokens(session)
 
     async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
         session = turn.session
@@ -60,7 +64,7 @@ class RecalledNotesLayer(Layer):
         except AishError as error:
             for one in session.say_once("notes.not_kept", f"the notes were not updated: {error}"):
                 yield one
-        wanted = session.remembers and session.settings.notes.recall_tokens and not turn.needs_care
+        wanted = session.remembers and self.tokens(session) and not turn.needs_care
         layers = _IN_SCOPE[turn.memory_scope]
         if not wanted or not layers or not turn.question.strip():
             return
@@ -95,8 +99,10 @@ class RecalledNotesLayer(Layer):
             return NOTHING  # a new user does not wait until the parser and the vectors are loaded
         sent = [turn.content for turn in session.history.turns if turn.role == "user"]
         known = [text for text in self._shown.values() if any(one_line(text, _LONGEST) in content for content in sent)]
-        known += [*self._in_background(session), session.layer(WorkingStateLayer).text(session, None)]
-        return session.services.open_recall().choose(session, question, known, layers)
+        states = (layer for layer in session.layers if isinstance(layer, WorkingStateLayer))
+        known += [*self._in_background(session), *(layer.text(session, None) for layer in states)]
+        recall = session.services.open_recall()
+        return recall.choose(session, question, known, layers=layers, tokens=self.tokens(session))
 
     def _backgrounds(self, session: Session) -> list[BackgroundLayer]:
         return [layer for layer in session.layers if isinstance(layer, BackgroundLayer)]

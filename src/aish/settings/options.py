@@ -173,6 +173,17 @@ class SkillSettings(Section):
     hook_chars: int = option(2000, "Maximum number of characters of what a hook prints that are used.")
 
 
+class AgentSettings(Section):
+    """Sub-agents: work that a model passes on to another conversation."""
+
+    tool: bool = option(True, "Let models that can use tools pass tasks on to sub-agents; :agent works in any case.")
+    at_once: int = option(3, "How many sub-agents of a conversation work at the same time; further ones wait.")
+    steps: int = option(12, "Rounds of tool calls after which a sub-agent must answer; a definition can say otherwise.")
+    tokens: int = option(100_000, "Tokens after which it must answer.")
+    dollars: float = option(0.5, "Dollars after which it must answer.")
+    minutes: float = option(10.0, "Minutes after which it must answer.")
+
+
 class Safety(Section):
     """Care for people in a crisis."""
 
@@ -246,12 +257,16 @@ class ServerSettings(Section):
 
     command: str = option("", "The program to start; it is spoken to over its standard input and output.")
     args: list[str] = option([], "Arguments of the program.")
-    cwd: str = option("", "The directory in which it runs; unset: the project.")
+    cwd: str = option("", 'The directory in which it runs, such as "." for the project; unset: your home directory.')
     env: dict[str, str] = option({}, "Variables for it; ${NAME} in a value is replaced by your own variable.")
     env_from: list[str] = option([], "Names of your own variables to pass on, such as those with keys.")
     url: str = option("", "Address of a server that is reached over HTTP, instead of a program.")
     headers: dict[str, str] = option({}, "Headers for the address; ${NAME} is replaced by your own variable.")
     headers_env: dict[str, str] = option({}, "Headers whose whole value is in a variable of yours.")
+    fence: Literal["none", "looking", "changing"] = option(
+        "none", "A fence around the program: looking (it changes nothing), or changing (it changes the project only)."
+    )
+    network: bool = option(True, "Whether a program in a fence can use the network.")
     enabled: bool = option(True, "Whether the server is used.")
     timeout_seconds: float = option(60.0, "Seconds to wait for a connection, and for an answer or news of progress.")
     allow: list[str] = option([], "Tools that need no consent, until their description changes.")
@@ -284,6 +299,7 @@ class Settings(Section):
     project: ProjectSettings = option(ProjectSettings, "")
     commands: CommandSettings = option(CommandSettings, "")
     finding: FindingSettings = option(FindingSettings, "")
+    agents: AgentSettings = option(AgentSettings, "")
     mcp: McpSettings = option(McpSettings, "")
     skills: SkillSettings = option(SkillSettings, "")
     safety: Safety = option(Safety, "")

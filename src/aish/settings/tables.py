@@ -32,6 +32,8 @@ def remove_table(text: str, path: Sequence[str]) -> str:
     inner = wanted
     for part in path[:-1]:
         inner = inner.get(part, {})
+        if not isinstance(inner, dict):
+            raise BadUsage(f"{part} is not a table in the settings file")
     inner.pop(path[-1], None)
     kept, held, inside = list[str](), list[str](), False
     for line in text.splitlines(keepends=True):

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from aish.values.errors import AishError
 
+LOOK_UP = "mcp_tools"  # the tool with which a model reads the schemas of a server
 Hint = Literal["", "read", "destroy"]
 """What a server says about the effect of a tool. It may lie."""
 

@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -136,7 +137,7 @@ def _remove(start: Start, name: str) -> int:
         changed = remove_table(text, [*_TABLE, name])
         if changed.strip() == text.strip():
             raise NotFound(f"there is no MCP server {name!r} in {path}")
-        replace_file(path, changed.encode())
+        _replace(path, changed)
     Screen().say(f"removed {name} from {path}")
     return OK
 
@@ -203,7 +204,12 @@ def _write(start: Start, servers: Sequence[FoundServer]) -> None:
         text = _read(path)
         for server in servers:
             text = add_table(text, [*_TABLE, server.name], server.values)
-        replace_file(path, text.encode())
+        _replace(path, text)
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the settings. A link stays one: many people keep their settings in a repository elsewhere."""
+    replace_file(Path(os.path.realpath(path)), text.encode())
 
 
 def _read(path: Path, *, must_exist: bool = False) -> str:
