@@ -82,6 +82,7 @@ class World:
         plain = {"TERM": "dumb", "NO_COLOR": "1", "AISH_SET_FINDING__TOOLS": "false"}  # as in `program`
         plain |= {"AISH_SET_NOTES__TOOLS": "false", "AISH_SET_NOTES__UPKEEP": "false"}
         plain |= {"AISH_SET_COMMANDS__FILE_TOOLS": "false", "AISH_SET_AGENTS__TOOL": "false"}
+        plain |= {"AISH_SET_COMMANDS__PLAN": "false"}
         plain |= {"AISH_SET_COMMANDS__ROUNDS": "0"}  # most stories script one answer for each question
         plain |= {"AISH_SET_EMBEDDED__THREADS": "1"}  # tests run side by side, and idle threads of llama.cpp are busy
         return {**kept, "AISH_HOME": str(self.home), **plain, **more}
@@ -118,7 +119,7 @@ class World:
         """
         quiet: dict[str, Any] = {"memory": {"propose": False}, "finding": {"tools": False}}
         quiet["notes"] = {"tools": False, "upkeep": False}
-        quiet["commands"] = {"file_tools": False, "tool": False}
+        quiet["commands"] = {"file_tools": False, "tool": False, "plan": False}
         quiet["agents"] = {"tool": False}
         quiet["embedded"] = {"threads": 1}  # as in `environment`
         values = {**quiet, **(settings or {})}

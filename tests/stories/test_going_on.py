@@ -100,7 +100,7 @@ def test_ctrl_c_in_a_command_ends_the_command_and_the_model_reads_that(workshop:
     workshop.script("CMD: sleep 60", "Stopped, then.")
     with AtGate(workshop, **ON) as terminal:
         terminal.ask()
-        terminal.wait_for("▸ sleep 60")
+        terminal.wait_for("… sleep 60 1 s")
         terminal.watch(0.5)
         terminal.type(CTRL_C)
         terminal.wait_for("Stopped, then.")

@@ -57,6 +57,11 @@ class Story:
         return [turn.content for turn in self.session.history.turns[before:] if turn.role == "tool"]
 
     @property
+    def answer(self) -> str:
+        assert isinstance(self.events[-1], TurnDone)
+        return self.events[-1].text
+
+    @property
     def notices(self) -> list[str]:
         return [event.text for event in self.events if isinstance(event, Notice)]
 
@@ -221,7 +226,7 @@ async def test_a_server_that_fails_in_a_call_is_told_to_the_model_and_to_the_use
 
     assert said in json.loads(results[0])["reason"] and said in json.loads(again[0])["reason"]
     assert any(said in text for text in told.notices)
-    assert told.events[-1].text == "A2"
+    assert told.answer == "A2"
 
 
 async def test_a_server_killed_from_outside_is_started_again_by_the_next_call(world: World) -> None:
@@ -257,7 +262,7 @@ async def test_ctrl_c_in_a_call_leaves_a_well_formed_conversation(world: World, 
         assert kept[2].call_id == kept[1].tool_calls[0].id
         assert "interrupted" in kept[2].content
         await told.ask()
-        assert told.events[-1].text == "A2"
+        assert told.answer == "A2"
 
 
 async def test_a_server_asks_the_user_through_a_form(world: World) -> None:

@@ -8,8 +8,9 @@ A command that a fence stopped can be run again in the next one. `CMD:` lines of
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.file_steps import command_step
@@ -36,7 +37,6 @@ UNFENCED_WORD = "unfenced"  # for a command that needs more than any fence allow
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
 _STOPPED = 130  # by Ctrl-C: the user knows, so there is no message
 _KEYS = {"r": "run", "e": "edit", "x": "explain", "t": "turn", "a": "always", "s": "skip"}
-T = TypeVar("T")
 _MOST_SHOWN = 5  # wants
 _MOST_READ = 3  # hidden files that one key opens: a command can complain about any number of them
 
@@ -58,6 +58,7 @@ class GateTools(NamedTuple):
     fence: str  # the kind of fence in use; empty if there is none
     unattended_fence: str = ""  # the kind for commands that the user does not look at one by one
     trouble: str = ""  # why there is no fence, or not the usual one
+    reads_keys: Callable[[str], bool] = lambda command: False  # does the command wait for keys, as a pager does?
 
 
 class Decided(NamedTuple):
@@ -153,11 +154,13 @@ class Gate:
     async def _decide(self, command: str, hold: bool) -> tuple[Decided, Verdict]:
         while True:
             verdict = self._judge(command)
-            self._propose(command, verdict)
+            unasked = verdict.verdict == "run" and self._session.settings.commands.ask != "always"
+            folded = unasked and self._folds(command, verdict)
+            self._propose(command, verdict, folded=folded)
             if verdict.verdict == "refuse":
                 return Decided(command, reason=verdict.reason), verdict
-            if verdict.verdict == "run" and self._session.settings.commands.ask != "always":
-                return Decided(command, await self._run(command, _permit(verdict), hold)), verdict
+            if unasked:
+                return Decided(command, await self._run(command, _permit(verdict), hold, folded=folded)), verdict
             allowed = await self._standing_answer(command, verdict)
             if isinstance(allowed, Permit):
                 return Decided(command, await self._run(command, allowed, hold)), verdict
@@ -167,6 +170,11 @@ class Gate:
             if isinstance(decided, Decided):
                 return decided, verdict
             command = decided
+
+    def _folds(self, command: str, verdict: Verdict) -> bool:
+        """Return whether a command that runs unasked is one line on the screen; not if it needs the user's keys."""
+        looks = verdict.effect == "read" and self._session.settings.commands.fold
+        return looks and not self.tools.reads_keys(command) and not self.tools.as_own(command)
 
     async def _standing_answer(self, command: str, verdict: Verdict) -> Permit | str | None:
         if verdict.effect in ("destroy", "unknown"):  # also if a consent breaks its contract
@@ -212,8 +220,8 @@ class Gate:
                     self._note("command.skipped", "skipped")
                     return Decided(command, reason="skipped by user")
 
-    def _propose(self, command: str, verdict: Verdict) -> None:
-        self._show(CommandProposed(command, verdict))
+    def _propose(self, command: str, verdict: Verdict, *, folded: bool = False) -> None:
+        self._show(CommandProposed(command, verdict, folded))
         if verdict.verdict != "run":
             text = f"{verdict.effect}: {verdict.reason}"
             self._note("command.judged", text, warning=True, effect=verdict.effect, reason=verdict.reason)
@@ -265,14 +273,15 @@ class Gate:
             Remark(answer.text.strip() or answer.trouble if answer else "not asked: it could cost more than the cap")
         )
 
-    async def _run(self, command: str, permit: Permit, hold: bool) -> Outcome:
+    async def _run(self, command: str, permit: Permit, hold: bool, *, folded: bool = False) -> Outcome:
         """Run a command; if its fence stopped it, say what it wanted and offer the next fence."""
         permit = self._narrowed(permit)
         own = self.tools.as_own(command) if permit.fence == "looking" else None
         text, permit = (own, UNFENCED) if own else (command, permit)
         keeping = command_step(self._session, command) if permit.fence == "changing" else nullcontext()
         with keeping as before_write:
-            done = await self.in_thread(lambda: self.tools.run(text, permit, before_write))
+            work = partial(self.tools.run, text, permit, before_write)
+            done = await self.in_thread(work, folded=command if folded else "")
         outcome = done.outcome
         if done.wants:
             self._tell(done.wants)
@@ -298,10 +307,12 @@ class Gate:
             permit = one.narrowed(permit) if permit.fence else permit
         return permit
 
-    async def in_thread(self, work: Callable[[], T]) -> T:
-        """Run a command outside the event loop; Ctrl-C stops it."""
+    async def in_thread(self, work: Callable[[], CommandResult], *, folded: str = "") -> CommandResult:
+        """Run a command outside the event loop; Ctrl-C stops it. A `folded` command takes one line of the screen."""
         self.running = True
         try:
+            if folded:
+                return await self._surroundings.folded(folded, work, self._interrupt)
             return await self._surroundings.in_thread(work, self._interrupt)
         finally:
             self.running = False

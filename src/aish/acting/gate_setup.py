@@ -80,6 +80,7 @@ def load(
         fence=fences.kind or "",
         unattended_fence=fences.unattended_kind or "",
         trouble="; ".join(text for text in (judge.trouble, fences.trouble) if text),
+        reads_keys=reads_keys,
     )
 
 

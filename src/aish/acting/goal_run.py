@@ -75,7 +75,9 @@ class GoalRun:
         )
         self.consent.after, self.consent.before_call = self._after_command, self._before_call
         self._permission = GoalPermission(self.consent, asks_always=asks_always)
-        self._steps = Worker(session, self.person, gate, self._show, worker.note)
+        self._steps = Worker(
+            session, self.person, gate, self._show, worker.note, queue=worker.queue, listen=worker.listen
+        )
         self._calls_before = len(session.services.costs.session)
         self._task: asyncio.Task[Any] | None = None  # what runs now
         self._timer: asyncio.TimerHandle | None = None
@@ -106,6 +108,7 @@ class GoalRun:
     async def run(self, record: Callable[[StepFacts], None]) -> GoalEnd:
         """Take steps until the goal ends. `record` is called after each."""
         self.worker.stop_jobs()
+        self.worker.steps.clear()
         repeats, words, typed = Repeats(), self.task.goal, True
         with self._in_charge():
             while not (cap := cap_reached(self.envelope, self.spent(), self._next_dollars())):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from aish.action.command_runner import CommandResult
+
 T = TypeVar("T")
 
 
@@ -29,6 +31,14 @@ class Surroundings(Protocol):
     async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         """Do slow work outside the event loop. Meanwhile Ctrl-C calls `interrupt`."""
 
+    async def folded(
+        self, command: str, work: Callable[[], CommandResult], interrupt: Callable[[], None]
+    ) -> CommandResult:
+        """Run a command that nobody was asked about, like `in_thread`. Meanwhile `show` keeps its output.
+
+        Afterwards the command is shown, with its output or, if that is long, with its size.
+        """
+
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         """Apply a directory and environment changes to the user's shell."""
 
@@ -49,6 +59,11 @@ class PlainSurroundings:
 
     async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         return await asyncio.to_thread(work)
+
+    async def folded(
+        self, command: str, work: Callable[[], CommandResult], interrupt: Callable[[], None]
+    ) -> CommandResult:
+        return await self.in_thread(work, interrupt)
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         """Do nothing: there is no user shell."""

@@ -5,13 +5,18 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 from aish.acting.gate import Decided, Gate
+from aish.acting.message_queue import MessageQueue
 from aish.acting.rounds import GO_ON, Rounds
+from aish.acting.steps import StepList
 from aish.agent.permission import Permission
+from aish.conversation.plan import plan_keeper
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.turn_context import TurnContext
 from aish.values.events import TurnDone, TurnEvent
 from aish.values.person import Person
+from aish.values.plan import plan_in, progress
+from aish.values.text import one_line
 
 ShowTurn = Callable[[AsyncGenerator[TurnEvent]], Awaitable[TurnDone | None]]
 """Shows the events of a turn as they happen, and returns how it ended."""
@@ -36,12 +41,23 @@ class Worker:
     """Works for one conversation. Without a gate no command runs, so the first answer is the last."""
 
     def __init__(
-        self, session: Session, person: Person, gate: Gate | None, show: ShowTurn, note: Callable[[str], object]
+        self,
+        session: Session,
+        person: Person,
+        gate: Gate | None,
+        show: ShowTurn,
+        note: Callable[[str], object],
+        *,
+        queue: MessageQueue | None = None,
+        listen: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.session, self.person, self.gate = session, person, gate
         self.show, self.note = show, note
         self.on_ctrl_c: OnCtrlC = lambda press: nullcontext()
         self.stop_jobs: Callable[[], object] = lambda: None  # of the background; the person comes first
+        self.queue = queue or MessageQueue()  # what the user types meanwhile
+        self.listen = listen  # reads what is typed
+        self.steps = StepList()  # what the model did by itself for the last question
 
     @property
     def failed(self) -> tuple[str, int]:
@@ -50,14 +66,18 @@ class Worker:
 
     async def ask(self, words: str) -> TurnDone | None:
         """Ask the user's question, and let the model go on after its commands until it has answered."""
+        self.steps.clear()
         try:
-            step, rounds = await self.step(words), Rounds(self.session.settings.commands.rounds)
-            while step.is_complete and rounds.go_on(step.decided):
-                step = await self.step(GO_ON, typed_by_user=False, chosen_by=words)
+            with self.listen():
+                step, rounds = await self.step(words), Rounds(self.session.settings.commands.rounds)
+                while step.is_complete and rounds.go_on(step.decided):
+                    step = await self.step(GO_ON, typed_by_user=False, chosen_by=words)
         finally:
             self._end_consent()
         if rounds.reason:
             self.note(rounds.reason)
+        if late := self.queue.keep_steering():
+            self.note(f"the answer was complete before, so this is the next message: {one_line(late, 200)}")
         return step.done
 
     def _end_consent(self) -> None:
@@ -86,6 +106,7 @@ class Worker:
             gate=self.gate,
             permission=permission,
             category=category,
+            steering=self.queue.take_steering,
         )
         step = Step(None, [])
         try:
@@ -95,10 +116,19 @@ class Worker:
                 self._end_consent()
         return step
 
+    def _follow_plan(self, done: TurnDone | None) -> None:
+        """Take the plan over that an answer states in lines of its own."""
+        plan, keeper = plan_in(done.text) if done else (), plan_keeper(self.session)
+        if plan and keeper:
+            keeper.update(plan)
+            self.note(progress(plan))
+
     async def _answer(self, turn: AsyncGenerator[TurnEvent]) -> Step:
         if self.gate:
             self.gate.failed = ("", 0)
-        done = await self.show(turn)
-        if done is None or self.gate is None:
-            return Step(done, [])
-        return Step(done, await self.gate.offer(done.text, complete=done.state == "complete"))
+        with self.listen():
+            done = await self.show(turn)
+            self._follow_plan(done)
+            if done is None or self.gate is None:
+                return Step(done, [])
+            return Step(done, await self.gate.offer(done.text, complete=done.state == "complete"))

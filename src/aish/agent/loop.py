@@ -63,6 +63,7 @@ class ToolDone(NamedTuple):
     call: ToolCall
     result: ToolResult
     own_words: bool = False
+    shown: bool = False  # the tool has shown the user what it does
 
 
 LoopEvent = TextPiece | ReasoningPiece | Usage | Notice | ToolProgress | StepDone | ToolDone
@@ -181,7 +182,8 @@ async def _run_calls(
             results[place] = what
             while told in results:
                 tool = tools.get(calls[told].name)
-                yield ToolDone(calls[told], results[told], own_words=bool(tool and tool.trust == "own"))
+                own, shown = bool(tool and tool.trust == "own"), bool(tool and tool.asks_itself)
+                yield ToolDone(calls[told], results[told], own_words=own, shown=shown)
                 told += 1
     finally:
         for task in tasks:

@@ -1,7 +1,8 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
-from aish.commands import project, skills, recall, goal, undo, conversation  # isort: skip  # likewise
+from aish.commands import project, skills, recall, goal, undo, plan, steps, queue  # isort: skip  # likewise
+from aish.commands import conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -14,9 +15,12 @@ __all__ = [
     "manual",
     "mcp",
     "model",
+    "plan",
     "project",
+    "queue",
     "recall",
     "skills",
+    "steps",
     "undo",
 ]
 

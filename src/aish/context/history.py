@@ -32,13 +32,14 @@ class History:
     1. Every turn has a role; user turns and assistant turns without tool calls have content.
     2. A tool turn answers a call of the nearest assistant turn before it, across tool turns only.
     3. Output of the user's own commands is never a turn: it is held and sent with the next question.
-    4. Only whole exchanges are evicted: a question and everything that answers it.
+    4. Only whole exchanges are evicted: a question, everything that answers it, and what the user said meanwhile.
     """
 
     def __init__(self, turns: Sequence[Turn] = ()) -> None:
         self._turns: list[Turn] = []
         self._held: list[Held] = []
         self._carried: list[Held] = []  # output sent with the newest question
+        self._steering: list[Turn] = []  # what the user said while the model worked: part of an exchange
         for turn in turns:
             self.add(turn)
 
@@ -85,17 +86,29 @@ class History:
         self._carried, self._held = self._held, []
         return turn
 
+    def steer(self, text: str) -> Turn:
+        """Add what the user said while the model worked on the newest question."""
+        turn = self.add(Turn(role="user", content=text))
+        self._steering.append(turn)
+        return turn
+
+    def _steers(self, turn: Turn) -> bool:
+        return any(turn is one for one in self._steering)
+
     def take_back(self, asked: Turn) -> None:
-        """Undo the newest `ask`; its output is held again."""
-        if self._turns and self._turns[-1] is asked:
-            self._turns.pop()
+        """Undo the newest `ask` and what steered it; its output is held again."""
+        last = len(self._turns)
+        while last and self._steers(self._turns[last - 1]):
+            last -= 1
+        if last and self._turns[last - 1] is asked:
+            del self._turns[last - 1 :]
             self._held = self._carried + self._held
 
     def exchanges(self) -> list[tuple[Turn, ...]]:
         """Return the turns grouped into exchanges."""
         groups: list[list[Turn]] = []
         for turn in self._turns:
-            if turn.role == "user" or not groups:
+            if (turn.role == "user" and not self._steers(turn)) or not groups:
                 groups.append([])
             groups[-1].append(turn)
         return [tuple(group) for group in groups]
@@ -130,13 +143,16 @@ class History:
         """Replace every text with `change(text)`, for a purge."""
         for place, turn in enumerate(self._turns):
             calls = tuple(call._replace(arguments=change(call.arguments)) for call in turn.tool_calls)
-            self._turns[place] = turn._replace(content=change(turn.content), tool_calls=calls)
+            changed = turn._replace(content=change(turn.content), tool_calls=calls)
+            self._steering = [changed if one is turn else one for one in self._steering]
+            self._turns[place] = changed
         self._held = [output.with_text(change(output.text)) for output in self._held]
 
     def clear(self) -> None:
         """Forget the turns and the held output."""
         self._turns.clear()
         self._held.clear()
+        self._steering.clear()
 
 
 def check(turn: Turn, before: Sequence[Turn]) -> None:

@@ -6,7 +6,7 @@ from aish.conversation.session import Session
 from aish.memory.compactions import Compaction, CompactionKind, as_record, compactions, following
 from aish.memory.journal import TurnLog
 from aish.values.items import stamp
-from aish.values.turns import SUMMARIZER_META
+from aish.values.turns import STEERING_META, SUMMARIZER_META
 
 
 def record_compaction(session: Session, kind: CompactionKind, last: int, text: str = "") -> Compaction | None:
@@ -35,7 +35,7 @@ def _exchange_starts(journal: TurnLog) -> Iterator[int]:
         turn = entry.turn
         if entry.meta.get("meta") == SUMMARIZER_META:
             continue
-        if turn.role == "user":
+        if turn.role == "user" and not entry.meta.get(STEERING_META):
             if answered:
                 yield entry.number
             answered = False

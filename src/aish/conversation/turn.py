@@ -5,12 +5,12 @@ question → layers of the prompt → journal → history → make room → the 
 """
 
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 
-from aish.agent.loop import LoopEvent, MayCall, StepDone, ToolDone, run_loop
+from aish.agent.loop import AskEvent, LoopEvent, MayCall, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
-from aish.agent.tool import as_json
+from aish.agent.tool import Tool, as_json
 from aish.agent.written_call import written_call
 from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
@@ -32,10 +32,10 @@ from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
 from aish.memory.notes.transcript import TYPED_META
 from aish.memory.trust import claims_to_have_saved
-from aish.values.events import Failed, Notice, TextPiece, TurnDone, TurnEvent, Usage, notice
+from aish.values.events import Failed, Notice, TextPiece, ToolUsed, TurnDone, TurnEvent, Usage, notice
 from aish.values.person import Person
-from aish.values.text import for_keeping
-from aish.values.turns import INPUT_MARK, State, Turn
+from aish.values.text import for_keeping, one_line
+from aish.values.turns import INPUT_MARK, STEERING_META, State, Turn
 
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
 _WROTE_CALL = "{0} wrote a call of {1} as text; it is offered no tools for a week (to try it: aish models check {0})"
@@ -54,16 +54,21 @@ async def take_turn(
     permission: Permission[TurnContext] | None = None,
     may_call: MayCall | None = None,
     category: str = "main",
+    steering: Callable[[], str] = str,
 ) -> AsyncGenerator[TurnEvent]:
     """Ask the model and yield events; the last one is `TurnDone`.
 
     `words` are the user's own words unless `typed_by_user` is false. `chosen_by` are the words that choose the model,
     if these are others; the cost is counted as `category`. `attached` came with the words, for example from a pipe, and
-    is not trusted as the user's. An early end (Ctrl-C, a closed generator) is recorded as interrupted.
+    is not trusted as the user's. An early end (Ctrl-C, a closed generator) is recorded as interrupted. `steering`
+    returns what the user has said since the work began; it is taken along with each request.
     """
-    typed, goes_on = words if typed_by_user else "", bool(chosen_by)
+    if said := "" if typed_by_user else steering():
+        words = f"{words}\n\n{said}"
+        yield _given(said)
+    typed, goes_on = words if typed_by_user else said, bool(chosen_by)
     turn = TurnContext(session, person, words, typed=typed, gate=gate, goes_on=goes_on, category=category)
-    turn.needs_care = session.settings.safety.crisis_support and shows_crisis(chosen_by or words)
+    turn.needs_care = session.settings.safety.crisis_support and shows_crisis(f"{chosen_by or words}\n{said}")
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
         async for event in loading:
@@ -81,12 +86,10 @@ async def take_turn(
     fitting = await fit_question(question, limits, asking.backend)
     session.history.shorten_held(max(limits.token_budget * 3 // 2 - len(fitting), 0))  # at most half of the budget
     front, _ = message_front(session, turn)
-    answer = Answer(turn, session.history.ask(fitting, front), asking)
+    answer = Answer(turn, session.history.ask(fitting, front), asking, steering)
     try:
-        if fitting != question:
-            yield _cut_notice(len(question) - len(fitting))
-        if chain[0] != session.model:
-            yield notice("model.by_rule", f"{asking.backend.label} answers this question, by a rule", model=chain[0])
+        for event in _told_before(asking, chain[0], len(question) - len(fitting)):
+            yield event
         async with aclosing(load_layers(turn, lambda layer: not is_ready_before(layer))) as loading:
             async for event in loading:
                 yield event
@@ -94,20 +97,23 @@ async def take_turn(
             yield event
         # not only those for this backend: a fallback may answer, and be offered more
         tools = EnabledTools(session, turn.refusal) if turn.tools_offered else {}
-        asks, new_id = permission or AskPerson(), lambda: f"call-{session.turn_number}"
-        loop = run_loop(asking.ask, tools, asks, turn, may_call=may_call, new_id=new_id)
-        async with aclosing(loop) as happening:
-            async for step in happening:
-                for shown in await answer.take(step):
-                    yield shown
+        async with aclosing(answer.run(tools, permission or AskPerson(), may_call)) as happening:
+            async for shown in happening:
+                yield shown
     finally:
         if not answer.recorded:
             answer.record("interrupted")
 
 
-def _cut_notice(left_out: int) -> Notice:
-    text = f"the message is too long for the model: {left_out:,} characters left out"
-    return notice("question.cut", text, characters=left_out)
+def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
+    """Return what the user should know before the answer: a cut question, and another model than usual."""
+    told = list[Notice]()
+    if left_out:
+        text = f"the message is too long for the model: {left_out:,} characters left out"
+        told.append(notice("question.cut", text, characters=left_out))
+    if model != asking.turn.session.model:
+        told.append(notice("model.by_rule", f"{asking.backend.label} answers this question, by a rule", model=model))
+    return told
 
 
 def _typed_lines(turn: TurnContext, *, trimmed: bool) -> dict[str, object]:
@@ -119,8 +125,8 @@ def _typed_lines(turn: TurnContext, *, trimmed: bool) -> dict[str, object]:
 class Answer:
     """An answer in progress. Records it in the history, the journal and the costs."""
 
-    def __init__(self, turn: TurnContext, asked: Turn, asking: Asking) -> None:
-        self.turn, self.asked, self.asking = turn, asked, asking
+    def __init__(self, turn: TurnContext, asked: Turn, asking: Asking, steering: Callable[[], str] = str) -> None:
+        self.turn, self.asked, self.asking, self.steering = turn, asked, asking, steering
         self.text: list[str] = []  # shown since the last recorded step
         self.usage: Usage | None = None  # of the step that is not recorded yet
         self.failure: Failed | None = None
@@ -128,6 +134,37 @@ class Answer:
         self.calls = 0  # of the newest answer
         self.recorded = False
         self.started = time.monotonic()
+
+    async def run(
+        self, tools: Mapping[str, Tool[TurnContext]], permission: Permission[TurnContext], may_call: MayCall | None
+    ) -> AsyncGenerator[TurnEvent]:
+        """Run the loop to its end, and yield the events to show."""
+        session = self.turn.session
+
+        def new_id() -> str:
+            return f"call-{session.turn_number}"
+
+        loop = run_loop(self.ask, tools, permission, self.turn, may_call=may_call, new_id=new_id)
+        async with aclosing(loop) as happening:
+            async for step in happening:
+                for shown in await self.take(step):
+                    yield shown
+
+    async def ask(self, offer_tools: bool) -> AsyncGenerator[AskEvent]:
+        """Ask the model, with what the user has said meanwhile."""
+        if said := for_keeping(self.steering()):
+            turn, session = self.turn, self.turn.session
+            turn.typed = f"{turn.typed}\n{said}".lstrip()
+            turn.needs_care = turn.needs_care or (session.settings.safety.crisis_support and shows_crisis(said))
+            for event in [*keep(turn, session.history.steer(said), {STEERING_META: True}), _given(said)]:
+                yield event
+            for event in await make_room(
+                turn, self.asking.backend, await session.endpoints.limits(self.asking.backend)
+            ):
+                yield event
+        async with aclosing(self.asking.ask(offer_tools)) as events:
+            async for one in events:
+                yield one
 
     async def take(self, event: LoopEvent) -> Sequence[TurnEvent]:
         """Record an event of the loop, and return the events to show. Text is recorded before it is shown."""
@@ -175,14 +212,16 @@ class Answer:
             return [notice("model.writes_calls", text, warning=True, model=backend.name, tool=written)]
         return []
 
-    def used(self, done: ToolDone) -> list[Notice]:
+    def used(self, done: ToolDone) -> list[TurnEvent]:
         """Record the result of a tool call."""
         result = done.result
         self.turn.wrote = self.turn.wrote or result.wrote
         self.open_calls.remove(done.call.id)
         marks: dict[str, object] = {"recalled": result.recalled, "own": done.own_words}
+        meta = {name: value for name, value in marks.items() if value}
+        told = [] if done.shown else [ToolUsed(done.call.name, done.call.arguments, result.text)]
         text = fitting_result(self.turn.session, result.text, self.calls)
-        return self._keep_result(done.call.id, text, {name: value for name, value in marks.items() if value})
+        return [*told, *self._keep_result(done.call.id, text, meta)]
 
     def _keep_result(self, id: str, text: str, meta: dict[str, object]) -> list[Notice]:
         turn = self.turn.session.history.add(Turn(role="tool", content=text, call_id=id))
@@ -230,6 +269,10 @@ class Answer:
             if layer.place == "message" or layer.name in in_prompt:
                 meta |= layer.record(session)
         return meta
+
+
+def _given(said: str) -> Notice:
+    return notice("steering.given", f"given to the model: {one_line(said, 200)}")
 
 
 def keep(turn: TurnContext, what: Turn, meta: dict[str, object]) -> list[Notice]:

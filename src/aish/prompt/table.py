@@ -10,6 +10,7 @@ from aish.prompt.goal import GoalLayer
 from aish.prompt.held_output import HeldOutputLayer
 from aish.prompt.identity import IdentityLayer
 from aish.prompt.note_files import NoteFilesLayer
+from aish.prompt.plan import PlanLayer
 from aish.prompt.project import ProjectLayer
 from aish.prompt.recalled_notes import RecalledNotesLayer
 from aish.prompt.recalled_turns import RecalledTurnsLayer
@@ -32,6 +33,7 @@ LAYERS: tuple[Callable[[], Layer], ...] = (
     GoalLayer,
     # in front of the user's message
     HeldOutputLayer,
+    PlanLayer,
     SkillTextsLayer,
     RecalledNotesLayer,
 )

@@ -140,6 +140,10 @@ class CommandSettings(Section):
     rounds: int = option(
         8, "How many times the model may read what its commands printed and go on by itself; 0: never."
     )
+    plan: bool = option(True, "Let models that can use tools show a plan of longer work; :plan shows and edits it.")
+    fold: bool = option(
+        True, "Show what the model looks at by itself in one line if it is long; :unfold shows all. false: show all."
+    )
     tool: bool = option(
         True, "Let models that can use tools run commands with a tool; each goes through the same questions."
     )

@@ -106,11 +106,23 @@ class ToolProgress(NamedTuple):
     text: str
 
 
+class ToolUsed(NamedTuple):
+    """A tool was called and has returned. Arguments and result are as the model wrote and read them."""
+
+    name: str
+    arguments: str
+    result: str
+
+
 class CommandProposed(NamedTuple):
-    """A command of the model has a verdict, and will now run, ask or be refused."""
+    """A command of the model has a verdict, and will now run, ask or be refused.
+
+    A `folded` one runs unasked, and its output is not shown as it comes: `Surroundings.folded` shows both.
+    """
 
     command: str
     verdict: Verdict
+    folded: bool = False
 
 
 class Remark(NamedTuple):
@@ -131,4 +143,4 @@ class TurnDone(NamedTuple):
 
 
 GateEvent = Notice | CommandProposed | Remark
-TurnEvent = TextPiece | ReasoningPiece | Notice | ToolProgress | TurnDone
+TurnEvent = TextPiece | ReasoningPiece | Notice | ToolProgress | ToolUsed | TurnDone

@@ -1,13 +1,14 @@
 """Show answers on the terminal while they stream. Loaded after the first prompt, and only if a model is asked."""
 
 import asyncio
-import os
 import sys
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from typing import Protocol
 
+from aish.acting.steps import StepList, is_short
+from aish.storage.files import write_all
 from aish.values.events import (
     CommandProposed,
     GateEvent,
@@ -16,11 +17,14 @@ from aish.values.events import (
     Remark,
     TextPiece,
     ToolProgress,
+    ToolUsed,
     TurnDone,
     TurnEvent,
 )
 from aish.values.text import exactly, for_terminal, foreign
+from aish.views.kept_output import KeptOutput
 from aish.views.screen import Screen
+from aish.views.status_line import StatusLine
 from aish.views.themes import Theme
 
 
@@ -30,15 +34,16 @@ class AnswerScreen(Screen):
     def __init__(self, color: str = "auto", *, show_reasoning: bool = False, styles: Theme | None = None) -> None:
         super().__init__(color, styles=styles)
         self._show_reasoning = show_reasoning
-        self._spinner: Spinner | None = None
+        self.status = StatusLine(lambda text: self.styled(text, "dim"), lambda: self.width)
+        self.steps: StepList | None = None  # where the model's own steps are kept; None: they are not shown
+        self._told_status = 0  # the exit status that the line of the last command has said
         self._stream: Stream | None = None  # the answer that is being shown
         self.load_stream: Callable[[], Stream] | None = None  # formats answers; None: show them unchanged
 
     async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
         """Show a turn as it happens, and return how it ended."""
-        self._spinner = spinner = (
-            Spinner() if sys.stderr.isatty() and os.environ.get("TERM", "dumb") != "dumb" else None
-        )
+        status, since = self.status, time.monotonic()
+        status.begin(since=since)
         loading = asyncio.create_task(asyncio.to_thread(self.load_stream)) if self.load_stream else None
         stream: Stream = AsItIs()
         self._stream = stream
@@ -46,8 +51,8 @@ class AnswerScreen(Screen):
         try:
             async with aclosing(events):
                 async for event in events:
-                    if spinner and not (isinstance(event, ReasoningPiece) and not self._show_reasoning):
-                        spinner.stop()
+                    if not isinstance(event, ReasoningPiece) or self._show_reasoning:
+                        status.stop()
                     match event:
                         case TextPiece(text):
                             if loading:
@@ -61,14 +66,19 @@ class AnswerScreen(Screen):
                         case Notice(text, warning):
                             stream.pause()
                             self.note(text, warning=warning)
+                            status.begin(since=since)
                         case ToolProgress(_, text):
                             stream.pause()
                             self.note(text)
+                            status.begin(since=since)
+                        case ToolUsed(name, arguments, result) if self.steps is not None:
+                            stream.pause()
+                            self.step(self.steps.add_call(name, arguments, result).line)
+                            status.begin(since=since)
                         case TurnDone():
                             done = event
         finally:
-            if spinner:
-                spinner.stop()
+            status.stop()
             stream.finish()
             self._stream = None
             sys.stdout.flush()
@@ -76,23 +86,60 @@ class AnswerScreen(Screen):
             self.note(done.trouble.reason, warning=True)
         return done
 
+    def note(self, text: str, *, warning: bool = False) -> None:
+        self.status.clear()
+        super().note(text, warning=warning)
+
     def show_event(self, event: GateEvent) -> None:
         """Show an event of the command gate."""
         self.pause()
+        told, self._told_status = self._told_status, 0
         match event:
+            case Notice(code="command.failed", fields=fields) if told and fields.get("status") == told:
+                pass  # the line of the step has said it
             case Notice(text, warning):
                 self.note(text, warning=warning)
-            case CommandProposed(command, verdict):
-                self.command("\n".join(map(exactly, command.split("\n"))), verdict.effect)
+            case CommandProposed(command, verdict, folded):
+                if not folded or self.steps is None:
+                    self.command(_exact_lines(command), verdict.effect)
             case Remark(text):
                 self.say(foreign(text))
 
+    def begin_command(self, command: str) -> None:
+        """Show a command that runs unasked, while it runs."""
+        self.pause()
+        self.status.begin(exactly(command))
+
+    def end_command(self, command: str, kept: KeptOutput, status: int, seconds: float) -> None:
+        """Show a command that ran unasked: with its output, or if that is long in one line with its size."""
+        self.status.stop()
+        output = kept.text
+        step = self.steps.add_command(command, output, kept.lines, status, seconds) if self.steps is not None else None
+        if step is None or is_short(output):
+            self.command(_exact_lines(command), "read")
+            sys.stdout.flush()
+            write_all(sys.stdout.fileno(), kept.start)
+        else:
+            self.step(step.line)
+            self._told_status = status
+
+    def aside(self, text: str, *, warning: bool = False) -> None:
+        """Write a message in the middle of what is going on, which goes on after it."""
+        if self._stream:
+            self.status.clear()
+            self._stream.pause()
+        self.note(text, warning=warning)
+        self.status.refresh()
+
     def pause(self) -> None:
-        """Stop the spinner and end the line of the answer, because something else is about to be shown."""
-        if self._spinner:
-            self._spinner.stop()
+        """Stop the status line and end the line of the answer, because something else is about to be shown."""
+        self.status.stop()
         if self._stream:
             self._stream.pause()
+
+
+def _exact_lines(command: str) -> str:
+    return "\n".join(map(exactly, command.split("\n")))
 
 
 class Stream(Protocol):
@@ -121,28 +168,3 @@ class AsItIs:
         self._open = False
 
     finish = pause
-
-
-class Spinner:
-    """Shows the elapsed time if an answer takes long to start, and removes it afterwards."""
-
-    def __init__(self, delay: float = 0.4) -> None:
-        self._shown = False
-        self._task: asyncio.Task[None] | None = asyncio.get_running_loop().create_task(self._turn(delay))
-
-    async def _turn(self, delay: float) -> None:
-        started = time.monotonic()
-        await asyncio.sleep(delay)
-        while True:
-            self._shown = True
-            sys.stderr.write(f"\r… {time.monotonic() - started:.0f} s")
-            sys.stderr.flush()
-            await asyncio.sleep(0.5)
-
-    def stop(self) -> None:
-        if self._task:
-            self._task.cancel()
-            self._task = None
-            if self._shown:
-                sys.stderr.write("\r\x1b[K")
-                sys.stderr.flush()

@@ -28,6 +28,12 @@ class Editor(Protocol):
     def take_keys(self, keys: bytes) -> None:
         """Add keys that a program did not read; they belong to the next line."""
 
+    def put(self, text: str) -> None:
+        """Start the next line with this text, for editing."""
+
+    def remember(self, line: str) -> None:
+        """Add a line to the history that was typed elsewhere."""
+
     def show_above(self, write: Callable[[], object]) -> None:
         """Write above the line that is being typed."""
 
@@ -40,6 +46,12 @@ class PlainEditor:
 
     def take_keys(self, keys: bytes) -> None:
         self._early += keys.replace(b"\r", b"\n")
+
+    def put(self, text: str) -> None:
+        self._early += text.encode("utf-8", "replace")
+
+    def remember(self, line: str) -> None:
+        """Do nothing: there is no history."""
 
     def show_above(self, write: Callable[[], object]) -> None:
         write()

@@ -107,6 +107,7 @@ class LineEditor:
             output=output,
         )
         self._session.default_buffer.on_text_changed += self._tell_reason
+        self._text = ""  # what the next line starts with
 
     @property
     def app(self) -> Application[str]:
@@ -119,7 +120,8 @@ class LineEditor:
         pieces = to_formatted_text(ANSI(prompt))
         self._prompts = {kind: self._prompt_with(kind, pieces) for kind in self._signs}
         self._session.bottom_toolbar = None
-        return await self._session.prompt_async()
+        text, self._text = self._text, ""
+        return await self._session.prompt_async(default=text)
 
     def take_keys(self, keys: bytes) -> None:
         presses: list[KeyPress] = []
@@ -127,6 +129,12 @@ class LineEditor:
         parser.feed(keys.decode("utf-8", "replace").replace("\n", "\r"))
         parser.flush()
         store_typeahead(self._session.app.input, presses)
+
+    def put(self, text: str) -> None:
+        self._text += text
+
+    def remember(self, line: str) -> None:
+        self._session.history.append_string(line)
 
     def show_above(self, write: Callable[[], object]) -> None:
         asyncio.ensure_future(run_in_terminal(write))  # noqa: RUF006  # the application keeps it

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Awaitable, Callable, Collection
+from contextlib import AbstractContextManager, nullcontext
 
 from aish.values.person import agrees, chosen_word
 from aish.values.text import for_terminal, foreign
@@ -13,8 +14,15 @@ from aish.views.screen import Screen
 class TerminalPerson:
     """Asks on standard error and reads standard input. On a pipe only `line` reads the answer; all else is a no."""
 
-    def __init__(self, screen: Screen, edit: Callable[[str], Awaitable[str]], pause: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        screen: Screen,
+        edit: Callable[[str], Awaitable[str]],
+        pause: Callable[[], None],
+        alone: Callable[[], AbstractContextManager[object]] = nullcontext,
+    ) -> None:
         self._screen, self._edit, self._pause = screen, edit, pause
+        self._alone = alone  # nobody else reads the terminal meanwhile
         self._interactive = sys.stdin.isatty()
         self._keyboard = Keyboard()
 
@@ -23,18 +31,21 @@ class TerminalPerson:
             self._screen.note(f"{question} No user to ask, assuming no.", warning=True)
             return False
         self._pause()
-        return agrees(await self._keyboard.ask_line(self._own(f"{question} [y/N] "), pasted=False))
+        with self._alone():
+            return agrees(await self._keyboard.ask_line(self._own(f"{question} [y/N] "), pasted=False))
 
     async def key(self, question: str, keys: str) -> str:
         if not self._interactive:
             return keys[-1]
         self._pause()
-        return await self._keyboard.ask_key(self._own(question), keys)
+        with self._alone():
+            return await self._keyboard.ask_key(self._own(question), keys)
 
     async def line(self, question: str) -> str:
         self._pause()
         if self._interactive:
-            return await self._keyboard.ask_line(for_terminal(question))
+            with self._alone():
+                return await self._keyboard.ask_line(for_terminal(question))
         sys.stderr.write(for_terminal(question))
         sys.stderr.flush()
         answer = sys.stdin.buffer.readline(LONGEST_LINE).decode("utf-8", "replace")
@@ -45,7 +56,8 @@ class TerminalPerson:
         if not self._interactive:
             return ""
         self._pause()
-        return chosen_word(await self._keyboard.ask_line(self._own(question), pasted=False), words)
+        with self._alone():
+            return chosen_word(await self._keyboard.ask_line(self._own(question), pasted=False), words)
 
     def _own(self, question: str) -> str:
         """Return a question as a line that only aish can write."""
@@ -53,7 +65,8 @@ class TerminalPerson:
 
     async def edit(self, text: str) -> str:
         self._pause()
-        return await self._edit(text)
+        with self._alone():
+            return await self._edit(text)
 
     async def show(self, difference: str) -> None:
         self._pause()

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from aish.acting.gate import Gate
+from aish.acting.message_queue import MessageQueue
 from aish.acting.worker import Worker
 from aish.commands.manual import COMMANDS
 from aish.commands.shell import Shell
@@ -22,7 +23,7 @@ from aish.places import home_directory
 from aish.program import Program
 from aish.values.errors import AishError
 from aish.values.person import Person
-from aish.values.text import for_terminal
+from aish.values.text import for_terminal, one_line
 from aish.views.answers import AnswerScreen
 from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
@@ -30,8 +31,9 @@ from aish.views.event_loop import new_runner
 from aish.views.exit_codes import BUG, OK, answer_code, exit_code
 from aish.views.keys import lines
 from aish.views.person import TerminalPerson
-from aish.views.prompt import PromptFacts, fill, git_branch
+from aish.views.prompt import PromptFacts, fill, git_branch, plain_sign
 from aish.views.surroundings import TerminalSurroundings
+from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
 _WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
@@ -59,14 +61,26 @@ class Repl:
         self._screen = screen
         self._user_shell = user_shell
         self._interactive = sys.stdin.isatty()
-        self._person = TerminalPerson(screen, editor.edit, screen.pause)
+        self._queue = MessageQueue()
+        edits = self._interactive and not isinstance(editor, PlainEditor)
+        self._typing = TypingAhead(self._queue, screen, colon_command, wanted=edits and sys.stderr.isatty())
+        self._person = TerminalPerson(screen, editor.edit, screen.pause, self._typing.paused)
         self._shell = Shell(program=program, session=session, person=self._person)
-        surroundings = TerminalSurroundings(user_shell, screen, self._shell.enter)
+        surroundings = TerminalSurroundings(user_shell, screen, self._shell.enter, self._typing)
         gate = Gate(session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event)
         visible = self._interactive and sys.stderr.isatty()  # can the user see commands, and answer questions?
-        self._worker = Worker(session, self._person, gate if visible else None, screen.show, screen.note)
+        self._worker = Worker(
+            session,
+            self._person,
+            gate if visible else None,
+            screen.show,
+            screen.note,
+            queue=self._queue,
+            listen=self._typing.listening,
+        )
         self._worker.on_ctrl_c = ctrl_c
         self._shell.worker = self._worker
+        screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
         self._last = ""  # the last line that was run
@@ -82,7 +96,7 @@ class Repl:
                     self._user_shell.begin()
                     runner.run(self._warm())
                 while not self._shell.leaving:
-                    line = self._read(runner)
+                    line = self._next_queued() or self._read(runner)
                     if line is None:
                         break
                     if line.strip():
@@ -93,7 +107,19 @@ class Repl:
                 runner.run(self._close())
         return OK if self._interactive else code
 
+    def _next_queued(self) -> str | None:
+        """Return the next line that was typed while the model worked, and show it as if it were typed now."""
+        line = self._queue.take()
+        if line:
+            self._editor.remember(line)
+            print(f"{plain_sign(self._prompt())}{for_terminal(line)}", flush=True)
+        return line
+
     def _read(self, runner: asyncio.Runner) -> str | None:
+        self._editor.put(self._queue.take_held() or self._typing.take_line())
+        if self._typing.leaves:
+            self._typing.leaves = False
+            self._editor.take_keys(b"\x04")
         while True:
             terminal = self._user_shell.idle
             try:
@@ -147,6 +173,7 @@ class Repl:
             code = runner.run(self._act(line))
             for notice in self._jobs.take_notices():
                 self._screen.note(notice.text, warning=notice.warning)
+            self._tell_held()
             return code
         except AishError as error:
             self._screen.note(str(error), warning=True)
@@ -155,10 +182,20 @@ class Repl:
             if not self._interactive:
                 raise
             self._screen.note("stopped; the part that was shown is kept")
+            self._queue.hold()
+            self._tell_held()
         except Exception:  # a bug in one command must not end the shell
             self._screen.note(file_report(may_hold_secret), warning=True)
             return BUG
         return OK
+
+    def _tell_held(self) -> None:
+        """After Ctrl-C, show what was typed and is not sent."""
+        if self._queue.held and (lines := self._queue.lines):
+            which = "1 line was" if len(lines) == 1 else f"{len(lines)} lines were"
+            self._screen.note(f"{which} not sent; edit and send, or :queue clear")
+            for line in lines:
+                self._screen.note(f"not sent: {one_line(line, 200)}")
 
     async def _act(self, line: str) -> int:
         if line.strip() == "?" and self._interactive:
@@ -249,6 +286,17 @@ class Repl:
         async for notice in load_layers(TurnContext(session, self._person), is_stable):
             self._screen.note(notice.text, warning=notice.warning)
         self._jobs.start("start", session)
+
+
+def colon_command(line: str) -> tuple[str, str]:
+    """Return the full name of a colon command and its words; empty if the line is none."""
+    match read_line(line):
+        case ColonCommand(name, words):
+            try:
+                return COMMANDS.find(name).name, words.strip()
+            except AishError:
+                return "", ""
+    return "", ""
 
 
 async def ask_kind(person: Person, reason: str) -> str:

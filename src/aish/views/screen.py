@@ -79,8 +79,15 @@ class Screen:
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """Write a message to standard error; on a terminal it wraps between words."""
-        lines = f"[aish] {foreign(visible(text))}".split("\n")
-        style = "warning" if warning else "dim"
+        self._own_lines(f"[aish] {foreign(visible(text))}", "warning" if warning else "dim")
+
+    def step(self, text: str) -> None:
+        """Write the line of a step that the model took by itself."""
+        self._own_lines(f"{' ' if sys.stderr.isatty() else ''}{foreign(visible(text))}", "dim")
+
+    def _own_lines(self, text: str, style: str) -> None:
+        """Write lines that only aish can write to standard error; on a terminal they wrap between words."""
+        lines = text.split("\n")
         if sys.stderr.isatty():
             from textwrap import wrap  # here, because most runs have nothing to wrap
 

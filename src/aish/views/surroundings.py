@@ -2,10 +2,14 @@
 
 import asyncio
 import sys
+import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
+from aish.action.command_runner import CommandResult
 from aish.views.answers import AnswerScreen
+from aish.views.kept_output import KeptOutput
+from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, ctrl_c, show
 
 T = TypeVar("T")
@@ -14,9 +18,12 @@ T = TypeVar("T")
 class TerminalSurroundings:
     """Commands start in the directory of the user's shell, with its environment. Their output is shown as it comes."""
 
-    def __init__(self, user_shell: PromptShell, screen: AnswerScreen, enter: Callable[[str], None]) -> None:
-        self._user_shell, self._screen, self._enter = user_shell, screen, enter
+    def __init__(
+        self, user_shell: PromptShell, screen: AnswerScreen, enter: Callable[[str], None], typing: TypingAhead
+    ) -> None:
+        self._user_shell, self._screen, self._enter, self._typing = user_shell, screen, enter, typing
         self.keys = sys.stdin.fileno() if sys.stdin.isatty() else None
+        self._kept: KeptOutput | None = None  # of a folded command
 
     @property
     def directory(self) -> str:
@@ -27,12 +34,34 @@ class TerminalSurroundings:
         return self._user_shell.shell.environment()
 
     def show(self, data: bytes) -> None:
-        show(data)
+        if self._kept is None:
+            show(data)
+        else:
+            self._kept.feed(data)
 
     async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         self._screen.pause()
-        with ctrl_c(interrupt):
+        with self._typing.paused(), ctrl_c(interrupt):  # its keys go to the command
             return await asyncio.to_thread(work)
+
+    async def folded(
+        self, command: str, work: Callable[[], CommandResult], interrupt: Callable[[], None]
+    ) -> CommandResult:
+        def stop() -> None:
+            self._typing.hold()
+            interrupt()
+
+        kept = self._kept = KeptOutput()
+        started, status = time.monotonic(), 0
+        self._screen.begin_command(command)
+        try:
+            with ctrl_c(stop):
+                done = await asyncio.to_thread(work)
+            status = done.outcome.status
+        finally:
+            self._kept = None
+            self._screen.end_command(command, kept, status, time.monotonic() - started)
+        return done
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         shell = self._user_shell.shell
