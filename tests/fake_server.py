@@ -43,7 +43,7 @@ class Say:
 Answer = Say | Callable[[Asked], Say]
 
 
-def sse(*texts: str, usage: tuple[int, int] | None = (250, 5), finish: str | None = "stop", end: str = "\n\n") -> Say:
+def sse(*texts: str, usage: tuple[int, int] | None = (450, 5), finish: str | None = "stop", end: str = "\n\n") -> Say:
     """Return a streamed chat answer in the shape that most servers use."""
     chunks: list[dict[str, Any]] = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
     if finish:

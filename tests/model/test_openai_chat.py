@@ -113,10 +113,10 @@ async def test_what_was_not_asked_for_is_not_sent() -> None:
 @pytest.mark.parametrize(
     ("say", "expected"),
     [
-        pytest.param(sse("Hel", "lo"), [TextPiece("Hello"), Usage(250, 5), Finished()], id="plain"),
-        pytest.param(sse("Hel", "lo", end="\r\n\r\n"), [TextPiece("Hello"), Usage(250, 5), Finished()], id="CRLF"),
+        pytest.param(sse("Hel", "lo"), [TextPiece("Hello"), Usage(450, 5), Finished()], id="plain"),
+        pytest.param(sse("Hel", "lo", end="\r\n\r\n"), [TextPiece("Hello"), Usage(450, 5), Finished()], id="CRLF"),
         pytest.param(sse("Hello", usage=None), [TextPiece("Hello"), Finished()], id="no usage"),
-        pytest.param(sse("Hello", finish="length"), [TextPiece("Hello"), Usage(250, 5), Finished("length")], id="cut"),
+        pytest.param(sse("Hello", finish="length"), [TextPiece("Hello"), Usage(450, 5), Finished("length")], id="cut"),
         pytest.param(
             Say(pieces=[b": OPENROUTER PROCESSING\n\n", chunk(content="Hi"), b": \n\n", chunk("stop"), DONE]),
             [TextPiece("Hi"), Finished()],

@@ -13,7 +13,7 @@ from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPi
 pytestmark = pytest.mark.anyio
 
 ASK = ChatRequest(messages=({"role": "user", "content": "hello"},))
-HELLO = [TextPiece("Hello"), Usage(250, 5), Finished()]
+HELLO = [TextPiece("Hello"), Usage(450, 5), Finished()]
 
 
 class Naps(list[float]):

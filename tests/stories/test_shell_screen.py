@@ -93,7 +93,7 @@ def test_the_prompt_names_the_model_that_answers(world: World) -> None:
     with Terminal(world, AISH_SET_VIEW__PROMPT="{model}> ") as terminal:
         terminal.wait("script>")
         terminal.enter(":model other")
-        terminal.wait("now using other", "other>")
+        terminal.wait("now using other; tools: unknown", "other>")
 
 
 def test_a_dumb_terminal_gets_no_escape_sequences(world: World) -> None:
