@@ -83,6 +83,7 @@ class Gate:
         self._session, self._person, self._surroundings = session, person, surroundings
         self._load, self._show = load, show
         self._tools: GateTools | None = None
+        self._outer: Gate | None = None  # of the conversation that a sub-agent works for
         self.for_turn = TurnConsent(session)
         self.standing: list[StandingConsent] = [self.for_turn]
         self.failed = ("", 0)  # the last command of an answer, if it failed, and its status
@@ -97,14 +98,24 @@ class Gate:
         self._person = person
 
     def beside(self, session: Session, person: Person, who: str) -> "Gate":
-        """Return a gate for the conversation of a sub-agent. Nothing is allowed in advance there."""
+        """Return a gate for the conversation of a sub-agent. Nothing is allowed in advance there.
+
+        The bounds of a goal hold there too, and Ctrl-C and the end of its time reach the command that runs.
+        """
 
         def show(event: GateEvent) -> None:
             if isinstance(event, CommandProposed):
                 self._note("command.by_agent", f"{who} proposes a command", agent=who)
             self._show(event)
 
-        return Gate(session, person, self._surroundings, self._load, show)
+        gate = Gate(session, person, self._surroundings, lambda: self.tools._replace(trouble=""), show)
+        gate._outer = self
+        gate.standing += [bounds for one in self.standing if (bounds := one.beside())]
+        return gate
+
+    def used_up(self) -> str:
+        """Name what is used up of what the user allowed in advance; empty if nothing is."""
+        return next((found for one in self.standing if (found := one.used_up())), "")
 
     @property
     def tools(self) -> GateTools:
@@ -189,10 +200,12 @@ class Gate:
     def _judge(self, command: str) -> Verdict:
         """Judge a command. After reading foreign text the model may be under its influence: then it can only look."""
         verdict = self.tools.judge(command)
-        if verdict.verdict == "run" and verdict.effect != "read" and holds_foreign_text(self._session.history):
+        if verdict.verdict != "run" or verdict.effect == "read":
+            return verdict
+        reason = next((found for one in self.standing if (found := one.objection(verdict))), "")
+        if holds_foreign_text(self._session.history):
             reason = "you always allow it, but the model has read text that is not yours"
-            return verdict._replace(verdict="ask", reason=reason, prefixes=())
-        return verdict
+        return verdict._replace(verdict="ask", reason=reason, prefixes=()) if reason else verdict
 
     async def _ask(self, command: str, verdict: Verdict, hold: bool) -> Decided | str:
         """Ask the user; return the result, or the command as the user edited it."""
@@ -309,6 +322,8 @@ class Gate:
 
     async def in_thread(self, work: Callable[[], CommandResult], *, folded: str = "") -> CommandResult:
         """Run a command outside the event loop; Ctrl-C stops it. A `folded` command takes one line of the screen."""
+        if self._outer:
+            return await self._outer.in_thread(work, folded=folded)
         self.running = True
         try:
             if folded:

@@ -61,6 +61,7 @@ class GoalConsent(StandingConsent):
         self.commands: list[GoalCommand] = []  # of this step
         self.changed = False  # something may have changed in this step
         self.before_call: Callable[[], str] = lambda: ""  # called before a tool is used; returns why it may not be
+        self.cap: Callable[[], str] = lambda: ""  # returns what is used up
         self.after: Callable[[Decided], None] = lambda decided: None  # called after each command
         self._how = ""  # who decided about the command at hand, if it was this consent
 
@@ -133,6 +134,16 @@ class GoalConsent(StandingConsent):
             if self._project and path not in (before.only or ()) and path.is_relative_to(self._project):
                 self.widen_path(str(path.relative_to(self._project)))
 
+    def objection(self, verdict: Verdict) -> str:
+        sends = verdict.effect == "send" and not self.envelope.network
+        return "you always allow it, but this goal may use no network" if sends else ""
+
+    def used_up(self) -> str:
+        return self.cap()
+
+    def beside(self) -> StandingConsent:
+        return GoalBounds(self)
+
     def decided(self, decided: Decided, verdict: Verdict) -> None:
         outcome = decided.outcome
         unasked = "ran unasked" if verdict.verdict == "run" else "allowed by you"
@@ -148,6 +159,22 @@ class GoalConsent(StandingConsent):
 
     def widen_path(self, path: str) -> None:
         self.envelope = with_path(self.envelope, path)
+
+
+class GoalBounds(StandingConsent):
+    """The bounds of a goal for a sub-agent: what the user allows it with a key stays within them, and is recorded."""
+
+    def __init__(self, goal: GoalConsent) -> None:
+        self._goal = goal
+
+    def narrowed(self, permit: Permit) -> Permit:
+        return self._goal.narrowed(permit)
+
+    def objection(self, verdict: Verdict) -> str:
+        return self._goal.objection(verdict)
+
+    def decided(self, decided: Decided, verdict: Verdict) -> None:
+        self._goal.decided(decided, verdict)
 
 
 class GoalPermission(AskPerson):

@@ -74,6 +74,7 @@ class GoalRun:
             task.envelope, task.project, self.person, gate.tools.judge, self._left, permits=permits
         )
         self.consent.after, self.consent.before_call = self._after_command, self._before_call
+        self.consent.cap = self._used_up
         self._permission = GoalPermission(self.consent, asks_always=asks_always)
         self._steps = Worker(
             session, self.person, gate, self._show, worker.note, queue=worker.queue, listen=worker.listen
@@ -325,8 +326,12 @@ class GoalRun:
         """Before a tool is used, show the line above the step, and return what is used up."""
         if title := self._entitle(""):
             self.gate.tell(title)
+        used_up = self._used_up()
+        return f"{used_up} are used up" if used_up else ""
+
+    def _used_up(self) -> str:
         cap = cap_reached(self.envelope, self.spent()._replace(steps=0), self._next_dollars())
-        return f"the {cap} of this goal are used up" if cap else ""
+        return f"the {cap} of this goal" if cap else ""
 
     def _entitle(self, plan: str) -> Notice | None:
         """Return the line above a step, once."""

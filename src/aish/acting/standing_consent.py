@@ -34,5 +34,17 @@ class StandingConsent:
     def widen(self, before: Permit, now: Permit) -> None:
         """Allow the network or directories that a permit has more than before, from now on: the user wants that."""
 
+    def objection(self, verdict: Verdict) -> str:
+        """Return why a command that the user always allows must be asked about now; empty if it need not."""
+        return ""
+
+    def used_up(self) -> str:
+        """Name what is used up, so that nobody may go on with tools; empty if nothing is."""
+        return ""
+
+    def beside(self) -> StandingConsent | None:
+        """Return what holds of this consent for a sub-agent, to which nothing is allowed in advance."""
+        return None
+
     def decided(self, decided: Decided, verdict: Verdict) -> None:
         """Take note of what became of a command."""

@@ -113,6 +113,7 @@ class AgentLimits:
         self.minutes = settings.minutes if own.minutes is None else own.minutes
         self._until = clock() + 60 * self.minutes
         self.steps, self.reached = 0, ""
+        self.used_up: Callable[[], str] = str  # names what those it works for have used up
 
     def may_call(self, step: int) -> bool:
         """Say whether the sub-agent may go on with tools; a step after the first means that it has used some."""
@@ -126,6 +127,8 @@ class AgentLimits:
 
     def _exceeded(self) -> str:
         used = self._used()
+        if used_up := self.used_up():
+            return used_up
         if self.steps >= self._steps:
             return f"{counted(int(self._steps), 'step')}"
         if used.prompt_tokens + used.completion_tokens >= self._tokens:
@@ -210,6 +213,10 @@ class SubAgentRun:
                 self.state, self.reason = "failed", "it ended because of a bug in aish"
 
     async def _ask(self, child: Session, limits: AgentLimits, asked: "AskedBy", tell: Tell) -> None:
+        limits.used_up = asked.used_up
+        if used_up := asked.used_up():  # while it waited for room
+            self.state, self.reason = "failed", f"{used_up} are used up"
+            return
         alone = OneAtATime(asked.alone)
         person = AgentPerson(asked.person, self.label, alone)
         mask = child.services.redaction.text
@@ -286,6 +293,8 @@ class SharedGate(Protocol):
 
     def beside(self, session: Session, person: Person, who: str) -> "Gate": ...
 
+    def used_up(self) -> str: ...
+
 
 class AskedBy:
     """Who a sub-agent works for: the user to ask, the gate of the parent, and what keeps two questions apart."""
@@ -293,6 +302,9 @@ class AskedBy:
     def __init__(self, person: Person, gate: object, alone: AbstractAsyncContextManager[Any]) -> None:
         self.person, self.alone = person, alone
         self.gate = gate if isinstance(gate, SharedGate) else None
+
+    def used_up(self) -> str:
+        return self.gate.used_up() if self.gate else ""
 
 
 def _asking_alone(tool: Tool[Any], alone: OneAtATime) -> Tool[Any]:
