@@ -136,7 +136,9 @@ class SubAgents:
         except (BadUsage, NotFound) as error:
             yield refused(str(error))
             return
-        following = self.follow(run, turn.session, turn.person, turn.gate, call.alone, typed=False)
+        following = self.follow(
+            run, turn.session, turn.person, turn.gate, call.alone, typed=False, refusal=turn.refusal
+        )
         async with aclosing(following) as events:
             async for event in events:
                 yield ToolProgress(call.id, event) if isinstance(event, str) else event
@@ -164,20 +166,29 @@ class SubAgents:
         alone: AbstractAsyncContextManager[Any] | None = None,
         *,
         typed: bool,
+        refusal: Callable[[str], str] = lambda name: "",
     ) -> AsyncGenerator[str | Notice]:
-        """Let a sub-agent work, and yield what the user should see. Closing the generator stops it."""
+        """Let a sub-agent work, and yield what the user should see. Closing the generator stops it.
+
+        A tool with a `refusal` is one that the turn of the parent may not use either.
+        """
         news: asyncio.Queue[str | Notice | None] = asyncio.Queue()
         team = self.team(parent)
 
         def tell(what: str | Notice) -> None:
             news.put_nowait(f"agent {run.label}: {what}" if isinstance(what, str) else what)
 
+        def open_child() -> Session:
+            child = self._open(run, parent, tell, typed=typed)
+            child.tools = [tool for tool in child.tools if tool.name == DELEGATE or not refusal(tool.name)]
+            return child
+
         async def work() -> None:
             try:
                 if team.room.locked():
                     tell("waits until another one has ended")
                 asked = AskedBy(person, gate, alone or nullcontext())
-                await run.work(team.room, lambda: self._open(run, parent, tell, typed=typed), asked, tell)
+                await run.work(team.room, open_child, asked, tell)
             finally:
                 news.put_nowait(None)
 
