@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from aish.memory.own_words import keeps_wording
 from aish.values.invisible import is_visible
-from aish.values.turns import EXEC_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, Turn
+from aish.values.turns import EXEC_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK, Turn
 
 # Patterns are compiled on first use, because compiling them takes longer than loading the rest of this folder.
 OWN_TOOLS = ("memory_add",)  # tools of aish, with trusted answers
@@ -119,11 +119,13 @@ def lowest_trust(turns: Iterable[Turn]) -> str:
             return f"tool:{names.get(turn.call_id, 'unknown')}"
         if turn.role == "user" and EXEC_MARK in turn.content:
             return "tool:exec"
+        if turn.role == "user" and TASK_MARK in turn.content:  # what the model that wrote it had read is not known here
+            return "tool:delegate"
         if turn.role == "user" and f"\n{HOOK_MARK}" in f"\n{turn.content}":
             return "tool:hook"
         if turn.role == "user" and f"\n{SKILL_MARK}" in f"\n{turn.content}":
             source = "file:skill"
-        if turn.role == "user" and turn.content.startswith(INPUT_MARK):
+        if turn.role == "user" and f"\n{INPUT_MARK}" in f"\n{turn.content}":  # also after a skill or recalled text
             source = "file"
     return source
 

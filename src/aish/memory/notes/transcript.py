@@ -21,6 +21,7 @@ from aish.values.turns import (
     PROPOSED_MARK,
     SKILL_MARK,
     SUMMARIZER_META,
+    TASK_MARK,
     JournalEntry,
     Role,
 )
@@ -232,6 +233,7 @@ def _as_text(turn: SaidTurn) -> str:
 
 def _origins_of_front(front: str) -> list[str]:
     marks = {EXEC_MARK: "tool:exec", INPUT_MARK: "file", HOOK_MARK: "tool:hook", SKILL_MARK: "file:skill"}
+    marks[TASK_MARK] = "tool:delegate"
     return [origin for mark, origin in marks.items() if mark in front]
 
 
