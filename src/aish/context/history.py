@@ -40,6 +40,7 @@ class History:
         self._held: list[Held] = []
         self._carried: list[Held] = []  # output sent with the newest question
         self._steering: list[Turn] = []  # what the user said while the model worked: part of an exchange
+        self.foreign_gone = False  # turns with text that the user did not write have left
         for turn in turns:
             self.add(turn)
 
@@ -153,6 +154,7 @@ class History:
         self._turns.clear()
         self._held.clear()
         self._steering.clear()
+        self.foreign_gone = False
 
 
 def check(turn: Turn, before: Sequence[Turn]) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from typing import NamedTuple
 
 from aish.context.token_counts import PromptSize
+from aish.conversation.foreign_text import drop_oldest
 from aish.conversation.lineage import last_turn_before, record_compaction
 from aish.conversation.prompt import prompt_size
 from aish.conversation.session import Session
@@ -43,7 +44,7 @@ async def compact(session: Session, keep: int = KEEP) -> Compacted:
     notices = [one for layer in session.layers for one in await layer.compacting(session)]
     notices += [*await _refresh(session), *await _keep_facts(session)]
     covered = _record(session, keep)
-    dropped = session.history.drop_oldest(exchanges - keep)
+    dropped = drop_oldest(session.history, exchanges - keep)
     session.token_counts.forget(dropped, session.history.turns)
     for layer in session.layers:
         layer.compacted(session)

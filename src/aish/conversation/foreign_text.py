@@ -4,18 +4,33 @@ Pure: takes turns, returns an answer.
 """
 
 import re
+from collections.abc import Iterable
 
 from aish.context.history import History
-from aish.values.turns import EXEC_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK
+from aish.values.turns import EXEC_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK, Turn
 
 # How texts of commands, files, tools, skills and memory begin in a message, before the user's words.
 _FOREIGN = (EXEC_MARK, INPUT_MARK, TASK_MARK, SKILL_MARK, HOOK_MARK, "[recalled")
-_MARKS = re.compile(f"^(?:{'|'.join(map(re.escape, _FOREIGN))})", re.MULTILINE)
+_MARKS = f"(?m)^(?:{'|'.join(map(re.escape, _FOREIGN))})"
 
 
 def holds_foreign_text(history: History) -> bool:
-    """Is there output of a command or tool, piped input, recalled text, or a task of a model among the turns?"""
+    """Is there output of a command or tool, piped input, recalled text, or a task of a model among the turns?
+
+    Turns that have left the prompt count, too: answers, a summary or a plan made from them may still be there.
+    """
+    return history.foreign_gone or has_foreign_text(history.turns)
+
+
+def has_foreign_text(turns: Iterable[Turn]) -> bool:
+    """Is there such a text among these turns?"""
     return any(
-        turn.role == "tool" or (turn.role == "user" and _MARKS.search(turn.content) is not None)
-        for turn in history.turns
+        turn.role == "tool" or (turn.role == "user" and re.search(_MARKS, turn.content) is not None) for turn in turns
     )
+
+
+def drop_oldest(history: History, exchanges: int) -> tuple[Turn, ...]:
+    """Remove the oldest exchanges from the prompt, and return their turns."""
+    dropped = history.drop_oldest(exchanges)
+    history.foreign_gone = history.foreign_gone or has_foreign_text(dropped)
+    return dropped

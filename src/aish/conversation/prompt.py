@@ -8,6 +8,7 @@ from aish.agent.tool import Tool
 from aish.context.blocks import Block
 from aish.context.eviction import Limits, excess, over_budget_warning
 from aish.context.token_counts import PromptSize
+from aish.conversation.foreign_text import drop_oldest
 from aish.conversation.layer import Layer
 from aish.conversation.session import MAX_TURN_CHARS, Session
 from aish.conversation.turn_context import TurnContext
@@ -76,7 +77,7 @@ async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list
     if gone:
         for layer in session.layers:
             notices += await layer.dropping(session, gone)
-        dropped = session.history.drop_oldest(gone)
+        dropped = drop_oldest(session.history, gone)
         session.evicted += dropped
         session.token_counts.forget(dropped, session.history.turns)
         size = await prompt_size(session, backend, turn)

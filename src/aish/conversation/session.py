@@ -191,7 +191,9 @@ class Session:
         self.recorder.open(journal)
         self.progress.clear()
         summarised = summarised_to(journal)
-        self.history = restored([entry.turn for entry in entries if entry.number > summarised])
+        loaded = [entry for entry in entries if entry.number > summarised]
+        self.history = restored([entry.turn for entry in loaded])
+        self.history.foreign_gone = bool(entries) and (not loaded or loaded[0].number > 1)  # nobody looks: perhaps
         for layer in self.layers:
             layer.resumed(self)
         if damage.lines:
