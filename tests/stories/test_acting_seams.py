@@ -1,5 +1,6 @@
 """Attacks where two parts meet: goals, sub-agents, skills, plans, consents and what is typed meanwhile."""
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,8 @@ from aish.conversation.foreign_text import holds_foreign_text
 from aish.conversation.turn import take_turn
 from aish.memory.candidates import origin_of
 from aish.memory.trust import lowest_trust
+from aish.model.addresses import model_identity
+from aish.model.model_cards import ModelCard, ModelCards
 from aish.model.scripted import ScriptedModel
 from aish.values.person import Nobody
 from aish.values.plan import plan_in
@@ -287,3 +290,46 @@ async def test_foreign_text_counts_after_it_has_left_the_prompt(world: World, ou
     assert holds_foreign_text(again.history) == (len(again.history.turns) < 24 or bool(output))
     session.reset()
     assert not holds_foreign_text(session.history)
+
+
+# What is kept on disk
+
+
+@pytest.mark.proves("X4")
+@pytest.mark.parametrize(
+    "endpoint", ["https://me:pa@ss@host/v1", "https://me:pass@host", "https://host/v1?key=pass", "https://host#pass"]
+)
+def test_the_name_of_a_model_in_a_file_has_no_password(endpoint: str) -> None:
+    """An address may have one, and the file of cards is not masked."""
+    name = model_identity("openai", "fast", endpoint=endpoint)
+    assert "ss" not in name and name.startswith("https://host") and name.endswith(" fast")
+
+
+@fenced
+@pytest.mark.proves("P10", "X4")
+async def test_records_of_goals_and_cards_are_private_and_a_purge_reaches_them(tmp_path: Path) -> None:
+    """Whatever the umask is; also what a sub-agent ran and was told."""
+    before = os.umask(0)
+    try:
+        task = tool("delegate", agent="builder", task="make the blue heron")
+        worker = ["First.\nCMD: touch heron", "The blue heron is made."]
+        desk = goal_with_agent(tmp_path, [task, "The blue heron is there.", "GOAL: blocked"], worker, keys=(GO, "r"))
+        await desk.type(":goal make the blue heron")
+        ModelCards(desk.world.places.cache / "model_cards.json").keep("m", ModelCard())
+    finally:
+        os.umask(before)
+    places = desk.world.places
+    kept = [path for top in (places.data, places.state, places.cache) for path in top.rglob("*")]
+    written = [path for path in kept if "workspace" not in path.parts]
+    assert any("goals" in path.parts for path in written)
+    assert [path for path in written if path.stat().st_mode & 0o077] == []
+    await desk.type(":remember blue heron")
+    item = (await desk.type(":memory list")).data[0]["id"]
+    desk.person.confirm = _yes  # type: ignore[method-assign]  # the user agrees
+    await desk.type(f":memory purge {item}")
+    left = [path for path in kept if path.is_file() and b"blue heron" in path.read_bytes()]
+    assert left == []
+
+
+async def _yes(question: str) -> bool:
+    return True

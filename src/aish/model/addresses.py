@@ -21,10 +21,11 @@ def server_root(endpoint: str) -> str:
 def model_identity(kind: str, name: str, *, endpoint: str = "", model: str = "", weights: str = "") -> str:
     """Return what identifies the model of a preset: the server and its name there, or the file of its weights.
 
-    Two presets with the same model share what is known about it. A password in the URL is left out.
+    Two presets with the same model share what is known about it. A password or a key in the URL is left out.
     """
     if kind == "embedded":
         return f"embedded {weights}"
     if kind == "scripted":
         return f"script:{name}"
-    return f"{re.sub(r'//[^/@]*@', '//', api_root(endpoint))} {model or name}"
+    address = re.split(r"[?#]", api_root(endpoint))[0]
+    return f"{re.sub(r'//[^/]*@', '//', address)} {model or name}"
