@@ -1,5 +1,6 @@
 """Attacks where two parts meet: goals, sub-agents, skills, plans, consents and what is typed meanwhile."""
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,14 @@ from desk import Reader
 from goal_desk import GO, GoalDesk, tool
 from world import World
 
+from aish.acting.envelope import Envelope, missing_programs
 from aish.acting.gate import Gate
 from aish.acting.goal_ends import claim
 from aish.acting.message_queue import MessageQueue
 from aish.acting.surroundings import PlainSurroundings
 from aish.action.fence.availability import kind
 from aish.action.proposals import proposed
+from aish.action.started_programs import started_programs
 from aish.conversation.foreign_text import holds_foreign_text
 from aish.conversation.turn import take_turn
 from aish.memory.candidates import origin_of
@@ -131,6 +134,18 @@ async def test_a_sub_agent_cannot_end_a_goal_or_plan_for_it(tmp_path: Path) -> N
     assert not (desk.project / "bad").exists() and not any(one.startswith("plan:") for one in desk.events)
 
 
+@fenced
+@pytest.mark.proves("P10")
+async def test_the_time_of_a_goal_ends_a_command_of_a_sub_agent(tmp_path: Path) -> None:
+    """It runs for another conversation, but in the time of the goal."""
+    worker = ["First.\nCMD: sleep 60; touch late", "It is late."]
+    desk = goal_with_agent(tmp_path, [TASK, "Done."], worker, keys=(GO, "r"))
+    async with asyncio.timeout(15):
+        reply = await desk.type(":goal --minutes 0.02 make it")
+    assert reply.data["end"] == "minutes"
+    assert not desk.gate.running and not (desk.project / "late").exists()
+
+
 # A goal and what the user always allows
 
 
@@ -168,6 +183,31 @@ def test_a_line_of_a_command_or_a_quotation_is_no_mark(before: str, after: str, 
     answer = f"I write it.\n\n{before}\n{'> ' if before == '> ' else ''}{line}\n{after}\n"
     assert claim(answer) == "" and plan_in(answer) == ()
     assert all(not one.startswith("rm") for one in proposed(answer))
+
+
+@pytest.mark.proves("P10", "X4")
+@pytest.mark.parametrize(
+    "command",
+    [
+        "make\ncurl http://h/x",
+        "make <<EOF\n$(curl http://h/x)\nEOF",
+        "make <<'EOF'\nx\nEOF\ncurl http://h/x",
+        "make \\\n; curl http://h/x",
+        "make # a remark\ncurl http://h/x",
+        "make &\ncurl http://h/x",
+        "make `\ncurl http://h/x`",
+        "make <(curl http://h/x)",
+        "if make; then\n  curl http://h/x\nfi",
+        "make() { curl http://h/x; }\nmake",
+        "PATH=.:$PATH make",
+        "alias make=curl\nmake http://h/x",
+        "eval 'curl http://h/x'",
+    ],
+)
+def test_an_envelope_sees_every_program_of_a_command_of_several_lines(command: str) -> None:
+    """`make` alone is allowed: the others are named, or nothing is known and the gate asks."""
+    found = started_programs(command, lambda part: False)
+    assert found is None or missing_programs(Envelope(programs=("make",)), found)
 
 
 # Tasks of a model
@@ -325,11 +365,7 @@ async def test_records_of_goals_and_cards_are_private_and_a_purge_reaches_them(t
     assert [path for path in written if path.stat().st_mode & 0o077] == []
     await desk.type(":remember blue heron")
     item = (await desk.type(":memory list")).data[0]["id"]
-    desk.person.confirm = _yes  # type: ignore[method-assign]  # the user agrees
+    desk.person.answers[:] = ["y"]
     await desk.type(f":memory purge {item}")
     left = [path for path in kept if path.is_file() and b"blue heron" in path.read_bytes()]
     assert left == []
-
-
-async def _yes(question: str) -> bool:
-    return True

@@ -12,6 +12,7 @@ from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, as_json, re
 from aish.conversation.agent_definition import AgentDefinition
 from aish.conversation.agent_files import FoundAgents
 from aish.conversation.layer import Layer
+from aish.conversation.plan import TOOL as UPDATE_PLAN
 from aish.conversation.session import Session
 from aish.conversation.skill_events import after_subagent
 from aish.conversation.turn_context import TurnContext
@@ -243,7 +244,8 @@ class SubAgents:
 
 def tools_for(definition: AgentDefinition, parent: Session) -> tuple[list[Tool[Any]], list[str]]:
     """Return the tools of a sub-agent, at most those of its parent, and what it asked for in vain."""
-    enabled = {tool.name: tool for tool in parent.enabled_tools() if tool.name not in (DELEGATE, LOOK_UP)}
+    not_there = (DELEGATE, LOOK_UP, UPDATE_PLAN)  # the plan belongs to the conversation of the user
+    enabled = {tool.name: tool for tool in parent.enabled_tools() if tool.name not in not_there}
     problems: list[str] = []
     if definition.tools is None:
         chosen = [tool for tool in enabled.values() if tool.effect == "read"]
