@@ -68,6 +68,7 @@ async def take_turn(
         yield _given(said)
     typed, goes_on = words if typed_by_user else said, bool(chosen_by)
     turn = TurnContext(session, person, words, typed=typed, gate=gate, goes_on=goes_on, category=category)
+    turn.provenance = "" if typed_by_user or goes_on else "file"  # piped in without a question
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(f"{chosen_by or words}\n{said}")
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
