@@ -16,6 +16,7 @@ from aish.acting.gate import Gate
 from aish.acting.goal_ends import claim
 from aish.acting.message_queue import MessageQueue
 from aish.acting.surroundings import PlainSurroundings
+from aish.acting.worker import Worker
 from aish.action.fence.availability import kind
 from aish.action.proposals import proposed
 from aish.action.started_programs import started_programs
@@ -26,6 +27,7 @@ from aish.memory.trust import lowest_trust
 from aish.model.addresses import model_identity
 from aish.model.model_cards import ModelCard, ModelCards
 from aish.model.scripted import ScriptedModel
+from aish.values.events import TurnDone
 from aish.values.person import Nobody
 from aish.values.plan import plan_in
 from aish.values.turns import TASK_MARK, Turn
@@ -279,6 +281,33 @@ async def test_a_skill_that_narrows_the_tools_narrows_those_of_sub_agents(world:
     (folder / "SKILL.md").write_text(f"{head}Only read.\n", encoding="utf-8")
     await office.ask("be careful")
     assert "read_file" in office.offered() and "write_file" not in office.offered()
+
+
+@fenced
+@pytest.mark.proves("X4")
+async def test_a_skill_narrows_the_tools_until_the_question_is_answered(world: World) -> None:
+    """A command in between, after which the model reads on, does not end it; the next question does."""
+    write = tool("write_file", path="new.txt", content="new")
+    answers = ['TOOL: use_skill {"name": "careful"}', "I look.\n\nCMD: echo hello", write, "No.", write, "Yes."]
+    office = Office(world, answers)
+    folder = world.places.workspace / "skills" / "careful"
+    folder.mkdir(parents=True)
+    head = "---\nname: careful\ndescription: be careful\nallowed-tools: use_skill, read_file\n---\n"
+    (folder / "SKILL.md").write_text(f"{head}Only read.\n", encoding="utf-8")
+    person, place = Reader("r"), PlainSurroundings(office.project)
+    gate = Gate(office.session, person, place, lambda: office.program.load_gate(place), lambda event: None)
+
+    async def follow(events: Any) -> TurnDone | None:
+        done = None
+        async for event in events:
+            done = event if isinstance(event, TurnDone) else done
+        return done
+
+    worker = Worker(office.session, person, gate, follow, lambda text: None)
+    await worker.ask("be careful")
+    assert "the skill careful allows only" in str(office.results[-1]) and not (office.project / "new.txt").exists()
+    await worker.ask("now write it")
+    assert (office.project / "new.txt").exists()
 
 
 # What is typed meanwhile

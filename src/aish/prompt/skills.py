@@ -127,6 +127,7 @@ class SkillTextsLayer(Layer):
     def clear(self) -> None:
         self.chosen: list[str] = []  # by the user, for the next question
         self.asked = ""  # the question whose answer the hooks have not seen
+        self._in_use: list[Skill] = []  # while the model works on a question, however often it goes on
         self._marks: dict[str, str] = {}  # by skill: the first line of its text, if it was brought
         self._why = ""
         self._lines = 0
@@ -139,6 +140,9 @@ class SkillTextsLayer(Layer):
 
     async def load(self, turn: TurnContext) -> AsyncGenerator[Notice]:
         self._lines, self._why, self.asked = 0, "", ""
+        if turn.goes_on and turn.category != "goal":  # a step of a goal is a piece of work of its own
+            turn.skills = self._in_use
+        self._in_use = turn.skills
         session, skills = turn.session, session_skills(turn.session)
         if not skills and not self.chosen:
             return
