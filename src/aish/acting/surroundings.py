@@ -6,9 +6,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from aish.action.command_runner import CommandResult
+from aish.values.outcomes import Outcome
 
 T = TypeVar("T")
+
+
+class HasOutcome(Protocol):
+    """What running a command gives; views need no more of it."""
+
+    @property
+    def outcome(self) -> Outcome: ...
+
+
+R = TypeVar("R", bound=HasOutcome)
 
 
 class Surroundings(Protocol):
@@ -31,9 +41,7 @@ class Surroundings(Protocol):
     async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         """Do slow work outside the event loop. Meanwhile Ctrl-C calls `interrupt`."""
 
-    async def folded(
-        self, command: str, work: Callable[[], CommandResult], interrupt: Callable[[], None]
-    ) -> CommandResult:
+    async def folded(self, command: str, work: Callable[[], R], interrupt: Callable[[], None]) -> R:
         """Run a command that nobody was asked about, like `in_thread`. Meanwhile `show` keeps its output.
 
         Afterwards the command is shown, with its output or, if that is long, with its size.
@@ -60,9 +68,7 @@ class PlainSurroundings:
     async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         return await asyncio.to_thread(work)
 
-    async def folded(
-        self, command: str, work: Callable[[], CommandResult], interrupt: Callable[[], None]
-    ) -> CommandResult:
+    async def folded(self, command: str, work: Callable[[], R], interrupt: Callable[[], None]) -> R:
         return await self.in_thread(work, interrupt)
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
