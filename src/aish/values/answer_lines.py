@@ -276,6 +276,20 @@ class AnswerLines:
             self._elements[name] = self._elements.get(name, 0) + 1
 
 
+def own_lines(answer: str, start: str) -> list[str]:
+    """Return the lines of an answer with this start that are its own words: no code, no quote and no thoughts."""
+    if start not in answer:
+        return []
+    lines, found = AnswerLines(), list[str]()
+    for line in re.split(r"\r?\n", answer):
+        if line.startswith(start) and lines.is_top_level:
+            found.append(line)
+        lines.read(line)
+        if lines.thoughts_ended:  # what looked like the answer was the model talking to itself
+            found, lines.thoughts_ended = [], False
+    return found
+
+
 class _StrictFences:
     """The fences as the standard reads them: a line that is indented less than a list item ends the item's fence."""
 
