@@ -204,10 +204,10 @@ class GoalRun:
         stopped = f"; the fence stopped it: it {done.wants[0].text}" if done.wants else ""
         self.worker.note(f"`{_shown(until)}` fails with exit status {outcome.status}{stopped}")
         facts = "".join(f"[aish] the fence stopped it: it {want.text}\n" for want in done.wants[:3])
-        text = f"[aish] {until}: fails with exit status {outcome.status}; the end of its output:\n"
-        self._session.history.hold(
-            self._session.services.redaction.text(f"{text}{outcome.output[-_TAIL:].strip()}\n{facts}".strip())
-        )
+        mask = self._session.services.redaction.text
+        tail = mask(outcome.output[-2 * _TAIL :])[-_TAIL:].strip()  # cut again: the first cut may leave half a secret
+        text = mask(f"[aish] {until}: fails with exit status {outcome.status}; the end of its output:\n")
+        self._session.history.hold(f"{text}{tail}\n{mask(facts)}".strip())
 
     # Ctrl-C and time
 
