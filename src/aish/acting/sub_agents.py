@@ -262,7 +262,7 @@ async def _refuse_recursion(call: ParsedCall, turn: TurnContext) -> AsyncGenerat
 
 def _summary(run: SubAgentRun) -> str:
     used = run.used
-    spent = f"{counted(run.steps, 'step')}, {used.prompt_tokens + used.completion_tokens:,} tokens"
+    spent = f"{counted(run.steps, 'step')}, {used.tokens:,} tokens"
     why = f" ({one_line(run.reason, 200)})" if run.reason else ""
     limit = f"; it had to answer after {run.limit}" if run.limit else ""
     return f"{run.state}{why}, {spent}{limit}"
