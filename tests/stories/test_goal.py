@@ -455,6 +455,23 @@ async def test_no_half_of_a_secret_is_left_where_a_record_cuts_an_output(tmp_pat
     assert "characters left out" in record and token[:6] not in record
 
 
+@pytest.mark.parametrize("stops", [False, True])
+async def test_words_after_the_last_request_of_a_goal_are_the_next_message(tmp_path: Path, stops: bool) -> None:
+    """Otherwise they would go to the model with some later question. After Ctrl-C nothing is sent by itself."""
+    desk = GoalDesk(tmp_path, "I think.\nGOAL: complete", keys=(GO, "t"))
+
+    def type_ahead(event: TurnEvent) -> None:
+        if isinstance(event, TextPiece) and not desk.worker.queue.lines:
+            assert desk.worker.queue.steer("use tabs") and desk.worker.queue.add("make test")
+            if stops:
+                desk.press[-1]()
+
+    desk.at_event = type_ahead
+    await desk.type(":goal look around")
+    queue = desk.worker.queue
+    assert queue.lines == ["? use tabs", "make test"] and queue.held == stops and not queue.take_steering()
+
+
 @pytest.mark.proves("P10", "M61")
 async def test_a_purge_reaches_the_records_of_goals(tmp_path: Path) -> None:
     """Every file of the data directory is free of the words, and the record can still be read."""

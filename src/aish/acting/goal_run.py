@@ -114,6 +114,7 @@ class GoalRun:
                 if state == "paused":
                     going, steering = await self._pause()
                     if not going:
+                        self.worker.queue.hold()
                         return GoalEnd("stopped")
                     if steering:
                         words, typed = steering, True
@@ -132,6 +133,7 @@ class GoalRun:
             self.gate.standing.remove(self.consent)
             self.gate.for_turn.end()
             self.gate.person = before
+            self.worker.keep_late_words()  # they must not go to a later question
 
     async def _step(
         self, words: str, typed: bool, repeats: Repeats, record: Callable[[StepFacts], None]

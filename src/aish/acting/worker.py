@@ -76,9 +76,13 @@ class Worker:
             self._end_consent()
         if rounds.reason:
             self.note(rounds.reason)
+        self.keep_late_words()
+        return step.done
+
+    def keep_late_words(self) -> None:
+        """Make words for the model that came after its last request the next message."""
         if late := self.queue.keep_steering():
             self.note(f"the answer was complete before, so this is the next message: {one_line(late, 200)}")
-        return step.done
 
     def _end_consent(self) -> None:
         """Forget what the user allowed until the question is answered."""
