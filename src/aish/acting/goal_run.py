@@ -102,7 +102,7 @@ class GoalRun:
     async def run(self, record: Callable[[StepFacts], None]) -> GoalEnd:
         """Take steps until the goal ends. `record` is called after each."""
         self.worker.stop_jobs()
-        self.worker.steps.clear()
+        self.worker.steps.begin()
         repeats, words, typed = Repeats(), self.task.goal, True
         with self._in_charge():
             while not (cap := cap_reached(self.envelope, self.spent(), self._next_dollars())):
@@ -133,7 +133,6 @@ class GoalRun:
             self.gate.standing.remove(self.consent)
             self.gate.for_turn.end()
             self.gate.person = before
-            self.worker.keep_late_words()  # they must not go to a later question
 
     async def _step(
         self, words: str, typed: bool, repeats: Repeats, record: Callable[[StepFacts], None]

@@ -8,16 +8,15 @@ from typing import Protocol, TypeVar
 
 from aish.values.outcomes import Outcome
 
-T = TypeVar("T")
-
 
 class HasOutcome(Protocol):
-    """What running a command gives; views need no more of it."""
+    """What is known of a command that has run."""
 
     @property
     def outcome(self) -> Outcome: ...
 
 
+T = TypeVar("T")
 R = TypeVar("R", bound=HasOutcome)
 
 
