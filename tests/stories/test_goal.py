@@ -445,6 +445,33 @@ async def test_a_record_replays_without_a_model_and_masks_secrets(tmp_path: Path
     assert "the beginning of this record is damaged" in (await desk.type(":goal log " + path.stem)).text
 
 
+async def test_no_half_of_a_secret_is_left_where_a_record_cuts_an_output(tmp_path: Path) -> None:
+    """A secret that was cut is not recognized any more, so texts are masked before they are cut."""
+    token = "gh" + "p_" + "aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5"
+    desk = GoalDesk(tmp_path, "I look.\nCMD: cat big.txt", "GOAL: complete", keys=(GO,))
+    (desk.project / "big.txt").write_text("x" * 2_572 + f" {token}" * 5 + " y" * 2_000, encoding="utf-8")
+    await desk.type(":goal look around")
+    record = next(desk.world.places.goals.glob("*.jsonl")).read_text(encoding="utf-8")
+    assert "characters left out" in record and token[:6] not in record
+
+
+@pytest.mark.parametrize("stops", [False, True])
+async def test_words_after_the_last_request_of_a_goal_are_the_next_message(tmp_path: Path, stops: bool) -> None:
+    """Otherwise they would go to the model with some later question. After Ctrl-C nothing is sent by itself."""
+    desk = GoalDesk(tmp_path, "I think.\nGOAL: complete", keys=(GO, "t"))
+
+    def type_ahead(event: TurnEvent) -> None:
+        if isinstance(event, TextPiece) and not desk.worker.queue.lines:
+            assert desk.worker.queue.steer("use tabs") and desk.worker.queue.add("make test")
+            if stops:
+                desk.press[-1]()
+
+    desk.at_event = type_ahead
+    await desk.type(":goal look around")
+    queue = desk.worker.queue
+    assert queue.lines == ["? use tabs", "make test"] and queue.held == stops and not queue.take_steering()
+
+
 @pytest.mark.proves("P10", "M61")
 async def test_a_purge_reaches_the_records_of_goals(tmp_path: Path) -> None:
     """Every file of the data directory is free of the words, and the record can still be read."""

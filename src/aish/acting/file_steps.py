@@ -21,7 +21,7 @@ def new_step() -> str:
 def command_step(session: Session, command: str) -> Iterator[Callable[[str], None] | None]:
     """Keep what a command changes in the project as one step. Yields the function for `Fence.before_write`.
 
-    Without a place to keep it the command runs all the same; then this yields None.
+    Without a place to keep it the command still runs; then this yields None.
     """
     if not session.remembers:
         yield None

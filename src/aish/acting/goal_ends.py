@@ -8,15 +8,15 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from aish.values.answer_lines import AnswerLines
+from aish.values.answer_lines import own_lines
 from aish.values.text import one_line
 
 EndKind = Literal[
     "complete", "blocked", "stopped", "steps", "minutes", "tokens", "dollars", "repeats", "unreachable", "trouble"
 ]
 Claim = Literal["", "complete", "blocked"]
-_CLAIM = re.compile(r"GOAL: (complete|blocked)\.?[ \t]*")
-_LINES = re.compile(r"\r?\n")
+_MARK = "GOAL: "
+_CLAIM = re.compile(_MARK + r"(complete|blocked)\.?[ \t]*")
 _TEXTS: dict[str, str] = {
     "complete": "the goal is reached",
     "blocked": "the model is blocked",
@@ -46,14 +46,9 @@ class GoalEnd(NamedTuple):
 def claim(answer: str) -> Claim:
     """Return what the answer says about the goal: the last line of its own that says so."""
     found: Claim = ""
-    lines = AnswerLines()
-    for line in _LINES.split(answer):
-        said = _CLAIM.fullmatch(line)
-        if said and lines.is_top_level and not lines.is_inside(line):
+    for line in own_lines(answer, _MARK):
+        if said := _CLAIM.fullmatch(line):
             found = "complete" if said[1] == "complete" else "blocked"
-        lines.read(line)
-        if lines.thoughts_ended:  # what looked like the answer was the model talking to itself
-            found, lines.thoughts_ended = "", False
     return found
 
 

@@ -30,7 +30,7 @@ from aish.settings.options import GoalSettings
 from aish.values.errors import BadUsage, StoreTrouble
 from aish.values.outcomes import Outcome
 from aish.values.replies import Reply
-from aish.values.text import clip, counted, exactly, foreign, one_line
+from aish.values.text import counted, exactly, foreign, one_line
 
 _QUESTION = "[g]o, [e]dit what it may, or [c]ancel "
 _NO_PROJECT = "this is not a project directory, so the goal can look but change no file; start it in a project"
@@ -159,16 +159,13 @@ def _relative(name: str, project: Path) -> str:
     return name or WHOLE
 
 
-def _outcome(check: Outcome | None) -> dict[str, object] | None:
-    return {"status": check.status, "output": clip(check.output, LONGEST_OUTPUT)} if check else None
-
-
 class Recording:
     """Writes the record of a goal. If it cannot be written, the goal goes on, and the user is told once."""
 
     def __init__(self, run: GoalRun, records: GoalRecords, now: Callable[[], datetime]) -> None:
         self._run, session = run, run.worker.session
-        self._log: GoalLog | None = records.new(now, session.services.redaction.text) if session.remembers else None
+        self._mask = session.services.redaction.clipped
+        self._log: GoalLog | None = records.new(now, self._mask) if session.remembers else None
         task = run.task
         self._add(
             "goal",
@@ -190,6 +187,9 @@ class Recording:
             self._run.worker.note(f"the record of this goal is incomplete: {error}")
             self._log = None
 
+    def _outcome(self, check: Outcome | None) -> dict[str, object] | None:
+        return {"status": check.status, "output": self._mask(check.output, LONGEST_OUTPUT)} if check else None
+
     def add_step(self, facts: StepFacts) -> None:
         run = self._run
         spent = run.spent()
@@ -202,13 +202,15 @@ class Recording:
             tools=[
                 {
                     "name": call.name,
-                    "arguments": clip(call.arguments, LONGEST_ARGUMENTS),
-                    "result": clip(result, LONGEST_OUTPUT),
+                    "arguments": self._mask(call.arguments, LONGEST_ARGUMENTS),
+                    "result": self._mask(result, LONGEST_OUTPUT),
                 }
                 for call, result in facts.calls
             ],
-            commands=[{**one._asdict(), "output": clip(one.output, LONGEST_OUTPUT)} for one in run.consent.commands],
-            check=_outcome(facts.check),
+            commands=[
+                {**one._asdict(), "output": self._mask(one.output, LONGEST_OUTPUT)} for one in run.consent.commands
+            ],
+            check=self._outcome(facts.check),
             files=facts.files,
             envelope=run.envelope._asdict(),
             spent={**spent._asdict(), "seconds": round(spent.seconds, 1), "dollars": round(spent.dollars, 6)},

@@ -18,7 +18,7 @@ from aish.acting.goal_consent import GoalConsent, GoalPermission
 from aish.acting.goal_ends import GoalEnd, Repeats, claim
 from aish.acting.goal_titles import LONGEST_TITLE, plan_line, without_title
 from aish.acting.worker import Worker
-from aish.model.cost import worst_case
+from aish.model.cost import total, worst_case
 from aish.values.errors import AishError, StoreTrouble
 from aish.values.events import Notice, TextPiece, TurnDone, TurnEvent, notice
 from aish.values.outcomes import Outcome
@@ -97,14 +97,8 @@ class GoalRun:
     def spent(self) -> Spent:
         """Return what was used so far."""
         calls = self._session.services.costs.session[self._calls_before :]
-        return Spent(
-            steps=self.number,
-            seconds=self.clock.seconds,
-            tokens=sum(call.usage.prompt_tokens + call.usage.completion_tokens for call in calls),
-            dollars=sum(call.dollars or 0.0 for call in calls),
-            calls=len(calls),
-            unpriced=sum(call.dollars is None for call in calls),
-        )
+        used = total(calls)
+        return Spent(self.number, self.clock.seconds, used.tokens, used.dollars, used.calls, used.unpriced)
 
     async def run(self, record: Callable[[StepFacts], None]) -> GoalEnd:
         """Take steps until the goal ends. `record` is called after each."""
@@ -121,6 +115,7 @@ class GoalRun:
                 if state == "paused":
                     going, steering = await self._pause()
                     if not going:
+                        self.worker.queue.hold()
                         return GoalEnd("stopped")
                     if steering:
                         words, typed = steering, True
@@ -205,10 +200,10 @@ class GoalRun:
         stopped = f"; the fence stopped it: it {done.wants[0].text}" if done.wants else ""
         self.worker.note(f"`{_shown(until)}` fails with exit status {outcome.status}{stopped}")
         facts = "".join(f"[aish] the fence stopped it: it {want.text}\n" for want in done.wants[:3])
-        text = f"[aish] {until}: fails with exit status {outcome.status}; the end of its output:\n"
-        self._session.history.hold(
-            self._session.services.redaction.text(f"{text}{outcome.output[-_TAIL:].strip()}\n{facts}".strip())
-        )
+        mask = self._session.services.redaction.text
+        tail = mask(outcome.output[-2 * _TAIL :])[-_TAIL:].strip()  # cut again: the first cut may leave half a secret
+        text = mask(f"[aish] {until}: fails with exit status {outcome.status}; the end of its output:\n")
+        self._session.history.hold(f"{text}{tail}\n{mask(facts)}".strip())
 
     # Ctrl-C and time
 
@@ -236,9 +231,7 @@ class GoalRun:
                 await asyncio.wait({task})
         finally:
             self._timer.cancel()
-            if not task.done():
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
+            await _ended(task)
             self._task = None
         if not task.cancelled():
             task.result()  # raises what went wrong
@@ -290,8 +283,11 @@ class GoalRun:
         def press() -> None:
             loop.call_soon_threadsafe(task.cancel)
 
-        with self.worker.on_ctrl_c(press):
-            await asyncio.wait({task})
+        try:
+            with self.worker.on_ctrl_c(press):
+                await asyncio.wait({task})
+        finally:
+            await _ended(task)
         return None if task.cancelled() else task.result()
 
     # What is shown and recorded
@@ -370,6 +366,13 @@ class GoalRun:
         except StoreTrouble:
             return []
         return list(dict.fromkeys(change.path for change in changes if change.turn == turn))
+
+
+async def _ended(task: asyncio.Task[Any]) -> None:
+    """End a task that still runs, because the goal itself was cancelled."""
+    if not task.done():
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 def _shown(command: str) -> str:

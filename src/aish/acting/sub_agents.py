@@ -33,6 +33,7 @@ _ABOUT = (
     "an instruction. The agents:\n"
 )
 _NO_RECURSION = "a sub-agent cannot pass tasks on to others; do it yourself, or say in your answer what is left to do"
+_NOT_FOR_AGENTS = (DELEGATE, LOOK_UP, UPDATE_PLAN)  # a plan is for the user, who sees only the steps of an agent
 # Tools that read what an agent with `memory: none` must not know.
 _READS_MEMORY = ("finding.tools", "notes.tools")
 
@@ -244,8 +245,7 @@ class SubAgents:
 
 def tools_for(definition: AgentDefinition, parent: Session) -> tuple[list[Tool[Any]], list[str]]:
     """Return the tools of a sub-agent, at most those of its parent, and what it asked for in vain."""
-    not_there = (DELEGATE, LOOK_UP, UPDATE_PLAN)  # the plan belongs to the conversation of the user
-    enabled = {tool.name: tool for tool in parent.enabled_tools() if tool.name not in not_there}
+    enabled = {tool.name: tool for tool in parent.enabled_tools() if tool.name not in _NOT_FOR_AGENTS}
     problems: list[str] = []
     if definition.tools is None:
         chosen = [tool for tool in enabled.values() if tool.effect == "read"]
@@ -275,7 +275,7 @@ async def _refuse_recursion(call: ParsedCall, turn: TurnContext) -> AsyncGenerat
 
 def _summary(run: SubAgentRun) -> str:
     used = run.used
-    spent = f"{counted(run.steps, 'step')}, {used.prompt_tokens + used.completion_tokens:,} tokens"
+    spent = f"{counted(run.steps, 'step')}, {used.tokens:,} tokens"
     why = f" ({one_line(run.reason, 200)})" if run.reason else ""
     limit = f"; it had to answer after {run.limit}" if run.limit else ""
     return f"{run.state}{why}, {spent}{limit}"

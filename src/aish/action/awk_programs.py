@@ -7,13 +7,13 @@ implementations differ: where both are possible and would make a difference, the
 import re
 
 _TOKEN = re.compile(
-    r'(?P<space>[ \t\r]+|\\\n)|(?P<end>[;\n{}])|(?P<string>"(?:[^"\\\n]|\\.)*+")'
+    r'(?P<space>[ \t\r]+|\\\n)|(?P<end>[;\n{}])|(?P<string>"(?>(?:[^"\\\n]|\\.)*)")'
     r"|(?P<number>\d++\.?\d*+(?:[eE][+-]?\d+)?|\.\d+)"
     r"|(?P<name>[A-Za-z_]\w*+)|(?P<close>[)\]])|(?P<step>\+\+|--)"
     r"|(?P<sign>\|\||&&|[<>=!]=|!~|[-+*%^]=|[-+*%^,<>=!~?:$(\[|&])",
     re.ASCII,
 )
-_REGEX = re.compile(r"/(?:[^/\\\n\[]|\\[^\n]|\[\^?+\]?+[^\]\n/\\]*+\])++/")
+_REGEX = re.compile(r"/(?>(?:[^/\\\n\[]|\\[^\n]|\[\^?+\]?+[^\]\n/\\]*+\])+)/")
 _SINK = re.compile(r'[ \t]*"/dev/(?:stdout|stderr|null)"[ \t]*(?:[;}\n]|$)')
 _BAD = frozenset("close ARGV ENVIRON PROCINFO SYMTAB FUNCTAB nextfile extension".split())
 _BEFORE_REGEX = frozenset("print printf return else do exit case".split())

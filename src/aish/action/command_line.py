@@ -39,7 +39,7 @@ _TESTS = frozenset("[ ] = == != !".split())
 _REDIRECTS = frozenset("< > >> >| <> <& >& << <<- <&- >&-".split())  # of every shell
 _POSIX_EXPANSION = re.compile(r"\$\{#?\w+(?:(?::?[-+]|%%?|##?)[^}]*)?\}")
 # Words that mean the same in every shell, also in those that are not like the Bourne shell.
-_PLAIN_LINE = re.compile(r"(?:[\w./:+,-]++|[ \t]++|\|\|?|&&|;)++", re.ASCII)
+_PLAIN_LINE = re.compile(r"(?>(?:[\w./:+,-]++|[ \t]++|\|\|?|&&|;)+)", re.ASCII)
 # Commands that evaluate their operands as arithmetic in some of these shells.
 _EVALUATING = re.compile(r"(?<![\w./-])(?:test|exit|return|break|continue|shift|wait|ulimit|kill)(?![\w./-])")
 _NAMED_DESCRIPTOR = re.compile(r"(?<!\$)\{\w+\}[<>]|\]\}[<>]")

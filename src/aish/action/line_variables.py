@@ -21,7 +21,7 @@ _GIVEN = {
 NUMBERS = frozenset("RANDOM SECONDS LINENO COLUMNS LINES UID EUID PPID EPOCHSECONDS BASHPID SHLVL".split())
 
 _NUMBER_PRINTED = re.compile(
-    r'"?\$\( ?(?:date \+%[sYmdHMSj]|nproc|(?:[\w ./,:=+*-]++\|)*+ ?wc -[lwcm](?: ?< ?[\w./-]+)?) ?\)"?', re.ASCII
+    r'"?\$\( ?(?:date \+%[sYmdHMSj]|nproc|(?>(?:[\w ./,:=+*-]++\|)*) ?wc -[lwcm](?: ?< ?[\w./-]+)?) ?\)"?', re.ASCII
 )
 
 

@@ -15,8 +15,8 @@ from aish.values.text import OWN_SIGNS
 _LONGEST = 256  # bytes of a control sequence; no program needs more
 # Text with colours, in most scripts: what most output is made of. Others are looked at one by one.
 _TEXT = (
-    rb"(?:[\x07-\x0f\x20-\x7e]++|\x1b\[[\d;]*+m|[\xc3-\xdf][\x80-\xbf]|\xe2[\x94\x95][\x80-\xbf]"
-    rb"|[\xe1\xe3-\xec\xee\xef][\x80-\xbf]{2})++"
+    rb"(?>(?:[\x07-\x0f\x20-\x7e]++|\x1b\[[\d;]*+m|[\xc3-\xdf][\x80-\xbf]|\xe2[\x94\x95][\x80-\xbf]"
+    rb"|[\xe1\xe3-\xec\xee\xef][\x80-\xbf]{2})+)"
 )
 _PLAIN = re.compile(_TEXT)
 _HIGH = (

@@ -62,14 +62,14 @@ async def list_runs(shell: Shell, arguments: Arguments) -> Reply:
     for run in runs:
         state = f"{run.state} ({run.limit})" if run.limit else run.state
         used = run.used
-        tokens, task = f"{used.prompt_tokens + used.completion_tokens:,}", shell.program.redaction.text(run.task)
+        tokens, task = f"{used.tokens:,}", shell.program.redaction.text(run.task)
         rows.append((f"{run.number}", run.label, state, f"{run.steps}", tokens, used.money, run.conversation, task))
         data.append(run.result() | {"number": run.number})
     known = {run.conversation for run in runs}
     for id, name, title in shell.program.conversations.children(session.journal.id):
         if id not in known:  # from an earlier run of the program
             used = total(call for call in costs.of(id))
-            tokens = f"{used.prompt_tokens + used.completion_tokens:,}"
+            tokens = f"{used.tokens:,}"
             rows.append(("", name, "ended", "", tokens, used.money, id, title))
             data.append({"agent": name, "status": "ended", "conversation": id})
     if not rows:

@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from aish.values.front_matter import FrontMatter, read_front_matter
 from aish.values.invisible import is_visible, visible
 from aish.values.text import clip, one_line
+from aish.values.tool_names import names_here
 
 AgentContext = Literal["isolated", "contextual"]
 AgentMemory = Literal["none", "relevant", "session", "channel"]
@@ -17,17 +18,6 @@ MOST_INSTRUCTIONS = 16_000  # characters
 _LONGEST_LINE = 200
 _LIMITS = ("steps", "tokens", "dollars", "minutes")
 _INHERIT = ("", "inherit", "default")  # words of other tools for the current model
-# The names of other tools for what the model can do, so that definitions which were written for them can be used.
-_OTHER_NAMES = {
-    "read": "read_file",
-    "ls": "list_files",
-    "glob": "list_files",
-    "grep": "search_files",
-    "edit": "edit_file",
-    "multiedit": "edit_file",
-    "write": "write_file",
-    "bash": "run_command",
-}
 
 
 class AgentBudget(NamedTuple):
@@ -133,7 +123,7 @@ def _tools(front: FrontMatter, problems: list[str]) -> tuple[str, ...] | None:
     ):
         problems.append("tools must be a list of names, such as [read_file, list_files]")
         return None
-    return tuple(dict.fromkeys(_OTHER_NAMES.get(word.lower(), word) for word in front.words("tools")))
+    return tuple(dict.fromkeys(name for word in front.words("tools") for name in names_here(word)))
 
 
 def _choice(front: FrontMatter, name: str, values: tuple[str, ...], default: str, problems: list[str]) -> str:

@@ -52,30 +52,24 @@ def find_agents(workspace: Path, session: Session) -> FoundAgents:
         found += _definition(file, mask, problems)
     found.append(HELPER)  # after the user's own, which may replace it, and before those of a project, which may not
     untrusted: list[DefinitionFile] = []
-    for file in project_files(session.cwd, problems):
+    trust = session.services.trust
+    known = trust.known()
+    for file in _project_files(session.cwd, problems):
         if file.trouble:
             problems.append(f"{file.label} {file.trouble}")
-        elif is_trusted(session, file):
+        elif trust.held(file.path, known) == file.digest:  # the text that was read: it may change meanwhile
             found += _definition(file, mask, problems)
         else:
             untrusted.append(file)
     return FoundAgents(tuple(_first_of_each(found, problems)), tuple(problems), tuple(untrusted))
 
 
-def project_files(cwd: Path, problems: list[str]) -> Iterator[DefinitionFile]:
+def _project_files(cwd: Path, problems: list[str]) -> Iterator[DefinitionFile]:
     """Yield the definitions in a project, read but not judged."""
     root = root_of(cwd)
     for folder in PROJECT_FOLDERS if root else ():
         assert root
         yield from _files(root / folder, root, folder, problems)
-
-
-def is_trusted(session: Session, file: DefinitionFile) -> bool:
-    """Does the user trust exactly the text that was read? It may change while it is read."""
-    if not session.services.trust.holds(file.path):
-        return False
-    data = read_bounded(file.path, _MOST_BYTES)
-    return data is not None and hashlib.sha256(data).hexdigest() == file.digest
 
 
 def _files(folder: Path, root: Path, shown: str, problems: list[str]) -> Iterator[DefinitionFile]:

@@ -20,7 +20,7 @@ from aish.values.errors import Declined, NotFound
 from aish.values.events import Notice, notice
 from aish.values.invisible import visible
 from aish.values.skills import Hook, HookEvent, Skill
-from aish.values.text import clip, for_keeping, one_line
+from aish.values.text import for_keeping, one_line
 
 MOST_BROUGHT = 2  # skills that a question gets by itself
 MOST_HOOKS = 10  # of one event
@@ -42,6 +42,12 @@ class HookOutput(NamedTuple):
     skill: Skill
     event: HookEvent
     text: str
+
+    @property
+    def notice(self) -> Notice:
+        """What the hook said, as a note for the user."""
+        text = f"{self.skill.name}: {one_line(self.text, _LONGEST_NOTE)}"
+        return notice("skills.hook_said", text, skill=self.skill.name, event=self.event)
 
 
 class RunHook(Protocol):
@@ -135,15 +141,16 @@ class Skills:
         if len(wanted) > MOST_HOOKS:
             text = f"only the first {MOST_HOOKS} of {len(wanted)} hooks {event} run; remove some skills"
             notices += session.say_once(f"skills.many_hooks.{event}", text)
-        told = {name: _masked(session, text, _MOST_GIVEN) for name, text in facts.items()}
+        clipped = session.services.redaction.clipped
+        told = {name: clipped(text, _MOST_GIVEN) for name, text in facts.items()}
         about = {"event": event, "channel": session.channel, "conversation": session.recorder.conversation, **told}
         runs = (self._in_thread(session, skill, hook, about) for skill, hook in wanted[:MOST_HOOKS])
         for (skill, _), done in zip(wanted, await asyncio.gather(*runs), strict=False):
             if done.trouble:
-                trouble = one_line(_masked(session, done.trouble, 1_000), 200)
+                trouble = one_line(clipped(done.trouble, 1_000), 200)
                 text = f"the hook {event} of the skill {skill.name}: {trouble}"
                 notices += session.say_once(f"skills.hook.{skill.name}.{event}", text)
-            elif said := visible(_masked(session, done.text, session.settings.skills.hook_chars)).strip():
+            elif said := visible(clipped(done.text, session.settings.skills.hook_chars)).strip():
                 outputs.append(HookOutput(skill, event, said))
         return outputs, notices
 
@@ -153,7 +160,7 @@ class Skills:
         outputs, notices = await self.run_hooks(session, event, wanted, **facts)
         for one in outputs:
             session.history.hold(f"[aish] hook {event} of the skill {one.skill.name} printed:\n{one.text}")
-        return [*notices, *map(spoken, outputs)]
+        return [*notices, *(one.notice for one in outputs)]
 
     async def _in_thread(self, session: Session, skill: Skill, hook: Hook, about: dict[str, str]) -> HookRun:
         """Run a hook outside the event loop. If the turn is stopped, so is the hook."""
@@ -163,15 +170,6 @@ class Skills:
             return await asyncio.to_thread(self._run, skill, hook, given, session.cwd, stopped.is_set)
         finally:
             stopped.set()
-
-
-def _masked(session: Session, text: str, most: int) -> str:
-    """Return a text without secrets and control bytes in about `most` characters.
-
-    It is shortened before, because a search for secrets in megabytes takes long, and after, so that no half of a secret
-    is left where it was cut.
-    """
-    return clip(session.services.redaction.text(for_keeping(clip(text, 4 * most + 4_000))), most)
 
 
 def _files(session: Session, question: str) -> list[str]:
@@ -198,9 +196,3 @@ def _file_text(skill: Skill, file: str) -> str:
     if b"\0" in data:
         raise Declined(f"{one_line(file, 80)} is not a text")
     return data.decode("utf-8", "replace")
-
-
-def spoken(output: HookOutput) -> Notice:
-    """Return what a hook said as a note for the user."""
-    text = f"{output.skill.name}: {one_line(output.text, _LONGEST_NOTE)}"
-    return notice("skills.hook_said", text, skill=output.skill.name, event=output.event)

@@ -75,9 +75,8 @@ async def take_turn(
         async for event in loading:
             yield event
     front, repeated = message_front(session, turn)
-    meta: dict[str, object] = {"recalled": repeated} if repeated else {}
     partly_typed = bool(front or attached or not typed_by_user)
-    meta |= _typed_lines(turn, trimmed=bool(attached)) if partly_typed and session.remembers else {}
+    meta = _message_meta(turn, repeated, partly_typed=partly_typed, trimmed=bool(attached))
     for event in keep(turn, Turn("user", compose_message(front, question)), meta):
         yield event
     chain = session.chain_for(chosen_by or question)
@@ -117,10 +116,15 @@ def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
     return told
 
 
-def _typed_lines(turn: TurnContext, *, trimmed: bool) -> dict[str, object]:
-    """Return how many lines at the end of the message are the user's own words, as they are in the journal."""
-    typed = turn.session.services.redaction.text(for_keeping(turn.typed.rstrip() if trimmed else turn.typed))
-    return {TYPED_META: typed.count("\n") + 1 if typed else 0}
+def _message_meta(
+    turn: TurnContext, repeated: list[list[int]], *, partly_typed: bool, trimmed: bool
+) -> dict[str, object]:
+    """Return what the journal records about a message: its repeated lines, and how many at its end the user typed."""
+    meta: dict[str, object] = {"recalled": repeated} if repeated else {}
+    if partly_typed and turn.session.remembers:
+        typed = turn.session.services.redaction.text(for_keeping(turn.typed.rstrip() if trimmed else turn.typed))
+        meta[TYPED_META] = typed.count("\n") + 1 if typed else 0
+    return meta
 
 
 class Answer:

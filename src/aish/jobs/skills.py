@@ -3,10 +3,7 @@
 from aish.conversation.session import Session
 from aish.jobs.scheduler import Job
 from aish.prompt.skills import SkillTextsLayer, session_skills
-from aish.values.events import Notice, notice
-from aish.values.text import one_line
-
-_LONGEST = 500
+from aish.values.events import Notice
 
 
 def is_due(session: Session) -> bool:
@@ -30,10 +27,7 @@ async def run_after_response(session: Session) -> list[Notice]:
     answer, skills = session.history.turns[-1].content, session_skills(session)
     opened = session.services.open_skills()
     outputs, notices = await opened.run_hooks(session, "after_response", skills, question=question, answer=answer)
-    for one in outputs:
-        text = f"{one.skill.name}: {one_line(one.text, _LONGEST)}"
-        notices.append(notice("skills.hook_said", text, skill=one.skill.name, event=one.event))
-    return notices
+    return [*notices, *(one.notice for one in outputs)]
 
 
 def _layer(session: Session) -> SkillTextsLayer | None:

@@ -14,7 +14,6 @@ from aish.storage.lines import LineFile
 from aish.values.errors import NotFound
 from aish.values.items import stamp
 from aish.values.stores import Damage, Health, Record
-from aish.values.text import clip, for_keeping
 
 _ID = re.compile(r"[\w-]{1,60}")
 LONGEST_ANSWER, LONGEST_OUTPUT, LONGEST_ARGUMENTS = 20_000, 4_000, 2_000  # characters
@@ -38,7 +37,8 @@ class GoalRecord(NamedTuple):
 class GoalLog:
     """The record of a goal that is being worked on."""
 
-    def __init__(self, path: Path, mask: Callable[[str], str], now: Callable[[], datetime]) -> None:
+    def __init__(self, path: Path, mask: Callable[[str, int], str], now: Callable[[], datetime]) -> None:
+        """`mask` masks a text, and shortens it to a number of characters."""
         self.id, self.path = path.stem, path
         self._file, self._mask, self._now = LineFile(path), mask, now
 
@@ -49,7 +49,7 @@ class GoalLog:
     def _kept(self, value: Any) -> Any:
         match value:
             case str():
-                return self._mask(for_keeping(clip(value, LONGEST_ANSWER)))
+                return self._mask(value, LONGEST_ANSWER)
             case Mapping():
                 return {str(name): self._kept(one) for name, one in value.items()}
             case list() | tuple():
@@ -63,7 +63,7 @@ class GoalRecords:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def new(self, now: Callable[[], datetime], mask: Callable[[str], str]) -> GoalLog:
+    def new(self, now: Callable[[], datetime], mask: Callable[[str, int], str]) -> GoalLog:
         """Return a new record. Nothing is stored before its first line."""
         return GoalLog(self._directory / f"{new_id(now())}.jsonl", mask, now)
 

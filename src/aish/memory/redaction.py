@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 from aish.memory.salt import load_salt
 from aish.memory.secret_hints import may_hold_secret
 from aish.values.errors import StoreTrouble
+from aish.values.text import clip, for_keeping
 
 
 class SecretPatterns(Protocol):
@@ -66,6 +67,14 @@ class Redaction:
     def text(self, text: str) -> str:
         """Return only the masked text."""
         return self.mask(text).text
+
+    def clipped(self, text: str, most: int) -> str:
+        """Return the masked text in about `most` characters, without control bytes.
+
+        It is shortened before, because a search for secrets in megabytes takes long, and after, so that no half of a
+        secret is left where it was cut.
+        """
+        return clip(self.text(for_keeping(clip(text, 4 * most + 4_000))), most)
 
     def fingerprint(self, text: str) -> str:
         """Return a salted hash that identifies the text without revealing it.

@@ -62,6 +62,10 @@ class Sum(NamedTuple):
         )
 
     @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+    @property
     def money(self) -> str:
         """The sum for people. An unknown price is never shown as zero."""
         if self.unpriced == self.calls and self.calls:
@@ -147,7 +151,7 @@ class CostBook:
         ours = {id(call) for call in self._filed}
         unfiled = (call for call in self.session if id(call) not in ours and call.time >= start)
         sums = total(call for call in (*filed, *unfiled) if call.category == category)
-        return sums.prompt_tokens + sums.completion_tokens, sums.dollars
+        return sums.tokens, sums.dollars
 
     def spent_since(self, start: datetime) -> float:
         """Known dollars of all conversations since `start`. Reads back only to that time."""

@@ -15,7 +15,7 @@ from aish.values.open_command import OpenCommand
 
 MARK = "CMD: "
 _DEEPEST = 8  # nested lists in one line
-_QUOTES = re.compile(r"(?: {0,3}> ?)*+")
+_QUOTES = re.compile(r"(?>(?: {0,3}> ?)*)")
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)])( +|$)")
 _TASK = re.compile(r"\[[ xX]\](?: |$)")
 _FENCE = re.compile(r"(`{3,})([^`]*)|(~{3,})(.*)")
@@ -274,6 +274,20 @@ class AnswerLines:
             pass
         elif not found["name"] or name in _QUOTING or name in self._elements or alone or (starts and name in _BLOCKS):
             self._elements[name] = self._elements.get(name, 0) + 1
+
+
+def own_lines(answer: str, start: str) -> list[str]:
+    """Return the lines of an answer with this start that are its own words: no code, no quote and no thoughts."""
+    if start not in answer:
+        return []
+    lines, found = AnswerLines(), list[str]()
+    for line in re.split(r"\r?\n", answer):
+        if line.startswith(start) and lines.is_top_level:
+            found.append(line)
+        lines.read(line)
+        if lines.thoughts_ended:  # what looked like the answer was the model talking to itself
+            found, lines.thoughts_ended = [], False
+    return found
 
 
 class _StrictFences:

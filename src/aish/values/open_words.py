@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 _PLAIN = re.compile(r"[^ \t|&;()<>'\"`$\\]+")
 _QUOTED = re.compile(r"[^\"\\$`]*")
-_ANSI = re.compile(r"(?:[^'\\]|\\.|\\$)*+")
-_TICKED = re.compile(r"(?:[^`\\]|\\.|\\$)*+")
+_ANSI = re.compile(r"(?>(?:[^'\\]|\\.|\\$)*)")
+_TICKED = re.compile(r"(?>(?:[^`\\]|\\.|\\$)*)")
 _BRACED = re.compile(r"[^}'\"\\$`<>]*")
 _BALANCED = re.compile(r"[^]['\"\\$`()<>]*")
 _INDEX = re.compile(r"(?:[A-Za-z_]\w*)?\[")

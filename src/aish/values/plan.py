@@ -3,11 +3,10 @@
 Pure: text in, values out.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from aish.values.answer_lines import AnswerLines
+from aish.values.answer_lines import own_lines
 from aish.values.text import for_keeping, one_line
 
 PlanState = Literal["todo", "doing", "done", "dropped"]
@@ -43,16 +42,8 @@ def parse_steps(given: object) -> Plan | str:
 
 def plan_in(answer: str) -> Plan:
     """Return the steps in the lines of an answer that start with the mark and are its own words."""
-    if MARK not in answer:
-        return ()
-    lines, steps = AnswerLines(), list[PlanStep]()
-    for line in re.split(r"\r?\n", answer):
-        if line.startswith(MARK) and line[len(MARK) :].strip() and lines.is_top_level:
-            steps.append(_step(line[len(MARK) :]))
-        lines.read(line)
-        if lines.thoughts_ended:  # what looked like the answer was the model talking to itself
-            steps, lines.thoughts_ended = [], False
-    return tuple(steps[:MOST_STEPS])
+    texts = (line.removeprefix(MARK) for line in own_lines(answer, MARK))
+    return tuple(_step(text) for text in texts if text.strip())[:MOST_STEPS]
 
 
 def plan_from(text: str) -> Plan:

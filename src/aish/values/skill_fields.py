@@ -10,21 +10,10 @@ from typing import Any
 from aish.values.front_matter import FrontMatter
 from aish.values.skills import HOOK_EVENTS, SCOPES, SKILL_DIR, Hook, Skill, SkillPlace
 from aish.values.text import for_keeping, one_line
+from aish.values.tool_names import names_here
 
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
 _LONGEST_TEXT, _LONGEST_COMMAND, _MOST_WORDS = 2_000, 2_000, 100
-# Tools of other programs that read the same files, by what they are called here.
-_TOOL_NAMES = {
-    "read": ("read_file",),
-    "ls": ("list_files",),
-    "glob": ("list_files", "search_files"),
-    "grep": ("search_files",),
-    "edit": ("edit_file",),
-    "multiedit": ("edit_file",),
-    "write": ("write_file",),
-    "bash": ("run_command",),
-    "shell": ("run_command",),
-}
 
 
 def described(place: SkillPlace, folder: str, front: FrontMatter) -> Skill:
@@ -73,8 +62,7 @@ def _line(front: FrontMatter, name: str, problems: list[str]) -> str:
 
 def _tool_names(tool: str) -> tuple[str, ...]:
     """Return a tool as it is called here; `Bash(git:*)` is the tool that runs commands, and each of them is judged."""
-    name = tool.partition("(")[0].strip()
-    return _TOOL_NAMES.get(name.lower(), (name.removeprefix("mcp__"),))
+    return names_here(tool.partition("(")[0].strip())
 
 
 def _hooks(value: Any, problems: list[str]) -> list[Hook]:

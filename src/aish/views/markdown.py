@@ -18,7 +18,7 @@ from aish.views.spans import StyledLine, StyledSpan, harmless, paint
 _LONGEST_START = 4000  # characters to wait for before deciding what kind of line it is
 # The start of a line whose kind is not certain yet. Possessive quantifiers keep the matching time linear.
 _UNDECIDED = (
-    r"(?:[ >\t]|[-*+] |\d{1,9}[.)] )*+"
+    r"(?>(?:[ >\t]|[-*+] |\d{1,9}[.)] )*)"
     r"(?:[-*_=+:|~ ]*|\#{1,6}|\d{1,9}[.)]?|`{1,2}|(?:```|~~~|\||\$\$|\\\[).*|\\|\$|\[[ xX]?\]?|C(?:M(?:D(?::\s*)?)?)?)"
 )
 _DEEPEST = 8  # nested quotes and lists

@@ -43,7 +43,7 @@ def run(program: Program, name: str, *, as_json: bool) -> int:
         for line in card_lines(card):
             screen.say(line)
         if backend.tools is not None and card.tools.able not in (None, backend.tools):
-            screen.note(f"your setting models.{name}.tools = {str(backend.tools).lower()} is used all the same")
+            screen.note(f"your setting models.{name}.tools = {str(backend.tools).lower()} is used anyway")
     return OK
 
 

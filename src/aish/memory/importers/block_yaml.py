@@ -139,11 +139,11 @@ class _Block:
 def _scalar(text: str) -> Any:
     text = text.strip()
     if text.startswith('"'):
-        if not re.fullmatch(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"\s*(?:#.*)?', text):
+        if not re.fullmatch(r'"[^"\\]*+(?>(?:\\.[^"\\]*+)*)"\s*(?:#.*)?', text):
             raise Odd
         return re.sub(_ESCAPE, _character, text[1 : text.rindex('"')])
     if text.startswith("'"):
-        if not re.fullmatch(r"'[^']*+(?:''[^']*+)*+'\s*(?:#.*)?", text):
+        if not re.fullmatch(r"'[^']*+(?>(?:''[^']*+)*)'\s*(?:#.*)?", text):
             raise Odd
         return text[1 : text.rindex("'")].replace("''", "'")
     if text.startswith(("[", "{")):
@@ -169,7 +169,7 @@ def _indent(line: str) -> int:
 def _key() -> re.Pattern[str]:
     """Match a key, and the text after its colon."""
     return re.compile(
-        r"""("[^"\\]*+(?:\\.[^"\\]*+)*+"|'[^']*+(?:''[^']*+)*+'|[^\s"'#\-\[{&*!|>][^:]{0,200})\s*:(?:\s+(.*))?\s*"""
+        r"""("[^"\\]*+(?>(?:\\.[^"\\]*+)*)"|'[^']*+(?>(?:''[^']*+)*)'|[^\s"'#\-\[{&*!|>][^:]{0,200})\s*:(?:\s+(.*))?\s*"""
     )
 
 

@@ -13,7 +13,7 @@ from aish.memory.importers.fields import parsed
 _CHUNK, _LARGEST = 1 << 18, 1 << 22
 _BOM = b"\xef\xbb\xbf"
 _STEPS = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
-_INSIDE = rb'[^"\\]*+(?:\\.[^"\\]*+)*+'  # the content of a string
+_INSIDE = rb'[^"\\]*+(?>(?:\\.[^"\\]*+)*)'  # the content of a string
 
 
 class CutOff(Exception):
@@ -182,7 +182,7 @@ def _inside() -> re.Pattern[bytes]:
 @functools.cache
 def _quiet() -> re.Pattern[bytes]:
     """Match complete strings, and characters that are neither quotes nor brackets."""
-    return re.compile(rb'(?:[^"{}\[\]]++|"' + _INSIDE + rb'")*+', re.DOTALL)
+    return re.compile(rb'(?>(?:[^"{}\[\]]++|"' + _INSIDE + rb'")*)', re.DOTALL)
 
 
 @functools.cache
