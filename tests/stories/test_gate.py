@@ -528,6 +528,7 @@ def test_a_command_of_several_lines_is_shown_and_runs_as_it_is(workshop: Worksho
         assert terminal.offered == [line for line in SCRIPT.split("\n") if line]
         assert "▸" in terminal.lines  # the empty line
         assert "change: it creates hello.py" in "".join(terminal.lines)
+        assert "not found" not in "".join(terminal.lines)  # it cannot be there yet
         assert workshop.files() == set()
         terminal.type("r")
         terminal.wait("▸ for f in *.py; do", "▸   wc -l $f", "▸ done", "5 hello.py", PROMPT)

@@ -229,7 +229,8 @@ class Gate:
             self._note("command.asks", asks, warning=True)
         if verdict.targets:
             hit = self.tools.survey(verdict.targets, self._directory)
-            self._note("command.targets", f"it would affect: {hit}", warning=True, targets=verdict.targets)
+            if verdict.effect != "change" or not hit.startswith("not found: "):  # a file that it creates
+                self._note("command.targets", f"it would affect: {hit}", warning=True, targets=verdict.targets)
 
     async def _choose(self, command: str, verdict: Verdict) -> str:
         """Return the user's choice. A destructive command needs a word: one wrong key is harmless."""
