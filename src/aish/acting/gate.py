@@ -190,7 +190,7 @@ class Gate:
         """Judge a command. After reading foreign text the model may be under its influence: then it can only look."""
         verdict = self.tools.judge(command)
         if verdict.verdict == "run" and verdict.effect != "read" and holds_foreign_text(self._session.history):
-            reason = "you always allow it, but the model has read text that is not yours"
+            reason = "you always allow it, but the model has read files, output or tools; :new starts afresh"
             return verdict._replace(verdict="ask", reason=reason, prefixes=())
         return verdict
 
@@ -258,7 +258,8 @@ class Gate:
         elif where != "n":
             self.tools.allow(verdict.prefixes, project if where == "p" else None)
         if where != "n":
-            self._note("command.allowed", "allowed; the list is in allowed.jsonl in the data directory")
+            condition = "as long as the model has read no files, output or tools"
+            self._note("command.allowed", f"allowed {condition}; the list is allowed.jsonl in the data directory")
         return where != "n"
 
     async def _explain(self, command: str) -> None:
