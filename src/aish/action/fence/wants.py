@@ -58,7 +58,9 @@ class Want(NamedTuple):
 
 
 def wants_to_write(path: str, verb: str = "write", *, minor: bool = False) -> Want:
-    in_passing = _CACHES.search(path) or _GIT_INDEX.search(path) or (verb == "make the directory" and _OF_SETTINGS.search(path))
+    in_passing = (
+        _CACHES.search(path) or _GIT_INDEX.search(path) or (verb == "make the directory" and _OF_SETTINGS.search(path))
+    )
     return Want("write", f"{verb} {path}", minor or bool(in_passing))
 
 
