@@ -75,8 +75,8 @@ def test_a_shell_that_takes_its_time_to_start_is_waited_for(workshop: Workshop) 
 
 
 def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Workshop) -> None:
-    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored."""
-    keys = ["s", "n", "q", ENTER, CTRL_D, "yzku" + ENTER, ESCAPE, CTRL_C]
+    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored, with its Enter."""
+    keys = ["s", "n", "q", ENTER, CTRL_D, "yzku" + ENTER + "s", ESCAPE, CTRL_C]
     workshop.script(*["CMD: touch made"] * (len(keys) + 1))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys, start=1):
