@@ -33,6 +33,17 @@ def test_a_call_cannot_forge_a_line() -> None:
     assert "\n" not in line and "▐" not in line and "\x1b" not in line and line.count(" · ") == 1
 
 
+def test_the_steps_stay_until_a_question_leads_to_others() -> None:
+    """After a word of thanks the user may still want to see them."""
+    steps = StepList()
+    steps.begin()
+    steps.add_command("ls", "a", 1, 0, 0.1)
+    steps.begin()
+    assert [step.line for step in steps] == ["1 ls · 1 line · 0.1 s"]
+    steps.add_command("pwd", "b", 1, 0, 0.1)
+    assert [step.line for step in steps] == ["1 pwd · 1 line · 0.1 s"]
+
+
 def test_old_steps_are_forgotten_when_they_get_too_many() -> None:
     """Their numbers stay."""
     steps = StepList()

@@ -70,6 +70,7 @@ class GoalMode:
             raise
         finally:
             set_goal("", "", "")
+            worker.keep_steering()
             text = record.finish(end)
         return Reply(text, data={"end": end.kind, "files": list(run.files)}, found=end.kind == "complete")
 

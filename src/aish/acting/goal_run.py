@@ -108,7 +108,7 @@ class GoalRun:
     async def run(self, record: Callable[[StepFacts], None]) -> GoalEnd:
         """Take steps until the goal ends. `record` is called after each."""
         self.worker.stop_jobs()
-        self.worker.steps.clear()
+        self.worker.steps.begin()
         repeats, words, typed = Repeats(), self.task.goal, True
         with self._in_charge():
             while not (cap := cap_reached(self.envelope, self.spent(), self._next_dollars())):

@@ -13,7 +13,7 @@ _HEADING = re.compile(r"#{1,6}[ \t]+|\*\*(?=.*\*\*$)|\*\*$")
 def plan_line(answer: str) -> str:
     """Return the first line of an answer, if it is a sentence about the step and not an action."""
     first = next((line.strip() for line in _LINES.split(answer) if line.strip()), "")
-    if first.startswith(("CMD:", "GOAL:", "```", "~~~", "<", ">", "|", "$")):
+    if first.startswith(("CMD:", "GOAL:", "PLAN:", "```", "~~~", "<", ">", "|", "$")):
         return ""
     return _HEADING.sub("", first).strip()
 

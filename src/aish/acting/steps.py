@@ -36,18 +36,19 @@ class TakenStep(NamedTuple):
 
 
 class StepList:
-    """The steps of the last question, numbered from 1. The oldest outputs are forgotten if they get too many."""
+    """The steps of the last question that led to some, numbered from 1. If they get too many, the oldest go."""
 
     def __init__(self) -> None:
         self._steps: list[TakenStep] = []
         self._taken = 0
+        self._is_new = False  # whether the next step is the first one for a new question
 
     def __iter__(self) -> Iterator[TakenStep]:
         return iter(self._steps)
 
-    def clear(self) -> None:
-        """Begin with a new question."""
-        self._steps, self._taken = [], 0
+    def begin(self) -> None:
+        """Begin with a new question. The steps stay until it leads to others."""
+        self._is_new = True
 
     def find(self, number: int) -> TakenStep | None:
         """Return a step; 0 means the newest one."""
@@ -68,6 +69,8 @@ class StepList:
         return self._add(TakenStep(0, exactly(what), output, size, ended))
 
     def _add(self, step: TakenStep) -> TakenStep:
+        if self._is_new:
+            self._steps, self._taken, self._is_new = [], 0, False
         self._taken += 1
         self._steps.append(step._replace(number=self._taken))
         while len(self._steps) > 1 and (

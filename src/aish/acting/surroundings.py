@@ -6,9 +6,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-from aish.action.command_runner import CommandResult
+from aish.values.outcomes import Outcome
+
+
+class HasOutcome(Protocol):
+    """What is known of a command that has run."""
+
+    @property
+    def outcome(self) -> Outcome: ...
+
 
 T = TypeVar("T")
+R = TypeVar("R", bound=HasOutcome)
 
 
 class Surroundings(Protocol):
@@ -31,9 +40,7 @@ class Surroundings(Protocol):
     async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         """Do slow work outside the event loop. Meanwhile Ctrl-C calls `interrupt`."""
 
-    async def folded(
-        self, command: str, work: Callable[[], CommandResult], interrupt: Callable[[], None]
-    ) -> CommandResult:
+    async def folded(self, command: str, work: Callable[[], R], interrupt: Callable[[], None]) -> R:
         """Run a command that nobody was asked about, like `in_thread`. Meanwhile `show` keeps its output.
 
         Afterwards the command is shown, with its output or, if that is long, with its size.
@@ -60,9 +67,7 @@ class PlainSurroundings:
     async def in_thread(self, work: Callable[[], T], interrupt: Callable[[], None]) -> T:
         return await asyncio.to_thread(work)
 
-    async def folded(
-        self, command: str, work: Callable[[], CommandResult], interrupt: Callable[[], None]
-    ) -> CommandResult:
+    async def folded(self, command: str, work: Callable[[], R], interrupt: Callable[[], None]) -> R:
         return await self.in_thread(work, interrupt)
 
     async def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:

@@ -66,7 +66,7 @@ class Worker:
 
     async def ask(self, words: str) -> TurnDone | None:
         """Ask the user's question, and let the model go on after its commands until it has answered."""
-        self.steps.clear()
+        self.steps.begin()
         try:
             with self.listen():
                 step, rounds = await self.step(words), Rounds(self.session.settings.commands.rounds)
@@ -76,9 +76,13 @@ class Worker:
             self._end_consent()
         if rounds.reason:
             self.note(rounds.reason)
+        self.keep_steering()
+        return step.done
+
+    def keep_steering(self) -> None:
+        """Make a question of words for the model that came after its last request."""
         if late := self.queue.keep_steering():
             self.note(f"the answer was complete before, so this is the next message: {one_line(late, 200)}")
-        return step.done
 
     def _end_consent(self) -> None:
         """Forget what the user allowed until the question is answered."""

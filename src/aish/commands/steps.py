@@ -11,13 +11,13 @@ from aish.values.text import foreign, one_line
 
 @COMMANDS.add("steps")
 async def steps(shell: Shell, arguments: Arguments) -> Reply:
-    """List what the model did by itself for the last question: commands that ran unasked, and calls of tools.
+    """List what the model did by itself, for the last question that led to something.
 
-    `:unfold N` shows what step N printed or read.
+    These are commands that ran unasked, and calls of tools. `:unfold N` shows what step N printed or read.
     """
     taken = list(_steps(shell))
     text = "\n".join(visible(step.line) for step in taken)
-    return Reply(text or "the model did nothing by itself for the last question", found=bool(taken))
+    return Reply(text or "the model has done nothing by itself in this conversation", found=bool(taken))
 
 
 @COMMANDS.add("unfold", argument="[N]")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from aish.values.turns import Message, Turn
 
 # The user stopped the model after its tools had run. Many templates refuse a question right after a result.
-STOPPED: Message = {"role": "assistant", "content": "(stopped before an answer)"}
+STOPPED: Message = {"role": "assistant", "content": "(no answer yet)"}
 
 
 def render(system: str, turns: Sequence[Turn], *, use_tool_role: bool = True) -> tuple[Message, ...]:

@@ -9,7 +9,8 @@ from aish.conversation.turn_context import TurnContext
 
 GOAL = """\
 You are in goal mode. Work towards the goal step by step: say the next step in a line, then act with `CMD: ` lines
-or tools, and look at what came back before you go on. When the goal is reached write `GOAL: complete` on a line of
+or tools, and look at what came back before you go on. If it takes more than a few steps, list them first, each in a
+line that starts with `PLAN: `. When the goal is reached write `GOAL: complete` on a line of
 its own; when you cannot go on write `GOAL: blocked` on a line of its own and say why.
 The goal: {goal}"""
 _CHECK = "\nIt is reached when this command succeeds, which aish runs after each change: {}"

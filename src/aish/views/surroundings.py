@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from aish.action.command_runner import CommandResult
+from aish.acting.surroundings import HasOutcome
 from aish.views.answers import AnswerScreen
 from aish.views.kept_output import KeptOutput
 from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, ctrl_c, show
 
 T = TypeVar("T")
+R = TypeVar("R", bound=HasOutcome)
 
 
 class TerminalSurroundings:
@@ -44,9 +45,7 @@ class TerminalSurroundings:
         with self._typing.paused(), ctrl_c(interrupt):  # its keys go to the command
             return await asyncio.to_thread(work)
 
-    async def folded(
-        self, command: str, work: Callable[[], CommandResult], interrupt: Callable[[], None]
-    ) -> CommandResult:
+    async def folded(self, command: str, work: Callable[[], R], interrupt: Callable[[], None]) -> R:
         def stop() -> None:
             self._typing.hold()
             interrupt()
