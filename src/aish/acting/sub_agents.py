@@ -12,6 +12,7 @@ from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, as_json, re
 from aish.conversation.agent_definition import AgentDefinition
 from aish.conversation.agent_files import FoundAgents
 from aish.conversation.layer import Layer
+from aish.conversation.plan import TOOL as PLAN
 from aish.conversation.session import Session
 from aish.conversation.skill_events import after_subagent
 from aish.conversation.turn_context import TurnContext
@@ -33,6 +34,7 @@ _ABOUT = (
 )
 _NO_RECURSION = "a sub-agent cannot pass tasks on to others; do it yourself, or say in your answer what is left to do"
 # Tools that read what an agent with `memory: none` must not know.
+_NOT_PASSED_ON = (DELEGATE, LOOK_UP, PLAN)  # nobody looks at the plan of a sub-agent
 _READS_MEMORY = ("finding.tools", "notes.tools")
 
 
@@ -232,7 +234,7 @@ class SubAgents:
 
 def tools_for(definition: AgentDefinition, parent: Session) -> tuple[list[Tool[Any]], list[str]]:
     """Return the tools of a sub-agent, at most those of its parent, and what it asked for in vain."""
-    enabled = {tool.name: tool for tool in parent.enabled_tools() if tool.name not in (DELEGATE, LOOK_UP)}
+    enabled = {tool.name: tool for tool in parent.enabled_tools() if tool.name not in _NOT_PASSED_ON}
     problems: list[str] = []
     if definition.tools is None:
         chosen = [tool for tool in enabled.values() if tool.effect == "read"]
