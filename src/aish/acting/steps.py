@@ -88,8 +88,8 @@ def is_short(output: str) -> bool:
 def _values(arguments: str) -> str:
     """Return the simple values among the arguments of a call, which say best what it is about."""
     given = _parsed(arguments)
-    named = given.items() if isinstance(given, dict) else ()
-    values = (value for name, value in named if not ("path" in given and name in _CONTENTS))
+    named = given if isinstance(given, dict) else {}
+    values = (value for name, value in named.items() if "path" not in named or name not in _CONTENTS)
     return " ".join(str(value) for value in values if isinstance(value, str | int | float))
 
 
