@@ -10,7 +10,7 @@ SOURCES := $(shell find src -name '*.py')
 # A test module stays on one worker: its fixtures, such as a loaded model, are then made once.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup run test test-random check docs pictures bench bench-scale faults effects mcp-servers clean
+.PHONY: setup run test test-random check docs pictures bench bench-scale faults effects mcp-servers jobs clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -76,6 +76,10 @@ effects: setup
 mcp-servers: setup
 	$(BIN)/python tools/mcp_servers.py
 	$(BIN)/python tools/mcp_conformance.py
+
+# Eight small jobs of a developer, done by the model of your settings, or: make jobs WEIGHTS=file.gguf
+jobs: setup
+	$(BIN)/python tools/jobs.py $(if $(WEIGHTS),--weights $(WEIGHTS))
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
