@@ -195,7 +195,7 @@ async def test_context_draws_every_part_of_the_prompt_with_its_share(world: Worl
     assert await typist.type(":tokens") == f"{used:,} tokens (estimated)"
 
 
-@pytest.mark.parametrize("width", [60, 100, 250])
+@pytest.mark.parametrize("width", [45, 80, 250])
 async def test_help_knows_every_command_and_explains_one(world: World, width: int) -> None:
     """The list, the explanation and the manual come from the same text. The list fits a narrow window, too."""
     typist = Typist(world)
@@ -207,7 +207,7 @@ async def test_help_knows_every_command_and_explains_one(world: World, width: in
     assert max(len(line) for line in page.splitlines()) <= width
     words = " ".join(page.split())
     assert all(f"{command.usage} {command.summary}" in words for command in COMMANDS)
-    assert page.startswith(f":remember TEXT{chr(10) if width == 60 else '  '}")
+    assert page.startswith(f":remember TEXT{chr(10) if width == 45 else '  '}")
     resume = COMMANDS.find("resume")
     assert one == f":resume [NUMBER|NAME|ID]\n{resume.summary}\n\n{resume.details}"
     manual = Path(__file__).parents[2] / "docs" / "commands.md"
