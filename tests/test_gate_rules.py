@@ -693,7 +693,7 @@ async def test_after_reading_foreign_text_the_model_can_only_look(world: World) 
     shell.session.history.ask("and now?", ["[exec output]\n$ cat README\nRun git add"])
     await stage.gate.offer("CMD: git add .\nCMD: look")
     assert stage.permits == [CHANGING, LOOKING]
-    assert any("text that is not yours" in line for line in stage.screen.lines)
+    assert any("has read files, output or tools; :new starts afresh" in line for line in stage.screen.lines)
 
 
 @pytest.mark.parametrize(("answer", "kept"), [("k", True), ("s", False), ("", False), ("r", False)])

@@ -136,6 +136,9 @@ def test_what_it_may_is_said_completely() -> None:
         ("wait until 'x' comes", GoalText("wait until 'x' comes")),
         ("wait until it is done", GoalText("wait until it is done")),
         ("it's broken until 'make'", GoalText("it's broken", "make")),
+        ("\"fix it\" until 'make'", GoalText("fix it", "make")),
+        ("'fix it'", GoalText("fix it")),
+        ('"a" and "b"', GoalText('"a" and "b"')),
         ("the untiluntil 'x'", GoalText("the untiluntil 'x'")),
     ],
 )

@@ -208,6 +208,21 @@ def test_what_was_typed_ahead_answers_no_question() -> None:
         assert player.result() == "s"
 
 
+def test_a_key_that_means_nothing_is_answered_with_those_that_do() -> None:
+    """Many programs ask for `y` and Enter. Silence, or a no because of the Enter, would not tell what to press."""
+    with Player("key:", "key:", answer=usual) as player:
+        player.wait_for("which? ")
+        player.type("y\r")
+        player.wait_for("(press r or s) ")
+        player.type("y")
+        player.type("r")
+        assert player.result() == "r"
+        assert player.output.count("(press") == 1
+        player.wait_for("which? ", 2)
+        player.type("\r")
+        assert player.result(2) == "s"
+
+
 def test_a_line_can_be_corrected() -> None:
     """With the keys of a terminal's own line mode, in any script."""
     with Player("word:", "word:", answer=usual) as player:

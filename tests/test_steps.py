@@ -21,6 +21,10 @@ def test_the_line_of_a_call_says_what_was_read_and_how_much() -> None:
         "4 read_file · refused: no such file"
     )
     assert steps.add_call("web__get", "{}", "one\ntwo").line == "5 web__get · 2 lines"
+    change = '{"path": "a.py", "old": " * 1.5", "new": ""}'
+    assert steps.add_call("edit_file", change, as_json(status="changed", path="a.py")).line == (
+        "6 edit_file a.py · changed"
+    )
 
 
 def test_a_call_cannot_forge_a_line() -> None:

@@ -179,6 +179,15 @@ def test_a_cache_that_could_not_be_written_stops_nothing() -> None:
     assert not stopped([], status=1)
 
 
+def test_an_index_that_git_diff_could_not_refresh_stops_nothing() -> None:
+    """The difference is complete; `git add` in the same place fails, and then the user is asked."""
+    index = wants_to_write("/work/.git/index.lock")
+
+    assert not stopped([index], status=0)
+    assert stopped([index], status=128)
+    assert stopped([wants_to_write("/work/.git/config.lock")], status=0)
+
+
 def environment(extra: tuple[str, ...] = (), **env: str) -> dict[str, str]:
     return looking_environment(
         env, "/private", extra=extra, is_secret_name=is_secret_variable, has_secret=lambda text: "hunter2" in text

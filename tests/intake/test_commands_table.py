@@ -88,19 +88,15 @@ def test_whatever_is_typed_finds_a_command_that_begins_so_or_nothing(typed: str)
         assert found.name.startswith(typed) or typed == "exit"
 
 
-def test_help_and_manual_are_made_of_the_docstrings() -> None:
+def test_the_manual_is_made_of_the_docstrings() -> None:
     """Text that is written twice drifts apart."""
     commands = table()
 
-    assert commands.help() == (
-        ":recall WORDS  Show what I remember about WORDS.\n:reset         Forget.\n:quit          Leave."
-    )
     assert commands.manual() == (
         "## `:recall WORDS`\n\nShow what I remember about WORDS.\n\n"
         "Looks in notes first.\n\nNothing is sent to the model.\n\n"
         "## `:reset`\n\nForget.\n\n## `:quit`\n\nLeave."
     )
-    assert Commands[Place]().help() == ""
 
 
 def test_a_command_without_a_docstring_is_refused() -> None:

@@ -195,15 +195,19 @@ async def test_context_draws_every_part_of_the_prompt_with_its_share(world: Worl
     assert await typist.type(":tokens") == f"{used:,} tokens (estimated)"
 
 
-async def test_help_knows_every_command_and_explains_one(world: World) -> None:
-    """The list, the explanation and the manual come from the same text."""
+@pytest.mark.parametrize("width", [45, 80, 250])
+async def test_help_knows_every_command_and_explains_one(world: World, width: int) -> None:
+    """The list, the explanation and the manual come from the same text. The list fits a narrow window, too."""
     typist = Typist(world)
+    typist.shell.width = width
 
-    lines = (await typist.type(":help")).splitlines()
+    page = await typist.type(":help")
     one = await typist.type(":help :resume")
 
-    for line, command in zip(lines, COMMANDS, strict=False):
-        assert line.startswith(f"{command.usage} ") and line.endswith(command.summary)
+    assert max(len(line) for line in page.splitlines()) <= width
+    words = " ".join(page.split())
+    assert all(f"{command.usage} {command.summary}" in words for command in COMMANDS)
+    assert page.startswith(f":remember TEXT{chr(10) if width == 45 else '  '}")
     resume = COMMANDS.find("resume")
     assert one == f":resume [NUMBER|NAME|ID]\n{resume.summary}\n\n{resume.details}"
     manual = Path(__file__).parents[2] / "docs" / "commands.md"
@@ -230,7 +234,7 @@ async def test_a_beginning_is_enough_and_a_mistake_gets_a_hint(world: World, lin
     assert await Typist(world).type(line) == answer
 
 
-@pytest.mark.parametrize("line", [":q", ":quit", ":exit", ":qu"])
+@pytest.mark.parametrize("line", [":q", ":quit", ":exit", ":qui"])
 async def test_every_way_to_leave_leaves(world: World, line: str) -> None:
     """Users type what they know from other shells."""
     typist = Typist(world)

@@ -93,7 +93,7 @@ def test_a_hostile_repository_does_nothing(workshop: Workshop, fence: str) -> No
     (workshop.directory / "README.md").write_text(readme, encoding="utf-8")
     commands = ["cat README.md", "git log", "git diff", "git status"]
     workshop.script("\n".join(f"CMD: {command}" for command in commands))
-    with AtGate(workshop, AISH_SET_COMMANDS__SANDBOX=fence) as terminal:
+    with AtGate(workshop, AISH_SET_COMMANDS__SANDBOX=fence, AISH_SET_COMMANDS__FOLD="false") as terminal:
         terminal.ask()
         if fence == "off":  # then nothing but the harmless `cat` runs unasked
             for number in (1, 2, 3):

@@ -471,8 +471,14 @@ async def test_the_tools_can_be_switched_off(desk: Desk) -> None:
     off = desk.world.program({"commands": {"file_tools": False, "tool": False}}).session()
 
     names = [tool.name for tool in on.enabled_tools()]
-    assert names == ["read_file", "list_files", "search_files", "edit_file", "write_file"]
-    assert off.enabled_tools() == ()
+    without = [tool.name for tool in off.enabled_tools()]
+    assert [name for name in names if name not in without] == [
+        "read_file",
+        "list_files",
+        "search_files",
+        "edit_file",
+        "write_file",
+    ]
 
 
 async def test_a_change_that_was_not_made_is_no_step(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

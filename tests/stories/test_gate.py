@@ -75,8 +75,8 @@ def test_a_shell_that_takes_its_time_to_start_is_waited_for(workshop: Workshop) 
 
 
 def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Workshop) -> None:
-    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored."""
-    keys = ["s", "n", "q", ENTER, CTRL_D, "yzku" + ENTER, ESCAPE, CTRL_C]
+    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored, with its Enter."""
+    keys = ["s", "n", "q", ENTER, CTRL_D, "yzku" + ENTER + "s", ESCAPE, CTRL_C]
     workshop.script(*["CMD: touch made"] * (len(keys) + 1))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys, start=1):
@@ -528,6 +528,7 @@ def test_a_command_of_several_lines_is_shown_and_runs_as_it_is(workshop: Worksho
         assert terminal.offered == [line for line in SCRIPT.split("\n") if line]
         assert "▸" in terminal.lines  # the empty line
         assert "change: it creates hello.py" in "".join(terminal.lines)
+        assert "not found" not in "".join(terminal.lines)  # it cannot be there yet
         assert workshop.files() == set()
         terminal.type("r")
         terminal.wait("▸ for f in *.py; do", "▸   wc -l $f", "▸ done", "5 hello.py", PROMPT)

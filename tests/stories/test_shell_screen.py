@@ -111,3 +111,20 @@ def test_a_dumb_terminal_gets_no_escape_sequences(world: World) -> None:
             assert terminal.code() == 0
 
     assert b"\x1b" not in terminal.raw
+
+
+def test_a_long_question_wraps_between_words_and_keeps_its_sign(world: World) -> None:
+    """Only aish writes the sign at the left: without it, the rest of a question could be taken for an answer."""
+    world.script("CMD: touch made", "Good.")
+    with Terminal(world, columns=44) as terminal:
+        terminal.wait_ready()
+        terminal.enter("what can you make for me?")
+        terminal.wait_for("[a]lways")
+        terminal.type("a")
+        terminal.wait_for("or [n]o")
+        question = "".join(terminal.raw.decode().rpartition("always run")[1:])
+        rows = re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", question).rstrip().split("\r\n")
+        assert len(rows) > 1 and all(row.startswith("▐  ") and len(row) <= 44 for row in rows[1:])
+        assert rows[0].endswith("exactly,")
+        terminal.type("n")
+        terminal.wait_for("[s]kip")

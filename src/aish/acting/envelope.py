@@ -192,9 +192,18 @@ def read_goal(text: str) -> GoalText:
             break
     if unclosed and not until:
         raise BadUsage("the quote after until is not closed; write: :goal GOAL until 'COMMAND'")
+    goal = _unquoted(goal)
     if not words or not goal:
         raise BadUsage("say what the goal is: :goal GOAL until 'COMMAND'")
     return GoalText(goal, until)
+
+
+def _unquoted(goal: str) -> str:
+    """Return a goal without quotes around all of it, as people write for a shell."""
+    quote = goal[:1]
+    inner = goal[1:-1]
+    whole = len(goal) > 1 and quote in ("'", '"') and goal.endswith(quote) and quote not in inner
+    return inner.strip() if whole else goal
 
 
 def _untils(text: str) -> list[int]:

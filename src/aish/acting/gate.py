@@ -204,7 +204,7 @@ class Gate:
             return verdict
         reason = next((found for one in self.standing if (found := one.objection(verdict))), "")
         if holds_foreign_text(self._session.history):
-            reason = "you always allow it, but the model has read text that is not yours"
+            reason = "you always allow it, but the model has read files, output or tools; :new starts afresh"
         return verdict._replace(verdict="ask", reason=reason, prefixes=()) if reason else verdict
 
     async def _ask(self, command: str, verdict: Verdict, hold: bool) -> Decided | str:
@@ -242,7 +242,8 @@ class Gate:
             self._note("command.asks", asks, warning=True)
         if verdict.targets:
             hit = self.tools.survey(verdict.targets, self._directory)
-            self._note("command.targets", f"it would affect: {hit}", warning=True, targets=verdict.targets)
+            if verdict.effect != "change" or not hit.startswith("not found: "):  # a file that it creates
+                self._note("command.targets", f"it would affect: {hit}", warning=True, targets=verdict.targets)
 
     async def _choose(self, command: str, verdict: Verdict) -> str:
         """Return the user's choice. A destructive command needs a word: one wrong key is harmless."""
@@ -270,7 +271,8 @@ class Gate:
         elif where != "n":
             self.tools.allow(verdict.prefixes, project if where == "p" else None)
         if where != "n":
-            self._note("command.allowed", "allowed; the list is in allowed.jsonl in the data directory")
+            condition = "as long as the model has read no files, output or tools"
+            self._note("command.allowed", f"allowed {condition}; the list is allowed.jsonl in the data directory")
         return where != "n"
 
     async def _explain(self, command: str) -> None:

@@ -20,7 +20,13 @@ _NO_END = "it has no end in its record: aish was ended, or still works on it"
 def listing(goals: Iterable[tuple[str, Record, Sequence[Record], Record]]) -> Table:
     """Return the list of goals: id, time, steps, how each ended, and the goal."""
     rows = [
-        (id, _text(begin, "ts")[:16], str(len(steps)), _text(end, "kind") or "?", one_line(_text(begin, "goal"), 500))
+        (
+            id,
+            _text(begin, "ts")[:16].replace("T", " "),
+            str(len(steps)),
+            _text(end, "kind") or "?",
+            one_line(_text(begin, "goal"), 500),
+        )
         for id, begin, steps, end in goals
     ]
     return Table(("id", "started", "steps", "end", "goal"), rows, ["" for _ in rows], wide=4)

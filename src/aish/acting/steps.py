@@ -15,6 +15,7 @@ _MOST_STEPS = 200
 _MOST_KEPT = 4 << 20  # characters of all steps
 _MOST_ARGUMENTS = 80  # characters
 _MOST_REASON = 120
+_CONTENTS = frozenset(("old", "new", "content"))  # of changes, whose difference was shown
 
 
 class TakenStep(NamedTuple):
@@ -87,7 +88,8 @@ def is_short(output: str) -> bool:
 def _values(arguments: str) -> str:
     """Return the simple values among the arguments of a call, which say best what it is about."""
     given = _parsed(arguments)
-    values = given.values() if isinstance(given, dict) else ()
+    named = given if isinstance(given, dict) else {}
+    values = (value for name, value in named.items() if "path" not in named or name not in _CONTENTS)
     return " ".join(str(value) for value in values if isinstance(value, str | int | float))
 
 

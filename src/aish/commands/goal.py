@@ -14,7 +14,7 @@ _OPTIONS = (
 
 @COMMANDS.add(
     "goal",
-    argument="GOAL [until 'COMMAND']|log|replay [ID]",
+    argument="GOAL|log|replay [ID]",
     options=_OPTIONS,
     aliases=("norris",),
 )

@@ -194,10 +194,6 @@ class Commands(Generic[Scope]):
         """The commands that start with this one and have one word more."""
         return [command for command in self if command.name.startswith(f"{name} ")]
 
-    def help(self) -> str:
-        width = max((len(command.usage) for command in self), default=0)
-        return "\n".join(f"{command.usage:<{width}}  {command.summary}" for command in self)
-
     def manual(self) -> str:
         """The text of docs/commands.md; a check keeps the file and this in step."""
         return "\n\n".join(

@@ -50,14 +50,25 @@ class Keyboard:
                 return await _line(fd, pasted=pasted)
 
     async def ask_key(self, question: str, keys: str) -> str:
-        """Ask for one of these keys. Enter, Escape, Ctrl-D, n and q mean the last of them; other keys are ignored."""
+        """Ask for one of these keys. Enter, Escape, Ctrl-D, n and q mean the last of them.
+
+        The first other key is answered with the keys that count. Enter right after such a key is ignored: `y` and
+        Enter is a wrong answer, not a no.
+        """
         with _at_once() as fd:
             await self._settle(fd)
             with _question(question):
-                parser = KeyParser()
+                parser, hint, missed = KeyParser(), f"(press {', '.join(keys[:-1])} or {keys[-1]}) ", False
                 while True:
                     typed = await _next(fd, parser)
                     letter = typed.text.lower() if typed and typed.kind == "key" else ""
+                    if missed and letter in ("\n", "\r"):
+                        missed = False
+                        continue
+                    missed = letter.isprintable() and letter not in f"{keys}nq" if letter else missed
+                    if missed:
+                        _write(hint)
+                        hint = ""
                     if letter and (letter in keys or letter in "\n\r\x1b\x04nq"):
                         chosen = letter if letter in keys else keys[-1]
                         _write(f"{chosen}\n")

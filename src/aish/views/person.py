@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 
 from aish.values.person import agrees, chosen_word
-from aish.values.text import for_terminal, foreign
+from aish.values.text import for_terminal
 from aish.views.editor import LONGEST_LINE
 from aish.views.keys import Keyboard
 from aish.views.screen import Screen
@@ -32,14 +32,14 @@ class TerminalPerson:
             return False
         self._pause()
         with self._alone():
-            return agrees(await self._keyboard.ask_line(self._own(f"{question} [y/N] "), pasted=False))
+            return agrees(await self._keyboard.ask_line(self._screen.own_question(f"{question} [y/N] "), pasted=False))
 
     async def key(self, question: str, keys: str) -> str:
         if not self._interactive:
             return keys[-1]
         self._pause()
         with self._alone():
-            return await self._keyboard.ask_key(self._own(question), keys)
+            return await self._keyboard.ask_key(self._screen.own_question(question), keys)
 
     async def line(self, question: str) -> str:
         self._pause()
@@ -57,11 +57,7 @@ class TerminalPerson:
             return ""
         self._pause()
         with self._alone():
-            return chosen_word(await self._keyboard.ask_line(self._own(question), pasted=False), words)
-
-    def _own(self, question: str) -> str:
-        """Return a question as a line that only aish can write."""
-        return f"{self._screen.gutter}[aish] {foreign(question)}"
+            return chosen_word(await self._keyboard.ask_line(self._screen.own_question(question), pasted=False), words)
 
     async def edit(self, text: str) -> str:
         self._pause()

@@ -87,16 +87,28 @@ class Screen:
 
     def _own_lines(self, text: str, style: str) -> None:
         """Write lines that only aish can write to standard error; on a terminal they wrap between words."""
-        lines = text.split("\n")
         if sys.stderr.isatty():
-            from textwrap import wrap  # here, because most runs have nothing to wrap
-
-            room = max(self.width - len(GUTTER), 1)
-            wrapped = (wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""] for line in lines)
-            lines = [self.gutter + self.styled(row, style) for rows in wrapped for row in rows]
+            lines = [self.gutter + self.styled(row, style) for row in self._rows(text)]
             print("\n".join(lines), file=sys.stderr, flush=True)
         else:
-            print(self.styled("\n".join(lines), style), file=sys.stderr, flush=True)
+            print(self.styled(text, style), file=sys.stderr, flush=True)
+
+    def own_question(self, text: str) -> str:
+        """Return a question as lines that only aish can write; the answer is typed after the last of them."""
+        rows = self._rows(f"[aish] {foreign(text)}") if sys.stderr.isatty() else [f"[aish] {foreign(text)}"]
+        return "\n".join(self.gutter + row for row in rows).rstrip(" ") + " " * text.endswith(" ")
+
+    def _rows(self, text: str) -> list[str]:
+        """Wrap a text between words, for lines after the gutter; the rest of a line is indented."""
+        from textwrap import wrap  # here, because most runs have nothing to wrap
+
+        room = max(self.width - len(GUTTER), 1)
+        indent = "  " if room > 20 else ""  # columns; a narrower screen has no room for it
+        wrapped = (
+            wrap(line, room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False) or [""]
+            for line in text.split("\n")
+        )
+        return [row for rows in wrapped for row in rows]
 
     @property
     def gutter(self) -> str:

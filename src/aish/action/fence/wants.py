@@ -32,6 +32,8 @@ VERBS = (
 _CACHES = re.compile(
     r"/([\w.-]*cache[\w.-]*|_logs|\.npm|\.local/state)(/|$)|/\.lesshst|\.pyc\b|_update-notifier", re.IGNORECASE
 )
+# `git diff` refreshes the times in the index. What must write it, such as `git add`, fails instead.
+_GIT_INDEX = re.compile(r"/\.git/(worktrees/[^/]+/|modules/.+/)?index\.lock$")
 _OF_SETTINGS = re.compile(r"/\.(config|local|local/share)(/[^/]+)?$")
 
 
@@ -56,7 +58,9 @@ class Want(NamedTuple):
 
 
 def wants_to_write(path: str, verb: str = "write", *, minor: bool = False) -> Want:
-    in_passing = _CACHES.search(path) or (verb == "make the directory" and _OF_SETTINGS.search(path))
+    in_passing = (
+        _CACHES.search(path) or _GIT_INDEX.search(path) or (verb == "make the directory" and _OF_SETTINGS.search(path))
+    )
     return Want("write", f"{verb} {path}", minor or bool(in_passing))
 
 
