@@ -224,3 +224,19 @@ def test_steering_in_a_tool_loop_is_a_user_turn_after_the_results(workshop: Work
     roles = [message["role"] for message in messages]
     assert roles == ["system", "user", "assistant", *(["tool", "assistant"] if tool_role else []), "user"]
     assert messages[-1]["content"] == "say it briefly"
+
+
+@pytest.mark.proves("S47")
+def test_a_sub_agent_is_listed_and_stopped_while_it_works(workshop: Workshop) -> None:
+    """A line in the queue would come too late for that."""
+    task = json.dumps({"agent": "helper", "task": "count slowly"})
+    slow(workshop, f"TOOL: delegate {task}", SLOW, "It was stopped, I see.", pause=0.5)
+    with AtGate(workshop, AISH_SET_AGENTS__TOOL="true") as terminal:
+        terminal.ask()
+        terminal.wait_for("agent helper: works on: count slowly")
+        terminal.enter(":agents")
+        terminal.wait_for("running")
+        terminal.enter(":agents stop 1")
+        terminal.wait_for("stopped: helper")
+        terminal.wait_for("It was stopped, I see.")
+        terminal.wait_prompt()

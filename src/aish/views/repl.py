@@ -3,8 +3,10 @@
 import asyncio
 import re
 import sys
+from collections.abc import Coroutine
 from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
 
 from aish.acting.gate import Gate
 from aish.acting.message_queue import MessageQueue
@@ -23,6 +25,7 @@ from aish.places import home_directory
 from aish.program import Program
 from aish.values.errors import AishError
 from aish.values.person import Person
+from aish.values.replies import Reply
 from aish.values.text import for_terminal, one_line
 from aish.views.answers import AnswerScreen
 from aish.views.crash import file_report
@@ -41,6 +44,7 @@ _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
 _REPEATS = r"""(?s)\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|(?<!\S)!!(?!\S)"""
 _NO_SUCH_COMMAND = 127
+_AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
 _MOST_MEANT = 3  # names to suggest; many short names are similar to each other
 _NO_FAULT = (0, 1, 130, 141, 148)  # success, nothing found, Ctrl-C, closed pipe, Ctrl-Z: no hint needed
 
@@ -64,6 +68,8 @@ class Repl:
         self._queue = MessageQueue()
         edits = self._interactive and not isinstance(editor, PlainEditor)
         self._typing = TypingAhead(self._queue, screen, colon_command, wanted=edits and sys.stderr.isatty())
+        self._typing.run_at_once = self._run_at_once
+        self._aside: set[asyncio.Task[None]] = set()
         self._person = TerminalPerson(screen, editor.edit, screen.pause, self._typing.paused)
         self._shell = Shell(program=program, session=session, person=self._person)
         surroundings = TerminalSurroundings(user_shell, screen, self._shell.enter, self._typing)
@@ -218,6 +224,33 @@ class Repl:
         if kind == "question":
             return await self._ask(text)
         return await self._run(text) if kind == "command" else OK
+
+    def _run_at_once(self, line: str) -> bool:
+        """Run a command while the model works, if it only shows or stops something; its reply comes in between."""
+        typed = read_line(line)
+        try:
+            assert isinstance(typed, ColonCommand)
+            command, arguments = COMMANDS.parse(typed.name, typed.words)
+        except AishError:  # the queue takes it, and it is reported in its turn
+            return False
+        if command.name not in _AT_ONCE:
+            return False
+        task = asyncio.get_running_loop().create_task(self._show_aside(command.run(self._shell, arguments)))
+        self._aside.add(task)
+        task.add_done_callback(self._aside.discard)
+        return True
+
+    async def _show_aside(self, work: Coroutine[Any, Any, str | Reply]) -> None:
+        try:
+            reply = await work
+        except AishError as error:
+            self._screen.aside(str(error), warning=True)
+            return
+        if isinstance(reply, Reply) and reply.table:
+            self._screen.pause()
+            self._screen.say(reply)
+        else:
+            self._screen.aside(reply if isinstance(reply, str) else reply.text)
 
     async def _route(self, line: str) -> tuple[str, str]:
         """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""

@@ -31,6 +31,7 @@ class TypingAhead:
 
     def __init__(self, queue: MessageQueue, screen: AnswerScreen, command: Command, *, wanted: bool) -> None:
         self._queue, self._screen, self._command, self._wanted = queue, screen, command, wanted
+        self.run_at_once: Callable[[str], bool] = lambda line: False  # runs a command that need not wait
         self._parser = KeyParser()
         self._line = ""
         self._working = 0  # how many ask for it
@@ -137,7 +138,7 @@ class TypingAhead:
                 self._line = (self._line + letter)[:_MOST_TYPED]
 
     def _finish(self, line: str) -> None:
-        """Act on a finished line: nothing runs before the answer is complete."""
+        """Act on a finished line: nothing but a few colon commands runs before the answer is complete."""
         name, words = self._command(line)
         queue, shown = self._queue, one_line(line, _MOST_SHOWN)
         if name == "steer" and words:
@@ -154,6 +155,8 @@ class TypingAhead:
         elif name == "queue":
             lines = [one_line(one, _MOST_SHOWN) for one in queue.lines]
             self._screen.aside("\n".join(f"queued: {one}" for one in lines) or "nothing is queued")
+        elif name and self.run_at_once(line):
+            pass
         elif queue.add(line):
             more = f" ({line.count(chr(10)) + 1} lines)" if "\n" in line else ""
             self._screen.aside(f"queued: {shown}{more}")
