@@ -41,6 +41,14 @@ def test_of_long_output_the_beginning_and_the_end_are_kept() -> None:
     assert "[… 421 characters left out …]" in text
 
 
+def test_no_word_is_cut_in_half() -> None:
+    """Half a secret would not be recognised any more."""
+    token = "ghp_" + "A1b2C3d4" * 4
+    for most in range(300, 420):
+        text = captured("".join(f"line {n} {token}\n" for n in range(40)).encode(), most=most)
+        assert text.count("A1b2C3d4") == 4 * text.count(token) and token in text
+
+
 def test_endless_output_takes_little_memory_and_says_how_much_there_was() -> None:
     """The middle is dropped, but all bytes are counted."""
     capture = Capture(kept=100)
@@ -53,7 +61,7 @@ def test_endless_output_takes_little_memory_and_says_how_much_there_was() -> Non
     text = capture.text(60)
     assert text.startswith("begin\ny\n")
     assert text.endswith("\ny\nend")
-    assert "[… 999,950 bytes left out …]" in text
+    assert "[… 999,952 bytes left out …]" in text
     assert len(pickle.dumps(capture)) < 1000
 
 

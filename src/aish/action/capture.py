@@ -16,6 +16,7 @@ _ESCAPES = (
 _FULL_SCREEN = r"(?s)\x1b\[\?(?:1049|1047|47)h.*?(?:\x1b\[\?(?:1049|1047|47)l|$)"
 _ERASED = {"": "\x01", "0": "\x01", "2": "\x02"}  # erase the rest of the line; erase the whole line
 _BINARY_SHARE = 0.1
+_NEAR = 400  # characters within which the end of a line or word is looked for
 
 
 class Capture:
@@ -49,7 +50,7 @@ class Capture:
         if left_out <= 0:
             return _shorten(plain(whole + tail), most)
         head, end = plain(whole), plain(tail)
-        head, end = head[: most // 3], end[-(most - most // 3) :]
+        head, end = _head_and_tail(head, end, most)
         cut = self.size - len(head.encode()) - len(end.encode())
         return f"{head}\n[… {cut:,} bytes left out …]\n{end}"
 
@@ -89,8 +90,24 @@ def _overwritten(line: str) -> str:
     return "".join(cells).rstrip()
 
 
+def _head_and_tail(first: str, last: str, most: int) -> tuple[str, str]:
+    """Cut at the end of a line or word, if one is near: half a secret would not be recognised and masked later."""
+    head, tail = first[: most // 3], last[-(most - most // 3) :]
+    most_lost = min(_NEAR, most // 8)
+    if len(head) < len(first):
+        near = max(len(head) - most_lost, 0)
+        place = head.rfind("\n", near)
+        place = place if place > 0 else head.rfind(" ", near)
+        head = head[:place] if place > 0 else head
+    if len(tail) < len(last):
+        place = tail.find("\n", 0, most_lost)
+        place = place if place >= 0 else tail.find(" ", 0, most_lost)
+        tail = tail[place + 1 :]
+    return head, tail
+
+
 def _shorten(text: str, most: int) -> str:
     if len(text) <= most:
         return text
-    head, tail = text[: most // 3], text[-(most - most // 3) :]
+    head, tail = _head_and_tail(text, text, most)
     return f"{head}\n[… {len(text) - len(head) - len(tail):,} characters left out …]\n{tail}"
