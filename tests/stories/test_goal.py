@@ -118,8 +118,12 @@ async def test_narrowed_paths_hold_for_commands_and_file_tools(tmp_path: Path) -
     )
 
 
-async def test_a_complete_that_is_not_true_goes_on_with_the_output(tmp_path: Path) -> None:
+async def test_a_complete_that_is_not_true_goes_on_with_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The exit code of the command counts, whatever the model says."""
+    for name in ("MAKELEVEL", "MAKEFLAGS", "MFLAGS"):  # these tests may run under make, which then prints more
+        monkeypatch.delenv(name, raising=False)
     desk = GoalDesk(tmp_path, "Done.\nGOAL: complete", f"{READ}", f"{FIX}", "Really.\nGOAL: complete")
     (desk.project / "Makefile").write_text("test:\n\t@echo 3 errors in the answer; grep -q right answer.txt\n")
     reply = await desk.type(GOAL)
