@@ -32,8 +32,9 @@ $(MODEL): $(READY)
 	@$(BIN)/aish models pull wordllama --shared
 	@touch $@
 
+# Without the variables of this make, which would change what another make prints in the shell.
 run: setup
-	@$(BIN)/aish
+	@env -u MAKELEVEL -u MAKEFLAGS -u MFLAGS $(BIN)/aish
 
 test: setup
 	@$(PYTEST)
