@@ -4,13 +4,14 @@ import itertools
 import os
 import stat
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from aish.values.errors import StoreTrouble
 
 PROJECT_FILE = ".aish.toml"  # the settings of a project
+AGENT_FOLDERS = (".aish/agents", ".claude/agents")  # definitions of sub-agents in a project
 PROJECT_SKILLS = (".aish/skills", ".claude/skills", ".agents/skills")  # the last two are common to several tools
 
 
@@ -64,6 +65,11 @@ class Places(NamedTuple):
         """The user's own definitions of sub-agents."""
         return self.workspace / "agents"
 
+    def agent_folders(self, directory: Path) -> list[Path]:
+        """Return the folders with definitions of sub-agents that exist: the user's, and those of the project."""
+        folders = [self.agents, *_in_project(directory, AGENT_FOLDERS)]
+        return [one for one in folders if os.path.isdir(one)]  # noqa: PTH112  # a Path raises if it may not look
+
     @property
     def channel_links(self) -> Path:
         return self.workspace / "channels.jsonl"
@@ -76,11 +82,7 @@ class Places(NamedTuple):
         """Return the folders with skills that exist; of two skills with one name, that of the first folder counts."""
         folders = [SkillFolder("workspace", self.workspace / "skills")]
         folders.append(SkillFolder("channel", self.channel(channel) / "skills"))
-        try:
-            project = find_project(directory)
-            folders += (SkillFolder("project", project / name) for name in PROJECT_SKILLS)
-        except (OSError, ValueError):  # for example, the path is too long
-            pass
+        folders += (SkillFolder("project", path) for path in _in_project(directory, PROJECT_SKILLS))
         return [one for one in folders if os.path.isdir(one.path)]  # noqa: PTH112  # a Path raises if it may not look
 
     @property
@@ -227,6 +229,13 @@ def model_directories(places: Places, env: Mapping[str, str]) -> list[Path]:
     """Return the directories for weights: the cache below `AISH_HOME`, and the default cache."""
     usual = find_places({name: value for name, value in env.items() if name != "AISH_HOME"})
     return [places.models, usual.models]
+
+
+def _in_project(directory: Path, names: Iterable[str]) -> list[Path]:
+    try:
+        return [find_project(directory) / name for name in names]
+    except (OSError, ValueError):  # for example, the path is too long
+        return []
 
 
 def find_project(directory: Path) -> Path:

@@ -79,6 +79,7 @@ class Program(Library):
         self._skills: Skills | None = None
         self._agents: SubAgents | None = None
         self._costs = CostBook(places.costs)
+        self.is_script = False  # then sub-agents are offered only if there are definitions; loading them takes 5 ms
 
     @property
     def estimates(self) -> Estimates:
@@ -209,7 +210,8 @@ class Program(Library):
 
     def _more_tools(self, session: Session) -> Sequence[Tool[TurnContext]]:
         """Return the tools that are known only while the program runs."""
-        delegating = self.agents.tools(session) if self.settings.agents.tool else ()
+        wanted = self.settings.agents.tool and (not self.is_script or self.places.agent_folders(session.cwd))
+        delegating = self.agents.tools(session) if wanted else ()
         return [*delegating, *(self.servers.offered() if self.settings.mcp.servers else ())]
 
     def load_gate(self, surroundings: Surroundings) -> GateTools:

@@ -663,15 +663,19 @@ async def test_a_command_that_cannot_work_says_why(world: World, line: str, erro
         await office.type(line)
 
 
-def test_a_question_from_a_script_can_be_passed_on(world: World) -> None:
-    """Only the answer goes to standard output; nobody is there to be asked."""
+@pytest.mark.parametrize("defined", [True, False])
+def test_a_question_from_a_script_can_be_passed_on_where_agents_are_defined(world: World, *, defined: bool) -> None:
+    """Only the answer goes to standard output. A script does not pay for loading what nobody defined."""
+    if defined:
+        world.places.agents.mkdir(parents=True)
     world.script(delegate("helper", "say hello"), "hello from the helper", "It says hello.")
 
     ran = world.aish("what does the helper say?", AISH_SET_AGENTS__TOOL="true")
 
-    assert (ran.code, ran.out) == (0, "It says hello.\n"), ran.err
-    assert "agent helper: works on: say hello" in ran.err
-    assert len(world.journals()) == 2
+    assert ran.code == 0, ran.err
+    assert (ran.out == "It says hello.\n") == defined
+    assert ("agent helper: works on: say hello" in ran.err) == defined
+    assert len(world.journals()) == (2 if defined else 1)
 
 
 def test_agents_are_used_from_a_pipe(world: World) -> None:

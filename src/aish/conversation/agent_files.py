@@ -13,11 +13,11 @@ from typing import NamedTuple
 from aish.conversation.agent_definition import HELPER, AgentDefinition, read_definition
 from aish.conversation.project import root_of
 from aish.conversation.session import Session
+from aish.places import AGENT_FOLDERS
 from aish.storage.git_files import mode_of, read_bounded
 from aish.values.invisible import visible
 from aish.values.text import one_line
 
-PROJECT_FOLDERS = (".aish/agents", ".claude/agents")
 _MOST_BYTES = 1 << 16
 _MOST_FILES = 50  # in one folder
 
@@ -67,7 +67,7 @@ def find_agents(workspace: Path, session: Session) -> FoundAgents:
 def _project_files(cwd: Path, problems: list[str]) -> Iterator[DefinitionFile]:
     """Yield the definitions in a project, read but not judged."""
     root = root_of(cwd)
-    for folder in PROJECT_FOLDERS if root else ():
+    for folder in AGENT_FOLDERS if root else ():
         assert root
         yield from _files(root / folder, root, folder, problems)
 

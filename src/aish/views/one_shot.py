@@ -30,6 +30,7 @@ def run(program: Program, session: Session, screen: AnswerScreen, question: str,
     if not (question or data).strip():
         raise BadUsage('no question; use aish "QUESTION", or pipe one in')
 
+    program.is_script = True
     person = Nobody(lambda text: screen.note(text, warning=True))
 
     async def show_answer() -> TurnDone | None:
