@@ -1,7 +1,6 @@
 """The interactive shell: read a line, run or ask it, show the result, and repeat."""
 
 import asyncio
-import re
 import sys
 from collections.abc import Coroutine
 from contextlib import nullcontext
@@ -17,6 +16,7 @@ from aish.conversation.held_output import hold_output
 from aish.conversation.prompt import is_stable, load_layers
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
+from aish.intake.history_expansion import expand, names_earlier
 from aish.intake.line import ColonCommand, read_line
 from aish.jobs.scheduler import Scheduler
 from aish.jobs.table import JOBS
@@ -42,7 +42,6 @@ from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, sho
 _WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
-_REPEATS = r"""(?s)\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|(?<!\S)!!(?!\S)"""
 _NO_SUCH_COMMAND = 127
 _AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
 _MOST_MEANT = 3  # names to suggest; many short names are similar to each other
@@ -89,7 +88,7 @@ class Repl:
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
-        self._last = ""  # the last line that was run
+        self._ran = list[str]()  # the commands of the user, oldest first
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
@@ -256,18 +255,20 @@ class Repl:
         """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
+        if self._interactive and names_earlier(line, reversed(self._ran)):
+            return "command", line.strip()
         found = self._user_shell.route(line)
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
         return kind, found.text
 
     async def _run(self, line: str) -> int:
-        """Run a line in the user's shell. `!!` is replaced by the previous line, which is shown, as in other shells."""
-        repeated = repeat(line, self._last)
-        if repeated != line:
-            line = repeated
+        """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells."""
+        expanded = expand(line, lambda: reversed(self._ran)) if self._interactive else line
+        if expanded != line:
+            line = expanded
             print(for_terminal(line))
-        again = line == self._last
-        self._last = line
+        again = self._ran[-1:] == [line]
+        self._ran.append(line)
         outcome = await self._user_shell.run(line, self._program.redaction.text(line))
         hold_output(self._shell.session, line, outcome)
         self._editor.take_keys(outcome.unread)
@@ -336,8 +337,3 @@ async def ask_kind(person: Person, reason: str) -> str:
     """Ask what a line is; empty if the user cancels, or if there is no user."""
     key = await person.key(f"{for_terminal(reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
     return {"a": "question", "r": "command"}.get(key, "")
-
-
-def repeat(line: str, last: str) -> str:
-    """Replace `!!` by the previous line, except inside quotes."""
-    return re.sub(_REPEATS, lambda found: last if found[0] == "!!" else found[0], line) if last else line
