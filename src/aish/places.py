@@ -114,6 +114,10 @@ class Places(NamedTuple):
         return self.data / "allowed.jsonl"
 
     @property
+    def route_choices(self) -> Path:
+        return self.data / "routes.jsonl"
+
+    @property
     def known_tools(self) -> Path:
         return self.data / "mcp_tools.jsonl"
 

@@ -26,6 +26,12 @@ class KnownWords(Protocol):
     def is_target(self, program: str, word: str) -> bool:
         """Is this a target of the makefile, justfile or package in the shell's directory?"""
 
+    def has_run(self, word: str) -> bool:
+        """Has the user run a command with this first word before?"""
+
+    def decided(self, line: str) -> Kind | None:
+        """Return what the user decided about this line before."""
+
     def near(self, word: str) -> tuple[str, ...]:
         """Return the commands that are one typo away."""
 
@@ -54,7 +60,11 @@ class Scene(NamedTuple):
     asks: bool  # this is the last command, and the text ends in a question mark
 
     def known(self, word: str) -> str:
-        return self.words.kind(word) or ("program" if word in programs.WELL_KNOWN else "")
+        return self.words.kind(word) or ("program" if word in programs.WELL_KNOWN or self.has_run(word) else "")
+
+    def has_run(self, word: str) -> bool:
+        """Is this a command that the user has run, perhaps on another machine? English words need other evidence."""
+        return not is_english(word) and self.words.has_run(word)
 
     def runs(self, word: str) -> bool:
         """Is this a command that no English sentence would have here?"""
@@ -81,7 +91,7 @@ def judge_known(first: str, rest: Sequence[str], clues: Clues, scene: Scene) -> 
         return a_command("cd takes one directory")
     if scene.asks and not _is_pattern(name, rest, clues):
         return a_question("it ends in a question mark")
-    if scene.words.kind(first) and programs.is_chosen(name):
+    if (scene.words.kind(first) or scene.has_run(first)) and programs.is_chosen(name):
         return _judge_chosen(name, rest, clues)
     if _fits(name, rest, clues, scene):
         return a_command(f"{name} accepts these arguments")
