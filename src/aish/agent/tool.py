@@ -4,6 +4,7 @@ Pure: plain values. `C` is the context of a turn; the loop only passes it on.
 """
 
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -15,6 +16,7 @@ from aish.values.verdicts import Effect
 C = TypeVar("C")
 
 _DEEPEST = 50  # levels of nested arguments
+_HALF = re.compile(r"(?i)\\ud[89a-f]")  # half of a character may be written like this
 Trust = Literal["own", "outside"]
 """Where the text of a result comes from: aish itself, or files, programs, servers and other people."""
 
@@ -127,10 +129,14 @@ def refused(reason: str) -> ToolResult:
 def read_arguments(text: str) -> dict[str, Any] | None:
     """Return the arguments of a call; None if they are not a JSON object. No text at all means no arguments.
 
-    Values that are nested too deeply count as unreadable: many programs cannot pass them on.
+    Values that are nested too deeply count as unreadable: many programs cannot pass them on. Halves of characters are
+    replaced, because no file, program or server takes them.
     """
     try:
         read = json.loads(text.strip() or "{}", parse_constant=_no_constant)
+        if _HALF.search(text):
+            whole = json.dumps(read, ensure_ascii=False).encode("utf-16", "surrogatepass")
+            read = json.loads(whole.decode("utf-16", "replace"))
     except (ValueError, RecursionError):
         return None
     return read if isinstance(read, dict) and _is_flat(read) else None
