@@ -38,6 +38,7 @@ class Restoration(NamedTuple):
     changes: tuple[FileChange, ...]
     problem: str = ""
     old: bytes | None = None  # with a problem: the older content, if it was kept
+    old_mode: int = 0  # likewise
 
     @property
     def uses_trash(self) -> bool:
@@ -116,7 +117,7 @@ class FileHistory:
         for number in range(1, _MOST_BESIDE):
             name = f"{plan.path}.before-{number}"
             try:
-                write_inside(Path(plan.root), name, plan.old)
+                write_inside(Path(plan.root), name, plan.old, mode=plan.old_mode & 0o777 or None)
             except Declined:
                 continue  # the name is taken
             except OSError as error:
@@ -127,7 +128,7 @@ class FileHistory:
 
 def _restoration(store: UndoStore, root: str, path: str, newest_first: list[FileChange]) -> Restoration:
     now = current(Path(root), path)
-    content, problem, old = now.content, now.trouble, None
+    content, problem, old, old_mode = now.content, now.trouble, None, 0
     taken: list[FileChange] = []
     name = "" if content is None else store.hash(content)
     for change in () if problem else newest_first:
@@ -138,7 +139,7 @@ def _restoration(store: UndoStore, root: str, path: str, newest_first: list[File
         if name != change.after.hash:
             too_much = change.after.hash == NOT_KEPT
             problem = "it was too large to keep" if too_much else "it was changed since, by you or another program"
-            old = None if too_much else kept
+            old, old_mode = None if too_much else kept, change.before.mode
         elif change.before.hash == NOT_KEPT:
             problem = "it was too large to keep"
         elif change.before.hash and kept is None:
@@ -147,7 +148,7 @@ def _restoration(store: UndoStore, root: str, path: str, newest_first: list[File
             break
         name, content = change.before.hash, kept
         taken.append(change)
-    return Restoration(root, path, now, content, _mode(now, taken), tuple(taken), problem, old)
+    return Restoration(root, path, now, content, _mode(now, taken), tuple(taken), problem, old, old_mode)
 
 
 def _mode(now: Current, taken: Sequence[FileChange]) -> int | None:
