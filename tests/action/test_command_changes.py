@@ -260,6 +260,26 @@ def test_without_a_trash_the_last_copy_stays(
 
 
 @both
+@pytest.mark.parametrize("command", ["ln -sf b a", "ln -sf /etc/hosts a", "head -c 9000000 /dev/zero > a"])
+@pytest.mark.parametrize("later", [False, True], ids=["as it was left", "gone since"])
+def test_a_kept_version_can_be_had_if_the_new_one_is_not_known(
+    bench: Bench, kind: Kind, command: str, later: bool
+) -> None:
+    """A link or a large file stays in its place, and the version before it can be written beside it."""
+    (bench.project / "a").write_text("precious", encoding="utf-8")
+    (bench.project / "b").write_text("b", encoding="utf-8")
+    bench.run(kind, command)
+    if later:
+        (bench.project / "a").unlink()
+
+    (plan,) = bench.history.restorations(bench.history.last_steps("talk", 1))
+
+    assert plan.problem
+    assert not plan.does_something
+    assert (bench.project / bench.history.write_beside(plan)).read_text(encoding="utf-8") == "precious"
+
+
+@both
 def test_many_new_files_are_looked_at_within_limits(bench: Bench, kind: Kind, monkeypatch: pytest.MonkeyPatch) -> None:
     """A command can create gigabytes; the user does not wait until all of it is read."""
     monkeypatch.setattr("aish.action.command_changes._MOST_READ", 3 << 20)

@@ -131,6 +131,8 @@ def _restoration(store: UndoStore, root: str, path: str, newest_first: list[File
     content, problem, old, old_mode = now.content, now.trouble, None, 0
     taken: list[FileChange] = []
     name = "" if content is None else store.hash(content)
+    if problem and _is_direct(root, path):  # such as a link in its place
+        old, old_mode = store.content(newest_first[0].before.hash), newest_first[0].before.mode
     for change in () if problem else newest_first:
         if name == change.before.hash and name != change.after.hash:
             taken.append(change)  # it never happened, or somebody has taken it back
@@ -139,7 +141,7 @@ def _restoration(store: UndoStore, root: str, path: str, newest_first: list[File
         if name != change.after.hash:
             too_much = change.after.hash == NOT_KEPT
             problem = "it was too large to keep" if too_much else "it was changed since, by you or another program"
-            old, old_mode = None if too_much else kept, change.before.mode
+            old, old_mode = kept, change.before.mode
         elif change.before.hash == NOT_KEPT:
             problem = "it was too large to keep"
         elif change.before.hash and kept is None:
@@ -149,6 +151,12 @@ def _restoration(store: UndoStore, root: str, path: str, newest_first: list[File
         name, content = change.before.hash, kept
         taken.append(change)
     return Restoration(root, path, now, content, _mode(now, taken), tuple(taken), problem, old, old_mode)
+
+
+def _is_direct(root: str, path: str) -> bool:
+    """Is the directory of a path where its name says, and not behind a link?"""
+    above = (Path(os.path.realpath(root)) / path).parent
+    return above.is_dir() and str(above) == os.path.realpath(above)
 
 
 def _mode(now: Current, taken: Sequence[FileChange]) -> int | None:
