@@ -158,6 +158,23 @@ def test_fragments_find_their_call(pieces: list[ToolPiece], expected: list[tuple
     assert not any(call.problem for call in calls)
 
 
+def test_long_arguments_in_many_fragments_are_not_read_after_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that repeats the name and gives no id would make the shell stand still for minutes."""
+    text = json.dumps({"content": "word " * 20_000})
+    read = list[str]()
+
+    def reading(given: str) -> dict[str, Any] | None:
+        read.append(given)
+        return read_arguments(given)
+
+    monkeypatch.setattr("aish.agent.calls.read_arguments", reading)
+
+    (call,) = made(*(ToolPiece(0, "", "write", text[at : at + 4]) for at in range(0, len(text), 4)))
+
+    assert call.call.arguments == text
+    assert len(read) < 5
+
+
 @pytest.mark.parametrize(
     ("text", "value"), [(r'"a\ud800b"', "a�b"), (r'["\uDFFF"]', ["�"]), (r'"\ud83d\ude00\u007f"', "😀\x7f")]
 )
