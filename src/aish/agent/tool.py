@@ -86,7 +86,8 @@ class Tool(NamedTuple, Generic[C]):
     somebody can watch them. One that `asks_itself` asks the user, so the permission port does not. `consent` says what
     was decided before.
     `plan` says what a single call would do, if that is more than the effect of the tool; the call then runs before
-    another one is asked about. A tool that is not `offered` only explains to a model that calls it why it cannot.
+    another one is asked about. A tool that is not `offered` only explains to a model that calls it why it cannot. The
+    description of a `foreign` one is the text of a stranger, which the model reads with every request.
     """
 
     schema: Message
@@ -100,6 +101,7 @@ class Tool(NamedTuple, Generic[C]):
     consent: Callable[[], Consent] | None = None
     plan: Callable[[ParsedCall, C], Awaitable[CallPlan]] | None = None
     offered: bool = True
+    foreign: bool = False
 
     @property
     def name(self) -> str:
