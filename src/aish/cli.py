@@ -158,11 +158,12 @@ def _shell(options: argparse.Namespace) -> int:
     if rich and view.markdown:
         answers.load_stream = lambda: opening.open_markdown(answers, sys.stdout.write)
     user_shell = opening.open_user_shell(start, answers)
-    editor = opening.open_editor(program, session, user_shell, answers, line_editor)
+    history = opening.open_history(program, session, user_shell)
+    editor = opening.open_editor(program, session, user_shell, answers, line_editor, history)
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return opening.open_repl(program, session, editor, answers, user_shell).run()
+    return opening.open_repl(program, session, editor, answers, user_shell, history).run()
 
 
 def _start(given: Sequence[str]) -> Start:

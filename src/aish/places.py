@@ -102,6 +102,10 @@ class Places(NamedTuple):
         return self.data / "costs.jsonl"
 
     @property
+    def commands(self) -> Path:
+        return self.data / "commands.jsonl"
+
+    @property
     def goals(self) -> Path:
         return self.data / "goals"
 

@@ -13,6 +13,7 @@ from aish.intake.completion import matching, suggest
 from aish.program import Program
 from aish.values.errors import AishError
 from aish.values.text import one_line
+from aish.views.command_history import CommandHistory
 from aish.views.editor import Editor, PlainEditor, ShellSuggestions
 from aish.views.screen import Screen
 from aish.views.themes import theme
@@ -31,6 +32,7 @@ def make_editor(
     user_shell: PromptShell,
     screen: Screen,
     line_editor: "tuple[type[LineEditor], type[Look]] | None",
+    history: CommandHistory,
 ) -> Editor:
     """Return the line editor if its classes were loaded, else the plain one."""
     if line_editor is None:
@@ -60,6 +62,7 @@ def make_editor(
         vi=program.settings.view.keys == "vi",
         route=user_shell.kind,
         older=lambda: asked_before(program) if lasting else (),
+        hides=history.hides,
         look=look,
     )
 

@@ -79,6 +79,7 @@ class LineEditor:
         vi: bool = False,
         route: Route | None = None,
         older: Callable[[], Iterable[str]] = tuple,
+        hides: Callable[[str], bool] = lambda line: False,
         look: Look | None = None,
         input: Input | None = None,
         output: Output | None = None,
@@ -91,7 +92,7 @@ class LineEditor:
         suggestions = _Suggestions(suggest)
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
-            history=typed_history(history, mask, older),
+            history=typed_history(history, mask, older, hides),
             completer=suggestions,
             auto_suggest=_FromHistory(),
             lexer=_Colours(self._line, self._look.known),

@@ -24,10 +24,12 @@ from aish.memory.secret_hints import may_hold_secret
 from aish.places import home_directory
 from aish.program import Program
 from aish.values.errors import AishError
+from aish.values.outcomes import Outcome
 from aish.values.person import Person
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, one_line
 from aish.views.answers import AnswerScreen
+from aish.views.command_history import CommandHistory, Run
 from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
@@ -58,11 +60,13 @@ class Repl:
         editor: Editor,
         screen: AnswerScreen,
         user_shell: PromptShell,
+        history: CommandHistory | None = None,
     ) -> None:
         self._program = program
         self._editor = editor
         self._screen = screen
         self._user_shell = user_shell
+        self._history = history or CommandHistory(None)
         self._interactive = sys.stdin.isatty()
         self._queue = MessageQueue()
         edits = self._interactive and not isinstance(editor, PlainEditor)
@@ -222,7 +226,8 @@ class Repl:
         kind, text = await self._route(line)
         if kind == "question":
             return await self._ask(text)
-        return await self._run(text) if kind == "command" else OK
+        hidden = self._history.hides(line) or self._history.hides(text)
+        return await self._run(text, hidden=hidden) if kind == "command" else OK
 
     def _run_at_once(self, line: str) -> bool:
         """Run a command while the model works, if it only shows or stops something; its reply comes in between."""
@@ -261,18 +266,26 @@ class Repl:
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
         return kind, found.text
 
-    async def _run(self, line: str) -> int:
-        """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells."""
+    async def _run(self, line: str, *, hidden: bool = False) -> int:
+        """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells.
+
+        A `hidden` line leaves no trace: it is not in any history, and the model never sees it or its output.
+        """
         expanded = expand(line, lambda: reversed(self._ran)) if self._interactive else line
         if expanded != line:
             line = expanded
             print(for_terminal(line))
         again = self._ran[-1:] == [line]
-        self._ran.append(line)
-        outcome = await self._user_shell.run(line, self._program.redaction.text(line))
-        hold_output(self._shell.session, line, outcome)
+        if not hidden:
+            self._ran.append(line)
+        masked = "" if hidden else self._program.redaction.text(line)
+        begun = self._history.begin(line, self._user_shell.shell.directory)
+        outcome = await self._user_shell.run(line, masked)
+        if not hidden:
+            hold_output(self._shell.session, line, outcome)
+            self._record(begun, outcome)
         self._editor.take_keys(outcome.unread)
-        self._failed = (self._program.redaction.text(line), outcome.status) if outcome.status else ("", 0)
+        self._failed = (masked, outcome.status) if outcome.status and not hidden else ("", 0)
         if outcome.moved:
             self._shell.enter(outcome.directory)
         if outcome.died:
@@ -290,6 +303,13 @@ class Repl:
             for notice in self._shell.session.say_once("why", "? asks why it failed"):
                 self._screen.note(notice.text)
         return outcome.status
+
+    def _record(self, begun: Run, outcome: Outcome) -> None:
+        """Add a command to the history. Trouble is told once: a full disk must not add a line to each command."""
+        session = self._shell.session
+        if trouble := self._history.end(begun, outcome, session.journal.id):
+            for notice in session.say_once("history", trouble):
+                self._screen.note(notice.text, warning=True)
 
     def _leave(self, runner: asyncio.Runner) -> None:
         """Run the jobs that are due at quit. Ctrl-C stops them."""
