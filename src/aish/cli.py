@@ -75,6 +75,8 @@ def _mend_streams() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] == ["help"] and (arguments[1:] == [] or (len(arguments) == 2 and arguments[1] in VERBS)):
+        arguments = [*arguments[1:], "--help"]
     place = _find_verb(arguments)
     if place is not None:
         return _run_verb(arguments[:place], arguments[place], arguments[place + 1 :])
@@ -83,6 +85,8 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"aish {__version__}")
         return 0
     question = " ".join(options.question)
+    if options.question and not options.print and (meant := opening.meant_verb(options.question, VERBS)):
+        raise BadUsage(meant)
     if question or options.print:
         return _one_shot(options, question)
     return _shell(options)

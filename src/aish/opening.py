@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -335,6 +335,13 @@ def crash_report() -> str:
     from aish.views.crash import file_report
 
     return file_report(may_hold_secret)
+
+
+def meant_verb(words: Sequence[str], verbs: Collection[str]) -> str:
+    """What to say to words that look like a mistyped verb."""
+    from aish.views.verb_spelling import meant_verb
+
+    return meant_verb(words, verbs)
 
 
 def first_prompt(template: str, model: str, cwd: Path, width: int) -> str:

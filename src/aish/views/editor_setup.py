@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from aish.action.completion import BashCompletion
 from aish.action.shell_words import BUILTINS
 from aish.commands.manual import COMMANDS
+from aish.commands.settings import complete_setting
 from aish.conversation.session import Session
 from aish.intake.completion import matching, suggest
 from aish.program import Program
@@ -85,6 +86,7 @@ def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
     by_id = ("forget", "edit", "why", "purge")
     return {
         "model": list(program.presets()),
+        "set": lambda typed: complete_setting(program, typed),
         "resume": [name for name in program.conversations.names().values() if name],
         "cost": ["detail", "all"],
         "export": export,

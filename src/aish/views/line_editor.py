@@ -137,6 +137,10 @@ class LineEditor:
     def remember(self, line: str) -> None:
         self._session.history.append_string(line)
 
+    def restyle(self, styles: Theme, *, vi: bool) -> None:
+        self._session.style = self._style = _style(styles)
+        self._session.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
+
     def show_above(self, write: Callable[[], object]) -> None:
         asyncio.ensure_future(run_in_terminal(write))  # noqa: RUF006  # the application keeps it
 

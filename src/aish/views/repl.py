@@ -38,6 +38,7 @@ from aish.views.keys import lines
 from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch, plain_sign
 from aish.views.surroundings import TerminalSurroundings
+from aish.views.themes import theme
 from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
@@ -89,6 +90,7 @@ class Repl:
         )
         self._worker.on_ctrl_c = ctrl_c
         self._shell.worker = self._worker
+        self._shell.on_setting = self._show_setting
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
@@ -115,6 +117,14 @@ class Repl:
                 self._user_shell.close()
                 runner.run(self._close())
         return OK if self._interactive else code
+
+    def _show_setting(self, key: str) -> None:
+        """Let a changed setting of the view be seen at once."""
+        view = self._program.settings.view
+        if key.startswith("view."):
+            self._screen.restyle(theme(view.theme, view.colors))
+            self._screen.show_reasoning = view.show_reasoning
+            self._editor.restyle(theme(view.theme, view.colors, colors=self._screen.colors), vi=view.keys == "vi")
 
     def _next_queued(self) -> str | None:
         """Return the next line that was typed while the model worked, and show it as if it were typed now."""
