@@ -45,16 +45,17 @@ def _tools(shell: Shell, name: str, preset: Preset) -> str:
 async def show_context(shell: Shell, arguments: Arguments) -> str:
     """Show the prompt as it would be sent now: its parts, their tokens and their share of the budget.
 
-    The budget is `context.token_budget`. When it is full, the oldest exchanges are dropped from the prompt. The journal
-    keeps them.
+    The budget is `context.token_budget`, by default the window of the model, capped by money. When it is full, the
+    oldest exchanges are dropped from the prompt. The journal keeps them.
     """
     backend = shell.session.backend
     size = await prompt_size(shell.session, backend)
-    budget = (await shell.session.endpoints.limits(backend)).token_budget
+    budget, why = await shell.session.endpoints.budget(backend)
     price = backend.price
     cost = "price unknown" if price is None else f"${size.total * price.input / 1e6:.4f} to send"
     lines = [f"{size.total:,} of {budget:,} tokens ({percent(size.total, budget)}), {cost}"]
-    return "\n".join(lines + draw(size, budget, shell.width))
+    lines += draw(size, budget, shell.width)
+    return "\n".join([*lines, f"budget: {budget:,} tokens, {why}"])
 
 
 @COMMANDS.add("tokens", argument="[TEXT]")

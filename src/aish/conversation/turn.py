@@ -88,7 +88,7 @@ async def take_turn(
     front, _ = message_front(session, turn)
     answer = Answer(turn, session.history.ask(fitting, front), asking, steering)
     try:
-        for event in _told_before(asking, chain[0], len(question) - len(fitting)):
+        for event in await _told_before(asking, chain[0], len(question) - len(fitting)):
             yield event
         async with aclosing(load_layers(turn, lambda layer: not is_ready_before(layer))) as loading:
             async for event in loading:
@@ -105,9 +105,9 @@ async def take_turn(
             answer.record("interrupted")
 
 
-def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
-    """Return what the user should know before the answer: a cut question, and another model than usual."""
-    told = list[Notice]()
+async def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
+    """Return what the user should know before the answer: an unknown window, a cut question, another model."""
+    told = await asking.turn.session.endpoints.unknown_window(asking.backend)
     if left_out:
         text = f"the message is too long for the model: {left_out:,} characters left out"
         told.append(notice("question.cut", text, characters=left_out))
