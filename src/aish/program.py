@@ -22,7 +22,7 @@ from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
 from aish.model.model_cards import ModelCards
-from aish.model.window import Windows
+from aish.model.window import ContextWindows
 from aish.places import Places
 from aish.prompt.table import LAYERS
 from aish.settings.layers import Loaded
@@ -73,7 +73,7 @@ class Program(Library):
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
         self.cards = ModelCards(places.model_cards)
-        self.windows = Windows(self.cards)
+        self.windows = ContextWindows(self.cards)
         self._memory: Memory | None = None
         self._servers: ServerTools | None = None
         self._files: ProjectFiles | None = None

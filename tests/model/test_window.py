@@ -18,7 +18,7 @@ from aish.model.known_windows import known_window
 from aish.model.model_cards import ModelCards
 from aish.model.scripted import ScriptedModel
 from aish.model.tokenizer import Server, Tokenizer
-from aish.model.window import Window, Windows, ask_for_window, find_window
+from aish.model.window import ContextWindow, ContextWindows, ask_for_window, find_window
 from aish.values.errors import AishError
 
 pytestmark = pytest.mark.anyio
@@ -145,14 +145,14 @@ def ollama(running: object, parameters: str = "") -> dict[str, Answer]:
 @pytest.mark.parametrize(
     ("paths", "expected"),
     [
-        (ollama([{"model": "mine", "context_length": 32768}]), Window(32768)),
-        (ollama([{"model": "mine:latest", "context_length": 4096}]), Window(4096)),
-        (ollama([], 'stop "x"\nnum_ctx          16384\n'), Window(16384, settled=False)),
-        (ollama([{"model": "other", "context_length": 512}]), Window(0, settled=False)),
-        ({"/api/v0/models": models(loaded_context_length=8192, max_context_length=131072)}, Window(8192)),
-        ({"/api/v0/models": models(max_context_length=131072)}, Window(0, settled=False)),
-        ({"/v1/models": models(context_window=131072)}, Window(131072)),
-        ({"/api/ps": reply_json({"models": 5})}, Window(0)),
+        (ollama([{"model": "mine", "context_length": 32768}]), ContextWindow(32768)),
+        (ollama([{"model": "mine:latest", "context_length": 4096}]), ContextWindow(4096)),
+        (ollama([], 'stop "x"\nnum_ctx          16384\n'), ContextWindow(16384, settled=False)),
+        (ollama([{"model": "other", "context_length": 512}]), ContextWindow(0, settled=False)),
+        ({"/api/v0/models": models(loaded_context_length=8192, max_context_length=131072)}, ContextWindow(8192)),
+        ({"/api/v0/models": models(max_context_length=131072)}, ContextWindow(0, settled=False)),
+        ({"/v1/models": models(context_window=131072)}, ContextWindow(131072)),
+        ({"/api/ps": reply_json({"models": 5})}, ContextWindow(0)),
     ],
     ids=[
         "Ollama",
@@ -166,7 +166,7 @@ def ollama(running: object, parameters: str = "") -> dict[str, Answer]:
     ],
 )
 async def test_a_server_that_loads_models_tells_how_this_one_is_loaded(
-    paths: dict[str, Answer], expected: Window
+    paths: dict[str, Answer], expected: ContextWindow
 ) -> None:
     """The largest window that a model could have is not the one that it has."""
     with FakeServer(paths=paths) as server:
@@ -199,7 +199,7 @@ async def test_a_hosted_model_is_asked_for_once_a_week_and_its_table_helps(world
     """Another run does not ask again; a service that tells nothing is looked up by the name of the model."""
     cards, told = ModelCards(world.directory / "cards.json"), list[str]()
 
-    def hosted(name: str, windows: Windows) -> Awaitable[int]:
+    def hosted(name: str, windows: ContextWindows) -> Awaitable[int]:
         async def server() -> Server:
             told.append(name)
             return Server("https://127.0.0.1:9")
@@ -215,10 +215,10 @@ async def test_a_hosted_model_is_asked_for_once_a_week_and_its_table_helps(world
         )
         return windows.of(backend)
 
-    windows = Windows(cards)
+    windows = ContextWindows(cards)
     assert [await hosted(name, windows) for name in ("gpt-4o", "gpt-4o", "mine")] == [128_000, 128_000, 0]
     assert told == ["gpt-4o", "mine"]  # a service that did not answer is left alone for a while
 
     cards.saw_window("https://127.0.0.1:9 mine", 5000)
-    assert await hosted("mine", Windows(cards)) == 5000
+    assert await hosted("mine", ContextWindows(cards)) == 5000
     assert told == ["gpt-4o", "mine"]

@@ -6,7 +6,7 @@ from aish.context.auto_budget import Budget, Money, auto_budget, auto_turns
 from aish.context.eviction import Limits
 from aish.model.backend import Backend
 from aish.model.model_cards import ModelCards
-from aish.model.window import Windows, is_own_server
+from aish.model.window import ContextWindows, is_own_server
 from aish.settings.options import Settings
 from aish.values.events import Notice, notice
 
@@ -16,9 +16,9 @@ _PROMPTS_IN_CAP = 20  # so many prompts of the largest size should be possible b
 class Endpoints:
     """The limits of prompts for each model, and what a server refused, which is not repeated."""
 
-    def __init__(self, settings: Settings, cards: ModelCards, windows: Windows | None = None) -> None:
+    def __init__(self, settings: Settings, cards: ModelCards, windows: ContextWindows | None = None) -> None:
         self.settings, self.cards = settings, cards
-        self.windows = windows or Windows(cards)
+        self.windows = windows or ContextWindows(cards)
         self.refuse_tools: set[str] = set()  # by `Backend.identity`: a server may refuse them for some models only
         self.refuse_tool_role: set[str] = set()
 

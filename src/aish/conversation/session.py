@@ -197,7 +197,7 @@ class Session:
         for layer in self.layers:
             layer.resumed(self)
         if damage.lines:
-            text = f"skipped {damage.lines} damaged lines of this conversation"
+            text = f"skipped {damage.lines} damaged lines of this conversation (aish doctor)"
             notices.append(notice("conversation.damaged", text, warning=True, lines=damage.lines))
         return self.turn_number, notices
 
