@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -84,8 +85,16 @@ class World:
         plain |= {"AISH_SET_COMMANDS__FILE_TOOLS": "false", "AISH_SET_AGENTS__TOOL": "false"}
         plain |= {"AISH_SET_COMMANDS__PLAN": "false"}
         plain |= {"AISH_SET_COMMANDS__ROUNDS": "0"}  # most stories script one answer for each question
+        if not self.sets_token_budget():
+            plain |= {"AISH_SET_CONTEXT__TOKEN_BUDGET": "4096"}  # no server is asked for its window
         plain |= {"AISH_SET_EMBEDDED__THREADS": "1"}  # tests run side by side, and idle threads of llama.cpp are busy
         return {**kept, "AISH_HOME": str(self.home), **plain, **more}
+
+    def sets_token_budget(self) -> bool:
+        file = self.places.config_file
+        return file.is_file() and bool(
+            re.search(r"(?m)^token_budget", file.read_text(encoding="utf-8", errors="replace"))
+        )
 
     def configure(self, text: str) -> None:
         self.places.config.mkdir(parents=True, exist_ok=True)
@@ -123,6 +132,7 @@ class World:
         quiet["agents"] = {"tool": False}
         quiet["embedded"] = {"threads": 1}  # as in `environment`
         values = {**quiet, **(settings or {})}
+        values["context"] = {"token_budget": 4096, **values.get("context", {})}  # no server is asked for its window
         return open_program(self.start(values), progress=None)
 
     def start(self, settings: dict[str, Any] | None = None) -> Start:

@@ -185,13 +185,14 @@ async def test_context_draws_every_part_of_the_prompt_with_its_share(world: Worl
     await typist.type("q1")
     typist.session.history.hold("x" * 400)
 
-    first, *rows = (await typist.type(":context")).splitlines()
+    first, *rows, last = (await typist.type(":context")).splitlines()
 
     parts = {row[:12].strip(): int(row.rsplit(None, 3)[1].replace(",", "")) for row in rows}
     assert list(parts) == ["base", "2 turns", "held output", "marks", "free"]
     used = sum(tokens for name, tokens in parts.items() if name != "free")
     assert first.startswith(f"{used:,} of 4,096 tokens ({round(used / 40.96)} %), price unknown")
     assert used + parts["free"] == 4096
+    assert last == "budget: 4,096 tokens, set by context.token_budget"
     assert await typist.type(":tokens") == f"{used:,} tokens (estimated)"
 
 

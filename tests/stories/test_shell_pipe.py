@@ -126,15 +126,16 @@ def test_quit_leaves_the_rest_of_the_input_alone(world: World) -> None:
 
 @pytest.mark.proves("C16", "T16")
 def test_turns_that_leave_the_prompt_are_said_and_nothing_else_is(world: World) -> None:
-    """One line for each eviction; the summary made from it is never shown, whatever happens to it."""
+    """One line for the first eviction, with what to do; the summary made from it is never shown."""
     with FakeServer(sse("ok", usage=None)) as server:
         serve(world, server, "[context]\nmax_turns = 2")
-        ran = world.aish(given="q1\nq2\nq3\n")
+        ran = world.aish(given="q1\nq2\nq3\n:cost\n")
 
-    assert (ran.code, ran.out) == (0, "ok\n" * 3)
+    assert ran.code == 0 and ran.out.startswith("ok\n" * 3)
+    assert "\n4 turns left the prompt; the journal has them (:history)\n" in ran.out
     assert [line.partition("(")[0] for line in ran.err.splitlines()] == [
         "[aish] 2 older turns were dropped from the prompt "
-    ] * 2
+    ]
 
 
 @pytest.mark.proves("P7")

@@ -10,6 +10,7 @@ from aish.context.eviction import Limits, excess, over_budget_warning
 from aish.context.token_counts import PromptSize
 from aish.conversation.foreign_text import drop_oldest
 from aish.conversation.layer import Layer
+from aish.conversation.recorder import EVICTED
 from aish.conversation.session import MAX_TURN_CHARS, Session
 from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Backend
@@ -75,21 +76,30 @@ async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list
     size = await prompt_size(session, backend, turn)
     gone = excess(size.fixed, size.exchanges, limits)
     if gone:
+        by_turns = sum(exchange.turns for exchange in size.exchanges) > limits.max_turns
         for layer in session.layers:
             notices += await layer.dropping(session, gone)
         dropped = drop_oldest(session.history, gone)
         session.evicted += dropped
         session.token_counts.forget(dropped, session.history.turns)
         size = await prompt_size(session, backend, turn)
-        text = f"{len(dropped)} older turns were dropped from the prompt ({size.total} of {limits.token_budget} tokens)"
-        notices.append(
-            notice("prompt.evicted", text, turns=len(dropped), tokens=size.total, budget=limits.token_budget)
-        )
+        if session.recorder.is_news(EVICTED):
+            notices.append(_evicted(len(dropped), size.total, limits, by_turns=by_turns))
     warning = over_budget_warning(size.blocks, limits)
     if warning:
         notices += session.say_once("prompt.over_budget", warning)
     session.last_size = size
     return notices
+
+
+def _evicted(turns: int, tokens: int, limits: Limits, *, by_turns: bool) -> Notice:
+    """Return what is said when turns leave the prompt for the first time."""
+    setting = "context.max_turns" if by_turns else "context.token_budget"
+    text = (
+        f"{turns} older turns were dropped from the prompt ({tokens} of {limits.token_budget} tokens); to keep more, "
+        f"raise {setting}; later ones are counted in :cost"
+    )
+    return notice(EVICTED, text, turns=turns, tokens=tokens, budget=limits.token_budget)
 
 
 async def fit_question(question: str, limits: Limits, backend: Backend) -> str:

@@ -60,9 +60,8 @@ async def take_turn(
     """Ask the model and yield events; the last one is `TurnDone`.
 
     `words` are the user's own words unless `typed_by_user` is false. `chosen_by` are the words that choose the model,
-    if these are others; the cost is counted as `category`. `attached` came with the words, for example from a pipe, and
-    is not trusted as the user's. An early end (Ctrl-C, a closed generator) is recorded as interrupted. `steering`
-    returns what the user has said since the work began; it is taken along with each request.
+    if these are others. `attached` came with the words, for example from a pipe, and is not trusted as the user's. An
+    early end (Ctrl-C, a closed generator) is recorded as interrupted. `steering` returns what the user said meanwhile.
     """
     if said := "" if typed_by_user else steering():
         words = f"{words}\n\n{said}"
@@ -89,7 +88,7 @@ async def take_turn(
     front, _ = message_front(session, turn)
     answer = Answer(turn, session.history.ask(fitting, front), asking, steering)
     try:
-        for event in _told_before(asking, chain[0], len(question) - len(fitting)):
+        for event in await _told_before(asking, chain[0], len(question) - len(fitting)):
             yield event
         async with aclosing(load_layers(turn, lambda layer: not is_ready_before(layer))) as loading:
             async for event in loading:
@@ -112,11 +111,11 @@ def _origin(session: Session, *, piped: bool) -> str:
     return least_trusted([described, "file" if piped else ""])  # piped in without a question
 
 
-def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
-    """Return what the user should know before the answer: a cut question, and another model than usual."""
-    told = list[Notice]()
+async def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
+    """Return what the user should know before the answer: an unknown window, a cut question, another model."""
+    told = await asking.turn.session.endpoints.unknown_window(asking.backend)
     if left_out:
-        text = f"the message is too long for the model: {left_out:,} characters left out"
+        text = f"the message is too long for the model: {left_out:,} characters left out (:context shows the budget)"
         told.append(notice("question.cut", text, characters=left_out))
     if model != asking.turn.session.model:
         told.append(notice("model.by_rule", f"{asking.backend.label} answers this question, by a rule", model=model))

@@ -16,8 +16,9 @@ from aish.action.fence.landlock import version
 from aish.memory.goal_records import GoalRecords
 from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
-from aish.model.tokenizer import fetch_json, find_window
+from aish.model.tokenizer import fetch_json
 from aish.model.weights import WORDLLAMA, find_here
+from aish.model.window import find_window
 from aish.places import Places, exposed_directories, model_directories
 from aish.program import Program
 from aish.settings.options import Preset
