@@ -380,9 +380,12 @@ def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
 
 
 def open_user_shell(start: Start, screen: Screen) -> PromptShell:
+    from aish.intake.route_choices import RouteChoices
     from aish.views.user_shell import PromptShell
 
-    return PromptShell(start.settings.commands.shell, start.cwd, screen, start.places.state)
+    places = start.places
+    choices = RouteChoices(places.route_choices) if places.lasting else None
+    return PromptShell(start.settings.commands.shell, start.cwd, screen, places.state, choices)
 
 
 def open_history(program: Program, session: Session, user_shell: PromptShell) -> CommandHistory:

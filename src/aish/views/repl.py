@@ -18,12 +18,13 @@ from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.intake.history_expansion import expand, names_earlier
 from aish.intake.line import ColonCommand, read_line
+from aish.intake.operands import Kind
 from aish.jobs.scheduler import Scheduler
 from aish.jobs.table import JOBS
 from aish.memory.secret_hints import may_hold_secret
 from aish.places import home_directory
 from aish.program import Program
-from aish.values.errors import AishError
+from aish.values.errors import AishError, StoreTrouble
 from aish.values.outcomes import Outcome
 from aish.values.person import Person
 from aish.values.replies import Reply
@@ -90,6 +91,7 @@ class Repl:
         )
         self._worker.on_ctrl_c = ctrl_c
         self._shell.worker = self._worker
+        self._shell.router = user_shell.router
         self._shell.on_setting = self._show_setting
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
@@ -266,15 +268,26 @@ class Repl:
         else:
             self._screen.aside(reply if isinstance(reply, str) else reply.text)
 
-    async def _route(self, line: str) -> tuple[str, str]:
+    async def _route(self, line: str) -> tuple[Kind, str]:
         """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
         if self._interactive and names_earlier(line, reversed(self._ran)):
             return "command", line.strip()
-        found = self._user_shell.route(line)
+        router = self._user_shell.router
+        found = router.route(line)
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
+        said = found.kind == "ask" or line.lstrip()[:1] in ("!", "?", "？")
+        if said and kind != "ask" and self._may_keep(found.text):
+            try:
+                router.learn(found.text, kind)
+            except StoreTrouble as error:
+                self._screen.note(f"what you decided is not kept: {error}", warning=True)
         return kind, found.text
+
+    def _may_keep(self, line: str) -> bool:
+        """May this line be written to a file? Not if it has a secret, or if nothing of this conversation is kept."""
+        return self._shell.session.remembers and self._program.redaction.text(line) == line
 
     async def _run(self, line: str, *, hidden: bool = False) -> int:
         """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells.
@@ -363,7 +376,7 @@ def colon_command(line: str) -> tuple[str, str]:
     return "", ""
 
 
-async def ask_kind(person: Person, reason: str) -> str:
-    """Ask what a line is; empty if the user cancels, or if there is no user."""
+async def ask_kind(person: Person, reason: str) -> Kind:
+    """Ask what a line is; still `ask` if the user cancels, or if there is no user."""
     key = await person.key(f"{for_terminal(reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
-    return {"a": "question", "r": "command"}.get(key, "")
+    return "question" if key == "a" else "command" if key == "r" else "ask"

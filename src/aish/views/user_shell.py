@@ -16,7 +16,7 @@ from aish.action.shell import UserShell
 from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
 from aish.action.terminal import Terminal
 from aish.intake.line import read_line
-from aish.intake.routing import Route, route
+from aish.intake.route_choices import LineRouter, RouteChoices
 from aish.storage.files import write_all
 from aish.values.errors import AishError
 from aish.values.outcomes import Outcome
@@ -31,11 +31,19 @@ _RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
 class PromptShell:
     """One shell for all lines of a conversation. It starts in the background; the first command may wait for it."""
 
-    def __init__(self, wanted: str, directory: Path, screen: Screen, private: Path | None = None) -> None:
+    def __init__(
+        self,
+        wanted: str,
+        directory: Path,
+        screen: Screen,
+        private: Path | None = None,
+        choices: RouteChoices | None = None,
+    ) -> None:
         path = os.environ.get("PATH", os.defpath)
         kind, extra = choose_shell(wanted), _ourselves(path)
         self.shell = UserShell(kind, env=os.environ, directory=directory, private=private, extra=extra)
         self.words = ShellWords(path, str(directory), aliases=WIDESPREAD_ALIASES)
+        self.router = LineRouter(self.words, choices)
         self._screen = screen
         self._starting: threading.Thread | None = None
         self._trouble: AishError | None = None
@@ -70,15 +78,11 @@ class PromptShell:
         starting = self._starting  # read once: `ready` may reset it in another thread
         return None if starting and starting.is_alive() else self.shell.terminal
 
-    def route(self, line: str) -> Route:
-        """Return what a line is, without running anything."""
-        return route(line, self.words)
-
     def kind(self, line: str) -> tuple[str, str]:
         """Return kind and reason of a line for the editor, including colon commands."""
         if line.lstrip().startswith(":") and read_line(line):
             return "colon", ""
-        found = self.route(line)
+        found = self.router.route(line)
         return found.kind, found.reason
 
     async def run(self, line: str, remembered: str) -> Outcome:
