@@ -12,8 +12,8 @@ _WORDS = {"command": "your shell runs it", "question": "the model is asked", "as
 async def route(shell: Shell, arguments: Arguments) -> str:
     """List what you decided about lines: which are commands and which are questions.
 
-    aish learns from you. A line that you run with `!`, send with `?`, or decide with a key is treated that way from then
-    on, and a first word that you have run as a command is one.
+    aish learns from you. A line that you run with `!`, send with `?`, or decide with a key is treated that way from
+    then on, and a first word that you have run as a command is one.
     """
     decided = _router(shell).decided()
     return "\n".join(f"{kind:8}  {line}" for line, kind in decided.items()) or "you have decided nothing so far"
