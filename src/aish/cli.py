@@ -163,7 +163,7 @@ def _shell(options: argparse.Namespace) -> int:
         answers.load_stream = lambda: opening.open_markdown(answers, sys.stdout.write)
     user_shell = opening.open_user_shell(start, answers)
     history = opening.open_history(program, session, user_shell)
-    editor = opening.open_editor(program, session, user_shell, answers, line_editor, history)
+    editor = opening.open_editor(program, user_shell, answers, line_editor, history)
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -74,3 +74,41 @@ def test_without_memory_no_command_is_recorded(world: World) -> None:
         terminal.wait_for("secret")
 
     assert recorded(world) == []
+
+
+UP, RIGHT = "\x1b[A", "\x1b[C"
+
+
+def test_the_history_of_bash_is_there_from_the_first_minute(world: World) -> None:
+    """In Up and in suggestions, without being copied into any file of ours."""
+    world.script("An answer.")
+    (world.directory / ".bash_history").write_text("ls -d /etc\necho brought along\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.type(UP)
+        terminal.wait("aish> echo brought along")
+        terminal.type(UP)
+        terminal.wait("aish> ls -d /etc")
+        terminal.type("\x15ec")
+        terminal.wait("aish> echo brought along")
+        terminal.type(RIGHT + "\r")
+        terminal.wait("aish> echo brought along", "brought along", "aish>")
+        terminal.enter("exit")
+        terminal.code()
+
+    assert traces(world.home, "ls -d /etc") == []
+    assert [one["command"] for one in recorded(world)] == ["echo brought along", "exit"]
+
+
+def test_the_file_that_the_shell_names_is_read(world: World) -> None:
+    world.script("An answer.")
+    (world.directory / "elsewhere").write_text("echo from elsewhere\n", "utf-8")
+    (world.directory / ".bashrc").write_text("HISTFILE=~/elsewhere\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        for _ in range(50):
+            terminal.type("\x15echo")
+            terminal.watch(0.1)
+            if any(line.endswith("echo from elsewhere") for line in terminal.lines):
+                break
+        terminal.wait("aish> echo from elsewhere")

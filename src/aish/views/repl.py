@@ -68,7 +68,7 @@ class Repl:
         self._editor = editor
         self._screen = screen
         self._user_shell = user_shell
-        self._history = history or CommandHistory(None)
+        self._history = history or CommandHistory()
         self._interactive = sys.stdin.isatty()
         self._queue = MessageQueue()
         edits = self._interactive and not isinstance(editor, PlainEditor)
@@ -107,6 +107,7 @@ class Repl:
             try:
                 if self._interactive:
                     self._user_shell.begin()
+                    self._history.start()
                     runner.run(self._warm())
                 while not self._shell.leaving:
                     line = self._next_queued() or self._read(runner)

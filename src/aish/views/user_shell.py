@@ -24,6 +24,7 @@ from aish.views.screen import Screen
 
 _SHELLS = ("bash", "zsh")
 _KEY_READER_SECONDS = 0.1
+_START_SECONDS = 3.0
 # Leave the alternate screen, switch off bracketed paste and mouse reports, show the cursor, reset colours.
 _RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
 
@@ -71,6 +72,11 @@ class PromptShell:
         if self.shell.greeting:
             self._screen.note(self.shell.greeting)
             self.shell.greeting = ""
+
+    def wait_started(self) -> None:
+        """Wait until the shell has started, but not for start-up files that hang."""
+        if starting := self._starting:
+            starting.join(_START_SECONDS)
 
     @property
     def idle(self) -> Terminal | None:
