@@ -27,6 +27,7 @@ class Shell:
     person: Person
     worker: Worker | None = None  # works on questions and goals; None where nobody can watch
     width: int = 80
+    height: int = 0  # rows of the screen; 0: there is none
     leaving: bool = False
     on_setting: Callable[[str], None] = lambda key: None  # shows the effect of a setting that was changed
 
