@@ -201,11 +201,18 @@ def _given(options: argparse.Namespace) -> list[str]:
     return [*options.set, *([_model_setting(options.model)] if options.model else [])]
 
 
+class _WrappedLines(argparse.HelpFormatter):
+    """Wraps each line of a text by itself, between words."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(super(_WrappedLines, self)._fill_text(line, width, indent) for line in text.splitlines())
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="aish",
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_WrappedLines,
         description="A conversational shell that remembers. Without a question it starts the shell.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"
         "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store, 70 a bug, 130 interrupted",

@@ -2,7 +2,7 @@
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
 from aish.commands import project, skills, recall, goal, undo, plan, steps, queue  # isort: skip  # likewise
-from aish.commands import route, settings, conversation  # isort: skip  # likewise
+from aish.commands import route, settings, help, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "conversation_memory",
     "conversation_notes",
     "goal",
+    "help",
     "manual",
     "mcp",
     "model",

@@ -29,6 +29,7 @@ class Shell:
     worker: Worker | None = None  # works on questions and goals; None where nobody can watch
     router: LineRouter | None = None  # None where no lines are typed
     width: int = 80
+    height: int = 0  # rows of the screen; 0: there is none
     leaving: bool = False
     on_setting: Callable[[str], None] = lambda key: None  # shows the effect of a setting that was changed
 

@@ -36,6 +36,7 @@ from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
 from aish.views.exit_codes import BUG, OK, answer_code, exit_code
 from aish.views.keys import lines
+from aish.views.pager import show_reply
 from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch, plain_sign
 from aish.views.surroundings import TerminalSurroundings
@@ -191,6 +192,7 @@ class Repl:
     def _do(self, runner: asyncio.Runner, line: str) -> int:
         """Act on one line. Errors are shown, and the shell continues."""
         self._shell.width = self._screen.width
+        self._shell.height = self._screen.size.lines if self._interactive and sys.stdout.isatty() else 0
         try:
             code = runner.run(self._act(line))
             for notice in self._jobs.take_notices():
@@ -231,7 +233,7 @@ class Repl:
         match read_line(line):
             case ColonCommand(name, words):
                 command, arguments = COMMANDS.parse(name, words)
-                self._screen.say(await command.run(self._shell, arguments))
+                await show_reply(await command.run(self._shell, arguments), self._screen, self._person)
                 self._jobs.start("after command", self._shell.session)  # :new and others leave work for idle times
                 return OK
             case None:

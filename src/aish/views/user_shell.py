@@ -15,7 +15,7 @@ from pathlib import Path
 from aish.action.shell import UserShell
 from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
 from aish.action.terminal import Terminal
-from aish.intake.line import read_line
+from aish.intake.line import ColonCommand, read_line
 from aish.intake.route_choices import LineRouter, RouteChoices
 from aish.storage.files import write_all
 from aish.values.errors import AishError
@@ -86,7 +86,8 @@ class PromptShell:
 
     def kind(self, line: str) -> tuple[str, str]:
         """Return kind and reason of a line for the editor, including colon commands."""
-        if line.lstrip().startswith(":") and read_line(line):
+        typed = read_line(line)
+        if isinstance(typed, ColonCommand) or (typed and line.lstrip().startswith(":")):
             return "colon", ""
         found = self.router.route(line)
         return found.kind, found.reason
