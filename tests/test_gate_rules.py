@@ -696,6 +696,16 @@ async def test_after_reading_foreign_text_the_model_can_only_look(world: World) 
     assert any("has read files, output or tools; :new starts afresh" in line for line in stage.screen.lines)
 
 
+@pytest.mark.proves("X4")
+async def test_a_description_of_a_stranger_counts_as_foreign_text(world: World) -> None:
+    """The model reads what a server says about its tools before it reads anything else."""
+    shell = stage_shell(world)
+    stage = Stage(shell, ["s", "t", "s"], {"git add .": ALWAYS})
+    shell.session.tools = [shell.session.tools[0]._replace(foreign=True, setting="")]
+    await stage.gate.offer("CMD: git add .\nCMD: make a\nCMD: make b")
+    assert [command for command, _ in stage.ran] == ["make a"]
+
+
 @pytest.mark.parametrize(("answer", "kept"), [("k", True), ("s", False), ("", False), ("r", False)])
 async def test_directory_and_variables_become_the_users_only_with_a_key(
     world: World, tmp_path: Path, answer: str, kept: bool

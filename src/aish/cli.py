@@ -76,6 +76,8 @@ def _mend_streams() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] == ["help"] and (arguments[1:] == [] or (len(arguments) == 2 and arguments[1] in VERBS)):
+        arguments = [*arguments[1:], "--help"]
     place = _find_verb(arguments)
     if place is not None:
         return _run_verb(arguments[:place], arguments[place], arguments[place + 1 :])
@@ -84,6 +86,8 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"aish {__version__}")
         return 0
     question = " ".join(options.question)
+    if options.question and not options.print and (meant := opening.meant_verb(options.question, VERBS)):
+        raise BadUsage(meant)
     if question or options.print or _is_piped(options):
         return _one_shot(options, question)
     return _shell(options)
@@ -168,11 +172,12 @@ def _shell(options: argparse.Namespace) -> int:
     if rich and view.markdown:
         answers.load_stream = lambda: opening.open_markdown(answers, sys.stdout.write)
     user_shell = opening.open_user_shell(start, answers)
-    editor = opening.open_editor(program, session, user_shell, answers, line_editor)
+    history = opening.open_history(program, session, user_shell)
+    editor = opening.open_editor(program, session, user_shell, answers, line_editor, history)
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return opening.open_repl(program, session, editor, answers, user_shell).run()
+    return opening.open_repl(program, session, editor, answers, user_shell, history).run()
 
 
 def _start(given: Sequence[str]) -> Start:

@@ -6,7 +6,8 @@ The layers are the same as for other imports; `tools/watch.py` checks them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Collection, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from aish.values.hits import Finder
     from aish.values.tool_servers import ToolServer
     from aish.views.answers import AnswerScreen, Stream
+    from aish.views.command_history import CommandHistory
     from aish.views.editor import Editor
     from aish.views.line_editor import LineEditor, Look
     from aish.views.repl import Repl
@@ -335,6 +337,13 @@ def crash_report() -> str:
     return file_report(may_hold_secret)
 
 
+def meant_verb(words: Sequence[str], verbs: Collection[str]) -> str:
+    """What to say to words that look like a mistyped verb."""
+    from aish.views.verb_spelling import meant_verb
+
+    return meant_verb(words, verbs)
+
+
 def first_prompt(template: str, model: str, cwd: Path, width: int) -> str:
     from aish.views.prompt import first_prompt
 
@@ -376,16 +385,28 @@ def open_user_shell(start: Start, screen: Screen) -> PromptShell:
     return PromptShell(start.settings.commands.shell, start.cwd, screen, start.places.state)
 
 
+def open_history(program: Program, session: Session, user_shell: PromptShell) -> CommandHistory:
+    """The user's commands: recorded if this conversation is, and if there is a user at a terminal."""
+    from aish.memory.command_history.command_store import CommandStore
+    from aish.memory.command_history.history_rules import HistoryRules
+    from aish.views.command_history import CommandHistory
+
+    lasting = program.places.lasting and session.remembers and sys.stdin.isatty()
+    store = CommandStore(program.places.commands, program.redaction.text) if lasting else None
+    return CommandHistory(store, lambda: HistoryRules(*user_shell.shell.history))
+
+
 def open_editor(
     program: Program,
     session: Session,
     user_shell: PromptShell,
     screen: Screen,
     line_editor: tuple[type[LineEditor], type[Look]] | None,
+    history: CommandHistory,
 ) -> Editor:
     from aish.views.editor_setup import make_editor
 
-    return make_editor(program, session, user_shell, screen, line_editor)
+    return make_editor(program, session, user_shell, screen, line_editor, history)
 
 
 def open_repl(
@@ -394,10 +415,11 @@ def open_repl(
     editor: Editor,
     screen: AnswerScreen,
     user_shell: PromptShell,
+    history: CommandHistory,
 ) -> Repl:
     from aish.views.repl import Repl
 
-    return Repl(program, session, editor, screen, user_shell)
+    return Repl(program, session, editor, screen, user_shell, history)
 
 
 def answer_once(

@@ -158,6 +158,12 @@ class Program(Library):
             self._backends[name] = self.make_backend(self, name, presets[name])
         return self._backends[name]
 
+    async def close_backend(self, name: str) -> None:
+        """Stop a preset whose settings have changed; the next question makes it ready again."""
+        backend = self._backends.pop(name, None)
+        if backend:
+            await backend.model.close()
+
     @property
     def services(self) -> Services:
         """What all conversations share."""

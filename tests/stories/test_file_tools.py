@@ -429,6 +429,16 @@ async def test_pipes_sockets_and_directories_are_refused(desk: Desk, monkeypatch
     assert desk.person.asked == []
 
 
+@pytest.mark.parametrize("tool", ["read_file", "list_files", "search_files", "edit_file", "write_file"])
+async def test_a_path_that_the_system_cannot_take_is_refused(desk: Desk, tool: str) -> None:
+    """Each name in it is short enough, and the whole has fewer characters than the limit, but more bytes."""
+    path = "/".join(["ä" * 100] * 30)
+
+    (result,) = await desk.call((tool, {"path": path, "pattern": "x", "content": "x", "old": "x", "new": "y"}))
+
+    assert result["status"] == "refused"
+
+
 async def test_arguments_of_ten_megabytes_are_refused_quickly(desk: Desk) -> None:
     """No difference is computed, and nothing of it is shown."""
     desk.write("a.py", "one\n")

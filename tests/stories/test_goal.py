@@ -380,6 +380,19 @@ async def test_without_a_fence_every_change_asks(tmp_path: Path) -> None:
     assert desk.commands() == [("touch a", "skipped by user")]
 
 
+@pytest.mark.parametrize(("key", "runs"), [("r", True), ("s", False)])
+async def test_without_a_fence_the_check_asks_each_time(tmp_path: Path, key: str, runs: bool) -> None:
+    """It could start what the model has just written, and nothing would limit that."""
+    makefile = tool("write_file", path="Makefile", content=f"test:\n\ttouch {tmp_path}/outside\n")
+    answers = (tool("read_file", path="Makefile"), makefile, "One.", "GOAL: blocked")
+    off = {"commands": {"sandbox": "off", "file_tools": True}}
+    desk = GoalDesk(tmp_path, *answers, keys=(GO, key, "s"), **off)
+    await desk.type(":goal fix it until 'make test'")
+    assert "[r]un it, or [s]kip " in desk.person.asked[1]
+    assert (tmp_path / "outside").exists() == runs
+    assert runs or "make test: skipped by user" in desk.prompts()[-1]
+
+
 async def test_without_a_project_nothing_is_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A whole home directory is no project."""
     desk = GoalDesk(tmp_path, "One.\nCMD: touch a", "GOAL: complete", keys=(GO, "no"))

@@ -22,6 +22,7 @@ from world import Typist, World
 
 from aish.conversation.past_turns import trust_of
 from aish.conversation.turn import take_turn
+from aish.conversation.turn_context import TurnContext
 from aish.jobs.notes import finish_conversation, state_is_due
 from aish.prompt.agent import MEMORY_MARK
 from aish.prompt.base import BASE
@@ -385,6 +386,19 @@ async def test_fifty_tasks_in_one_answer_are_not_all_done(world: World) -> None:
     statuses = [result["status"] for result in office.results]
     assert (statuses.count("done"), statuses.count("refused")) == (20, 30)
     assert len(office.worker.requests) == 20
+
+
+async def test_tasks_after_commands_count_for_the_same_question(world: World) -> None:
+    """The model goes on in another turn, but nobody has asked it anything new."""
+    office = Office(world)
+    team = office.program.agents.team(office.session)
+
+    def passed_on(**how: Any) -> int:
+        turn = TurnContext(office.session, **how)
+        return sum(team.may_pass_on(turn) for _ in range(15))
+
+    assert [passed_on(), passed_on(goes_on=True), passed_on(goes_on=True)] == [15, 5, 0]
+    assert [passed_on(goes_on=True, category="goal"), passed_on()] == [15, 15]
 
 
 async def test_one_of_two_can_be_stopped(world: World) -> None:

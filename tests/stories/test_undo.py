@@ -95,6 +95,18 @@ async def test_a_file_that_the_user_changed_since_is_not_overwritten(
     assert found == beside
 
 
+async def test_an_old_version_beside_a_file_is_as_private_as_it_was(desk: Desk) -> None:
+    """It may be the file with the passwords."""
+    path = desk.write("a", "one\n")
+    path.chmod(0o600)
+    await desk.call(read("a"), edit("a", "one", "two"), answers="r")
+    path.write_text("mine\n", encoding="utf-8")
+
+    await desk.type(":undo", "w")
+
+    assert (desk.project / "a.before-1").stat().st_mode & 0o777 == 0o600
+
+
 async def test_work_of_the_user_between_two_steps_is_not_taken_back(desk: Desk) -> None:
     """Only the model's last change goes; the one before it would take the user's with it."""
     path = desk.write("a", "one\n")

@@ -20,7 +20,7 @@ from aish.acting.turn_consent import TurnConsent
 from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want, stopped
 from aish.action.proposals import Proposals, proposals
-from aish.conversation.foreign_text import holds_foreign_text
+from aish.conversation.foreign_text import reads_foreign_text
 from aish.conversation.held_output import hold_output
 from aish.conversation.session import Session
 from aish.conversation.side_question import ask_side_question
@@ -203,7 +203,7 @@ class Gate:
         if verdict.verdict != "run" or verdict.effect == "read":
             return verdict
         reason = next((found for one in self.standing if (found := one.objection(verdict))), "")
-        if holds_foreign_text(self._session.history):
+        if reads_foreign_text(self._session):
             reason = "you always allow it, but the model has read files, output or tools; :new starts afresh"
         return verdict._replace(verdict="ask", reason=reason, prefixes=()) if reason else verdict
 

@@ -10,7 +10,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.capture import MOST, Capture
-from aish.action.shell_protocol import End, Marks, line_file, may_define, quoted, run_line, say_end, start_file
+from aish.action.shell_protocol import (
+    TELL_HISTORY,
+    End,
+    Marks,
+    line_file,
+    may_define,
+    quoted,
+    run_line,
+    say_end,
+    start_file,
+)
 from aish.action.shell_words import BUILTINS
 from aish.action.terminal import Terminal, raw
 from aish.action.terminal_output import TerminalOutput
@@ -30,6 +40,15 @@ class Names(NamedTuple):
     aliases: frozenset[str] = frozenset()
     functions: frozenset[str] = frozenset()  # and builtins that bash does not have
     path: str = ""
+
+
+class HistorySettings(NamedTuple):
+    """What the shell is told about its history: variables of bash and zsh, as they are."""
+
+    control: str = ""
+    ignore: str = ""
+    zsh_ignore: str = ""
+    file: str = ""
 
 
 class UserShell:
@@ -59,6 +78,7 @@ class UserShell:
         self.directory = str(directory)
         self.status = 0
         self.names = Names()
+        self.history = HistorySettings()
         self.greeting = ""  # the output of its startup files, or why it runs without them
         self._terminal: Terminal | None = None
         self._input = -1
@@ -82,6 +102,7 @@ class UserShell:
                 raise StoreTrouble(f"cannot use {self._program} as your shell: it exits at once")
             self.greeting = f"{self._program} runs without your startup files, because they exit or hang"
         self._update_names()
+        self._update_history()
 
     def _start(self, *, users_files: bool) -> bool:
         self.close()
@@ -148,6 +169,8 @@ class UserShell:
         self._terminal.restore_modes()
         if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
             self._update_names()
+        if "HIST" in line or may_define(line):
+            self._update_history()
         return Outcome(end.status, capture.text(MOST), end.directory, moved=moved, unread=unread)
 
     def idle_output(self) -> bytes:
@@ -196,6 +219,12 @@ class UserShell:
         known = (line.removeprefix("alias ").partition("=")[0] for line in aliases.split("\n") if "=" in line)
         ours = frozenset(name for name in functions.split() if not name.startswith("__aish_")) - BUILTINS
         self.names = Names(frozenset(known), ours, path)
+
+    def _update_history(self) -> None:
+        """Update what the shell is told about its history."""
+        found = os.fsdecode(self._ask(TELL_HISTORY, "history")).split("\0")
+        if len(found) == len(HistorySettings._fields) + 1:  # each value ends in a NUL
+            self.history = HistorySettings(*found[:-1])
 
     def _ask(self, command: str, name: str) -> bytes:
         """Let the shell write its answer into a file, and return the content."""

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 BUILTINS = frozenset(
     """. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo
@@ -59,6 +59,8 @@ class ShellWords:
         self.directory = directory
         self.aliases = aliases
         self.functions = functions
+        self.has_run: Callable[[str], bool] = lambda word: False
+        self.decided: Callable[[str], Literal["command", "question", "ask"] | None] = lambda line: None
         self._clock = clock
         self._listed = _Listed("", float("-inf"), {}, frozenset())
         self._targets: dict[str, tuple[int, frozenset[str]]] = {}

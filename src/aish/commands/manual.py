@@ -2,7 +2,7 @@
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
 from aish.commands import project, skills, recall, goal, undo, plan, steps, queue  # isort: skip  # likewise
-from aish.commands import conversation  # isort: skip  # likewise
+from aish.commands import settings, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "project",
     "queue",
     "recall",
+    "settings",
     "skills",
     "steps",
     "undo",

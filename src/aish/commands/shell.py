@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ class Shell:
     worker: Worker | None = None  # works on questions and goals; None where nobody can watch
     width: int = 80
     leaving: bool = False
+    on_setting: Callable[[str], None] = lambda key: None  # shows the effect of a setting that was changed
 
     def enter(self, directory: str) -> None:
         """Record that the user is in another directory now."""

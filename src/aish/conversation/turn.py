@@ -16,6 +16,7 @@ from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
 from aish.conversation.enabled_tools import EnabledTools
+from aish.conversation.foreign_text import has_foreign_tools
 from aish.conversation.permission import AskPerson
 from aish.conversation.prompt import (
     fit_question,
@@ -31,7 +32,7 @@ from aish.conversation.tool_results import exchange_room, fitting_result
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
 from aish.memory.notes.transcript import TYPED_META
-from aish.memory.trust import claims_to_have_saved
+from aish.memory.trust import claims_to_have_saved, least_trusted
 from aish.values.events import Failed, Notice, TextPiece, ToolUsed, TurnDone, TurnEvent, Usage, notice
 from aish.values.person import Person
 from aish.values.text import for_keeping, one_line
@@ -67,7 +68,7 @@ async def take_turn(
         yield _given(said)
     typed, goes_on = words if typed_by_user else said, bool(chosen_by)
     turn = TurnContext(session, person, words, typed=typed, gate=gate, goes_on=goes_on, category=category)
-    turn.provenance = "" if typed_by_user or goes_on else "file"  # piped in without a question
+    turn.provenance = _origin(session, piped=not (typed_by_user or goes_on))
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(f"{chosen_by or words}\n{said}")
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
@@ -102,6 +103,12 @@ async def take_turn(
     finally:
         if not answer.recorded:
             answer.record("interrupted")
+
+
+def _origin(session: Session, *, piped: bool) -> str:
+    """Return the least trusted source of what the model reads anyway; empty if it is trusted."""
+    described = "tool:mcp" if has_foreign_tools(session) else ""
+    return least_trusted([described, "file" if piped else ""])  # piped in without a question
 
 
 async def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:

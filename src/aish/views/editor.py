@@ -9,6 +9,7 @@ from aish.action.completion import files
 from aish.intake.completion import Scan, Suggestion, TypedWord, break_words, quoted, read_command
 from aish.values.text import for_terminal
 from aish.views.prompt import plain_sign
+from aish.views.themes import Theme
 
 LONGEST_LINE = 16 << 20  # bytes
 MOST_OFFERED = 500  # nobody reads a longer list, and it is slow to draw
@@ -34,6 +35,9 @@ class Editor(Protocol):
     def remember(self, line: str) -> None:
         """Add a line to the history that was typed elsewhere."""
 
+    def restyle(self, styles: Theme, *, vi: bool) -> None:
+        """Use other colours and keys from the next line on."""
+
     def show_above(self, write: Callable[[], object]) -> None:
         """Write above the line that is being typed."""
 
@@ -52,6 +56,9 @@ class PlainEditor:
 
     def remember(self, line: str) -> None:
         """Do nothing: there is no history."""
+
+    def restyle(self, styles: Theme, *, vi: bool) -> None:
+        """Do nothing: there are no colours and no keys."""
 
     def show_above(self, write: Callable[[], object]) -> None:
         write()

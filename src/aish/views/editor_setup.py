@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from aish.action.completion import BashCompletion
 from aish.action.shell_words import BUILTINS
 from aish.commands.manual import COMMANDS
+from aish.commands.settings import complete_setting
 from aish.conversation.session import Session
 from aish.intake.completion import matching, suggest
 from aish.program import Program
 from aish.values.errors import AishError
 from aish.values.text import one_line
+from aish.views.command_history import CommandHistory
 from aish.views.editor import Editor, PlainEditor, ShellSuggestions
 from aish.views.screen import Screen
 from aish.views.themes import theme
@@ -31,6 +33,7 @@ def make_editor(
     user_shell: PromptShell,
     screen: Screen,
     line_editor: "tuple[type[LineEditor], type[Look]] | None",
+    history: CommandHistory,
 ) -> Editor:
     """Return the line editor if its classes were loaded, else the plain one."""
     if line_editor is None:
@@ -60,6 +63,7 @@ def make_editor(
         vi=program.settings.view.keys == "vi",
         route=user_shell.kind,
         older=lambda: asked_before(program) if lasting else (),
+        hides=history.hides,
         look=look,
     )
 
@@ -82,6 +86,7 @@ def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
     by_id = ("forget", "edit", "why", "purge")
     return {
         "model": list(program.presets()),
+        "set": lambda typed: complete_setting(program, typed),
         "resume": [name for name in program.conversations.names().values() if name],
         "cost": ["detail", "all"],
         "export": export,

@@ -79,6 +79,7 @@ class LineEditor:
         vi: bool = False,
         route: Route | None = None,
         older: Callable[[], Iterable[str]] = tuple,
+        hides: Callable[[str], bool] = lambda line: False,
         look: Look | None = None,
         input: Input | None = None,
         output: Output | None = None,
@@ -91,7 +92,7 @@ class LineEditor:
         suggestions = _Suggestions(suggest)
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
-            history=typed_history(history, mask, older),
+            history=typed_history(history, mask, older, hides),
             completer=suggestions,
             auto_suggest=_FromHistory(),
             lexer=_Colours(self._line, self._look.known),
@@ -135,6 +136,10 @@ class LineEditor:
 
     def remember(self, line: str) -> None:
         self._session.history.append_string(line)
+
+    def restyle(self, styles: Theme, *, vi: bool) -> None:
+        self._session.style = self._style = _style(styles)
+        self._session.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
 
     def show_above(self, write: Callable[[], object]) -> None:
         asyncio.ensure_future(run_in_terminal(write))  # noqa: RUF006  # the application keeps it

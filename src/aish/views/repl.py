@@ -1,7 +1,6 @@
 """The interactive shell: read a line, run or ask it, show the result, and repeat."""
 
 import asyncio
-import re
 import sys
 from collections.abc import Coroutine
 from contextlib import nullcontext
@@ -17,6 +16,7 @@ from aish.conversation.held_output import hold_output
 from aish.conversation.prompt import is_stable, load_layers
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
+from aish.intake.history_expansion import expand, names_earlier
 from aish.intake.line import ColonCommand, read_line
 from aish.jobs.scheduler import Scheduler
 from aish.jobs.table import JOBS
@@ -24,10 +24,12 @@ from aish.memory.secret_hints import may_hold_secret
 from aish.places import home_directory
 from aish.program import Program
 from aish.values.errors import AishError
+from aish.values.outcomes import Outcome
 from aish.values.person import Person
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, one_line
 from aish.views.answers import AnswerScreen
+from aish.views.command_history import CommandHistory, Run
 from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
@@ -36,13 +38,13 @@ from aish.views.keys import lines
 from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch, plain_sign
 from aish.views.surroundings import TerminalSurroundings
+from aish.views.themes import theme
 from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
 _WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
-_REPEATS = r"""(?s)\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|(?<!\S)!!(?!\S)"""
 _NO_SUCH_COMMAND = 127
 _AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
 _MOST_MEANT = 3  # names to suggest; many short names are similar to each other
@@ -59,11 +61,13 @@ class Repl:
         editor: Editor,
         screen: AnswerScreen,
         user_shell: PromptShell,
+        history: CommandHistory | None = None,
     ) -> None:
         self._program = program
         self._editor = editor
         self._screen = screen
         self._user_shell = user_shell
+        self._history = history or CommandHistory(None)
         self._interactive = sys.stdin.isatty()
         self._queue = MessageQueue()
         edits = self._interactive and not isinstance(editor, PlainEditor)
@@ -86,10 +90,11 @@ class Repl:
         )
         self._worker.on_ctrl_c = ctrl_c
         self._shell.worker = self._worker
+        self._shell.on_setting = self._show_setting
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
-        self._last = ""  # the last line that was run
+        self._ran = list[str]()  # the commands of the user, oldest first
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
@@ -112,6 +117,14 @@ class Repl:
                 self._user_shell.close()
                 runner.run(self._close())
         return OK if self._interactive else code
+
+    def _show_setting(self, key: str) -> None:
+        """Let a changed setting of the view be seen at once."""
+        view = self._program.settings.view
+        if key.startswith("view."):
+            self._screen.restyle(theme(view.theme, view.colors))
+            self._screen.show_reasoning = view.show_reasoning
+            self._editor.restyle(theme(view.theme, view.colors, colors=self._screen.colors), vi=view.keys == "vi")
 
     def _next_queued(self) -> str | None:
         """Return the next line that was typed while the model worked, and show it as if it were typed now."""
@@ -223,7 +236,8 @@ class Repl:
         kind, text = await self._route(line)
         if kind == "question":
             return await self._ask(text)
-        return await self._run(text) if kind == "command" else OK
+        hidden = self._history.hides(line) or self._history.hides(text)
+        return await self._run(text, hidden=hidden) if kind == "command" else OK
 
     def _run_at_once(self, line: str) -> bool:
         """Run a command while the model works, if it only shows or stops something; its reply comes in between."""
@@ -256,22 +270,32 @@ class Repl:
         """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
+        if self._interactive and names_earlier(line, reversed(self._ran)):
+            return "command", line.strip()
         found = self._user_shell.route(line)
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
         return kind, found.text
 
-    async def _run(self, line: str) -> int:
-        """Run a line in the user's shell. `!!` is replaced by the previous line, which is shown, as in other shells."""
-        repeated = repeat(line, self._last)
-        if repeated != line:
-            line = repeated
+    async def _run(self, line: str, *, hidden: bool = False) -> int:
+        """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells.
+
+        A `hidden` line leaves no trace: it is not in any history, and the model never sees it or its output.
+        """
+        expanded = expand(line, lambda: reversed(self._ran)) if self._interactive else line
+        if expanded != line:
+            line = expanded
             print(for_terminal(line))
-        again = line == self._last
-        self._last = line
-        outcome = await self._user_shell.run(line, self._program.redaction.text(line))
-        hold_output(self._shell.session, line, outcome)
+        again = self._ran[-1:] == [line]
+        if not hidden:
+            self._ran.append(line)
+        masked = "" if hidden else self._program.redaction.text(line)
+        begun = self._history.begin(line, self._user_shell.shell.directory)
+        outcome = await self._user_shell.run(line, masked)
+        if not hidden:
+            hold_output(self._shell.session, line, outcome)
+            self._record(begun, outcome)
         self._editor.take_keys(outcome.unread)
-        self._failed = (self._program.redaction.text(line), outcome.status) if outcome.status else ("", 0)
+        self._failed = (masked, outcome.status) if outcome.status and not hidden else ("", 0)
         if outcome.moved:
             self._shell.enter(outcome.directory)
         if outcome.died:
@@ -289,6 +313,13 @@ class Repl:
             for notice in self._shell.session.say_once("why", "? asks why it failed"):
                 self._screen.note(notice.text)
         return outcome.status
+
+    def _record(self, begun: Run, outcome: Outcome) -> None:
+        """Add a command to the history. Trouble is told once: a full disk must not add a line to each command."""
+        session = self._shell.session
+        if trouble := self._history.end(begun, outcome, session.journal.id):
+            for notice in session.say_once("history", trouble):
+                self._screen.note(notice.text, warning=True)
 
     def _leave(self, runner: asyncio.Runner) -> None:
         """Run the jobs that are due at quit. Ctrl-C stops them."""
@@ -336,8 +367,3 @@ async def ask_kind(person: Person, reason: str) -> str:
     """Ask what a line is; empty if the user cancels, or if there is no user."""
     key = await person.key(f"{for_terminal(reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
     return {"a": "question", "r": "command"}.get(key, "")
-
-
-def repeat(line: str, last: str) -> str:
-    """Replace `!!` by the previous line, except inside quotes."""
-    return re.sub(_REPEATS, lambda found: last if found[0] == "!!" else found[0], line) if last else line

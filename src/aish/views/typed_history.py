@@ -16,8 +16,10 @@ MOST_HISTORY = 10_000  # lines to search
 class _TypedLines(FileHistory):
     """The typed lines with secrets masked, followed by the questions of past conversations."""
 
-    def __init__(self, path: Path, mask: Mask, older: Callable[[], Iterable[str]]) -> None:
-        self._mask = mask
+    def __init__(
+        self, path: Path, mask: Mask, older: Callable[[], Iterable[str]], hides: Callable[[str], bool]
+    ) -> None:
+        self._mask, self._hides = mask, hides
         self._older = older
         self._before: list[str] | None = None
         super().__init__(str(path))
@@ -38,6 +40,10 @@ class _TypedLines(FileHistory):
         except (OSError, AishError):
             return []  # unreadable conversations are reported by the commands that read them
 
+    def append_string(self, string: str) -> None:
+        if not self._hides(string):
+            super().append_string(string)
+
     def load_history_strings(self) -> Iterable[str]:
         try:
             return list(super().load_history_strings())[:MOST_HISTORY]
@@ -51,13 +57,15 @@ class _TypedLines(FileHistory):
             pass  # a full disk must not end the shell; the line stays in memory
 
 
-def typed_history(path: Path | None, mask: Mask, older: Callable[[], Iterable[str]]) -> History:
+def typed_history(
+    path: Path | None, mask: Mask, older: Callable[[], Iterable[str]], hides: Callable[[str], bool]
+) -> History:
     """Return the history from the file, or one in memory if the file cannot be written."""
     if path is not None:
         try:
             make_directory(path.parent)
             path.touch(mode=0o600)
-            return _TypedLines(path, mask, older)
+            return _TypedLines(path, mask, older, hides)
         except OSError:
             pass
     return InMemoryHistory()
