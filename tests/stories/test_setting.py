@@ -102,7 +102,7 @@ async def test_keys_and_values_are_completed(world: World) -> None:
     assert words("view.keys ") == ["emacs", "vi"]
     assert words("view.markdown f") == ["false"]
     assert words("model ") == ["embedded", "cloud"]
-    assert words("context.max_turns ") == ["40"]
+    assert words("context.max_turns ") == ["auto"]
     assert words("--unset view.k") == ["view.keys"]
     assert "models.cloud.endpoint" in words("models.cloud.")
     assert words("no.such ") == []
