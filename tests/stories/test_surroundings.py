@@ -13,7 +13,7 @@ from aish.context.surroundings import SURROUNDINGS_MARK
 
 pytestmark = pytest.mark.anyio
 
-ON = {"AISH_SET_CONTEXT__SURROUNDINGS": "true", "TZ": "Europe/Berlin", "SHELL": "/bin/bash"}
+ON: dict[str, Any] = {"AISH_SET_CONTEXT__SURROUNDINGS": "true", "TZ": "Europe/Berlin", "SHELL": "/bin/bash"}
 
 
 def serve(world: World, server: FakeServer) -> None:
