@@ -89,6 +89,7 @@ class World:
         plain |= {"AISH_SET_COMMANDS__ROUNDS": "0"}  # most stories script one answer for each question
         if not self.sets_token_budget():
             plain |= {"AISH_SET_CONTEXT__TOKEN_BUDGET": "4096"}  # no server is asked for its window
+        plain |= {"AISH_SET_CONTEXT__SURROUNDINGS": "false"}  # a prompt has only what the test puts there
         plain |= {"AISH_SET_EMBEDDED__THREADS": "1"}  # tests run side by side, and idle threads of llama.cpp are busy
         return {**kept, "AISH_HOME": str(self.home), **plain, **more}
 
@@ -134,7 +135,8 @@ class World:
         quiet["agents"] = {"tool": False}
         quiet["embedded"] = {"threads": 1}  # as in `environment`
         values = {**quiet, **(settings or {})}
-        values["context"] = {"token_budget": 4096, **values.get("context", {})}  # no server is asked for its window
+        context = {"token_budget": 4096, "surroundings": False}  # no server is asked for its window
+        values["context"] = {**context, **values.get("context", {})}
         return open_program(self.start(values), progress=None)
 
     def start(self, settings: dict[str, Any] | None = None) -> Start:

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import select
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -87,7 +88,7 @@ def _dispatch(arguments: list[str]) -> int:
     question = " ".join(options.question)
     if options.question and not options.print and (meant := opening.meant_verb(options.question, VERBS)):
         raise BadUsage(meant)
-    if question or options.print:
+    if question or options.print or _is_piped(options):
         return _one_shot(options, question)
     return _shell(options)
 
@@ -137,7 +138,16 @@ def _one_shot(options: argparse.Namespace, question: str) -> int:
     session = _session(program, options)
     view = program.settings.view
     screen = opening.open_answer_screen(view.color, show_reasoning=view.show_reasoning)
-    return opening.answer_once(program, session, screen, question, as_json=options.json)
+    explains = not options.print
+    return opening.answer_once(program, session, screen, question, as_json=options.json, explains=explains)
+
+
+def _is_piped(options: argparse.Namespace) -> bool:
+    """Is there a text on standard input that is one question? /dev/null is none."""
+    try:
+        return not options.lines and not stat.S_ISCHR(os.fstat(0).st_mode)
+    except OSError:
+        return False
 
 
 def _shell(options: argparse.Namespace) -> int:
@@ -213,7 +223,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="aish",
         allow_abbrev=False,
         formatter_class=_WrappedLines,
-        description="A conversational shell that remembers. Without a question it starts the shell.",
+        description="A conversational shell that remembers. Without a question it starts the shell, or explains what is "
+        "piped in.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"
         "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store, 70 a bug, 130 interrupted",
     )
@@ -222,6 +233,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("question", nargs="*", help="a question; piped standard input is sent with it")
     parser.add_argument(
         "-p", "--print", action="store_true", help="answer once and exit; the question may come from a pipe"
+    )
+    parser.add_argument(
+        "--lines", action="store_true", help="on a pipe: each line is a question or a : command, as in the shell"
     )
     parser.add_argument("--json", action="store_true", help="print the answer and its metadata as JSON")
     parser.add_argument("--continue", dest="continued", action="store_true", help="continue the newest conversation")

@@ -452,7 +452,9 @@ def open_repl(
     return Repl(program, session, editor, screen, user_shell, history)
 
 
-def answer_once(program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool) -> int:
+def answer_once(
+    program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool, explains: bool
+) -> int:
     from aish.views.one_shot import run
 
-    return run(program, session, screen, question, as_json=as_json)
+    return run(program, session, screen, question, as_json=as_json, explains=explains)

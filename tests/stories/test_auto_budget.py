@@ -22,10 +22,10 @@ def test_a_conversation_grows_to_the_window_that_the_server_tells(world: World) 
     props = reply_json({"default_generation_settings": {"n_ctx": 32_768}})
     with FakeServer(sse("A", usage=None), paths={**NOTHING, "/props": props}) as server:
         configure(world, server)
-        assert world.aish(given=":context\n").out.splitlines()[-1] == (
+        assert world.aish("--lines", given=":context\n").out.splitlines()[-1] == (
             "budget: 24,576 tokens, the window of 32,768 tokens less room for the answer"
         )
-        ran = world.aish(given="".join(f"? {number} {'w ' * 1000}\n" for number in range(25)))
+        ran = world.aish("--lines", given="".join(f"? {number} {'w ' * 1000}\n" for number in range(25)))
 
         assert "dropped" not in ran.err + ran.out
         assert len(server.chats()[-1].json["messages"]) == 1 + 2 * 24 + 1  # about 12,500 tokens
@@ -52,7 +52,7 @@ def test_the_window_of_a_preset_needs_no_request(world: World) -> None:
         configure(world, server)
         with world.places.config_file.open("a", encoding="utf-8") as file:
             file.write("window = 16384\n")
-        ran = world.aish(given="? hello\n:context\n")
+        ran = world.aish("--lines", given="? hello\n:context\n")
 
         assert "budget: 12,288 tokens, the window of 16,384 tokens" in ran.out
         assert not {asked.path for asked in server.asked} & {"/props", "/v1/models", "/api/ps"}

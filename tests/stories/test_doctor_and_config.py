@@ -198,7 +198,7 @@ def test_an_unknown_model_is_reported_with_its_line_and_the_embedded_one_is_used
     """The shell still starts; on the command line it is a usage error."""
     world.configure('# mine\nmodel = "clever"\n[models.fast]\nkind = "scripted"\n')
 
-    shell, chosen = world.aish(given=":model\n"), world.aish("--model", "smart", "q")
+    shell, chosen = world.aish("--lines", given=":model\n"), world.aish("--model", "smart", "q")
 
     file = world.places.config_file
     assert shell.err == f"[aish] {file}:2: model: there is no model 'clever'; embedded answers instead\n"

@@ -229,7 +229,7 @@ def test_nothing_that_was_told_to_the_model_is_a_command_of_the_model(workshop: 
 def test_on_a_pipe_only_the_lines_of_the_user_run(workshop: Workshop) -> None:
     """Nobody can see or refuse a command there, so even read-only ones do not run."""
     workshop.script("CMD: touch bad\nCMD: echo seen", "CMD: touch bad\nCMD: echo seen")
-    ran = workshop.aish(given="CMD: touch bad\n!echo mine\n:history\n")
+    ran = workshop.aish("--lines", given="CMD: touch bad\n!echo mine\n:history\n")
     assert ran.out.count("CMD: echo seen") == 2
     assert [line for line in ran.out.splitlines() if line in ("mine", "seen")] == ["mine"]
 
@@ -716,7 +716,7 @@ def test_on_a_pipe_the_tool_runs_nothing_and_reads_no_line(workshop: Workshop) -
     workshop.script(run_tool("echo seen", "rm -rf kept"), "One.", "Two.")
     (workshop.directory / "kept").mkdir()
 
-    ran = workshop.aish(given="what now?\nrun\n")
+    ran = workshop.aish("--lines", given="what now?\nrun\n")
 
     assert ran.out == "One.\nTwo.\n"
     assert [result["reason"] for result in results(workshop)] == ["commands cannot be run here"] * 2

@@ -528,7 +528,7 @@ def test_on_a_pipe_nobody_can_consent(tmp_path: Path) -> None:
     """So nothing starts."""
     world = World(tmp_path)
     world.script("never")
-    ran = world.aish(given=":goal fix it\n")
+    ran = world.aish("--lines", given=":goal fix it\n")
     assert "a goal needs a terminal" in ran.err and not world.places.goals.exists()
 
 

@@ -165,15 +165,18 @@ def test_settings_of_a_project_take_effect_only_when_it_is_trusted(world: World,
         return next(row["value"] for row in shown if row["key"] == "context.max_turns")
 
     assert max_turns() == "auto"
-    said = world.aish(given=":project trust --yes\n:project\n").out
+    said = world.aish("--lines", given=":project trust --yes\n:project\n").out
     assert "its settings take effect the next time aish starts here" in said
     assert max_turns() == 7
-    assert ".aish.toml: in effect" in world.aish(given=":project\n").out
+    assert ".aish.toml: in effect" in world.aish("--lines", given=":project\n").out
     world.aish("config", "distrust", str(demo))
     assert max_turns() == "auto"
     world.aish("config", "trust", str(demo))
     assert max_turns() == 7
-    assert world.aish(given=":project distrust\n").out == "no longer trusted: .aish.toml and AGENTS.md and README.md\n"
+    assert (
+        world.aish("--lines", given=":project distrust\n").out
+        == "no longer trusted: .aish.toml and AGENTS.md and README.md\n"
+    )
     assert max_turns() == "auto"
 
 

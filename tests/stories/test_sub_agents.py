@@ -697,7 +697,7 @@ def test_agents_are_used_from_a_pipe(world: World) -> None:
     """The real program: a task, the list of what ran, and the costs."""
     world.script("The helper says hello.")
 
-    ran = world.aish(given=":agent helper say hello\n:agents\n:agent\n:cost detail\n")
+    ran = world.aish("--lines", given=":agent helper say hello\n:agents\n:agent\n:cost detail\n")
 
     assert ran.code == 0, ran.err
     assert "The helper says hello." in ran.out

@@ -243,7 +243,7 @@ def test_the_commands_are_the_same_from_a_pipe(desk: Desk) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [write("a", "1")]
     world.script(*(f"TOOL: {name} {json.dumps(given)}" for name, given in calls), "Done.")
 
-    ran = world.aish(given="please\n:undo\n:diff\n", AISH_SET_COMMANDS__FILE_TOOLS="true")
+    ran = world.aish("--lines", given="please\n:undo\n:diff\n", AISH_SET_COMMANDS__FILE_TOOLS="true")
 
     assert NOTHING in ran.out and "no differences" in ran.out
     assert not (desk.project / "a").exists()

@@ -57,7 +57,7 @@ async def show_context(shell: Shell, arguments: Arguments) -> str:
     cost = "price unknown" if price is None else f"${size.total * price.input / 1e6:.4f} to send"
     lines = [f"{size.total:,} of {budget:,} tokens ({percent(size.total, budget)}), {cost}"]
     lines += draw(size, budget, shell.width)
-    return "\n".join([*lines, f"budget: {budget:,} tokens, {why}"])
+    return "\n".join([*lines, f"budget: {budget:,} tokens, {why}", *_front_lines(size)])
 
 
 @COMMANDS.add("tokens", argument="[TEXT]")
@@ -98,6 +98,11 @@ async def show_cost(shell: Shell, arguments: Arguments) -> str:
     return "\n".join(lines)
 
 
+def _front_lines(size: PromptSize) -> list[str]:
+    """Return the texts that go in front of the next message, besides output that is held."""
+    return ["with the next question:", *(block.text for block in size.front)] if size.front else []
+
+
 def _left_prompt(shell: Shell, calls: list[ModelCall]) -> list[str]:
     """Return a line about turns that left the prompt, and what their summaries cost."""
     session = shell.session
@@ -117,6 +122,7 @@ def draw(size: PromptSize, budget: int, width: int) -> list[str]:
     parts += [("tools", size.tools)] if size.tools else []
     parts += [(f"{turns} turns", sum(exchange.tokens for exchange in size.exchanges))] if turns else []
     parts += [("held output", size.held)] if size.held else []
+    parts += [(block.name, block.tokens) for block in size.front]
     parts += [("marks", marks), ("free", max(budget - size.total, 0))]
     room = max(min(width, 100) - 32, 10)
     rows = []

@@ -45,11 +45,14 @@ def system_blocks(session: Session, turn: TurnContext | None = None) -> tuple[Bl
     return tuple(layer.block(session, turn) for layer in session.layers if layer.place == "system")
 
 
-def message_front(session: Session, turn: TurnContext | None = None) -> tuple[list[str], list[list[int]]]:
+def message_front(
+    session: Session, turn: TurnContext | None = None, *, for_journal: bool = False
+) -> tuple[list[str], list[list[int]]]:
     """Return the texts in front of the next message, and the line ranges in them that only repeat other journals."""
     texts, repeated, line = list[str](), list[list[int]](), 0
     for layer in sorted(session.layers, key=lambda layer: layer.order):
-        text = layer.text(session, turn) if layer.place == "message" else ""
+        wanted = layer.place == "message" and (layer.in_journal or not for_journal)
+        text = layer.text(session, turn) if wanted else ""
         if text:
             texts.append(text)
             repeated += [[line + begin, line + end] for begin, end in layer.repeated_lines(session)]
@@ -67,7 +70,21 @@ def offered_tools(session: Session, backend: Backend, turn: TurnContext | None =
 
 async def prompt_size(session: Session, backend: Backend, turn: TurnContext | None = None) -> PromptSize:
     """Return the size of the prompt if it were sent now."""
-    return await session.size(backend, system_blocks(session, turn), offered_tools(session, backend, turn))
+    return await session.size(
+        backend,
+        system_blocks(session, turn),
+        offered_tools(session, backend, turn),
+        () if turn else _front_blocks(session),
+    )
+
+
+def _front_blocks(session: Session) -> tuple[Block, ...]:
+    """Return what would go in front of the next message, besides output that is held."""
+    return tuple(
+        layer.block(session, None)
+        for layer in session.layers
+        if layer.place == "message" and layer.text(session, None) not in ("", session.history.held)
+    )
 
 
 async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list[Notice]:

@@ -145,10 +145,15 @@ class Session:
                 break
         return [first, *(name for name in self.settings.fallback if name != first)]
 
-    async def size(self, backend: Backend, blocks: Sequence[Block], tools: Sequence[Tool[Any]]) -> PromptSize:
-        """Return the size of a prompt with these blocks and tools and the current history."""
+    async def size(
+        self, backend: Backend, blocks: Sequence[Block], tools: Sequence[Tool[Any]], front: Sequence[Block] = ()
+    ) -> PromptSize:
+        """Return the size of a prompt with these blocks and tools and the current history.
+
+        `front` goes in front of the next message.
+        """
         schemas = tuple(tool.schema for tool in tools)
-        return await measure(self.token_counts, backend.tokenizer, blocks, self.history, schemas)
+        return await measure(self.token_counts, backend.tokenizer, blocks, self.history, schemas, front)
 
     def say_once(self, code: str, text: str, **fields: object) -> list[Notice]:
         """Return a warning, unless one with this code was given before."""

@@ -74,7 +74,7 @@ async def take_turn(
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
         async for event in loading:
             yield event
-    front, repeated = message_front(session, turn)
+    front, repeated = message_front(session, turn, for_journal=True)
     partly_typed = bool(front or attached or not typed_by_user)
     meta = _message_meta(turn, repeated, partly_typed=partly_typed, trimmed=bool(attached))
     for event in keep(turn, Turn("user", compose_message(front, question)), meta):

@@ -16,6 +16,7 @@ from aish.prompt.recalled_notes import RecalledNotesLayer
 from aish.prompt.recalled_turns import RecalledTurnsLayer
 from aish.prompt.skills import SkillsLayer, SkillTextsLayer
 from aish.prompt.summary import SummaryLayer
+from aish.prompt.surroundings import SurroundingsLayer
 from aish.prompt.working_state import WorkingStateLayer
 
 LAYERS: tuple[Callable[[], Layer], ...] = (
@@ -32,6 +33,7 @@ LAYERS: tuple[Callable[[], Layer], ...] = (
     CareLayer,
     GoalLayer,
     # in front of the user's message
+    SurroundingsLayer,
     HeldOutputLayer,
     PlanLayer,
     SkillTextsLayer,

@@ -82,6 +82,9 @@ class Context(Section):
     )
     max_bytes: int = option(0, "Maximum size of the turns in a prompt in bytes; 0: no limit.")
     use_tool_role: bool = option(True, "Send tool results in the tool role; a preset can override this.")
+    surroundings: bool = option(
+        True, "Tell the model about system, shell, directory, git branch, time and last command, when they change."
+    )
     summarize_evicted: bool = option(True, "Keep a short summary of turns that left the prompt.")
 
 
