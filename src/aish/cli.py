@@ -223,8 +223,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="aish",
         allow_abbrev=False,
         formatter_class=_WrappedLines,
-        description="A conversational shell that remembers. Without a question it starts the shell, or explains what is "
-        "piped in.",
+        description="A conversational shell that remembers. Without a question it starts the shell, or explains what "
+        "is piped in.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"
         "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store, 70 a bug, 130 interrupted",
     )

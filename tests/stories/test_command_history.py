@@ -112,3 +112,23 @@ def test_the_file_that_the_shell_names_is_read(world: World) -> None:
             if any(line.endswith("echo from elsewhere") for line in terminal.lines):
                 break
         terminal.wait("aish> echo from elsewhere")
+
+
+@pytest.mark.proves("P1")
+def test_what_was_run_in_bash_is_a_command_here_and_can_be_repeated(world: World) -> None:
+    """A program that is not found is then reported by the shell; the model is not asked."""
+    world.script("An answer.")
+    (world.directory / ".bash_history").write_text("frobctl sync\necho brought along\nfrobctl stop\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.type(UP)
+        terminal.wait("aish> frobctl stop")  # the history is loaded
+        terminal.type("\x15")
+        terminal.enter("frobctl restart everything")
+        terminal.wait("bash: frobctl: command not found", "[aish] type ? to ask the model", "aish>")
+        terminal.enter("!ec")
+        terminal.wait("echo brought along", "brought along", "aish>")
+        terminal.enter("exit")
+        terminal.code()
+
+    assert world.journals() == []

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -48,6 +48,7 @@ _WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
 _NO_SUCH_COMMAND = 127
+_OFTEN = 2  # runs of a word that make it a command; one may be a slip of the finger
 _AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
 _MOST_MEANT = 3  # names to suggest; many short names are similar to each other
 _NO_FAULT = (0, 1, 130, 141, 148)  # success, nothing found, Ctrl-C, closed pipe, Ctrl-Z: no hint needed
@@ -70,6 +71,7 @@ class Repl:
         self._screen = screen
         self._user_shell = user_shell
         self._history = history or CommandHistory()
+        user_shell.words.has_run = lambda word: self._history.past.ran(word) >= _OFTEN
         self._interactive = sys.stdin.isatty()
         self._queue = MessageQueue()
         edits = self._interactive and not isinstance(editor, PlainEditor)
@@ -275,7 +277,7 @@ class Repl:
         """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
-        if self._interactive and names_earlier(line, reversed(self._ran)):
+        if self._interactive and names_earlier(line, self._earlier()):
             return "command", line.strip()
         router = self._user_shell.router
         found = router.route(line)
@@ -288,6 +290,12 @@ class Repl:
                 self._screen.note(f"what you decided is not kept: {error}", warning=True)
         return kind, found.text
 
+    def _earlier(self) -> Iterator[str]:
+        """Yield the commands of this shell, newest first, then those of earlier ones."""
+        yield from reversed(self._ran)
+        own = set(self._ran)
+        yield from (one.text for one in self._history.past.newest() if one.is_command and one.text not in own)
+
     def _may_keep(self, line: str) -> bool:
         """May this line be written to a file? Not if it has a secret, or if nothing of this conversation is kept."""
         return self._shell.session.remembers and self._program.redaction.text(line) == line
@@ -297,7 +305,7 @@ class Repl:
 
         A `hidden` line leaves no trace: it is not in any history, and the model never sees it or its output.
         """
-        expanded = expand(line, lambda: reversed(self._ran)) if self._interactive else line
+        expanded = expand(line, self._earlier) if self._interactive else line
         if expanded != line:
             line = expanded
             print(for_terminal(line))
