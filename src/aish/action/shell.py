@@ -19,6 +19,7 @@ from aish.action.shell_protocol import (
     line_file,
     may_define,
     may_stop,
+    names_exit,
     quoted,
     run_line,
     say_end,
@@ -34,6 +35,7 @@ from aish.values.outcomes import Outcome
 _ABOUT_TO_START = 0.1  # seconds that a shell needs to start a program
 _TRIES = 20  # how often the shell is asked to repeat an end mark lost to Ctrl-C
 _READY_SECONDS = 30.0
+_PATIENCE = 2.0  # seconds for hooks of an empty line, and for the trap of the exit
 Show = Callable[[bytes], object]
 
 
@@ -164,9 +166,11 @@ class UserShell:
         finally:
             told.unlink(missing_ok=True)  # it may contain a password
         if end is None:
-            code = self._terminal.wait()
+            code, process = self._terminal.wait(), self._terminal.process
+            killed = process is None or process.returncode < 0
             self.close()
-            return Outcome(code, capture.text(MOST), self.directory, died=True)
+            left = not killed and (not stops or names_exit(line))
+            return Outcome(code, capture.text(MOST), self.directory, died=True, left=left)
         moved, self.directory = end.directory != self.directory, end.directory
         self._before = Before(end.status, end.pipe, end.flags)
         unread = self._terminal.unread()
@@ -174,6 +178,23 @@ class UserShell:
         if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
             self._update_names()
         return Outcome(end.status, capture.text(MOST), end.directory, moved=moved, unread=unread)
+
+    def refresh(self, show: Show) -> None:
+        """Let the shell report finished jobs and run the hooks of its prompt, as an empty line does."""
+        if self.started and self._terminal:
+            self._number += 1
+            self._write(say_end(self._number))
+            showing = TerminalOutput(show, Capture())
+            if end := self._until_end(showing.take, seconds=_PATIENCE):
+                self.directory = end.directory
+            showing.tidy()
+
+    def leave(self, show: Show) -> None:
+        """End the shell as `exit` does: its trap for the exit runs, and programs in the background live on."""
+        if self.started:
+            self._write(" builtin exit 2>/dev/null\n")
+            self._until_end(TerminalOutput(show, Capture()).take, seconds=_PATIENCE)
+        self.close()
 
     def idle_output(self) -> bytes:
         """Return what background programs have printed since the last line."""

@@ -106,6 +106,11 @@ def may_stop(line: str, before: Before) -> bool:
     return "e" in before.flags or re.search(_ENDS_ON_ERRORS, line[:100_000]) is not None
 
 
+def names_exit(line: str) -> bool:
+    """Does this line contain a command that ends the shell?"""
+    return re.search(r"\b(exit|logout|exec|bye)\b", line[:100_000]) is not None
+
+
 def run_line(number: int, *, tty: str, stops: bool = False) -> str:
     """Return the request to run the line in the file as if it had been typed.
 
