@@ -100,10 +100,11 @@ class Repl:
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
         self._ran = list[str]()  # the commands of the user, oldest first
+        self._exit_status = OK  # of a line that ended the user's shell
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
-        """Run the shell. Return the exit code: of the last line on a pipe, otherwise success."""
+        """Run the shell. Return the exit code: of the last line on a pipe, otherwise that of `exit`."""
         code, plain = OK, not self._interactive or isinstance(self._editor, PlainEditor)
         modes = nullcontext() if plain else lines(wanted=False)
         with clean_exit_on_signal(self._user_shell.close), modes, new_runner() as runner:
@@ -118,11 +119,14 @@ class Repl:
                         break
                     if line.strip():
                         code = self._do(runner, line)
+                    elif self._interactive:
+                        self._user_shell.refresh()
                 self._leave(runner)
+                self._user_shell.leave()
             finally:
                 self._user_shell.close()
                 runner.run(self._close())
-        return OK if self._interactive else code
+        return self._exit_status if self._interactive else code
 
     def _show_setting(self, key: str) -> None:
         """Let a changed setting of the view be seen at once."""
@@ -323,8 +327,8 @@ class Repl:
         if outcome.moved:
             self._shell.enter(outcome.directory)
         if outcome.died:
-            if line.split()[0] in _LEAVES:
-                self._shell.leaving = True
+            if outcome.left:
+                self._shell.leaving, self._exit_status = True, outcome.status
             else:
                 self._screen.note("your shell has ended; the next command starts another one", warning=True)
         elif again and line.strip() in _LEAVES:  # the shell warned about jobs, and the user repeated the command

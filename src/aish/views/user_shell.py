@@ -114,6 +114,17 @@ class PromptShell:
         self.words.aliases, self.words.functions, path = self.shell.names
         self.words.path = path or self.words.path
 
+    def refresh(self) -> None:
+        """Do what an empty line does in the shell: finished jobs are reported."""
+        if self.idle:
+            self.shell.refresh(show)
+            self._learn()
+
+    def leave(self) -> None:
+        """End the shell as `exit` does, if it has started."""
+        if self.idle:
+            self.shell.leave(show)
+
     def close(self) -> None:
         if self._starting:
             self._starting.join(1.0)
