@@ -2,7 +2,7 @@
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
 from aish.commands import project, skills, recall, goal, undo, plan, steps, queue  # isort: skip  # likewise
-from aish.commands import settings, help, conversation  # isort: skip  # likewise
+from aish.commands import setup, settings, help, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -21,6 +21,7 @@ __all__ = [
     "queue",
     "recall",
     "settings",
+    "setup",
     "skills",
     "steps",
     "undo",
