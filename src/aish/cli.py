@@ -159,6 +159,8 @@ def _shell(options: argparse.Namespace) -> int:
     screen = Screen(view.color, styles=styles)
     rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _report(screen, start)
+    if sys.stdin.isatty() and sys.stdout.isatty() and _is_first_start(start, options):
+        screen.say(opening.first_screen(start, screen.width))
     if rich and not (options.continued or options.resume):  # show the prompt before the editor is loaded
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
         prompt = opening.first_prompt(view.prompt, start.settings.model, start.cwd, screen.width)
@@ -178,6 +180,11 @@ def _shell(options: argparse.Namespace) -> int:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return opening.open_repl(program, session, editor, answers, user_shell, history).run()
+
+
+def _is_first_start(start: Start, options: argparse.Namespace) -> bool:
+    known = start.places.sessions.exists() or start.places.setup_record.exists()
+    return not (known or options.continued or options.resume)
 
 
 def _start(given: Sequence[str]) -> Start:

@@ -355,6 +355,27 @@ def first_prompt(template: str, model: str, cwd: Path, width: int) -> str:
     return first_prompt(template, model, cwd, width)
 
 
+def first_screen(start: Start, width: int) -> str:
+    """What a new account sees above its first prompt. No network."""
+    from aish import __version__
+    from aish.model.weights import find_embedded
+    from aish.views.prompt import git_branch, short_directory
+    from aish.views.welcome import FirstFacts, first_screen
+
+    settings, directory = start.settings, start.cwd
+    weights = find_embedded(settings.embedded.path, model_directories(start.places, os.environ))
+    facts = FirstFacts(
+        version=__version__,
+        directory=short_directory(str(directory), str(home_directory())),
+        branch=git_branch(directory),
+        shell=os.path.basename(settings.commands.shell or os.environ.get("SHELL", "bash")),  # noqa: PTH119  # any text
+        model=settings.model,
+        preset=settings.presets()[settings.model],
+        installed=weights.is_file(),
+    )
+    return first_screen(facts, width)
+
+
 def hide_typed_keys(*, rich: bool) -> AbstractContextManager[None]:
     """While the program loads, typed keys are kept for the rich editor, which shows them."""
     from contextlib import nullcontext

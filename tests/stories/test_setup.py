@@ -5,7 +5,7 @@ import tomllib
 from typing import Any
 
 import pytest
-from fake_server import FakeServer, reply_json, sse
+from fake_server import FakeServer, host, ollama, reply_json
 from terminal import Terminal
 from world import World
 
@@ -14,16 +14,6 @@ from aish.model.discovery import FoundModel, choose_model, find_keys, find_local
 
 pytestmark = pytest.mark.anyio
 KEY = "sk-test-Ab3dEf6hIj9lMn2pQr5tUv8x"
-
-
-def ollama(*models: str) -> FakeServer:
-    """A server that lists its models, as Ollama does."""
-    listed = {"object": "list", "data": [{"id": model, "object": "model"} for model in models]}
-    return FakeServer(sse("Hello from it."), paths={"/v1/models": reply_json(listed)})
-
-
-def host(server: FakeServer) -> str:
-    return server.url.removeprefix("http://")
 
 
 def settings(world: World) -> dict[str, Any]:

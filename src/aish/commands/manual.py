@@ -2,7 +2,7 @@
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
 from aish.commands import project, skills, recall, goal, undo, plan, steps, queue  # isort: skip  # likewise
-from aish.commands import route, settings, help, conversation  # isort: skip  # likewise
+from aish.commands import route, setup, settings, help, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "recall",
     "route",
     "settings",
+    "setup",
     "skills",
     "steps",
     "undo",

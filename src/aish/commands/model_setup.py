@@ -7,6 +7,7 @@ from pathlib import Path
 from aish.model.addresses import api_root
 from aish.model.discovery import FoundModel, find_keys, find_local
 from aish.settings.key_lines import set_key
+from aish.settings.layers import Loaded
 from aish.settings.options import Settings
 from aish.settings.user_file import edit_settings_file
 from aish.storage.files import replace_file
@@ -70,6 +71,19 @@ async def find_models(settings: Settings, env: Mapping[str, str]) -> list[FoundM
     known = {api_root(one.endpoint).replace("//localhost:", "//127.0.0.1:") for one in presets if one.endpoint}
     known |= {one.api_key_env for one in presets if one.api_key_env}
     return [*await find_local(env, known), *find_keys(env, known)]
+
+
+async def new_offers(loaded: Loaded, env: Mapping[str, str], record: SetupRecord) -> list[FoundModel]:
+    """Return models to offer to somebody who has set up none, without those that were offered or declined before."""
+    if loaded.settings.models or "model" in loaded.origins:
+        return []
+    return [one for one in await find_models(loaded.settings, env) if record.is_new(one)]
+
+
+def offer_text(found: list[FoundModel]) -> str:
+    """Return the sentence that offers what was found."""
+    what = "; ".join(one.about for one in found)
+    return f"found {what}. {':setup uses it' if len(found) == 1 else ':setup lets you choose one'}"
 
 
 def chosen(found: list[FoundModel], words: list[str]) -> FoundModel:

@@ -110,6 +110,10 @@ class LineEditor:
     def app(self) -> Application[str]:
         return self._session.app
 
+    @property
+    def is_reading(self) -> bool:
+        return self._session.app.is_running
+
     def read(self, runner: asyncio.Runner, prompt: str) -> str:
         return runner.run(self.read_line(prompt))
 

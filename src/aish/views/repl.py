@@ -1,6 +1,7 @@
 """The interactive shell: read a line, run or ask it, show the result, and repeat."""
 
 import asyncio
+import os
 import sys
 from collections.abc import Coroutine, Iterator
 from contextlib import nullcontext
@@ -11,6 +12,7 @@ from aish.acting.gate import Gate
 from aish.acting.message_queue import MessageQueue
 from aish.acting.worker import Worker
 from aish.commands.manual import COMMANDS
+from aish.commands.model_setup import SetupRecord, new_offers, offer_text
 from aish.commands.shell import Shell
 from aish.conversation.held_output import hold_output
 from aish.conversation.prompt import is_stable, load_layers
@@ -22,6 +24,7 @@ from aish.intake.operands import Kind
 from aish.jobs.scheduler import Scheduler
 from aish.jobs.table import JOBS
 from aish.memory.secret_hints import may_hold_secret
+from aish.model.discovery import FoundModel
 from aish.places import home_directory
 from aish.program import Program
 from aish.values.errors import AishError, StoreTrouble
@@ -44,7 +47,6 @@ from aish.views.themes import theme
 from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
-_WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
 _NO_SUCH_COMMAND = 127
@@ -101,6 +103,8 @@ class Repl:
         self._worker.stop_jobs = self._jobs.person_first
         self._ran = list[str]()  # the commands of the user, oldest first
         self._exit_status = OK  # of a line that ended the user's shell
+        self._offering: asyncio.Task[None] | None = None
+        self._offers: list[FoundModel] = []  # models that the user has not been told about yet
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
@@ -150,6 +154,7 @@ class Repl:
             self._typing.leaves = False
             self._editor.take_keys(b"\x04")
         while True:
+            self._tell_offers()
             terminal = self._user_shell.idle
             try:
                 if terminal and self._interactive:
@@ -373,11 +378,28 @@ class Repl:
     async def _warm(self) -> None:
         """Load memory and project into the prompt, and start background jobs while the first question is typed."""
         session = self._shell.session
-        if not self._program.places.sessions.exists():  # the first start
-            self._screen.note(_WELCOME)
         async for notice in load_layers(TurnContext(session, self._person), is_stable):
             self._screen.note(notice.text, warning=notice.warning)
         self._jobs.start("start", session)
+        if self._interactive and session.remembers:
+            self._offering = asyncio.get_running_loop().create_task(self._offer_models())
+
+    async def _offer_models(self) -> None:
+        """Look for models on this machine while the first line is typed, and offer what is found, once."""
+        record = SetupRecord(self._program.places.setup_record)
+        record.welcome()
+        self._offers = await new_offers(self._program.loaded, os.environ, record)
+        if self._offers and self._editor.is_reading:
+            self._editor.show_above(self._tell_offers)
+
+    def _tell_offers(self) -> None:
+        """Offer the models that were found. Before the prompt is drawn, an earlier one may be on the line."""
+        offers, self._offers = self._offers, []
+        if offers:
+            sys.stdout.write("" if isinstance(self._editor, PlainEditor) else "\r\x1b[K")
+            sys.stdout.flush()
+            self._screen.note(offer_text(offers))
+            SetupRecord(self._program.places.setup_record).offer(offers)
 
 
 def colon_command(line: str) -> tuple[str, str]:
