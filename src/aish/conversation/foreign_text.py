@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 from aish.context.history import History
 from aish.conversation.session import Session
-from aish.values.turns import EXEC_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK, Turn
+from aish.values.turns import EXEC_MARK, FILES_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK, Turn
 
 # How texts of commands, files, tools, skills and memory begin in a message, before the user's words.
-_FOREIGN = (EXEC_MARK, INPUT_MARK, TASK_MARK, SKILL_MARK, HOOK_MARK, "[recalled")
+_FOREIGN = (EXEC_MARK, INPUT_MARK, FILES_MARK, TASK_MARK, SKILL_MARK, HOOK_MARK, "[recalled")
 _MARKS = f"(?m)^(?:{'|'.join(map(re.escape, _FOREIGN))})"
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from aish.conversation.layer import Layer
+from aish.prompt.attached_files import AttachedFilesLayer
 from aish.prompt.background import BackgroundLayer
 from aish.prompt.base import BaseLayer
 from aish.prompt.care import CareLayer
@@ -35,6 +36,7 @@ LAYERS: tuple[Callable[[], Layer], ...] = (
     # in front of the user's message
     SurroundingsLayer,
     HeldOutputLayer,
+    AttachedFilesLayer,
     PlanLayer,
     SkillTextsLayer,
     RecalledNotesLayer,

@@ -1,8 +1,11 @@
 """Read a line: the contract of all editors, the plain editor for pipes and dumb terminals, and Tab completion."""
 
 import asyncio
+import re
+import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from aish.action.completion import files
@@ -127,6 +130,18 @@ class ShellSuggestions:
         found = files(start, self._directory())
         return [(path + "/" * is_directory, len(start), "") for path, is_directory in found]
 
+    def attached(self, text: str) -> list[Suggestion]:
+        """Complete a file after `@` in a question, with its size."""
+        typed = re.search(r"(?:^|[\s(])@((?:\\.|[^\s\\\"'])*)$", text)
+        if not typed:
+            return []
+        start, directory = re.sub(r"\\(.)", r"\1", typed[1]), self._directory()
+        found = files(start, directory)[:MOST_OFFERED]
+        return [
+            (re.sub(r"(\s)", r"\\\1", path) + ("/" if is_directory else " "), len(typed[1]), _size(directory, path))
+            for path, is_directory in found
+        ]
+
     def _commands(self, word: TypedWord) -> list[Suggestion]:
         if not word.text:
             return []  # a list of all commands would not help
@@ -157,6 +172,15 @@ class ShellSuggestions:
         found = files(typed, self._directory(), only_directories=only_directories, expand=home)
         replaced = len(typed) if simple else length
         return [(_as_typed(path, is_directory, word.quote, home), replaced, "") for path, is_directory in found]
+
+
+def _size(directory: str, path: str) -> str:
+    """Return the size of a file as a hint; empty for a directory."""
+    try:
+        found = Path(directory, path).stat()
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_size:,} bytes" if stat.S_ISREG(found.st_mode) else ""
 
 
 def _as_typed(path: str, is_directory: bool, quote: str, home: bool) -> str:

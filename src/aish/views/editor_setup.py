@@ -45,7 +45,9 @@ def make_editor(
     )
 
     def suggestions(text: str) -> Iterable[tuple[str, int, str]]:
-        return suggest(text, COMMANDS, arguments(program, shell)) if text.startswith(":") else shell(text)
+        if text.startswith(":"):
+            return suggest(text, COMMANDS, arguments(program, shell))
+        return shell(text) or shell.attached(text)
 
     look = make_look(
         theme(view.theme, view.colors, colors=screen.colors),

@@ -16,6 +16,7 @@ from aish.values.invisible import visible
 from aish.values.text import clip, one_line
 from aish.values.turns import (
     EXEC_MARK,
+    FILES_MARK,
     HOOK_MARK,
     INPUT_MARK,
     PROPOSED_MARK,
@@ -105,7 +106,7 @@ def split_typed(entry: JournalEntry) -> tuple[str, str]:
         return "\n".join(lines[: len(lines) - typed]).rstrip("\n"), "\n".join(lines[len(lines) - typed :])
     repeated = {number for span in entry.meta.get("recalled") or () for number in _span(span)}
     left = "\n".join(line for number, line in enumerate(lines) if number not in repeated).strip("\n")
-    if EXEC_MARK not in left and not left.startswith(INPUT_MARK):
+    if EXEC_MARK not in left and not left.startswith((INPUT_MARK, FILES_MARK)):
         return "", left
     front, _, last = left.rpartition("\n\n")  # an older journal: only the last paragraph can be the question
     return (front, last) if front else (left, "")
@@ -233,7 +234,7 @@ def _as_text(turn: SaidTurn) -> str:
 
 def _origins_of_front(front: str) -> list[str]:
     marks = {EXEC_MARK: "tool:exec", INPUT_MARK: "file", HOOK_MARK: "tool:hook", SKILL_MARK: "file:skill"}
-    marks[TASK_MARK] = "tool:delegate"
+    marks |= {TASK_MARK: "tool:delegate", FILES_MARK: "file"}
     return [origin for mark, origin in marks.items() if mark in front]
 
 
@@ -242,7 +243,9 @@ def _commands(front: str, model: str) -> Iterator[RanCommand]:
 
     A command that the model proposed has the origin `model`, the least trusted text that the model had read.
     """
-    own = f"\n{front}".partition(f"\n{INPUT_MARK}\n")[0]  # a file could forge the mark
+    own = f"\n{front}".partition(f"\n{INPUT_MARK}\n")[0].partition(f"\n{FILES_MARK}\n")[
+        0
+    ]  # a file could forge the mark
     for block in own.split(f"\n{EXEC_MARK}\n")[1:]:
         lines = [line for line in block.split("\n") if line.strip()]
         proposed = lines[:1] == [PROPOSED_MARK]
