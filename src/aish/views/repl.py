@@ -292,7 +292,7 @@ class Repl:
         found = router.route(line)
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
         said = found.kind == "ask" or line.lstrip()[:1] in ("!", "?", "？")
-        if said and kind != "ask" and self._may_keep(found.text):
+        if said and kind != "ask" and self._may_keep(line) and self._may_keep(found.text):
             try:
                 router.learn(found.text, kind)
             except StoreTrouble as error:
@@ -306,8 +306,9 @@ class Repl:
         yield from (one.text for one in self._history.past.newest() if one.is_command and one.text not in own)
 
     def _may_keep(self, line: str) -> bool:
-        """May this line be written to a file? Not if it has a secret, or if nothing of this conversation is kept."""
-        return self._shell.session.remembers and self._program.redaction.text(line) == line
+        """May this line be written to a file? Not if it is hidden, has a secret, or if nothing is kept at all."""
+        kept = self._shell.session.remembers and not self._history.hides(line)
+        return kept and self._program.redaction.text(line) == line
 
     async def _run(self, line: str, *, hidden: bool = False) -> int:
         """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells.
