@@ -157,7 +157,7 @@ def _shell(options: argparse.Namespace) -> int:
     answers = opening.open_answer_screen(view.color, show_reasoning=view.show_reasoning, styles=styles)
     if rich and view.markdown:
         answers.load_stream = lambda: opening.open_markdown(answers, sys.stdout.write)
-    user_shell = opening.open_user_shell(start, answers)
+    user_shell = opening.open_user_shell(start, answers, login=options.login)
     editor = opening.open_editor(program, session, user_shell, answers, line_editor)
     if rich:
         sys.stdout.write("\r")
@@ -217,6 +217,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-memory", action="store_true", help="do not record this conversation, and do not use memory"
     )
+    parser.add_argument("-l", "--login", action="store_true", help="start your own shell as a login shell")
+    parser.add_argument("-i", action="store_true", help="start the shell, as without options; other shells have it")
+    parser.add_argument("-c", metavar="COMMAND", help="run a command in your own shell, without aish")
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     return parser
 

@@ -370,10 +370,12 @@ def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
     )
 
 
-def open_user_shell(start: Start, screen: Screen) -> PromptShell:
+def open_user_shell(start: Start, screen: Screen, *, login: bool) -> PromptShell:
+    from aish.views.as_shell import is_login, parent_name
     from aish.views.user_shell import PromptShell
 
-    return PromptShell(start.settings.commands.shell, start.cwd, screen, start.places.state)
+    login = login or is_login(os.environ, parent_name())
+    return PromptShell(start.settings.commands.shell, start.cwd, screen, start.places.state, login=login)
 
 
 def open_editor(

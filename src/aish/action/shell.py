@@ -65,9 +65,11 @@ class UserShell:
         private: Path | None = None,
         extra: Path | None = None,
         patience: float = _READY_SECONDS,
+        login: bool = False,
     ) -> None:
         self._program = program
         self._env = env
+        self._login = login
         self._extra = extra  # a program that is added at the end of PATH
         self._private = private  # a directory that commands of the model can neither read nor write
         self._patience = patience  # seconds that the start may take
@@ -117,11 +119,19 @@ class UserShell:
             tty=self._terminal.name,
             files=str(home),
             users_files=users_files,
+            login=self._login,
         )
         for name, switch in EDITING.items():
             _write_file(home / name, switch.encode())
         _write_file(start, text.encode("utf-8", "surrogateescape"))
-        command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
+        command = [
+            self._program,
+            *(
+                ("-i", "-s", *(("-l",) if self._login else ()))
+                if zsh
+                else ("--rcfile", str(start), "--noediting", "-i")
+            ),
+        ]
         more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
         # Child processes may use this directory after aish exits, so nobody else may be able to recreate it.
         lasting = home.parent == self._private and os.pathsep not in str(home)

@@ -20,9 +20,9 @@ from aish.intake.routing import Route, route
 from aish.storage.files import write_all
 from aish.values.errors import AishError
 from aish.values.outcomes import Outcome
+from aish.views.as_shell import choose_shell
 from aish.views.screen import Screen
 
-_SHELLS = ("bash", "zsh")
 _KEY_READER_SECONDS = 0.1
 # Leave the alternate screen, switch off bracketed paste and mouse reports, show the cursor, reset colours.
 _RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
@@ -31,10 +31,12 @@ _RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
 class PromptShell:
     """One shell for all lines of a conversation. It starts in the background; the first command may wait for it."""
 
-    def __init__(self, wanted: str, directory: Path, screen: Screen, private: Path | None = None) -> None:
+    def __init__(
+        self, wanted: str, directory: Path, screen: Screen, private: Path | None = None, *, login: bool = False
+    ) -> None:
         path = os.environ.get("PATH", os.defpath)
         kind, extra = choose_shell(wanted), _ourselves(path)
-        self.shell = UserShell(kind, env=os.environ, directory=directory, private=private, extra=extra)
+        self.shell = UserShell(kind, env=os.environ, directory=directory, private=private, extra=extra, login=login)
         self.words = ShellWords(path, str(directory), aliases=WIDESPREAD_ALIASES)
         self._screen = screen
         self._starting: threading.Thread | None = None
@@ -170,12 +172,6 @@ def _ourselves(path: str) -> Path | None:
     """Return the path of aish if it is not on the PATH, so that `aish` also works from a virtual environment."""
     mine = Path(sys.prefix, "bin", "aish")  # not from `sys.executable`, which can be empty
     return mine if mine.exists() and not shutil.which(mine.name, path=path) else None
-
-
-def choose_shell(wanted: str) -> str:
-    """Return the shell from the settings or from $SHELL if it is supported, else bash."""
-    named = os.path.expanduser(wanted) if wanted else os.environ.get("SHELL", "")  # noqa: PTH111  # keeps an unknown `~user` unchanged
-    return named if Path(named).name in _SHELLS else "bash"
 
 
 def _follow_window(loop: asyncio.AbstractEventLoop, shell: UserShell | None) -> None:
