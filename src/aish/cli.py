@@ -145,6 +145,8 @@ def _shell(options: argparse.Namespace) -> int:
     screen = Screen(view.color, styles=styles)
     rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _report(screen, start)
+    if lost := _lost_directory(start.cwd):
+        screen.note(lost, warning=True)
     if rich and not (options.continued or options.resume):  # show the prompt before the editor is loaded
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
         prompt = opening.first_prompt(view.prompt, start.settings.model, start.cwd, screen.width)
@@ -225,7 +227,23 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _working_directory() -> Path:
+    """The current directory; if it was deleted or cannot be entered, the home directory, or else the root."""
+    for there in (Path.cwd, Path.home):
+        try:
+            directory = there()
+            if os.access(directory, os.X_OK):
+                return directory
+        except (OSError, RuntimeError):
+            continue
+    return Path("/")
+
+
+def _lost_directory(cwd: Path) -> str:
+    """Say that aish did not start in the current directory; empty if it did."""
     try:
-        return Path.cwd()
-    except FileNotFoundError:  # it was deleted
-        return Path("/")
+        if Path.cwd() == cwd:
+            return ""
+        reason = "cannot be entered"
+    except OSError:
+        reason = "no longer exists"
+    return f"the current directory {reason}; this shell starts in {cwd}"

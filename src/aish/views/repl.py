@@ -90,6 +90,7 @@ class Repl:
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
         self._exit_status = OK  # of a line that ended the user's shell
+        self._gone = ""  # the directory of the shell, if it does not exist
         self._last = ""  # the last line that was run
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
@@ -278,6 +279,7 @@ class Repl:
         self._failed = (self._program.redaction.text(line), outcome.status) if outcome.status else ("", 0)
         if outcome.moved:
             self._shell.enter(outcome.directory)
+        self._tell_gone(outcome.directory)
         if outcome.died:
             if outcome.left:
                 self._shell.leaving, self._exit_status = True, outcome.status
@@ -293,6 +295,14 @@ class Repl:
             for notice in self._shell.session.say_once("why", "? asks why it failed"):
                 self._screen.note(notice.text)
         return outcome.status
+
+    def _tell_gone(self, directory: str) -> None:
+        """Say once that the directory of the shell no longer exists."""
+        if Path(directory).is_dir():
+            self._gone = ""
+        elif self._gone != directory and self._interactive:
+            self._gone = directory
+            self._screen.note("this directory no longer exists; cd .. or cd leaves it", warning=True)
 
     def _leave(self, runner: asyncio.Runner) -> None:
         """Run the jobs that are due at quit. Ctrl-C stops them."""

@@ -24,6 +24,7 @@ from aish.views.as_shell import choose_shell
 from aish.views.screen import Screen
 
 _KEY_READER_SECONDS = 0.1
+_SLOW_FILES = 2.0  # seconds after which a start is said to be slow
 # Leave the alternate screen, switch off bracketed paste and mouse reports, show the cursor, reset colours.
 _RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
 
@@ -57,7 +58,10 @@ class PromptShell:
     def ready(self) -> None:
         """Wait until the shell has started, and show what its start-up files printed. Raises if the start failed."""
         if starting := self._starting:
-            starting.join()
+            starting.join(_SLOW_FILES)
+            if starting.is_alive():
+                self._screen.note("waiting for your startup files; Ctrl-C goes on without them")
+                starting.join()
             self._starting = None
         trouble, self._trouble = self._trouble, None
         if trouble:
@@ -85,7 +89,8 @@ class PromptShell:
 
     async def run(self, line: str, remembered: str) -> Outcome:
         """Run a line in the user's shell. `remembered` is the line with secrets masked. Raises `StoreTrouble`."""
-        await asyncio.to_thread(self.ready)
+        with ctrl_c(self.shell.skip_files):
+            await asyncio.to_thread(self.ready)
         loop, keys = asyncio.get_running_loop(), sys.stdin.fileno() if sys.stdin.isatty() else None
         _follow_window(loop, self.shell)
         try:
