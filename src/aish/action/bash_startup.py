@@ -171,13 +171,14 @@ readonly -f __aish_status __aish_get __aish_keep __aish_on __aish_off __aish_qui
 : >|"$__aish_traps"
 {
     bind() { :; }
-    for __aish_file in ~/.bashrc; do
+    for __aish_profile in ~/.bash_profile ~/.bash_login ~/.profile; do [ ! -r "$__aish_profile" ] || break; done
+    for __aish_file in @USERS@; do
         [ ! -r "$__aish_file" ] || . "$__aish_file" || :
     done <'@TTY@'
     {
         @STORE@
         __aish_quiet
-        unset -f bind; unset __aish_file
+        unset -f bind; unset __aish_file __aish_profile
         set +o history
         shopt -s expand_aliases
         [ ! -r "${HISTFILE-}" ] || builtin history -r

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -75,14 +76,16 @@ class UserShell:
         private: Path | None = None,
         extra: Path | None = None,
         patience: float = _READY_SECONDS,
+        login: bool = False,
     ) -> None:
-        self._program = program
+        self._use(program)
         self._env = env
+        self._login = login
         self._extra = extra  # a program that is added at the end of PATH
         self._private = private  # a directory that commands of the model can neither read nor write
         self._patience = patience  # seconds that the start may take
         self.directory = str(directory)
-        self._kind = "zsh" if Path(program).name == "zsh" else "bash"
+        self._replaced = ""  # the program that startup files started in place of the shell
         self._before = Before()
         self.names = Names()
         self.history = HistorySettings()
@@ -108,13 +111,29 @@ class UserShell:
         return self._terminal is not None and self._terminal.alive
 
     def start(self) -> None:
-        """Start the shell and wait until it is ready. Raises `StoreTrouble`."""
-        if not self._start(users_files=True):
+        """Start the shell and wait until it is ready. Raises `StoreTrouble`.
+
+        If startup files replace the shell by another one that we know, that one is used.
+        """
+        ready = self._start(users_files=True)
+        if not ready and Path(self._replaced).name in ("bash", "zsh") and not self._stopped:
+            self._use(self._replaced)
+            ready = self._start(users_files=True)
+        if not ready:
+            why = f"they start {Path(self._replaced).name}" if self._replaced else "they exit or hang"
             if self._stopped or not self._start(users_files=False):
                 raise StoreTrouble(f"cannot use {self._program} as your shell: it exits at once")
-            self.greeting = f"{self._program} runs without your startup files, because they exit or hang"
+            self.greeting = f"{self._program} runs without your startup files, because {why}"
         self._update_names()
         self._update_history()
+
+    def _use(self, program: str) -> None:
+        self._program, self._kind = program, "zsh" if Path(program).name == "zsh" else "bash"
+
+    def skip_files(self) -> None:
+        """End a start in another thread that waits for startup files; it goes on without them."""
+        if terminal := self._terminal:
+            terminal.end()
 
     def _start(self, *, users_files: bool) -> bool:
         self.close()
@@ -129,11 +148,19 @@ class UserShell:
             tty=self._terminal.name,
             files=str(home),
             users_files=users_files,
+            login=self._login,
         )
         for name, switch in EDITING.items():
             _write_file(home / name, switch.encode())
         _write_file(start, text.encode("utf-8", "surrogateescape"))
-        command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
+        command = [
+            self._program,
+            *(
+                ("-i", "-s", *(("-l",) if self._login else ()))
+                if zsh
+                else ("--rcfile", str(start), "--noediting", "-i")
+            ),
+        ]
         more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
         # Child processes may use this directory after aish exits, so nobody else may be able to recreate it.
         lasting = home.parent == self._private and os.pathsep not in str(home)
@@ -147,9 +174,17 @@ class UserShell:
         finally:
             os.close(reading)
         greeting = Capture()
-        self._number = 1
+        self._number, self._replaced = 1, ""
+        first = _binary(self._program, self._env.get("PATH"))
         self._write(say_end(self._number))
-        end = self._until_end(greeting.feed, seconds=self._patience)
+
+        def check() -> None:
+            terminal = self._terminal
+            if terminal and first and (now := terminal.program) not in ("", first):
+                self._replaced = now
+                terminal.end()
+
+        end = self._until_end(greeting.feed, seconds=self._patience, check=check if users_files else None)
         self.greeting = greeting.text(MOST)
         self._before = Before(0, (0,), end.flags if end else "")
         return end is not None
@@ -282,8 +317,15 @@ class UserShell:
         except OSError:
             pass  # the shell has died; the caller that waits for its answer notices
 
-    def _until_end(self, take: Show, *, keys: int | None = None, seconds: float | None = None) -> End | None:
-        """Pass output on until the shell reports the end; None if it died or took too long."""
+    def _until_end(
+        self,
+        take: Show,
+        *,
+        keys: int | None = None,
+        seconds: float | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> End | None:
+        """Pass output on until the shell reports the end; None if it died or took too long. `check` runs meanwhile."""
         terminal, number = self._terminal, self._number
         assert terminal
         ends: list[End] = []
@@ -303,6 +345,8 @@ class UserShell:
 
             If Ctrl-C has removed the end mark, ask the shell to print it again.
             """
+            if check:
+                check()
             alone = terminal.process is not None and terminal.foreground == terminal.process.pid
             if interrupted and alone and len(again) < _TRIES:
                 again.append(number)
@@ -311,6 +355,16 @@ class UserShell:
 
         terminal.relay(read, keys, seconds, ready=running)
         return ends[0] if ends else None
+
+
+def _binary(program: str, path: str | None) -> str:
+    """Return the file of a program as the system names it; empty if it is a script, which runs other programs."""
+    try:
+        file = Path(shutil.which(program, path=path) or program).resolve(strict=True)
+        with file.open("rb") as opened:
+            return "" if opened.read(2) == b"#!" else str(file)
+    except OSError:
+        return ""
 
 
 def _directory_in(place: Path | None) -> "tempfile.TemporaryDirectory[str]":

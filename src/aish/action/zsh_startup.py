@@ -158,7 +158,7 @@ __aish_prompt() {
 }
 : >|"$__aish_traps"
 {
-    for __aish_file in .zshenv .zshrc; do
+    for __aish_file in @USERS@; do
         [ ! -r "${ZDOTDIR:-$HOME}/$__aish_file" ] || . "${ZDOTDIR:-$HOME}/$__aish_file" || :
     done <'@TTY@'
     {

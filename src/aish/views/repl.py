@@ -105,6 +105,7 @@ class Repl:
         self._exit_status = OK  # of a line that ended the user's shell
         self._offering: asyncio.Task[None] | None = None
         self._offers: list[FoundModel] = []  # models that the user has not been told about yet
+        self._gone = ""  # the directory of the shell, if it does not exist
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
@@ -332,6 +333,7 @@ class Repl:
         self._failed = (masked, outcome.status) if outcome.status and not hidden else ("", 0)
         if outcome.moved:
             self._shell.enter(outcome.directory)
+        self._tell_gone(outcome.directory)
         if outcome.died:
             if outcome.left:
                 self._shell.leaving, self._exit_status = True, outcome.status
@@ -354,6 +356,14 @@ class Repl:
         if trouble := self._history.end(begun, outcome, session.journal.id):
             for notice in session.say_once("history", trouble):
                 self._screen.note(notice.text, warning=True)
+
+    def _tell_gone(self, directory: str) -> None:
+        """Say once that the directory of the shell no longer exists."""
+        if Path(directory).is_dir():
+            self._gone = ""
+        elif self._gone != directory and self._interactive:
+            self._gone = directory
+            self._screen.note("this directory no longer exists; cd .. or cd leaves it", warning=True)
 
     def _leave(self, runner: asyncio.Runner) -> None:
         """Run the jobs that are due at quit. Ctrl-C stops them."""
