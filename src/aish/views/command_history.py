@@ -50,7 +50,9 @@ class CommandHistory:
         open_sources: Callable[[], "Sources | None"] = lambda: None,
         rules: Callable[[], HistoryRules] = HistoryRules,
         wait_for_shell: Callable[[], object] = lambda: None,
+        directory: Callable[[], str] = os.getcwd,
     ) -> None:
+        self.directory = directory  # the current one of the user's shell
         self.past = PastCommands()
         self._store, self._typed, self._open_sources = store, typed, open_sources
         self._rules = rules
