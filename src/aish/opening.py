@@ -433,6 +433,7 @@ def open_history(program: Program, session: Session, user_shell: PromptShell) ->
         lambda: _history_sources(program, store, typed, shell),
         lambda: HistoryRules(*shell.history),
         user_shell.wait_started,
+        lambda: shell.directory,
     )
 
 

@@ -22,6 +22,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import store_typeahead
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.layout import HSplit, to_container
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
@@ -29,6 +30,7 @@ from prompt_toolkit.styles import Style
 from aish.intake.completion import read_command
 from aish.values.text import for_terminal
 from aish.views.command_history import CommandHistory
+from aish.views.history_list import HistoryList
 from aish.views.prompt import SIGN, signs
 from aish.views.themes import PLAIN, Theme, editor_style, theme
 from aish.views.typed_history import FromHistory, TypedHistory
@@ -97,12 +99,17 @@ class LineEditor:
             enable_history_search=True,
             multiline=True,
             prompt_continuation=lambda width, line, wrapped: "" if wrapped else "> ",
-            key_bindings=_keys(self._line, suggestions, typed),
+            key_bindings=(keys := _keys(self._line, suggestions, typed)),
             style=self._style,
             color_depth=None if self._look.colors else ColorDepth.DEPTH_1_BIT,
             input=input,
             output=output,
         )
+        self._list = HistoryList(history, self._session.default_buffer, self._run_again)
+        self._list.bind(keys, has_focus(DEFAULT_BUFFER))
+        under_prompt = self._session.layout.container
+        assert isinstance(under_prompt, HSplit)
+        under_prompt.children.append(to_container(self._list.container()))
         self._session.default_buffer.on_text_changed += self._tell_reason
         self._text = ""  # what the next line starts with
 
@@ -140,6 +147,13 @@ class LineEditor:
     def restyle(self, styles: Theme, *, vi: bool) -> None:
         self._session.style = self._style = _style(styles)
         self._session.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
+
+    def _run_again(self, buffer: Buffer) -> None:
+        """Send a line of the history. What was a command then is one now, also if it looks like a question."""
+        chosen = self._list.chosen
+        if chosen and chosen.is_command and self._line.of(chosen.text)[0] != "command":
+            buffer.document = Document(f"!{chosen.text}")
+        buffer.validate_and_handle()
 
     def show_above(self, write: Callable[[], object]) -> None:
         asyncio.ensure_future(run_in_terminal(write))  # noqa: RUF006  # the application keeps it
@@ -355,5 +369,6 @@ def _style(styles: Theme) -> Style:
     """Translate the theme to prompt_toolkit's style names."""
     names = {f"sign.{kind}": kind for kind in _KINDS} | {"auto-suggestion": "suggestion", "bottom-toolbar": "ask"}
     names |= {name: name for name in ("command", "unknown", "colon")}
+    names |= {"history.dim": "dim", "history.match": "match", "history.chosen": "command", "history.active": "ask"}
     rules = {ours: f"noinherit {editor_style(styles[theirs])}" for ours, theirs in names.items()}
     return Style.from_dict(rules | (_MENU if any(styles.values()) and styles != theme(PLAIN) else {}))

@@ -329,6 +329,7 @@ class Repl:
         if not hidden:
             hold_output(self._shell.session, line, outcome)
             self._record(begun, outcome)
+        self._history.notice_deletions()
         self._editor.take_keys(outcome.unread)
         self._failed = (masked, outcome.status) if outcome.status and not hidden else ("", 0)
         if outcome.moved:
