@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,6 +89,13 @@ class World:
         plain |= {"AISH_SET_COMMANDS__ROUNDS": "0"}  # most stories script one answer for each question
         plain |= {"AISH_SET_EMBEDDED__THREADS": "1"}  # tests run side by side, and idle threads of llama.cpp are busy
         return {**kept, "AISH_HOME": str(self.home), **plain, **more}
+
+    def welcome(self) -> None:
+        """Let the account be one that has seen the first screen."""
+        with suppress(OSError):  # some stories make the home unusable
+            self.places.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.places.setup_record.write_text("{}", encoding="utf-8")
+            self.places.setup_record.chmod(0o600)
 
     def configure(self, text: str) -> None:
         self.places.config.mkdir(parents=True, exist_ok=True)
