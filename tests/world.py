@@ -79,7 +79,9 @@ class World:
         self.consent = False
 
     def environment(self, **more: str) -> dict[str, str]:
+        foreign = ("_API_KEY", "OLLAMA_HOST")  # models of whoever runs the tests
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AISH")}
+        kept = {name: value for name, value in kept.items() if not name.endswith(foreign)}
         plain = {"TERM": "dumb", "NO_COLOR": "1", "AISH_SET_FINDING__TOOLS": "false"}  # as in `program`
         plain |= {"AISH_SET_NOTES__TOOLS": "false", "AISH_SET_NOTES__UPKEEP": "false"}
         plain |= {"AISH_SET_COMMANDS__FILE_TOOLS": "false", "AISH_SET_AGENTS__TOOL": "false"}

@@ -159,6 +159,8 @@ def _shell(options: argparse.Namespace) -> int:
     screen = Screen(view.color, styles=styles)
     rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _report(screen, start)
+    if sys.stdin.isatty() and sys.stdout.isatty() and _is_first_start(start, options):
+        screen.say(opening.first_screen(start, screen.width))
     if rich and not (options.continued or options.resume):  # show the prompt before the editor is loaded
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
         prompt = opening.first_prompt(view.prompt, start.settings.model, start.cwd, screen.width)
@@ -173,11 +175,16 @@ def _shell(options: argparse.Namespace) -> int:
         answers.load_stream = lambda: opening.open_markdown(answers, sys.stdout.write)
     user_shell = opening.open_user_shell(start, answers)
     history = opening.open_history(program, session, user_shell)
-    editor = opening.open_editor(program, session, user_shell, answers, line_editor, history)
+    editor = opening.open_editor(program, user_shell, answers, line_editor, history)
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
     return opening.open_repl(program, session, editor, answers, user_shell, history).run()
+
+
+def _is_first_start(start: Start, options: argparse.Namespace) -> bool:
+    known = start.places.sessions.exists() or start.places.setup_record.exists()
+    return not (known or options.continued or options.resume)
 
 
 def _start(given: Sequence[str]) -> Start:
@@ -211,12 +218,19 @@ def _given(options: argparse.Namespace) -> list[str]:
     return [*options.set, *([_model_setting(options.model)] if options.model else [])]
 
 
+class _WrappedLines(argparse.HelpFormatter):
+    """Wraps each line of a text by itself, between words."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(super(_WrappedLines, self)._fill_text(line, width, indent) for line in text.splitlines())
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="aish",
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="A conversational shell that remembers. Without a question it starts the shell, or explains what\n"
+        formatter_class=_WrappedLines,
+        description="A conversational shell that remembers. Without a question it starts the shell, or explains what "
         "is piped in.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"
         "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store, 70 a bug, 130 interrupted",

@@ -29,11 +29,16 @@ if TYPE_CHECKING:
     from aish.acting.sub_agents import SubAgents
     from aish.acting.surroundings import Surroundings
     from aish.action.project_files import ProjectFiles
+    from aish.action.shell import UserShell
     from aish.conversation.library import Library, ShowProgress
     from aish.conversation.recall import TurnRecall
     from aish.conversation.services import Upkeep
     from aish.conversation.session import Session
     from aish.conversation.skills import Skills
+    from aish.memory.command_history.command_store import CommandStore
+    from aish.memory.command_history.loading import Sources
+    from aish.memory.command_history.shell_files import HistoryFile
+    from aish.memory.command_history.typed_lines import TypedLines
     from aish.memory.curation import Memory
     from aish.memory.finding.vectors import Embedder
     from aish.memory.notes.channel_notes import ChannelNotes
@@ -350,6 +355,27 @@ def first_prompt(template: str, model: str, cwd: Path, width: int) -> str:
     return first_prompt(template, model, cwd, width)
 
 
+def first_screen(start: Start, width: int) -> str:
+    """What a new account sees above its first prompt. No network."""
+    from aish import __version__
+    from aish.model.weights import find_embedded
+    from aish.views.prompt import git_branch, short_directory
+    from aish.views.welcome import FirstFacts, first_screen
+
+    settings, directory = start.settings, start.cwd
+    weights = find_embedded(settings.embedded.path, model_directories(start.places, os.environ))
+    facts = FirstFacts(
+        version=__version__,
+        directory=short_directory(str(directory), str(home_directory())),
+        branch=git_branch(directory),
+        shell=os.path.basename(settings.commands.shell or os.environ.get("SHELL", "bash")),  # noqa: PTH119  # any text
+        model=settings.model,
+        preset=settings.presets()[settings.model],
+        installed=weights.is_file(),
+    )
+    return first_screen(facts, width)
+
+
 def hide_typed_keys(*, rich: bool) -> AbstractContextManager[None]:
     """While the program loads, typed keys are kept for the rich editor, which shows them."""
     from contextlib import nullcontext
@@ -380,25 +406,50 @@ def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
 
 
 def open_user_shell(start: Start, screen: Screen) -> PromptShell:
+    from aish.intake.route_choices import RouteChoices
     from aish.views.user_shell import PromptShell
 
-    return PromptShell(start.settings.commands.shell, start.cwd, screen, start.places.state)
+    places = start.places
+    choices = RouteChoices(places.route_choices) if places.lasting else None
+    return PromptShell(start.settings.commands.shell, start.cwd, screen, places.state, choices)
 
 
 def open_history(program: Program, session: Session, user_shell: PromptShell) -> CommandHistory:
-    """The user's commands: recorded if this conversation is, and if there is a user at a terminal."""
+    """What the user typed and ran: recorded if this conversation is, and if there is a user at a terminal."""
     from aish.memory.command_history.command_store import CommandStore
     from aish.memory.command_history.history_rules import HistoryRules
+    from aish.memory.command_history.typed_lines import TypedLines
     from aish.views.command_history import CommandHistory
 
-    lasting = program.places.lasting and session.remembers and sys.stdin.isatty()
-    store = CommandStore(program.places.commands, program.redaction.text) if lasting else None
-    return CommandHistory(store, lambda: HistoryRules(*user_shell.shell.history))
+    shell, places, mask = user_shell.shell, program.places, program.redaction.text
+    lasting = places.lasting and session.remembers and sys.stdin.isatty()
+    store = CommandStore(places.commands, mask) if lasting else None
+    typed = TypedLines(places.typed_history, mask) if lasting else None
+    return CommandHistory(
+        store,
+        typed,
+        lambda: _history_sources(program, store, typed, shell),
+        lambda: HistoryRules(*shell.history),
+        user_shell.wait_started,
+    )
+
+
+def _history_sources(
+    program: Program, store: CommandStore | None, typed: TypedLines | None, shell: UserShell
+) -> Sources:
+    """Where the history comes from. Loaded by a thread, while the first line is typed."""
+    from aish.memory.command_history.loading import Sources
+    from aish.memory.command_history.shell_files import history_files
+    from aish.views.editor_setup import asked_before
+
+    def files() -> list[HistoryFile]:
+        return history_files(os.environ, home_directory(), shell.history.file)
+
+    return Sources(store, typed, files, (lambda: asked_before(program)) if store else tuple)
 
 
 def open_editor(
     program: Program,
-    session: Session,
     user_shell: PromptShell,
     screen: Screen,
     line_editor: tuple[type[LineEditor], type[Look]] | None,
@@ -406,7 +457,7 @@ def open_editor(
 ) -> Editor:
     from aish.views.editor_setup import make_editor
 
-    return make_editor(program, session, user_shell, screen, line_editor, history)
+    return make_editor(program, user_shell, screen, line_editor, history)
 
 
 def open_repl(

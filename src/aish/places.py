@@ -150,6 +150,11 @@ class Places(NamedTuple):
         return self.state / "typed"
 
     @property
+    def setup_record(self) -> Path:
+        """What was offered at the first start, and what the user declined."""
+        return self.state / "setup.json"
+
+    @property
     def undo(self) -> Path:
         return self.state / "undo"
 

@@ -241,6 +241,12 @@ def search() -> Callable[[Library, Sequence[str]], int]:
     return run_search
 
 
+def setup() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.setup import run
+
+    return run
+
+
 def thread() -> Callable[[Library, Sequence[str]], int]:
     from aish.views.search import run_thread
 
@@ -276,6 +282,7 @@ VERBS: dict[str, Verb[Any]] = {
     "route": Verb(nothing_more, route, takes_command_line=True),
     "run": Verb(run_doors, run, takes_command_line=True),
     "search": Verb(open_library, search),
+    "setup": Verb(nothing_more, setup),
     "thread": Verb(open_library, thread),
     "tokens": Verb(open_program, tokens),
     "trash": Verb(nothing_more, trash),

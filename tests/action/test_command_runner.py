@@ -10,6 +10,7 @@ import pytest
 
 from aish.action.command_runner import CommandResult, run_command
 from aish.values.errors import StoreTrouble
+from aish.values.outcomes import Outcome
 
 pytestmark = [pytest.mark.proves("P4"), pytest.mark.usefixtures("in_time")]
 
@@ -33,7 +34,7 @@ def test_a_command_runs_where_the_user_is_with_what_the_user_has(env: dict[str, 
         "pwd; echo $PLAIN; test -t 1 && printf '\\e[1mbold'", shown.append, env=env, directory=str(tmp_path)
     )
 
-    assert done.outcome == (0, f"{tmp_path}\na\nbold", str(tmp_path), False, False, b"")
+    assert done.outcome == Outcome(0, f"{tmp_path}\na\nbold", str(tmp_path))
     assert b"".join(shown) == f"{tmp_path}\r\na\r\n\x1b[1mbold\x1b[m\r\n".encode()
     assert (done.changed, done.gone, done.keeps_something) == ({}, (), False)
 

@@ -8,17 +8,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aish.action.shell_protocol import (
+    Before,
     Begin,
     End,
     Mark,
     Marks,
+    answer,
+    edited_in_files,
     line_file,
     may_define,
     quoted,
     run_line,
     say_end,
-    start_file,
 )
+from aish.action.shell_startup import start_file
 
 pytestmark = pytest.mark.proves("P2")
 TOKEN = "0123456789abcdef"
@@ -32,7 +35,8 @@ OUTPUT = st.lists(
 
 def mark(status: int, name: bytes) -> bytes:
     """A mark as a terminal prints it, with two bytes for a newline."""
-    return b"\x1b]6973;%s;D;5;%d;%d;%s\x07" % (TOKEN.encode(), status, len(name), name.replace(b"\n", b"\r\n"))
+    text = name.replace(b"\n", b"\r\n")
+    return b"\x1b]6973;%s;D;5;%d;%d;;%d;%s\x07" % (TOKEN.encode(), status, status, len(name), text)
 
 
 def read(data: bytes, size: int = 1 << 16) -> list[bytes | Mark]:
@@ -51,8 +55,8 @@ def read(data: bytes, size: int = 1 << 16) -> list[bytes | Mark]:
 
 def test_a_mark_says_how_a_command_ended_and_where() -> None:
     """And is not part of the output around it."""
-    assert read(b"before" + mark(3, b"/tmp") + b"after") == [b"before", End(5, 3, "/tmp"), b"after"]
-    assert read(mark(0, b"/") + mark(130, b"/a;b c")) == [End(5, 0, "/"), End(5, 130, "/a;b c")]
+    assert read(b"before" + mark(3, b"/tmp") + b"after") == [b"before", End(5, 3, "/tmp", (3,)), b"after"]
+    assert read(mark(0, b"/") + mark(130, b"/a;b c")) == [End(5, 0, "/", (0,)), End(5, 130, "/a;b c", (130,))]
 
 
 def test_a_mark_says_that_a_command_begins() -> None:
@@ -103,7 +107,7 @@ def test_it_does_not_matter_in_which_pieces_marks_come(
     for output, name, status in parts:
         data += b"".join(output) + mark(status, b"".join(name))
         wanted += [b"".join(output)] if output else []
-        wanted.append(End(5, status, b"".join(name).decode("utf-8", "surrogateescape")))
+        wanted.append(End(5, status, b"".join(name).decode("utf-8", "surrogateescape"), (status,)))
 
     assert read(data, size) == wanted
 
@@ -130,23 +134,70 @@ def test_bytes_that_are_no_text_come_through() -> None:
 
 def test_a_line_and_what_is_remembered_of_it_come_apart_again() -> None:
     """Whatever they contain; bash cannot hold a NUL byte, so NUL can separate them."""
-    assert line_file("echo 'a\nb' é\0!", "echo\n***") == "echo\n***\0echo 'a\nb' é!\0".encode()
-    assert line_file("ls \udcff", "") == b"\0ls \xff\0"
+    remembered, _, line, _, end = line_file("echo 'a\nb' é\0!", "echo\n***").split(b"\0")
+    assert (remembered, line, end) == (b"echo\n***", "echo 'a\nb' é!".encode(), b"")
+    assert line_file("ls \udcff", "").split(b"\0")[2] == b"ls \xff"
+
+
+@pytest.mark.parametrize("line", ["cat <<END", "cat <<'E'\nx", "echo a \\", "echo ${open"])
+def test_nothing_is_added_to_a_line_that_is_not_whole(line: str) -> None:
+    """It would become a part of the line."""
+    assert line_file(line, "").split(b"\0")[3] == b""
+    assert b"__aish_off" in line_file("cat <<<x", "").split(b"\0")[3]
+
+
+def test_a_line_begins_with_what_the_last_one_left() -> None:
+    """With `set -e`, a failing command would end the shell, so only a failure as such is repeated."""
+    first = line_file("ls", "", Before(2, (0, 2), "")).split(b"\0")[1]
+    assert b"__aish_on - 2" in first and b"__aish_status 0 | __aish_status 2" in first
+    first = line_file("ls", "", Before(2, (0, 2), "e")).split(b"\0")[1]
+    assert b"__aish_on - 0" in first and b"! :" in first and b"__aish_status" not in first
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"),
+    [
+        ("set -o vi", ". $'/f'/vi"),
+        ("cd x && set  -o emacs; ls", "cd x && . $'/f'/emacs; ls"),
+        ("set +o vi", ". $'/f'/editing"),
+        ("echo 'set -o vi'", "echo 'set -o vi'"),
+        ("set -o vigor", "set -o vigor"),
+        ("reset -o vi", "reset -o vi"),
+    ],
+)
+def test_the_editing_mode_is_switched_by_files(line: str, sent: str) -> None:
+    """bash crashes when `eval` switches it."""
+    assert edited_in_files(line, "/f") == sent
+
+
+@settings(max_examples=50)
+@given(st.integers(1, 40))
+def test_requests_that_the_shell_repeats_are_not_output(size: int) -> None:
+    """`set -v` prints what the shell reads."""
+    echo = say_end(3).encode().replace(b"\n", b"\r\n")
+    (found,) = read(b"one\r\n" + echo + b"two:" + echo + b"three", size)
+    assert isinstance(found, bytes)
+    assert found.replace(b" ", b"") == b"one\r\ntwo:three"  # a space may have been shown before the rest arrived
+
+
+def test_a_question_that_ends_with_a_space_is_shown_at_once() -> None:
+    """The program waits for an answer to it."""
+    assert read(b"password: ") == [b"password: "]
 
 
 def test_the_words_that_run_a_line_hold_nothing_of_it() -> None:
     """So the line cannot end the request; its end mark is requested on a separate line."""
-    words = run_line(7, tty="/dev/pts/1", status=3)
+    words = run_line(7, tty="/dev/pts/1")
 
     first, *rest = (line for line in words.splitlines() if line)
-    assert "7 3" in first and "</dev/pts/1" in first
+    assert "__aish_get 7" in first and "</dev/pts/1" in first
     assert rest and all(line.strip() == say_end(7).strip() for line in rest)
 
 
 def test_what_is_asked_ends_with_the_mark() -> None:
     """Also if the request only checks that the shell is alive."""
     assert "__aish_end 4" in say_end(4)
-    assert say_end(4, "true").index("true") < say_end(4, "true").index("__aish_end 4")
+    assert answer(4, "alias").index("alias") < answer(4, "alias").index("__aish_mark 4")
 
 
 @pytest.mark.parametrize("kind", ["bash", "zsh"])
@@ -154,8 +205,8 @@ def test_the_start_file_can_do_without_the_users_files(kind: str) -> None:
     """A startup file that ends the shell must not leave the user without one."""
     users = f".{kind}rc"
 
-    whole = start_file(kind, token=TOKEN, tty="/dev/pts/1", line="/run/line")
-    without = start_file(kind, token=TOKEN, tty="/dev/pts/1", line="/run/line", users_files=False)
+    whole = start_file(kind, token=TOKEN, tty="/dev/pts/1", files="/run")
+    without = start_file(kind, token=TOKEN, tty="/dev/pts/1", files="/run", users_files=False)
 
     assert users in whole and users not in without
     for text in (whole, without):
@@ -166,7 +217,7 @@ def test_the_start_file_can_do_without_the_users_files(kind: str) -> None:
 def test_the_start_file_is_right_bash_either_way() -> None:
     """Removing the user's files must leave a valid script."""
     for users_files in (True, False):
-        text = start_file("bash", token=TOKEN, tty="/dev/null", line="/dev/null", users_files=users_files)
+        text = start_file("bash", token=TOKEN, tty="/dev/null", files="/dev", users_files=users_files)
         subprocess.run(["bash", "-n"], input=text.encode(), timeout=10, check=True)
 
 

@@ -74,3 +74,61 @@ def test_without_memory_no_command_is_recorded(world: World) -> None:
         terminal.wait_for("secret")
 
     assert recorded(world) == []
+
+
+UP, RIGHT = "\x1b[A", "\x1b[C"
+
+
+def test_the_history_of_bash_is_there_from_the_first_minute(world: World) -> None:
+    """In Up and in suggestions, without being copied into any file of ours."""
+    world.script("An answer.")
+    (world.directory / ".bash_history").write_text("ls -d /etc\necho brought along\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.type(UP)
+        terminal.wait("aish> echo brought along")
+        terminal.type(UP)
+        terminal.wait("aish> ls -d /etc")
+        terminal.type("\x15ec")
+        terminal.wait("aish> echo brought along")
+        terminal.type(RIGHT + "\r")
+        terminal.wait("aish> echo brought along", "brought along", "aish>")
+        terminal.enter("exit")
+        terminal.code()
+
+    assert traces(world.home, "ls -d /etc") == []
+    assert [one["command"] for one in recorded(world)] == ["echo brought along", "exit"]
+
+
+def test_the_file_that_the_shell_names_is_read(world: World) -> None:
+    world.script("An answer.")
+    (world.directory / "elsewhere").write_text("echo from elsewhere\n", "utf-8")
+    (world.directory / ".bashrc").write_text("HISTFILE=~/elsewhere\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        for _ in range(50):
+            terminal.type("\x15echo")
+            terminal.watch(0.1)
+            if any(line.endswith("echo from elsewhere") for line in terminal.lines):
+                break
+        terminal.wait("aish> echo from elsewhere")
+
+
+@pytest.mark.proves("P1")
+def test_what_was_run_in_bash_is_a_command_here_and_can_be_repeated(world: World) -> None:
+    """A program that is not found is then reported by the shell; the model is not asked."""
+    world.script("An answer.")
+    (world.directory / ".bash_history").write_text("frobctl sync\necho brought along\nfrobctl stop\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.type(UP)
+        terminal.wait("aish> frobctl stop")  # the history is loaded
+        terminal.type("\x15")
+        terminal.enter("frobctl restart everything")
+        terminal.wait("bash: frobctl: command not found", "[aish] type ? to ask the model", "aish>")
+        terminal.enter("!ec")
+        terminal.wait("echo brought along", "brought along", "aish>")
+        terminal.enter("exit")
+        terminal.code()
+
+    assert world.journals() == []

@@ -196,7 +196,7 @@ async def test_context_draws_every_part_of_the_prompt_with_its_share(world: Worl
     assert await typist.type(":tokens") == f"{used:,} tokens (estimated)"
 
 
-@pytest.mark.parametrize("width", [45, 80, 250])
+@pytest.mark.parametrize("width", [40, 45, 80, 250])
 async def test_help_knows_every_command_and_explains_one(world: World, width: int) -> None:
     """The list, the explanation and the manual come from the same text. The list fits a narrow window, too."""
     typist = Typist(world)
@@ -205,14 +205,30 @@ async def test_help_knows_every_command_and_explains_one(world: World, width: in
     page = await typist.type(":help")
     one = await typist.type(":help :resume")
 
-    assert max(len(line) for line in page.splitlines()) <= width
+    assert max(len(line) for line in [*page.splitlines(), *one.splitlines()]) <= width
     words = " ".join(page.split())
     assert all(f"{command.usage} {command.summary}" in words for command in COMMANDS)
-    assert page.startswith(f":remember TEXT{chr(10) if width == 45 else '  '}")
+    assert page.startswith("Conversation\n\n:new")
     resume = COMMANDS.find("resume")
-    assert one == f":resume [NUMBER|NAME|ID]\n{resume.summary}\n\n{resume.details}"
+    assert one.split() == f":resume [NUMBER|NAME|ID] {resume.summary} {resume.details}".split()
     manual = Path(__file__).parents[2] / "docs" / "commands.md"
     assert all(f"## `{command.usage}`" in manual.read_text(encoding="utf-8") for command in COMMANDS)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+async def test_the_first_page_of_help_has_every_command_in_a_group(world: World, width: int) -> None:
+    """On a screen of the usual size, all of it is seen at once, with the next prompt below it."""
+    typist = Typist(world)
+    typist.shell.width, typist.shell.height = width, 24
+
+    page = await typist.type(":help")
+    keys = await typist.type(":help keys")
+
+    names = {word[1:] for word in page.split() if word.startswith(":")}
+    assert {command.name for command in COMMANDS if " " not in command.name} <= names
+    assert "Keys" in page and all(key in keys for key in ("Ctrl-R", "Alt-Enter", "Ctrl-D"))
+    assert max(len(line) for line in [*page.splitlines(), *keys.splitlines()]) <= max(width, 40)
+    assert width < 80 or len(page.splitlines()) < 24
 
 
 @pytest.mark.parametrize(

@@ -12,15 +12,20 @@ from typing import NamedTuple
 from aish.action.capture import MOST, Capture
 from aish.action.shell_protocol import (
     TELL_HISTORY,
+    Before,
     End,
     Marks,
+    answer,
+    edited_in_files,
     line_file,
     may_define,
+    may_stop,
+    names_exit,
     quoted,
     run_line,
     say_end,
-    start_file,
 )
+from aish.action.shell_startup import EDITING, start_file
 from aish.action.shell_words import BUILTINS
 from aish.action.terminal import Terminal, raw
 from aish.action.terminal_output import TerminalOutput
@@ -31,6 +36,7 @@ from aish.values.outcomes import Outcome
 _ABOUT_TO_START = 0.1  # seconds that a shell needs to start a program
 _TRIES = 20  # how often the shell is asked to repeat an end mark lost to Ctrl-C
 _READY_SECONDS = 30.0
+_PATIENCE = 2.0  # seconds for hooks of an empty line, and for the trap of the exit
 Show = Callable[[bytes], object]
 
 
@@ -76,7 +82,8 @@ class UserShell:
         self._private = private  # a directory that commands of the model can neither read nor write
         self._patience = patience  # seconds that the start may take
         self.directory = str(directory)
-        self.status = 0
+        self._kind = "zsh" if Path(program).name == "zsh" else "bash"
+        self._before = Before()
         self.names = Names()
         self.history = HistorySettings()
         self.greeting = ""  # the output of its startup files, or why it runs without them
@@ -86,6 +93,11 @@ class UserShell:
         self._stopped = False
         self._number = 0  # of the last request
         self._files: tempfile.TemporaryDirectory[str] | None = None
+
+    @property
+    def status(self) -> int:
+        """The status of the last line."""
+        return self._before.status
 
     @property
     def terminal(self) -> Terminal | None:
@@ -109,15 +121,17 @@ class UserShell:
         self._files = _directory_in(self._private)
         self._terminal, token = Terminal(), secrets.token_hex(12)
         self._marks = Marks(token)
-        zsh, home = Path(self._program).name == "zsh", Path(self._files.name)
+        zsh, home = self._kind == "zsh", Path(self._files.name)
         start = home / (".zshrc" if zsh else "bashrc")
         text = start_file(
-            "zsh" if zsh else "bash",
+            self._kind,
             token=token,
             tty=self._terminal.name,
-            line=str(home / "line"),
+            files=str(home),
             users_files=users_files,
         )
+        for name, switch in EDITING.items():
+            _write_file(home / name, switch.encode())
         _write_file(start, text.encode("utf-8", "surrogateescape"))
         command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
         more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
@@ -137,6 +151,7 @@ class UserShell:
         self._write(say_end(self._number))
         end = self._until_end(greeting.feed, seconds=self._patience)
         self.greeting = greeting.text(MOST)
+        self._before = Before(0, (0,), end.flags if end else "")
         return end is not None
 
     def run(self, line: str, show: Show, *, keys: int | None = None, remembered: str = "") -> Outcome:
@@ -151,9 +166,11 @@ class UserShell:
         showing = TerminalOutput(show, capture)
         self._terminal.resize()
         told = Path(self._files.name) / "line"
-        _write_file(told, line_file(line, remembered))
+        text = edited_in_files(line, self._files.name) if self._kind == "bash" else line
+        _write_file(told, line_file(text, remembered, self._before, self.names.functions, kind=self._kind))
         self._number += 1
-        self._write(run_line(self._number, tty=self._terminal.name, status=self.status))
+        stops = may_stop(line, self._before)
+        self._write(run_line(self._number, tty=self._terminal.name, stops=stops))
         try:
             with raw(keys) if keys is not None else nullcontext():
                 end = self._until_end(showing.take, keys=keys)
@@ -161,10 +178,13 @@ class UserShell:
         finally:
             told.unlink(missing_ok=True)  # it may contain a password
         if end is None:
-            code = self._terminal.wait()
+            code, process = self._terminal.wait(), self._terminal.process
+            killed = process is None or process.returncode < 0
             self.close()
-            return Outcome(code, capture.text(MOST), self.directory, died=True)
-        moved, self.status, self.directory = end.directory != self.directory, end.status, end.directory
+            left = not killed and (not stops or names_exit(line))
+            return Outcome(code, capture.text(MOST), self.directory, died=True, left=left)
+        moved, self.directory = end.directory != self.directory, end.directory
+        self._before = Before(end.status, end.pipe, end.flags)
         unread = self._terminal.unread()
         self._terminal.restore_modes()
         if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
@@ -172,6 +192,23 @@ class UserShell:
         if "HIST" in line or may_define(line):
             self._update_history()
         return Outcome(end.status, capture.text(MOST), end.directory, moved=moved, unread=unread)
+
+    def refresh(self, show: Show) -> None:
+        """Let the shell report finished jobs and run the hooks of its prompt, as an empty line does."""
+        if self.started and self._terminal:
+            self._number += 1
+            self._write(say_end(self._number))
+            showing = TerminalOutput(show, Capture())
+            if end := self._until_end(showing.take, seconds=_PATIENCE):
+                self.directory = end.directory
+            showing.tidy()
+
+    def leave(self, show: Show) -> None:
+        """End the shell as `exit` does: its trap for the exit runs, and programs in the background live on."""
+        if self.started:
+            self._write(" builtin exit 2>/dev/null\n")
+            self._until_end(TerminalOutput(show, Capture()).take, seconds=_PATIENCE)
+        self.close()
 
     def idle_output(self) -> bytes:
         """Return what background programs have printed since the last line."""
@@ -231,7 +268,7 @@ class UserShell:
         assert self._files
         path = Path(self._files.name) / name
         self._number += 1
-        self._write(say_end(self._number, command.format(quoted(str(path)))))
+        self._write(answer(self._number, command.format(quoted(str(path)))))
         try:
             return path.read_bytes() if self._until_end(lambda data: None, seconds=_READY_SECONDS) else b""
         except OSError:

@@ -1,4 +1,4 @@
-"""The protocol between aish and the user's shell: its startup file, how it gets a line, and marks in its output.
+"""The protocol between aish and the user's shell: how it gets a line, and marks in its output.
 
 The shell reads our requests from a pipe, so that keys typed for a program are never read as a command. Every command
 gets the terminal as its input. The user's line itself is in a file: on Ctrl-C a shell discards the part of a line that
@@ -9,132 +9,19 @@ begins, and when it ended, with its status and directory. Pure: text in, text an
 import re
 from typing import NamedTuple
 
-_BASH = r"""
-__aish_status() { return "$1"; }
-__aish_get() {
-    local __aish_text=
-    { IFS= read -r -d '' __aish_text; IFS= read -r -d '' __aish_line; } <'@LINE@'
-    [ -z "$__aish_text" ] || __aish_keep "$__aish_text"
-    builtin printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
-    [ -z "$__aish_traced" ] || set -x
-    return "$2"
-}
-__aish_keep() {
-    case ${HISTCONTROL-} in *ignorespace*|*ignoreboth*) [ "${1# }" = "$1" ] || return 0 ;; esac
-    builtin history -s -- "$1"
-    [ -z "${HISTFILE-}" ] || builtin history -a
-}
-__aish_plain() {
-    if [ -n "${PROMPT_COMMAND+set}" ]; then __aish_hooks=("${PROMPT_COMMAND[@]}"); unset PROMPT_COMMAND; fi
-    declare -g PS1= PS2=
-}
-__aish_tidy() {
-    local __aish_was=$?
-    __aish_plain
-    __aish_line=
-    case $- in *x*) __aish_traced=1; set +x ;; *) __aish_traced= ;; esac
-    return "$__aish_was"
-}
-__aish_end() {
-    local __aish_was=$? __aish_one
-    __aish_plain
-    if [ "$__aish_said" != "$1" ]; then
-        __aish_said=$1
-        for __aish_one in "${__aish_hooks[@]}"; do
-            __aish_status "$__aish_was"
-            eval "$__aish_one"
-        done </dev/null >'@TTY@' 2>&1
-        __aish_plain
-    fi
-    local LC_ALL=C
-    builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
-    return "$__aish_was"
-}
-__aish_words() { { builtin printf '%s\n' "$PATH"; alias -p; echo; echo --; compgen -A function; } >|"$1"; }
-readonly -f __aish_status __aish_get __aish_keep __aish_plain __aish_tidy __aish_end __aish_words
-__aish_hooks=() __aish_said= __aish_line=
-bind() { :; }
-for __aish_file in ~/.bashrc; do
-    [ ! -r "$__aish_file" ] || . "$__aish_file"
-done <'@TTY@'
-{
-    unset -f bind; unset __aish_file
-    set +o history
-    shopt -s expand_aliases
-    [ ! -r "${HISTFILE-}" ] || builtin history -r
-    __aish_tidy
-} 2>/dev/null
-"""
-_ZSH = r"""
-if [ -n "${__aish_home-}" ]; then ZDOTDIR=$__aish_home; else unset ZDOTDIR; fi
-unset __aish_home
-__aish_status() { return "$1"; }
-__aish_get() {
-    local __aish_text=
-    { IFS= read -r -d '' __aish_text; IFS= read -r -d '' __aish_line; } <'@LINE@'
-    [ -z "$__aish_text" ] || __aish_keep "$__aish_text"
-    builtin printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
-    [ -z "$__aish_traced" ] || set -x
-    return "$2"
-}
-__aish_keep() {
-    if [[ -n $__aish_spaces && $1 = ' '* ]]; then return; fi
-    builtin print -rs -- "$1"
-    [ -z "${HISTFILE-}" ] || builtin fc -AI
-}
-__aish_plain() {
-    emulate -L zsh
-    if (( ${+functions[precmd]} )); then
-        functions -c precmd __aish_precmd; unfunction precmd
-        __aish_hooks=(__aish_precmd ${__aish_hooks:#__aish_precmd})
-    fi
-    if (( ${#precmd_functions} )); then __aish_hooks+=($precmd_functions); precmd_functions=(); fi
-    preexec_functions=(); (( ! ${+functions[preexec]} )) || unfunction preexec
-    PS1= PS2= RPS1=
-}
-__aish_tidy() {
-    local __aish_was=$?
-    __aish_plain
-    __aish_line=
-    if [[ -o xtrace ]]; then __aish_traced=1; unsetopt xtrace; else __aish_traced=; fi
-    return "$__aish_was"
-}
-__aish_end() {
-    local __aish_was=$? __aish_one
-    __aish_plain
-    if [ "$__aish_said" != "$1" ]; then
-        __aish_said=$1
-        for __aish_one in "${__aish_hooks[@]}"; do
-            __aish_status "$__aish_was"
-            "$__aish_one"
-        done </dev/null >'@TTY@' 2>&1
-        __aish_plain
-    fi
-    local LC_ALL=C
-    builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s\a' "$1" "$__aish_was" "${#PWD}" "$PWD" >'@TTY@'
-    return "$__aish_was"
-}
-__aish_words() { { builtin printf '%s\n' "$PATH"; alias; echo; echo --
-    print -l -- ${(k)functions} ${(k)builtins}; } >|"$1"; }
-typeset -aU __aish_hooks
-__aish_said= __aish_line=
-for __aish_file in .zshenv .zshrc; do
-    [ ! -r "${ZDOTDIR:-$HOME}/$__aish_file" ] || . "${ZDOTDIR:-$HOME}/$__aish_file"
-done <'@TTY@'
-{
-    unset __aish_file
-    unsetopt zle prompt_cr prompt_sp
-    if [[ -o hist_ignore_space ]]; then __aish_spaces=1; else __aish_spaces=; fi
-    setopt aliases monitor interactive_comments hist_ignore_space
-    __aish_tidy
-} 2>/dev/null
-"""
+from aish.action.shell_startup import STORE_TRAPS
+
 TELL_HISTORY = "builtin printf '%s\\0' " + " ".join(
     f'"${{{{{name}-}}}}"' for name in ("HISTCONTROL", "HISTIGNORE", "HISTORY_IGNORE", "HISTFILE")
 )
 TELL_HISTORY += " >|{}"  # the file for the answer
-_USERS_FILES = r"(?s)for __aish_file in .*?\ndone <\S+\n"
-_DEFINES = r"alias|function|\(\s*\)|\bsource\b|(^|[;&|(\s])\.\s|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b|\bPATH\b"
+_PIPE = {"bash": "PIPESTATUS", "zsh": "pipestatus"}
+_STORE = 'builtin eval "$__aish_store"'  # short, because shells read a pipe byte by byte
+_ECHO = b"{ __aish_"  # how all our requests begin, after a space
+_STARTS_FILES = r"\bsource\b|(^|[;&|(\s])\.\s"
+_DEFINES = rf"alias|function|\(\s*\)|{_STARTS_FILES}|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b|\bPATH\b"
+_PROMPTS = rf"PS1|PROMPT|precmd|preexec|add-zsh-hook|\beval\b|{_STARTS_FILES}"
+_ENDS_ON_ERRORS = rf"(?i)err_?exit|\bset\s+-\w*e|{_STARTS_FILES}"
 
 
 class Begin(NamedTuple):
@@ -149,37 +36,105 @@ class End(NamedTuple):
     number: int
     status: int
     directory: str
+    pipe: tuple[int, ...] = (0,)  # the status of each part of the last pipeline
+    flags: str = ""  # options: x, v, u, e; t: traps are set; i, m: vi or emacs keys were chosen
 
 
+class Before(NamedTuple):
+    """What the line before has left to the next one."""
+
+    status: int = 0
+    pipe: tuple[int, ...] = (0,)
+    flags: str = ""
+
+
+NOTHING_BEFORE = Before()
 Mark = Begin | End
 
 
-def start_file(kind: str, *, token: str, tty: str, line: str, users_files: bool = True) -> str:
-    """Return the startup file: it loads the user's own files, then our hooks."""
-    text = _ZSH if kind == "zsh" else _BASH
-    text = text if users_files else re.sub(_USERS_FILES, "", text)
-    return text.replace("@TOKEN@", token).replace("@TTY@", tty).replace("@LINE@", line.replace("'", r"'\''"))
+def line_file(
+    line: str,
+    remembered: str,
+    before: Before = NOTHING_BEFORE,
+    functions: frozenset[str] = frozenset(),
+    *,
+    kind: str = "bash",
+) -> bytes:
+    """Return the file with the text for the shell history, what runs before the line, the line, and what runs after it.
+
+    An empty text for the history adds nothing to it.
+    """
+    fields = (remembered, _first(line, before, functions, kind), line, _after(line, before, kind))
+    return b"".join(b"%s\0" % _bytes(field) for field in fields)
 
 
-def line_file(line: str, remembered: str) -> bytes:
-    """Return the file with the line to run and the text for the shell history; an empty text adds nothing to it."""
-    return b"%s\0%s\0" % (_bytes(remembered), _bytes(line))
+def _first(line: str, before: Before, functions: frozenset[str], kind: str) -> str:
+    """Return the text that restores options, traps, `$_`, `$?` and PIPESTATUS before the line.
+
+    The prompt and its hooks are restored only for a line that may use them: after Ctrl-C the shell would show them.
+    """
+    stops = "e" in before.flags
+    shown = re.search(_PROMPTS, line[:100_000]) or not functions.isdisjoint(line.split())
+    flags = "-p" if shown else "-"
+    replayed = ""
+    if stops:  # a failing command would end the shell here
+        replayed = "; ! :" if before.status else ""
+    elif len(before.pipe) > 1 and "t" not in before.flags:
+        replayed = "; " + " | ".join(f"__aish_status {status}" for status in before.pipe)
+    status = 0 if stops else before.status
+    traced = "setopt xtrace; " if kind == "zsh" and "x" in before.flags else ""
+    return f'{{ {traced}__aish_on {flags} {status} "$__aish_last"{replayed}; }} >/dev/null 2>&1\n'
 
 
-def run_line(number: int, *, tty: str, status: int) -> str:
-    """Return the request to run the line in the file as if it had been typed, with `$?` unchanged.
+def _after(line: str, before: Before, kind: str) -> str:
+    """Return the text that stores `$_`, `$?`, PIPESTATUS and traps; empty if it would become part of the line."""
+    if line.endswith("\\") or line.count("${") > line.count("}") or re.search(r"(?<!<)<<(?!<)", line):
+        return ""
+    off, store = f'__aish_off "$_" "${{{_PIPE[kind]}[@]}}"', STORE_TRAPS[kind]
+    if kind == "zsh" and "x" not in before.flags and not re.search(r"xtrace|set\s+-\w*x", line):
+        return f"\n {off} >/dev/null 2>&1; {{ {store}; }} >/dev/null 2>&1"  # zsh has no `$_` in braces
+    return f"\n {{ {off}; {store}; }} >/dev/null 2>&1"
+
+
+def edited_in_files(line: str, files: str) -> str:
+    """Replace `set -o vi` and the like by files that do it, because bash crashes when `eval` does it."""
+
+    def replaced(match: re.Match[str]) -> str:
+        return f"{match[1]}. {quoted(files)}/{match[3] if match[2] == '-' else 'editing'}"
+
+    return re.sub(r"""\A([^'"`\\<#]*?(?<![^\s;&|(]))set[ \t]+([-+])o[ \t]+(vi|emacs)(?![^\s;&|)])""", replaced, line)
+
+
+def may_stop(line: str, before: Before) -> bool:
+    """Could this line run with `set -e`? Then a failure ends the line, and must not end the shell."""
+    return "e" in before.flags or re.search(_ENDS_ON_ERRORS, line[:100_000]) is not None
+
+
+def names_exit(line: str) -> bool:
+    """Does this line contain a command that ends the shell?"""
+    return re.search(r"\b(exit|logout|exec|bye)\b", line[:100_000]) is not None
+
+
+def run_line(number: int, *, tty: str, stops: bool = False) -> str:
+    """Return the request to run the line in the file as if it had been typed.
 
     The end mark is on a separate line, because Ctrl-C discards the rest of the first line, and there twice, because a
     second Ctrl-C may discard one. bash misreads the line after an unclosed quote, so an empty line follows the first.
     Leading spaces keep our requests out of the zsh history.
     """
-    get, tidy = f" {{ __aish_get {number} {status}; }} 2>/dev/null", "{ __aish_tidy; } 2>/dev/null"
-    return f'{get}; eval -- "$__aish_line" <{tty}; {tidy}\n\n{say_end(number)}{say_end(number)}'
+    get = f" {_ECHO.decode()}get {number} {'-e' if stops else '-'}; }} 2>/dev/null"
+    tidy = f"{{ __aish_tidy || {_STORE}; }} >/dev/null 2>&1"
+    return f'{get}; builtin eval "$__aish_text" <{tty}; {tidy}\n\n{say_end(number)}{say_end(number)}'
 
 
-def say_end(number: int, before: str = "") -> str:
-    """Return the request to run `before`, which is ours, and print the end mark."""
-    return f" {{ {before}{'; ' if before else ''}__aish_end {number}; }} 2>/dev/null\n"
+def say_end(number: int) -> str:
+    """Return the request to end a line: run the hooks of the prompt once, and print the end mark."""
+    return f" {_ECHO.decode()}end {number} || {_STORE}; }} 2>/dev/null\n"
+
+
+def answer(number: int, command: str) -> str:
+    """Return the request to run a command of ours and print the end mark."""
+    return f" {_ECHO.decode()}status 0; {command}; __aish_mark {number}; }} 2>/dev/null\n"
 
 
 def quoted(text: str) -> str:
@@ -205,42 +160,52 @@ class Marks:
         self._rest = b""
 
     def read(self, data: bytes) -> list[bytes | Mark]:
-        """Return the output and the marks, in order."""
+        """Return the output and the marks, in order. Requests that the shell repeats (`set -v`) are left out."""
         data, self._rest = self._rest + data, b""
         found: list[bytes | Mark] = []
         while True:
-            before, start, after = data.partition(self._start)
-            if not start:
-                place = len(data) - _held_back(data, self._start)
+            place = min((at for at in (data.find(self._start), data.find(_ECHO)) if at >= 0), default=-1)
+            if place < 0:
+                place = len(data) - max(_held_back(data, self._start, b"\x1b"), _held_back(data, _ECHO, b"{"))
                 data, self._rest = data[:place], data[place:]
                 return [*found, data] if data else found
+            echo = data.startswith(_ECHO, place)
+            before = data[:place].removesuffix(b" ") if echo else data[:place]
             found += [before] if before else []
-            mark, size = _read_mark(after)
-            if mark is None:  # incomplete
-                self._rest = start + after
+            data = data[place:]
+            if echo:
+                mark, size = None, data.find(b"\n") + 1
+            else:
+                mark, size = _read_mark(data[len(self._start) :])
+                size += len(self._start) if size else 0
+            if not size:  # incomplete
+                self._rest = data
                 return found
-            found.append(mark)
-            data = after[size:]
+            found += [mark] if mark else []
+            data = data[size:]
 
 
-def _held_back(data: bytes, mark: bytes) -> int:
-    """Return how many bytes at the end could be the start of a mark."""
-    place = data.rfind(b"\x1b", max(0, len(data) - len(mark)))
-    return len(data) - place if place >= 0 and mark.startswith(data[place:]) else 0
+def _held_back(data: bytes, mark: bytes, first: bytes) -> int:
+    """Return how many bytes at the end could be the start of a mark, which has its first byte only there."""
+    place = data.rfind(first, max(0, len(data) - len(mark)))
+    while place >= 0 and not mark.startswith(data[place:]):
+        place = data.find(first, place + 1)
+    return len(data) - place if place >= 0 else 0
 
 
 def _read_mark(data: bytes) -> tuple[Mark | None, int]:
     """Parse a mark after its start sequence; return it and its length."""
     if begin := re.match(rb"C;(\d+)\x07", data):
         return Begin(int(begin[1])), begin.end()
-    match = re.match(rb"D;(\d+);(\d+);(\d+);", data)
+    match = re.match(rb"D;(\d+);(\d+);([\d|]+);(\w*);(\d+);", data)
     if match is None:
         return None, 0
-    start, size = match.end(), int(match[3])
+    start, size = match.end(), int(match[5])
     end = start
     for _ in range(size):
         end += 2 if data[end : end + 2] == b"\r\n" else 1  # the terminal turns a newline into two bytes
     if end >= len(data):
         return None, 0
     name = data[start:end].replace(b"\r\n", b"\n").decode("utf-8", "surrogateescape")
-    return End(int(match[1]), int(match[2]), name), end + 1
+    pipe = tuple(int(part) for part in match[3].split(b"|") if part)
+    return End(int(match[1]), int(match[2]), name, pipe, match[4].decode("ascii")), end + 1

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 BUILTINS = frozenset(
     """. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo
@@ -60,7 +60,6 @@ class ShellWords:
         self.aliases = aliases
         self.functions = functions
         self.has_run: Callable[[str], bool] = lambda word: False
-        self.decided: Callable[[str], Literal["command", "question", "ask"] | None] = lambda line: None
         self._clock = clock
         self._listed = _Listed("", float("-inf"), {}, frozenset())
         self._targets: dict[str, tuple[int, frozenset[str]]] = {}

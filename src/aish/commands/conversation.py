@@ -1,49 +1,15 @@
-"""Commands about conversations: start, name, list, resume, show and export one, show help, and quit."""
+"""Commands about conversations: start, name, list, resume, show and export one, and quit."""
 
-from collections.abc import Iterable
 from itertools import islice
-from textwrap import fill
 
 from aish.commands.files import write_new
 from aish.commands.recall import hit_id
 from aish.commands.shell import COMMANDS, Shell
-from aish.intake.commands import Arguments, Command
+from aish.intake.commands import Arguments
 from aish.jobs.notes import finish_conversation
 from aish.memory.conversations import as_json, as_markdown
 from aish.values.errors import BadUsage, NotFound
 from aish.values.text import counted, one_line
-
-_LEAST_SUMMARY = 24  # columns; narrower text beside the names is hard to read
-_OTHER_LINES = (
-    "Any other line runs in your shell or goes to the model; the prompt shows which while you type.",
-    "Start a line with `!` to run it, with `?` to ask it; `?` alone asks why the last command failed.",
-)
-
-
-@COMMANDS.add("help", argument="[COMMAND]")
-async def show_help(shell: Shell, arguments: Arguments) -> str:
-    """List the commands, or explain one.
-
-    `:help resume` explains `:resume`.
-    """
-    words = arguments.text
-    if words:
-        name, _, more = words.removeprefix(":").partition(" ")
-        command, _ = COMMANDS.resolve(name, more)
-        below = _listed(COMMANDS.below(command.name), shell.width)
-        return "\n\n".join(part for part in (f"{command.usage}\n{command.summary}", command.details, below) if part)
-    return "\n".join([_listed(COMMANDS, shell.width), "", *(fill(line, max(shell.width, 40)) for line in _OTHER_LINES)])
-
-
-def _listed(commands: Iterable[Command[Shell]], width: int) -> str:
-    """List commands in two columns; what each does is below it if the window is too narrow for them."""
-    chosen = list(commands)
-    first = max((len(one.usage) for one in chosen), default=0) + 2
-    beside = width >= first + _LEAST_SUMMARY
-    begins = [f"{one.usage:<{first}}" if beside else f"{one.usage}\n    " for one in chosen]
-    indent, room = (first, width - first) if beside else (4, max(width, 40) - 4)
-    texts = [fill(one.summary, room, break_on_hyphens=False).replace("\n", f"\n{' ' * indent}") for one in chosen]
-    return "\n".join(f"{begin}{text}" for begin, text in zip(begins, texts, strict=True))
 
 
 @COMMANDS.add("new")

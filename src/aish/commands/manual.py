@@ -2,7 +2,7 @@
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
 from aish.commands import project, skills, recall, goal, undo, code, plan, steps, queue  # isort: skip  # likewise
-from aish.commands import settings, conversation  # isort: skip  # likewise
+from aish.commands import route, setup, settings, help, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "conversation_memory",
     "conversation_notes",
     "goal",
+    "help",
     "manual",
     "mcp",
     "model",
@@ -20,7 +21,9 @@ __all__ = [
     "project",
     "queue",
     "recall",
+    "route",
     "settings",
+    "setup",
     "skills",
     "steps",
     "undo",

@@ -29,9 +29,6 @@ class KnownWords(Protocol):
     def has_run(self, word: str) -> bool:
         """Has the user run a command with this first word before?"""
 
-    def decided(self, line: str) -> Kind | None:
-        """Return what the user decided about this line before."""
-
     def near(self, word: str) -> tuple[str, ...]:
         """Return the commands that are one typo away."""
 

@@ -1,8 +1,10 @@
-"""What the user decided about typed lines: a line run with `!`, sent with `?`, or answered with a key."""
+"""What typed lines are, by the rules and by what the user decided: with `!`, with `?`, or with a key."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from aish.intake.operands import Kind
+from aish.intake.operands import Kind, KnownWords
+from aish.intake.routing import Route, route
 from aish.storage.lines import open_log
 from aish.values.errors import StoreTrouble
 from aish.values.stores import RecordLog
@@ -19,18 +21,18 @@ class RouteChoices:
 
     def of(self, line: str) -> Kind | None:
         """Return what the user decided about this line. A log that cannot be read has no decisions."""
-        return self._all().get(_key(line))
+        return self.all().get(_key(line))
 
     def learn(self, line: str, kind: Kind) -> None:
         """Keep a decision. Raises `StoreTrouble`."""
         key = _key(line)
-        if key and len(key) <= _LONGEST and self._all().get(key) != kind:
+        if key and len(key) <= _LONGEST and self.all().get(key) != kind:
             self._log.append({"line": key, "route": kind}, sync=False)
-            self._all()[key] = kind
+            self.all()[key] = kind
 
     def forget(self, line: str = "") -> int:
         """Take back the decision about a line, or all decisions. Return how many there were. Raises `StoreTrouble`."""
-        known = self._all()
+        known = self.all()
         lines = [key for key in known if not line or key == _key(line)]
         if lines:
             self._log.extend(lambda: [{"line": key} for key in lines])
@@ -38,7 +40,7 @@ class RouteChoices:
             del known[key]
         return len(lines)
 
-    def _all(self) -> dict[str, Kind]:
+    def all(self) -> dict[str, Kind]:
         """Return all decisions, read once."""
         if self._known is None:
             found = dict[str, Kind]()
@@ -57,3 +59,31 @@ class RouteChoices:
 
 def _key(line: str) -> str:
     return " ".join(line.split())
+
+
+class LineRouter:
+    """Says what a line is, and learns from the user. Without `choices` nothing is kept."""
+
+    def __init__(self, words: KnownWords, choices: RouteChoices | None = None) -> None:
+        self._words = words
+        self._choices = choices
+
+    def route(self, line: str) -> Route:
+        """Return what a line is, without running anything."""
+        text = line.strip()
+        if self._choices and text[:1] not in ("!", "?", "？") and (decided := self._choices.of(text)):
+            return Route(decided, "you decided so before; :route forget takes it back", text)
+        return route(line, self._words)
+
+    def learn(self, text: str, kind: Kind) -> None:
+        """The user says that a line without its mark is of this kind. Kept only if the rules say otherwise."""
+        if self._choices and (self.route(text).kind != kind):
+            self._choices.learn(text, kind)
+
+    def decided(self) -> Mapping[str, Kind]:
+        """Return what the user decided, by line."""
+        return self._choices.all() if self._choices else {}
+
+    def forget(self, line: str = "") -> int:
+        """Take back what was decided about a line, or about all lines. Return how many there were."""
+        return self._choices.forget(line) if self._choices else 0

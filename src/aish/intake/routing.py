@@ -36,8 +36,6 @@ def route(line: str, words: KnownWords) -> Route:
         return Route("question", "a leading ? always asks the model", text[1:].strip())
     if text[:1] == "!" and text[1:2] not in ("", " ", "(") and not is_expansion(text):
         return Route("command", "a leading ! always runs the line", text[1:].strip())
-    if decided := words.decided(text):
-        return Route(decided, "you decided so before; :route forget takes it back", text)
     kind, reason = _judge_text(text, words)
     return Route(kind, reason, text)
 

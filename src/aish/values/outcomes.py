@@ -12,3 +12,4 @@ class Outcome(NamedTuple):
     moved: bool = False
     died: bool = False  # the shell exited with the command
     unread: bytes = b""  # typed during the command, but not read by it
+    left: bool = False  # the shell ended because the user wanted it: `exit`, `exec`

@@ -27,6 +27,10 @@ class Editor(Protocol):
 
     def read(self, runner: asyncio.Runner, prompt: str) -> str: ...
 
+    @property
+    def is_reading(self) -> bool:
+        """Is a prompt shown, above which can be written?"""
+
     async def edit(self, text: str) -> str: ...
 
     def take_keys(self, keys: bytes) -> None:
@@ -65,6 +69,10 @@ class PlainEditor:
 
     def show_above(self, write: Callable[[], object]) -> None:
         write()
+
+    @property
+    def is_reading(self) -> bool:
+        return False  # it waits for a line without the event loop
 
     def read(self, runner: asyncio.Runner, prompt: str) -> str:
         if sys.stdin.isatty():

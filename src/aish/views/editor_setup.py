@@ -9,7 +9,6 @@ from aish.action.completion import BashCompletion
 from aish.action.shell_words import BUILTINS
 from aish.commands.manual import COMMANDS
 from aish.commands.settings import complete_setting
-from aish.conversation.session import Session
 from aish.intake.completion import matching, suggest
 from aish.program import Program
 from aish.values.errors import AishError
@@ -29,7 +28,6 @@ _MOST_ASKED = 500  # earlier questions that Ctrl-R can find
 
 def make_editor(
     program: Program,
-    session: Session,
     user_shell: PromptShell,
     screen: Screen,
     line_editor: "tuple[type[LineEditor], type[Look]] | None",
@@ -51,7 +49,6 @@ def make_editor(
             return suggest(text, COMMANDS, arguments(program, shell))
         return shell(text) or shell.attached(text)
 
-    lasting = program.places.lasting and session.remembers
     look = make_look(
         theme(view.theme, view.colors, colors=screen.colors),
         colors=screen.colors,
@@ -59,13 +56,10 @@ def make_editor(
         known=lambda name: bool(words.kind(name)),
     )
     return make_line_editor(
-        program.places.typed_history if lasting else None,
+        history,
         suggestions,
-        program.redaction.text,
         vi=program.settings.view.keys == "vi",
         route=user_shell.kind,
-        older=lambda: asked_before(program) if lasting else (),
-        hides=history.hides,
         look=look,
     )
 

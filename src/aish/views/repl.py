@@ -1,8 +1,9 @@
 """The interactive shell: read a line, run or ask it, show the result, and repeat."""
 
 import asyncio
+import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from aish.acting.gate import Gate
 from aish.acting.message_queue import MessageQueue
 from aish.acting.worker import Worker
 from aish.commands.manual import COMMANDS
+from aish.commands.model_setup import SetupRecord, new_offers, offer_text
 from aish.commands.shell import Shell
 from aish.conversation.held_output import hold_output
 from aish.conversation.prompt import is_stable, load_layers
@@ -18,12 +20,14 @@ from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.intake.history_expansion import expand, names_earlier
 from aish.intake.line import ColonCommand, read_line
+from aish.intake.operands import Kind
 from aish.jobs.scheduler import Scheduler
 from aish.jobs.table import JOBS
 from aish.memory.secret_hints import may_hold_secret
+from aish.model.discovery import FoundModel
 from aish.places import home_directory
 from aish.program import Program
-from aish.values.errors import AishError
+from aish.values.errors import AishError, StoreTrouble
 from aish.values.outcomes import Outcome
 from aish.values.person import Person
 from aish.values.replies import Reply
@@ -35,6 +39,7 @@ from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
 from aish.views.exit_codes import BUG, OK, answer_code, exit_code
 from aish.views.keys import lines
+from aish.views.pager import show_reply
 from aish.views.person import TerminalPerson
 from aish.views.prompt import PromptFacts, fill, git_branch, plain_sign
 from aish.views.surroundings import TerminalSurroundings
@@ -42,10 +47,10 @@ from aish.views.themes import theme
 from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
-_WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
 _NO_SUCH_COMMAND = 127
+_OFTEN = 2  # runs of a word that make it a command; one may be a slip of the finger
 _AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
 _MOST_MEANT = 3  # names to suggest; many short names are similar to each other
 _NO_FAULT = (0, 1, 130, 141, 148)  # success, nothing found, Ctrl-C, closed pipe, Ctrl-Z: no hint needed
@@ -67,7 +72,8 @@ class Repl:
         self._editor = editor
         self._screen = screen
         self._user_shell = user_shell
-        self._history = history or CommandHistory(None)
+        self._history = history or CommandHistory()
+        user_shell.words.has_run = lambda word: self._history.past.ran(word) >= _OFTEN
         self._interactive = sys.stdin.isatty()
         self._queue = MessageQueue()
         edits = self._interactive and not isinstance(editor, PlainEditor)
@@ -90,21 +96,26 @@ class Repl:
         )
         self._worker.on_ctrl_c = ctrl_c
         self._shell.worker = self._worker
+        self._shell.router = user_shell.router
         self._shell.on_setting = self._show_setting
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
         self._ran = list[str]()  # the commands of the user, oldest first
+        self._exit_status = OK  # of a line that ended the user's shell
+        self._offering: asyncio.Task[None] | None = None
+        self._offers: list[FoundModel] = []  # models that the user has not been told about yet
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
-        """Run the shell. Return the exit code: of the last line on a pipe, otherwise success."""
+        """Run the shell. Return the exit code: of the last line on a pipe, otherwise that of `exit`."""
         code, plain = OK, not self._interactive or isinstance(self._editor, PlainEditor)
         modes = nullcontext() if plain else lines(wanted=False)
         with clean_exit_on_signal(self._user_shell.close), modes, new_runner() as runner:
             try:
                 if self._interactive:
                     self._user_shell.begin()
+                    self._history.start()
                     runner.run(self._warm())
                 while not self._shell.leaving:
                     line = self._next_queued() or self._read(runner)
@@ -112,11 +123,14 @@ class Repl:
                         break
                     if line.strip():
                         code = self._do(runner, line)
+                    elif self._interactive:
+                        self._user_shell.refresh()
                 self._leave(runner)
+                self._user_shell.leave()
             finally:
                 self._user_shell.close()
                 runner.run(self._close())
-        return OK if self._interactive else code
+        return self._exit_status if self._interactive else code
 
     def _show_setting(self, key: str) -> None:
         """Let a changed setting of the view be seen at once."""
@@ -140,6 +154,7 @@ class Repl:
             self._typing.leaves = False
             self._editor.take_keys(b"\x04")
         while True:
+            self._tell_offers()
             terminal = self._user_shell.idle
             try:
                 if terminal and self._interactive:
@@ -188,6 +203,7 @@ class Repl:
     def _do(self, runner: asyncio.Runner, line: str) -> int:
         """Act on one line. Errors are shown, and the shell continues."""
         self._shell.width = self._screen.width
+        self._shell.height = self._screen.size.lines if self._interactive and sys.stdout.isatty() else 0
         try:
             code = runner.run(self._act(line))
             for notice in self._jobs.take_notices():
@@ -228,7 +244,7 @@ class Repl:
         match read_line(line):
             case ColonCommand(name, words):
                 command, arguments = COMMANDS.parse(name, words)
-                self._screen.say(await command.run(self._shell, arguments))
+                await show_reply(await command.run(self._shell, arguments), self._screen, self._person)
                 self._jobs.start("after command", self._shell.session)  # :new and others leave work for idle times
                 return OK
             case None:
@@ -266,22 +282,39 @@ class Repl:
         else:
             self._screen.aside(reply if isinstance(reply, str) else reply.text)
 
-    async def _route(self, line: str) -> tuple[str, str]:
+    async def _route(self, line: str) -> tuple[Kind, str]:
         """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
-        if self._interactive and names_earlier(line, reversed(self._ran)):
+        if self._interactive and names_earlier(line, self._earlier()):
             return "command", line.strip()
-        found = self._user_shell.route(line)
+        router = self._user_shell.router
+        found = router.route(line)
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
+        said = found.kind == "ask" or line.lstrip()[:1] in ("!", "?", "？")
+        if said and kind != "ask" and self._may_keep(found.text):
+            try:
+                router.learn(found.text, kind)
+            except StoreTrouble as error:
+                self._screen.note(f"what you decided is not kept: {error}", warning=True)
         return kind, found.text
+
+    def _earlier(self) -> Iterator[str]:
+        """Yield the commands of this shell, newest first, then those of earlier ones."""
+        yield from reversed(self._ran)
+        own = set(self._ran)
+        yield from (one.text for one in self._history.past.newest() if one.is_command and one.text not in own)
+
+    def _may_keep(self, line: str) -> bool:
+        """May this line be written to a file? Not if it has a secret, or if nothing of this conversation is kept."""
+        return self._shell.session.remembers and self._program.redaction.text(line) == line
 
     async def _run(self, line: str, *, hidden: bool = False) -> int:
         """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells.
 
         A `hidden` line leaves no trace: it is not in any history, and the model never sees it or its output.
         """
-        expanded = expand(line, lambda: reversed(self._ran)) if self._interactive else line
+        expanded = expand(line, self._earlier) if self._interactive else line
         if expanded != line:
             line = expanded
             print(for_terminal(line))
@@ -299,8 +332,8 @@ class Repl:
         if outcome.moved:
             self._shell.enter(outcome.directory)
         if outcome.died:
-            if line.split()[0] in _LEAVES:
-                self._shell.leaving = True
+            if outcome.left:
+                self._shell.leaving, self._exit_status = True, outcome.status
             else:
                 self._screen.note("your shell has ended; the next command starts another one", warning=True)
         elif again and line.strip() in _LEAVES:  # the shell warned about jobs, and the user repeated the command
@@ -345,11 +378,28 @@ class Repl:
     async def _warm(self) -> None:
         """Load memory and project into the prompt, and start background jobs while the first question is typed."""
         session = self._shell.session
-        if not self._program.places.sessions.exists():  # the first start
-            self._screen.note(_WELCOME)
         async for notice in load_layers(TurnContext(session, self._person), is_stable):
             self._screen.note(notice.text, warning=notice.warning)
         self._jobs.start("start", session)
+        if self._interactive and session.remembers:
+            self._offering = asyncio.get_running_loop().create_task(self._offer_models())
+
+    async def _offer_models(self) -> None:
+        """Look for models on this machine while the first line is typed, and offer what is found, once."""
+        record = SetupRecord(self._program.places.setup_record)
+        record.welcome()
+        self._offers = await new_offers(self._program.loaded, os.environ, record)
+        if self._offers and self._editor.is_reading:
+            self._editor.show_above(self._tell_offers)
+
+    def _tell_offers(self) -> None:
+        """Offer the models that were found. Before the prompt is drawn, an earlier one may be on the line."""
+        offers, self._offers = self._offers, []
+        if offers:
+            sys.stdout.write("" if isinstance(self._editor, PlainEditor) else "\r\x1b[K")
+            sys.stdout.flush()
+            self._screen.note(offer_text(offers))
+            SetupRecord(self._program.places.setup_record).offer(offers)
 
 
 def colon_command(line: str) -> tuple[str, str]:
@@ -363,7 +413,7 @@ def colon_command(line: str) -> tuple[str, str]:
     return "", ""
 
 
-async def ask_kind(person: Person, reason: str) -> str:
-    """Ask what a line is; empty if the user cancels, or if there is no user."""
+async def ask_kind(person: Person, reason: str) -> Kind:
+    """Ask what a line is; still `ask` if the user cancels, or if there is no user."""
     key = await person.key(f"{for_terminal(reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
-    return {"a": "question", "r": "command"}.get(key, "")
+    return "question" if key == "a" else "command" if key == "r" else "ask"
