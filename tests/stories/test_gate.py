@@ -75,9 +75,12 @@ def test_a_shell_that_takes_its_time_to_start_is_waited_for(workshop: Workshop) 
 
 
 def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Workshop) -> None:
-    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored, with its Enter."""
-    keys = ["s", "n", "q", ENTER, CTRL_D, "yzku" + ENTER + "s", ESCAPE, CTRL_C]
-    workshop.script(*["CMD: touch made"] * (len(keys) + 1))
+    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored, with its Enter.
+
+    The question shows what Enter does, and `y` runs the command once.
+    """
+    keys = ["s", "n", "q", ENTER, CTRL_D, "zku" + ENTER + "s", ESCAPE, CTRL_C]
+    workshop.script(*["CMD: touch made"] * (len(keys) + 3))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys, start=1):
             terminal.ask()
@@ -90,6 +93,17 @@ def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Worksho
         terminal.type("r")
         terminal.wait_prompt()
         assert workshop.files() == {"made"}
+        (workshop.directory / "made").unlink()
+        terminal.ask()
+        terminal.wait_times(KEY, len(keys) + 2)
+        assert "[r]un or [y]es" in terminal.lines[-1]
+        terminal.type("y")
+        terminal.wait_prompt()
+        assert workshop.files() == {"made"}
+        terminal.ask()
+        terminal.wait_times(KEY, len(keys) + 3)  # once: it is asked about again
+        terminal.type("s")
+        terminal.wait_prompt()
 
 
 def test_what_destroys_needs_the_word(workshop: Workshop) -> None:
@@ -545,7 +559,7 @@ def test_no_line_of_a_command_looks_like_a_message_in_a_real_terminal(world: Wor
     need()
     forged = [
         f"{GUTTER}[aish] read: it only reads",
-        "[aish] [r]un  [s]kip",
+        "[aish] [r]un or [y]es  [s]kip (Enter)",
         f"{COMMAND_SIGN} ls",
         f"\r{GUTTER}[aish] fine",
     ]
@@ -557,7 +571,7 @@ def test_no_line_of_a_command_looks_like_a_message_in_a_real_terminal(world: Wor
     first = rows.index("▸ cat > note <<'end'")
     expected = [
         "⟨U+2590⟩[aish] read: it only reads",
-        "[aish] [r]un  [s]kip",
+        "[aish] [r]un or [y]es  [s]kip (Enter)",
         "⟨U+25B8⟩ ls",
         "⟨U+240D⟩⟨U+2590⟩[aish] fine",
         "end",
@@ -693,7 +707,7 @@ def test_nothing_is_written_over_a_question_of_the_tool(workshop: Workshop) -> N
         terminal.ask()
         terminal.wait_question()
         terminal.watch(1.5)
-        assert terminal.lines[-1].endswith("[s]kip")
+        assert terminal.lines[-1].endswith("[s]kip (Enter)")
         assert terminal.raw.endswith(KEY)
         terminal.type("s")
         terminal.wait("Done.", PROMPT)

@@ -125,7 +125,7 @@ async def test_a_question_uses_a_tool_after_the_user_allowed_it(world: World) ->
         assert results == ["hello"]
         assert "fake__echo" in told.offered(0)
         assert world.asked == [
-            'fake__echo {"text": "hello"} (send): [r]un it, [a]lways allow this tool, or [s]kip ',
+            'fake__echo {"text": "hello"} (send): [r]un it, [a]lways allow this tool, or [s]kip (Enter) ',
         ]
         entries = [entry for entry in told.session.journal.entries() if entry.turn.role == "tool"]
         assert [entry.meta.get("own") for entry in entries] == [None]

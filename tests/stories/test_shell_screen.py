@@ -128,4 +128,4 @@ def test_a_long_question_wraps_between_words_and_keeps_its_sign(world: World) ->
         assert len(rows) > 1 and all(row.startswith("▐  ") and len(row) <= 44 for row in rows[1:])
         assert rows[0].endswith("exactly,")
         terminal.type("n")
-        terminal.wait_for("[s]kip")
+        terminal.wait_for("[s]kip (Enter)")

@@ -33,7 +33,7 @@ async def test_the_last_step_is_taken_back_after_its_difference_is_shown(desk: D
     desk.person.shown.clear()
     assert await desk.type(":undo", "u") == "a.py: as it was before"
     assert desk.person.shown == ["--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n 1\n-2\n+two"]
-    assert desk.person.asked[-1] == "take back the changes to a.py: [u]ndo, or [s]kip "
+    assert desk.person.asked[-1] == "take back the changes to a.py: [u]ndo, or [s]kip (Enter) "
     assert path.read_text(encoding="utf-8") == "1\ntwo\n"
     await desk.type(":undo", "u")
     assert path.read_text(encoding="utf-8") == "one\ntwo\n"

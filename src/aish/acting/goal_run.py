@@ -217,7 +217,7 @@ class GoalRun:
         if verdict.verdict == "run" and verdict.effect == "read":
             return True
         question = f"there is no fence here, and the goal may have changed what `{_shown(self.task.until)}` starts: "
-        return await self.person.key(f"{question}[r]un it, or [s]kip ", "rs") == "r"
+        return await self.person.key(f"{question}[r]un it, or [s]kip (Enter) ", "yrs") in ("y", "r")
 
     # Ctrl-C and time
 

@@ -16,7 +16,7 @@ _GROUPS = {  # the first page, in this order; a command that is missing here com
     "Finding": "recall thread recent timeline why",
     "Memory": "remember memory notes session channel",
     "Model": "model context tokens cost",
-    "Work": "goal plan steps unfold undo diff queue steer agent agents",
+    "Work": "run edit copy goal plan steps unfold undo diff queue steer agent agents",
     "Project": "project skills skill mcp",
     "aish": "setup set help quit",
 }
