@@ -245,6 +245,12 @@ class UserShell:
         found = {name: value for name, _, value in pairs if not name.startswith("BASH_FUNC_")}
         return found or dict(self._env)
 
+    def prompt(self, show: Show) -> str:
+        """Return the user's own prompt, expanded by the shell; empty without a running shell."""
+        if not self.started:
+            return ""
+        return self._ask("__aish_prompt {}", "prompt", show).decode("utf-8", "replace")
+
     def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         """Apply a directory and environment changes to the user's shell."""
         parts = [f"export {name}={quoted(value)}" for name, value in changed.items() if name.isidentifier()]
@@ -278,14 +284,14 @@ class UserShell:
         ours = frozenset(name for name in functions.split() if not name.startswith("__aish_")) - BUILTINS
         self.names = Names(frozenset(known), ours, path)
 
-    def _ask(self, command: str, name: str) -> bytes:
-        """Let the shell write its answer into a file, and return the content."""
+    def _ask(self, command: str, name: str, show: Show = lambda data: None) -> bytes:
+        """Let the shell write its answer into a file, and return the content. `show` gets output of the background."""
         assert self._files
         path = Path(self._files.name) / name
         self._number += 1
         self._write(answer(self._number, command.format(quoted(str(path)))))
         try:
-            return path.read_bytes() if self._until_end(lambda data: None, seconds=_READY_SECONDS) else b""
+            return path.read_bytes() if self._until_end(show, seconds=_READY_SECONDS) else b""
         except OSError:
             return b""
         finally:

@@ -30,7 +30,7 @@ from prompt_toolkit.styles import Style
 
 from aish.intake.completion import read_command
 from aish.values.text import for_terminal
-from aish.views.prompt import SIGN, signs
+from aish.views.prompt import OWN_SIGN, SIGN, signs
 from aish.views.themes import PLAIN, Theme, editor_style, theme
 from aish.views.typed_history import Mask, typed_history
 
@@ -168,7 +168,13 @@ class LineEditor:
     def _prompt_with(self, kind: str, pieces: StyleAndTextTuples) -> StyleAndTextTuples:
         """Put a sign into a prompt. Neighbours with one style are joined, because each piece is drawn at every key."""
         sign = (f"class:sign.{kind}", self._signs[kind])
-        signed = [(sign if kind else (style, sign[1])) if text == SIGN else (style, text) for style, text, *_ in pieces]
+        signed, own = [], False
+        for style, text, *_ in pieces:
+            if text == SIGN or (own and kind not in ("", "command")):
+                signed.append(sign if kind else (style, sign[1]))
+            elif text != OWN_SIGN:
+                signed.append((style, text))
+            own = text == OWN_SIGN
         grouped = groupby(signed, key=itemgetter(0))
         return [(style, "".join(text for _, text in group)) for style, group in grouped]
 
