@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.capture import MOST, Capture
+from aish.action.shell_names import assigned, jobs
 from aish.action.shell_protocol import (
     Before,
     End,
@@ -78,6 +79,7 @@ class UserShell:
         self._replaced = ""  # the program that startup files started in place of the shell
         self._before = Before()
         self.names = Names()
+        self.variables: set[str] = set()
         self.greeting = ""  # the output of its startup files, or why it runs without them
         self._terminal: Terminal | None = None
         self._input = -1
@@ -208,6 +210,7 @@ class UserShell:
             return Outcome(code, capture.text(MOST), self.directory, died=True, left=left)
         moved, self.directory = end.directory != self.directory, end.directory
         self._before = Before(end.status, end.pipe, end.flags)
+        self.variables |= assigned(line)
         unread = self._terminal.unread()
         self._terminal.restore_modes()
         if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
@@ -245,6 +248,14 @@ class UserShell:
         found = {name: value for name, _, value in pairs if not name.startswith("BASH_FUNC_")}
         return found or dict(self._env)
 
+    def jobs(self) -> list[tuple[str, str]]:
+        """Return the jobs after the last line: the name, such as `%1`, and what it is."""
+        try:
+            path = Path(self._files.name) / "jobs" if self._files else None
+            return jobs(path.read_text(encoding="utf-8", errors="replace")) if path else []
+        except OSError:
+            return []
+
     def prompt(self, show: Show) -> str:
         """Return the user's own prompt, expanded by the shell; empty without a running shell."""
         if not self.started:
@@ -279,10 +290,12 @@ class UserShell:
     def _update_names(self) -> None:
         """Update the names that the shell knows."""
         path, _, rest = os.fsdecode(self._ask("__aish_words {}", "words")).partition("\n")
-        aliases, _, functions = rest.partition("\n--\n")
+        aliases, _, rest = rest.partition("\n--\n")
+        functions, _, variables = rest.partition("\n--\n")
         known = (line.removeprefix("alias ").partition("=")[0] for line in aliases.split("\n") if "=" in line)
         ours = frozenset(name for name in functions.split() if not name.startswith("__aish_")) - BUILTINS
         self.names = Names(frozenset(known), ours, path)
+        self.variables = {name for name in variables.split() if name.isidentifier() and not name.startswith("__aish_")}
 
     def _ask(self, command: str, name: str, show: Show = lambda data: None) -> bytes:
         """Let the shell write its answer into a file, and return the content. `show` gets output of the background."""
