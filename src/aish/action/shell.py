@@ -94,6 +94,11 @@ class UserShell:
         return self._before.status
 
     @property
+    def keys(self) -> str:
+        """The key bindings that the user chose in the shell: vi, emacs or empty."""
+        return "vi" if "i" in self._before.flags else "emacs" if "m" in self._before.flags else ""
+
+    @property
     def terminal(self) -> Terminal | None:
         return self._terminal
 

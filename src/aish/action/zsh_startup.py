@@ -166,6 +166,7 @@ __aish_prompt() {
         __aish_quiet
         @STORE@
         unset __aish_file
+        case $(bindkey -lL main) in *viins*) __aish_keys=i ;; esac
         unsetopt zle prompt_cr prompt_sp
         if [[ -o hist_ignore_space ]]; then __aish_spaces=1; else __aish_spaces=; fi
         setopt aliases monitor interactive_comments hist_ignore_space

@@ -61,6 +61,7 @@ def make_editor(
         suggestions,
         program.redaction.text,
         vi=program.settings.view.keys == "vi",
+        chosen=lambda: user_shell.shell.keys,
         route=user_shell.kind,
         older=lambda: asked_before(program) if lasting else (),
         look=look,

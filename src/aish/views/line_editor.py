@@ -77,12 +77,14 @@ class LineEditor:
         mask: Mask,
         *,
         vi: bool = False,
+        chosen: Callable[[], str] = str,
         route: Route | None = None,
         older: Callable[[], Iterable[str]] = tuple,
         look: Look | None = None,
         input: Input | None = None,
         output: Output | None = None,
     ) -> None:
+        self._chosen = chosen  # the keys that the user chose in the shell: vi, emacs or empty
         self._look = look or Look()
         self._line = _LineKind(route or _question)
         self._signs = signs(unicode=self._look.unicode)
@@ -117,6 +119,8 @@ class LineEditor:
         return runner.run(self.read_line(prompt))
 
     async def read_line(self, prompt: str) -> str:
+        if chosen := self._chosen():
+            self._session.editing_mode = EditingMode.VI if chosen == "vi" else EditingMode.EMACS
         pieces = to_formatted_text(ANSI(prompt))
         self._prompts = {kind: self._prompt_with(kind, pieces) for kind in self._signs}
         self._session.bottom_toolbar = None
