@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.capture import MOST, Capture
+from aish.action.shell_names import assigned, jobs
 from aish.action.shell_protocol import (
     TELL_HISTORY,
     Before,
@@ -89,6 +90,7 @@ class UserShell:
         self._before = Before()
         self.names = Names()
         self.history = HistorySettings()
+        self.variables: set[str] = set()
         self.greeting = ""  # the output of its startup files, or why it runs without them
         self._terminal: Terminal | None = None
         self._input = -1
@@ -101,6 +103,11 @@ class UserShell:
     def status(self) -> int:
         """The status of the last line."""
         return self._before.status
+
+    @property
+    def keys(self) -> str:
+        """The key bindings that the user chose in the shell: vi, emacs or empty."""
+        return "vi" if "i" in self._before.flags else "emacs" if "m" in self._before.flags else ""
 
     @property
     def terminal(self) -> Terminal | None:
@@ -220,6 +227,7 @@ class UserShell:
             return Outcome(code, capture.text(MOST), self.directory, died=True, left=left)
         moved, self.directory = end.directory != self.directory, end.directory
         self._before = Before(end.status, end.pipe, end.flags)
+        self.variables |= assigned(line)
         unread = self._terminal.unread()
         self._terminal.restore_modes()
         if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
@@ -259,6 +267,20 @@ class UserShell:
         found = {name: value for name, _, value in pairs if not name.startswith("BASH_FUNC_")}
         return found or dict(self._env)
 
+    def jobs(self) -> list[tuple[str, str]]:
+        """Return the jobs after the last line: the name, such as `%1`, and what it is."""
+        try:
+            path = Path(self._files.name) / "jobs" if self._files else None
+            return jobs(path.read_text(encoding="utf-8", errors="replace")) if path else []
+        except OSError:
+            return []
+
+    def prompt(self, show: Show) -> str:
+        """Return the user's own prompt, expanded by the shell; empty without a running shell."""
+        if not self.started:
+            return ""
+        return self._ask("__aish_prompt {}", "prompt", show).decode("utf-8", "replace")
+
     def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         """Apply a directory and environment changes to the user's shell."""
         parts = [f"export {name}={quoted(value)}" for name, value in changed.items() if name.isidentifier()]
@@ -287,10 +309,12 @@ class UserShell:
     def _update_names(self) -> None:
         """Update the names that the shell knows."""
         path, _, rest = os.fsdecode(self._ask("__aish_words {}", "words")).partition("\n")
-        aliases, _, functions = rest.partition("\n--\n")
+        aliases, _, rest = rest.partition("\n--\n")
+        functions, _, variables = rest.partition("\n--\n")
         known = (line.removeprefix("alias ").partition("=")[0] for line in aliases.split("\n") if "=" in line)
         ours = frozenset(name for name in functions.split() if not name.startswith("__aish_")) - BUILTINS
         self.names = Names(frozenset(known), ours, path)
+        self.variables = {name for name in variables.split() if name.isidentifier() and not name.startswith("__aish_")}
 
     def _update_history(self) -> None:
         """Update what the shell is told about its history."""
@@ -298,14 +322,14 @@ class UserShell:
         if len(found) == len(HistorySettings._fields) + 1:  # each value ends in a NUL
             self.history = HistorySettings(*found[:-1])
 
-    def _ask(self, command: str, name: str) -> bytes:
-        """Let the shell write its answer into a file, and return the content."""
+    def _ask(self, command: str, name: str, show: Show = lambda data: None) -> bytes:
+        """Let the shell write its answer into a file, and return the content. `show` gets output of the background."""
         assert self._files
         path = Path(self._files.name) / name
         self._number += 1
         self._write(answer(self._number, command.format(quoted(str(path)))))
         try:
-            return path.read_bytes() if self._until_end(lambda data: None, seconds=_READY_SECONDS) else b""
+            return path.read_bytes() if self._until_end(show, seconds=_READY_SECONDS) else b""
         except OSError:
             return b""
         finally:

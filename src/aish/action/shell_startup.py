@@ -34,6 +34,6 @@ def start_file(kind: str, *, token: str, tty: str, files: str, users_files: bool
     text = text.replace("@USERS@", (_LOGIN_FILES if login else _FILES)[kind])
     for name, value in {"TOKEN": token, "TTY": tty, "STORE": STORE_TRAPS[kind]}.items():
         text = text.replace(f"@{name}@", value)
-    for name in ("line", "traps", "editing"):
+    for name in ("line", "traps", "editing", "jobs"):
         text = text.replace(f"@{name.upper()}@", f"{files}/{name}".replace("'", r"'\''"))
     return text

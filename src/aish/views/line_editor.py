@@ -31,7 +31,7 @@ from aish.intake.completion import read_command
 from aish.values.text import for_terminal
 from aish.views.command_history import CommandHistory
 from aish.views.history_list import HistoryList
-from aish.views.prompt import SIGN, signs
+from aish.views.prompt import OWN_SIGN, SIGN, signs
 from aish.views.themes import PLAIN, Theme, editor_style, theme
 from aish.views.typed_history import FromHistory, TypedHistory
 
@@ -77,11 +77,13 @@ class LineEditor:
         suggest: Suggest,
         *,
         vi: bool = False,
+        chosen: Callable[[], str] = str,
         route: Route | None = None,
         look: Look | None = None,
         input: Input | None = None,
         output: Output | None = None,
     ) -> None:
+        self._chosen = chosen  # the keys that the user chose in the shell: vi, emacs or empty
         self._look = look or Look()
         self._line = _LineKind(route or _question)
         self._signs = signs(unicode=self._look.unicode)
@@ -125,6 +127,8 @@ class LineEditor:
         return runner.run(self.read_line(prompt))
 
     async def read_line(self, prompt: str) -> str:
+        if chosen := self._chosen():
+            self._session.editing_mode = EditingMode.VI if chosen == "vi" else EditingMode.EMACS
         pieces = to_formatted_text(ANSI(prompt))
         self._prompts = {kind: self._prompt_with(kind, pieces) for kind in self._signs}
         self._session.bottom_toolbar = None
@@ -187,7 +191,13 @@ class LineEditor:
     def _prompt_with(self, kind: str, pieces: StyleAndTextTuples) -> StyleAndTextTuples:
         """Put a sign into a prompt. Neighbours with one style are joined, because each piece is drawn at every key."""
         sign = (f"class:sign.{kind}", self._signs[kind])
-        signed = [(sign if kind else (style, sign[1])) if text == SIGN else (style, text) for style, text, *_ in pieces]
+        signed, own = [], False
+        for style, text, *_ in pieces:
+            if text == SIGN or (own and kind not in ("", "command")):
+                signed.append(sign if kind else (style, sign[1]))
+            elif text != OWN_SIGN:
+                signed.append((style, text))
+            own = text == OWN_SIGN
         grouped = groupby(signed, key=itemgetter(0))
         return [(style, "".join(text for _, text in group)) for style, group in grouped]
 

@@ -41,7 +41,7 @@ from aish.views.exit_codes import BUG, OK, answer_code, exit_code
 from aish.views.keys import lines
 from aish.views.pager import show_reply
 from aish.views.person import TerminalPerson
-from aish.views.prompt import PromptFacts, fill, git_branch, plain_sign
+from aish.views.prompt import FROM_SHELL, PromptFacts, fill, from_shell, git_branch, plain_sign
 from aish.views.surroundings import TerminalSurroundings
 from aish.views.themes import theme
 from aish.views.typing_ahead import TypingAhead
@@ -186,6 +186,11 @@ class Repl:
 
     def _prompt(self) -> str:
         session, user_shell = self._shell.session, self._user_shell
+        if session.settings.view.prompt == FROM_SHELL and self._interactive:
+            text, others = from_shell(user_shell.prompt())
+            if text:
+                show(others.encode("utf-8", "replace"))
+                return text
         size = session.last_size
         facts = PromptFacts(
             model=session.model,

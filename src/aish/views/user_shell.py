@@ -25,6 +25,7 @@ from aish.views.screen import Screen
 
 _KEY_READER_SECONDS = 0.1
 _START_SECONDS = 3.0
+_PROMPT_SECONDS = 1.0  # to wait for the shell when its own prompt is wanted
 _SLOW_FILES = 2.0  # seconds after which a start is said to be slow
 # Leave the alternate screen, switch off bracketed paste and mouse reports, show the cursor, reset colours.
 _RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
@@ -120,6 +121,12 @@ class PromptShell:
         self.words.directory = self.shell.directory
         self.words.aliases, self.words.functions, path = self.shell.names
         self.words.path = path or self.words.path
+
+    def prompt(self) -> str:
+        """Return the prompt of the shell, as it would show it now; empty if it is not ready soon."""
+        if starting := self._starting:
+            starting.join(_PROMPT_SECONDS)
+        return self.shell.prompt(show) if self.idle else ""
 
     def refresh(self) -> None:
         """Do what an empty line does in the shell: finished jobs are reported."""
