@@ -32,7 +32,7 @@ def run_search(library: Library, arguments: Sequence[str]) -> int:
     parser.add_argument("query", nargs="*", help="the search text; without it, standard input is read")
     end = [*arguments, "--"].index("--")
     words, rest = arguments[:end], arguments[end + 1 :]  # parse_intermixed_args does not support `--`
-    left_out = [word for word in words if re.fullmatch(r"-[^\W\d_]\w+", word)]  # no option looks like that
+    left_out = [word for word in words if re.fullmatch(r"-(?!h$)[^\W\d_][\w.+#-]*", word)]  # -h is help
     options = parser.parse_intermixed_args([word for word in words if word not in left_out])
     options.query += [*left_out, *rest]
     if not options.query and not options.jsonl and sys.stdin.isatty():
