@@ -24,6 +24,7 @@ from aish.memory.finding.ranking import (
     TermMatches,
     clarity,
     coverage,
+    is_beside,
     matches,
     rank,
     shortlist,
@@ -260,9 +261,11 @@ class _Search:
                 hit: Hit | None = self.unindexed.hit(int(place) - len(rows))
             else:
                 hit = self.snapshot.hit(int(rows[place])) if self.snapshot and rows[place] in self.eligible else None
-            if hit and self._fits_phrases(hit.text):
+            if hit and self._fits_phrases(hit.text) and not (hit.role == "assistant" and hit.says_nothing):
                 given += 1
-                yield hit._replace(score=round(float(score), 4), why="; ".join(self._reasons(hit.time, parts, mine)))
+                reasons = "; ".join(self._reasons(hit.time, parts, mine))
+                beside = is_beside(parts) and not self.query.phrases
+                yield hit._replace(score=round(float(score), 4), why=reasons, beside=beside)
 
     def _fits_phrases(self, text: str) -> bool:
         """Does the text contain all phrases of the query, and none that it leaves out?"""
