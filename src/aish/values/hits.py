@@ -30,12 +30,20 @@ class Hit(NamedTuple):
     score: float = 0.0
     why: str = ""
     state: str = ""  # "interrupted" or "failed" if the turn is incomplete
+    said_from: int = 0  # where in the text the speaker's own words begin, after output of commands or piped input
+    beside: bool = False  # nothing in it matches; it is near turns that do
+
+    @property
+    def says_nothing(self) -> bool:
+        """Are there no words of the speaker, but only output of commands, or calls of tools?"""
+        return bool(self.text) and self.said_from >= len(self.text)
 
     @property
     def speaker(self) -> str:
         """The speaker, in one word, and the state of an incomplete turn."""
         model = "assistant" if self.source else "aish"  # another program gave this answer
-        who = self.name or {"user": "you", "assistant": model, "tool": "tool"}[self.role]
+        mine = "output" if self.says_nothing else "you"
+        who = self.name or {"user": mine, "assistant": model, "tool": "tool"}[self.role]
         return f"{who} [{self.state}]" if self.state else who
 
     @property
@@ -46,7 +54,8 @@ class Hit(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return the hit as a record for JSON output."""
         fields = self._asdict() | {"time": stamp(self.time), "ref": self.ref or f"{self.conversation}/{self.turn}"}
-        optional = ("channel", "source", "title", "state")
+        optional = ("channel", "source", "title", "state", "beside")
+        del fields["said_from"]
         return {name: value for name, value in fields.items() if name not in optional or value}
 
 
