@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Protocol
 
 from aish.acting.steps import StepList, is_short
+from aish.action.proposals import proposals
 from aish.storage.files import write_all
 from aish.values.events import (
     CommandProposed,
@@ -23,6 +24,7 @@ from aish.values.events import (
 )
 from aish.values.text import exactly, for_terminal, foreign
 from aish.views.kept_output import KeptOutput
+from aish.views.proposal_filter import ProposalFilter
 from aish.views.screen import Screen
 from aish.views.status_line import StatusLine
 from aish.views.themes import Theme
@@ -37,6 +39,7 @@ class AnswerScreen(Screen):
         self.status = StatusLine(lambda text: self.styled(text, "dim"), lambda: self.width)
         self.steps: StepList | None = None  # where the model's own steps are kept; None: they are not shown
         self._told_status = 0  # the exit status that the line of the last command has said
+        self.hides_proposals = False  # a gate shows them
         self._stream: Stream | None = None  # the answer that is being shown
         self.load_stream: Callable[[], Stream] | None = None  # formats answers; None: show them unchanged
 
@@ -47,6 +50,7 @@ class AnswerScreen(Screen):
         loading = asyncio.create_task(asyncio.to_thread(self.load_stream)) if self.load_stream else None
         stream: Stream = AsItIs()
         self._stream = stream
+        proposed = ProposalFilter() if self.hides_proposals else None
         done = None
         try:
             async with aclosing(events):
@@ -58,7 +62,7 @@ class AnswerScreen(Screen):
                             if loading:
                                 self._stream = stream = await loading
                                 loading = None
-                            stream.feed(text)
+                            stream.feed(proposed.feed(text) if proposed else text)
                             sys.stdout.flush()
                         case ReasoningPiece(text) if self.show_reasoning:
                             sys.stderr.write(self.styled(foreign(text), "dim"))
@@ -68,17 +72,19 @@ class AnswerScreen(Screen):
                             self.note(text, warning=warning)
                             status.begin(since=since)
                         case ToolProgress(_, text):
-                            stream.pause()
+                            _end_part(stream, proposed)
                             self.note(text)
                             status.begin(since=since)
                         case ToolUsed(name, arguments, result) if self.steps is not None:
-                            stream.pause()
+                            _end_part(stream, proposed)
                             self.step(self.steps.add_call(name, arguments, result).line)
                             status.begin(since=since)
                         case TurnDone():
                             done = event
         finally:
             status.stop()
+            if proposed:
+                stream.feed(proposed.end(_offered(done)))
             stream.finish()
             self._stream = None
             sys.stdout.flush()
@@ -136,6 +142,20 @@ class AnswerScreen(Screen):
         self.status.stop()
         if self._stream:
             self._stream.pause()
+
+
+def _end_part(stream: "Stream", proposed: ProposalFilter | None) -> None:
+    """End what was shown so far: the model goes on in a new line after a tool."""
+    if proposed:
+        stream.feed(proposed.end_part())
+    stream.pause()
+
+
+def _offered(done: TurnDone | None) -> tuple[str, ...]:
+    """Return the commands that the gate will show."""
+    if done is None:
+        return ()
+    return proposals(done.text if done.state == "complete" else done.text.rpartition("\n")[0]).offered
 
 
 def _exact_lines(command: str) -> str:
