@@ -15,6 +15,7 @@ from aish.values.person import Person
 
 if TYPE_CHECKING:  # few commands need it, and the verbs of the command line never do
     from aish.acting.worker import Worker
+    from aish.memory.command_history.past_commands import PastCommands
 
 
 @dataclass(slots=True)
@@ -27,6 +28,7 @@ class Shell:
     worker: Worker | None = None  # works on questions and goals; None where nobody can watch
     width: int = 80
     leaving: bool = False
+    past: PastCommands | None = None  # the commands that the user ran; None where nobody types
 
     def enter(self, directory: str) -> None:
         """Record that the user is in another directory now."""

@@ -34,6 +34,7 @@ class Wanted(NamedTuple):
     since: float = 0.0
     until: float = 0.0  # 0: until now
     only_commands: bool = False
+    abbreviations: bool = True  # also commands that only have the letters of the words
 
     def admits(self, one: PastCommand) -> bool:
         """Is a command within the bounds?"""
@@ -141,7 +142,7 @@ class PastCommands:
         terms = wanted.words.split()
         recent = list(reversed(self._recent.values()))
         chunks, hidden = self._chunks, set(self._recent)
-        fuzzy = any(1 < len(term) <= _LONGEST_FUZZY for term in terms)
+        fuzzy = wanted.abbreviations and any(1 < len(term) <= _LONGEST_FUZZY for term in terms)
         for letters in (False, True) if fuzzy else (False,):
             yield [one for one in recent if _has(one.text, terms, letters=letters) and wanted.admits(one)]
             for chunk in chunks:
