@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from bench import fence, finding, ledger, mcp, notes, recall_speed, routing, shell, tools
+from bench import fence, finding, history, ledger, mcp, notes, recall_speed, routing, shell, tools
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -88,6 +88,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     times["aish, turn without the model"] = overhead(directory / "turns")
     times |= ledger.measure(directory / "ledger", AISH, env)
     times |= shell.measure(directory / "shell")
+    times |= history.measure(directory / "history", AISH, env)
     times |= fence.measure(directory)
     times |= tools.measure(directory / "tools")
     times |= mcp.measure(directory)
@@ -130,6 +131,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         ),
         *ledger.figures(times),
         *shell.figures(times),
+        *history.figures(times),
         *fence.figures(times),
         *tools.figures(times),
         *mcp.figures(times),

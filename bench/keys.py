@@ -75,11 +75,11 @@ async def _measure(editor: LineEditor) -> dict[str, float]:
     backspace, up, search, leave = (KeyPress(key) for key in (Keys.Backspace, Keys.Up, Keys.ControlR, Keys.ControlG))
     typed, erased, found = [], [], []
     for line in LINES * 3:
-        typed += await _press(editor, [KeyPress(letter) for letter in line])
-        erased += await _press(editor, [backspace] * len(line))
-        found += await _press(editor, [KeyPress(letter) for letter in line[:3]] + [up] * 10)
-        found += await _press(editor, [search, *(KeyPress(letter) for letter in "number 1"), leave])
-        await _press(editor, [KeyPress(Keys.ControlU)])
+        typed += await press(editor, [KeyPress(letter) for letter in line])
+        erased += await press(editor, [backspace] * len(line))
+        found += await press(editor, [KeyPress(letter) for letter in line[:3]] + [up] * 10)
+        found += await press(editor, [search, *(KeyPress(letter) for letter in "number 1"), leave])
+        await press(editor, [KeyPress(Keys.ControlU)])
     reading.cancel()
     await asyncio.gather(reading, return_exceptions=True)
     every = [*typed, *erased, *found]
@@ -91,7 +91,7 @@ async def _measure(editor: LineEditor) -> dict[str, float]:
     }
 
 
-async def _press(editor: LineEditor, keys: Sequence[KeyPress]) -> list[tuple[float, float]]:
+async def press(editor: LineEditor, keys: Sequence[KeyPress]) -> list[tuple[float, float]]:
     """Return the seconds for each key until its effect is drawn: wall time and processor time."""
     app, drawn = editor.app, asyncio.Event()
 

@@ -6,6 +6,7 @@ from datetime import timedelta
 from textwrap import fill
 from typing import Any
 
+from aish.commands.other_kinds import other_kinds
 from aish.commands.shell import COMMANDS, Shell
 from aish.commands.turn_pages import found_page, matching_part, recent_page, search_for_page, thread_page
 from aish.context.blocks import Block, arrange
@@ -27,10 +28,11 @@ _MOST = 1_000  # turns shown at once
 
 @COMMANDS.add("recall", argument="WORDS")
 async def recall(shell: Shell, arguments: Arguments) -> Reply:
-    """Search all conversations, and show the turns around each hit.
+    """Search all conversations, and show the turns around each hit; then remembered items and commands.
 
     The search uses words, meaning, speaker and time together: `:recall deploy window last Tuesday`. A hit must contain
     every "quoted phrase" and no `-word`. `role:me`, `in:PROJECT`, `since:May` and `until:yesterday` narrow the search.
+    Items and commands must contain all words.
     `:why` explains the hits, `:thread @1` opens the first one, `:resume @1` continues its conversation.
     """
     words = arguments.text
@@ -38,8 +40,12 @@ async def recall(shell: Shell, arguments: Arguments) -> Reply:
         raise BadUsage("missing search words; use :recall WORDS")
     found = search_for_page(shell.program, words, 10)
     shell.session.found = found
-    page = found_page(shell.program, found, shell.width)
-    return page._replace(data=[hit.record() for hit in found.hits]).after(_notes(found.notes))
+    page, others = found_page(shell.program, found, shell.width), other_kinds(shell, words)
+    if others.lines:
+        text = f"{page.text}\n\n" if found.hits else ""
+        page = page._replace(text=text + "\n".join(others.lines), found=True)
+    data = [{**hit.record(), "kind": "turn"} for hit in found.hits] + others.records
+    return page._replace(data=data).after(_notes(found.notes))
 
 
 @COMMANDS.add("thread", argument="@NUMBER|ID[/TURN]")

@@ -17,6 +17,7 @@ from aish.values.person import Person
 if TYPE_CHECKING:  # few commands need it, and the verbs of the command line never do
     from aish.acting.worker import Worker
     from aish.intake.route_choices import LineRouter
+    from aish.memory.command_history.past_commands import PastCommands
 
 
 @dataclass(slots=True)
@@ -32,6 +33,7 @@ class Shell:
     height: int = 0  # rows of the screen; 0: there is none
     leaving: bool = False
     on_setting: Callable[[str], None] = lambda key: None  # shows the effect of a setting that was changed
+    past: PastCommands | None = None  # the commands that the user ran; None where nobody types
 
     def enter(self, directory: str) -> None:
         """Record that the user is in another directory now."""

@@ -1,5 +1,6 @@
 """The history of the interactive shell: loads it in the background, records commands, and says which lines to hide."""
 
+import gc
 import os
 import threading
 import time
@@ -23,7 +24,6 @@ if TYPE_CHECKING:  # loaded by the thread that needs it
 
 MOST_LINES = 10_000  # that Up goes through
 _PAUSE = 0.0005  # seconds; while the loader sleeps, keys are handled
-_PATIENCE = 5.0  # seconds
 
 
 class Run(NamedTuple):
@@ -77,6 +77,7 @@ class CommandHistory:
                 self._begun.set()
                 self._wait_for_shell()  # it knows the name of its history file
                 sources.load_all(self.past, lambda: time.sleep(_PAUSE))
+                gc.freeze()  # the garbage collector would go through all commands at a key
         except Exception:  # the shell works without its history
             file_report(may_hold_secret)
         finally:
@@ -95,10 +96,13 @@ class CommandHistory:
         self._version = version
 
     def lines(self) -> list[str]:
-        """Return the newest lines, newest first. It waits until the first of them are loaded."""
-        self.start()
-        self._begun.wait(_PATIENCE)
-        return [one.text for one in islice(self.past.newest(), MOST_LINES)]
+        """Return the newest lines that are loaded, newest first."""
+        return list(islice(self.past.texts(), MOST_LINES))
+
+    @property
+    def begun(self) -> bool:
+        """Are the newest lines loaded?"""
+        return self._begun.is_set()
 
     @property
     def loaded(self) -> bool:

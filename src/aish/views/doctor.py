@@ -14,6 +14,7 @@ from aish import __version__
 from aish.action.fence.availability import kind, why
 from aish.action.fence.landlock import version
 from aish.commands.model_setup import find_models
+from aish.memory.command_history.command_store import CommandStore
 from aish.memory.goal_records import GoalRecords
 from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
@@ -141,7 +142,9 @@ def _stores(program: Program) -> list[Diagnosis]:
         return [Diagnosis("store", "bad", f"{error}; conversations are not saved until this is fixed")]
     findings = []
     ids, torn = program.conversations.ids(), 0
-    others = (CostBook(program.places.costs).health, Trust(program.places.trusted).health)
+    places = program.places
+    commands = CommandStore(places.commands, str)
+    others = (CostBook(places.costs).health, Trust(places.trusted).health, commands.health)
     goals = GoalRecords(program.places.goals).checks()
     for check in (*program.conversations.checks(), *goals, *others):
         try:

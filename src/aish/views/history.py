@@ -125,7 +125,8 @@ def _import(doors: HistoryDoors, options: argparse.Namespace, screen: Screen) ->
     store, added, seen = doors.store, 0, 0
     known = {(one.text, int(one.time)) for one in store.newest_first()}
     for file in [one for name in options.histories for one in _named(doors, name)]:
-        found = [placed.command for placed in reversed(read_history(file, {}, lambda: None, most=1 << 40))]
+        newest = [placed.command for placed in read_history(file, {}, _no_pause, most=1 << 40)]
+        found = newest[::-1]
         masked = [one._replace(text=doors.mask(one.text)) for one in found]
         new = list({(one.text, int(one.time)): one for one in masked}.items())
         fresh = [one for key, one in new if key not in known]

@@ -14,11 +14,12 @@ from prompt_toolkit.filters import Condition, has_focus, vi_navigation_mode
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.vi_state import InputMode
-from prompt_toolkit.layout import BufferControl, ConditionalContainer, FormattedTextControl, HSplit, VSplit, Window
-from prompt_toolkit.layout.containers import Container, WindowAlign
+from prompt_toolkit.layout import BufferControl, ConditionalContainer, FormattedTextControl, HSplit, Window
+from prompt_toolkit.layout.containers import Container
 from prompt_toolkit.layout.dimension import Dimension
+from prompt_toolkit.layout.processors import BeforeInput
 
-from aish.memory.command_history.past_commands import Status, Wanted
+from aish.memory.command_history.past_commands import Status, Wanted, narrowed
 from aish.places import home_directory
 from aish.values.past_command import PastCommand
 from aish.values.text import for_terminal, one_line
@@ -28,6 +29,7 @@ from aish.views.command_history import CommandHistory
 _MOST_ROWS = 12  # of the list
 _OTHER_ROWS = 6  # prompt, search line, preview, keys
 _MOST_FOUND = 1_000  # nobody reads on; more words find it
+_FIRST_STEP = 0.005  # seconds of search before the first rows are shown; enough for all words in 200,000 commands
 _STEP = 0.003  # seconds of search between two looks at the keys
 _ESCAPE_SECONDS = 0.05  # how long a lone Esc may be the beginning of a function key
 _LOOK_AGAIN = 0.05  # seconds
@@ -52,6 +54,7 @@ class HistoryList:
         self._chosen = 0
         self._top = 0  # the first command on the screen
         self._search: Iterator[list[PastCommand]] | None = None
+        self._last: Wanted | None = None  # what was searched for
         self._here, self._status, self._time = False, 0, 0
         self._escape_before: float | None = None
 
@@ -61,10 +64,9 @@ class HistoryList:
 
     def container(self) -> Container:
         """Return what is shown under the prompt while the list is open."""
-        head = Window(FormattedTextControl(self._head), height=1, dont_extend_width=True, style="class:history.dim")
-        count = Window(FormattedTextControl(self._count), height=1, align=WindowAlign.RIGHT, dont_extend_width=True)
+        before = BeforeInput("history: ", style="class:history.dim")
         rows = [
-            VSplit([head, Window(BufferControl(self.words), height=1), count]),
+            Window(BufferControl(self.words, input_processors=[before]), height=1),
             Window(FormattedTextControl(self._rows), height=lambda: Dimension.exact(self._height())),
             Window(FormattedTextControl(self._preview), height=Dimension(min=1, max=3), wrap_lines=True),
             Window(FormattedTextControl(self._keys_line), height=1),
@@ -74,7 +76,7 @@ class HistoryList:
     def open(self, app: Application[str]) -> None:
         """Show the list, with the line as the first search words."""
         self._history.start()
-        self._open, self._escape_before = True, app.ttimeoutlen
+        self._open, self._escape_before, self._last = True, app.ttimeoutlen, None
         self._here, self._status, self._time = False, 0, 0
         app.ttimeoutlen = _ESCAPE_SECONDS
         app.vi_state.input_mode = InputMode.INSERT
@@ -103,25 +105,28 @@ class HistoryList:
             self._accept(self._typed)
 
     def _wanted(self) -> Wanted:
-        now, since = datetime.now().astimezone(), 0.0
-        if _TIMES[self._time] == "today":
-            since = now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
-        elif self._time:
-            since = (now - timedelta(days=7)).timestamp()
+        today = datetime.now().astimezone().replace(hour=0, minute=0, second=0, microsecond=0)
+        days = {"": None, "today": 0, "7 days": 6}[_TIMES[self._time]]
+        since = 0.0 if days is None else (today - timedelta(days=days)).timestamp()
         return Wanted(self.words.text, self._history.directory() if self._here else "", _STATUSES[self._status], since)
 
     def _restart(self) -> None:
         if not self._open:
             return
-        self._found, self._chosen, self._top = [], 0, 0
-        self._search = self._history.past.search(self._wanted())
-        self._step(self._search)
+        wanted, before = self._wanted(), self._last
+        whole = self._search is None and self._history.loaded and len(self._found) < _MOST_FOUND
+        if whole and before and before.words and _is_longer(wanted, before):
+            self._search = narrowed(self._found, wanted.words)
+        else:
+            self._search = self._history.past.search(wanted)
+        self._found, self._chosen, self._top, self._last = [], 0, 0, wanted
+        self._step(self._search, _FIRST_STEP)
         if self._search:
             get_app().create_background_task(self._go_on(self._search))
 
-    def _step(self, search: Iterator[list[PastCommand]]) -> None:
+    def _step(self, search: Iterator[list[PastCommand]], seconds: float) -> None:
         """Search for some milliseconds. At the end there is no search any more."""
-        deadline = time.monotonic() + _STEP
+        deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             batch = next(search, None)
             if batch is None or len(self._found) >= _MOST_FOUND:
@@ -134,7 +139,7 @@ class HistoryList:
             await asyncio.sleep(0.001)
             before = len(self._found)
             if self._search is search:
-                self._step(search)
+                self._step(search, _STEP)
             if len(self._found) != before or self._search is None:
                 get_app().invalidate()
 
@@ -161,13 +166,9 @@ class HistoryList:
 
     # What is shown
 
-    def _head(self) -> StyleAndTextTuples:
-        return [("", "history: ")]
-
-    def _count(self) -> StyleAndTextTuples:
+    def _count(self) -> str:
         found = f"{min(len(self._found), _MOST_FOUND):,}{'+' if len(self._found) >= _MOST_FOUND else ''}"
-        total = len(self._history.past)
-        return [("class:history.dim", f" {found} of {total:,}{'' if self._history.loaded else ', loading'}")]
+        return f"{found} of {len(self._history.past):,}{'' if self._history.loaded else ', loading'}"
 
     def _rows(self) -> StyleAndTextTuples:
         columns, terms = self._columns(), self.words.text.split()
@@ -183,10 +184,9 @@ class HistoryList:
 
     def _preview(self) -> StyleAndTextTuples:
         chosen = self.chosen
-        if not chosen:
-            return []
-        told = "  " + " · ".join(for_terminal(part) for part in details(chosen, time.time()))
-        shown = for_terminal(chosen.text)
+        parts = [self._count(), *(details(chosen, time.time()) if chosen else ())]
+        told = f"  {' · '.join(map(for_terminal, parts))}"
+        shown = for_terminal(chosen.text) if chosen else ""
         whole = len(shown) > self._columns() - 3 or "\n" in shown
         return [("class:history.dim", told), ("", f"\n{shown[: 3 * self._columns()]}" if whole else "")]
 
@@ -246,6 +246,11 @@ class HistoryList:
         def next_time(event: KeyPressEvent) -> None:
             self._time = (self._time + 1) % len(_TIMES)
             self._restart()
+
+
+def _is_longer(wanted: Wanted, before: Wanted) -> bool:
+    """Are all results of a search among those of the one before it?"""
+    return wanted.words.startswith(before.words) and before == wanted._replace(words=before.words)
 
 
 def details(one: PastCommand, now: float) -> Iterator[str]:

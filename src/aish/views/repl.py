@@ -81,7 +81,7 @@ class Repl:
         self._typing.run_at_once = self._run_at_once
         self._aside: set[asyncio.Task[None]] = set()
         self._person = TerminalPerson(screen, editor.edit, screen.pause, self._typing.paused)
-        self._shell = Shell(program=program, session=session, person=self._person)
+        self._shell = Shell(program=program, session=session, person=self._person, past=self._history.past)
         surroundings = TerminalSurroundings(user_shell, screen, self._shell.enter, self._typing)
         gate = Gate(session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event)
         visible = self._interactive and sys.stderr.isatty()  # can the user see commands, and answer questions?

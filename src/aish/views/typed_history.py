@@ -12,7 +12,7 @@ from prompt_toolkit.history import History
 from aish.views.command_history import CommandHistory
 
 _AT_ONCE = 250  # lines between two looks at the keys
-_LOOK_AGAIN = 0.05  # seconds
+_LOOK_AGAIN, _SOON = 0.05, 0.003  # seconds
 
 
 class TypedHistory(History):
@@ -40,17 +40,18 @@ class TypedHistory(History):
                 self.there.set()
             if self._loaded:
                 return
-            if self._begun and not self._history.loaded:
-                await asyncio.sleep(_LOOK_AGAIN)
-            self._begun, whole = True, self._history.loaded
             await self._refresh()
-            self._loaded = whole
 
     async def _refresh(self) -> None:
-        """Add lines that are loaded by now behind those that are here: they are older."""
-        lines = await asyncio.to_thread(self._history.lines)
-        here = set(self._loaded_strings)
-        self._loaded_strings += [line for line in lines if line not in here]
+        """Wait for lines, and add those that are loaded by now behind those that are here: they are older."""
+        self._history.start()
+        if self._begun and not self._history.loaded:
+            await asyncio.sleep(_LOOK_AGAIN)
+        while not self._history.begun:  # noqa: ASYNC110  # another thread loads them
+            await asyncio.sleep(_SOON)
+        self._begun, whole, here = True, self._history.loaded, set(self._loaded_strings)
+        self._loaded_strings += [line for line in self._history.lines() if line not in here]
+        self._loaded = whole
 
     def append_string(self, string: str) -> None:
         if not self._history.hides(string):

@@ -8,7 +8,7 @@ from typing import Any
 from aish.storage.lines import LineFile, decode
 from aish.values.items import stamp, utc_time
 from aish.values.past_command import LONGEST_COMMAND, PastCommand
-from aish.values.stores import Record
+from aish.values.stores import Health, Record
 
 
 class CommandStore:
@@ -39,6 +39,10 @@ class CommandStore:
             command = command_of(record)
             if command:
                 yield command
+
+    def health(self) -> Health:
+        """Read the whole file, and report damage. Raises `StoreTrouble`."""
+        return self._file.health()
 
     @property
     def version(self) -> int:

@@ -2,8 +2,9 @@
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
-from typing import TypeVar
+from itertools import chain, islice
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from aish.memory.command_history.command_store import CommandStore
 from aish.memory.command_history.past_commands import Builder, PastCommands
@@ -32,20 +33,21 @@ class Sources:
 
     def load_newest(self, past: PastCommands, pause: Pause) -> None:
         """Load what Up and the first suggestions need."""
-        _fill(past, [*self._read(_FIRST_RUNS, _FIRST_BYTES, pause)], pause)
+        _fill(past, self._read(_FIRST_RUNS, _FIRST_BYTES, pause), pause)
 
     def load_all(self, past: PastCommands, pause: Pause) -> None:
         asked = [Placed(0.0, PastCommand(text, source="typed")) for text in _questions(self.older)]
-        _fill(past, [*self._read(_MOST_RUNS, MOST_READ, pause), asked], pause)
+        _fill(past, chain(self._read(_MOST_RUNS, MOST_READ, pause), [iter(asked)]), pause)
 
-    def _read(self, runs: int, size: int, pause: Pause) -> Iterator[list[Placed]]:
-        own = list(_paused(islice(_readable(self.store), runs), pause))
-        known = {one.text: one.time for one in reversed(own)}
-        yield _in_order(_placed(own))
+    def _read(self, runs: int, size: int, pause: Pause) -> Iterator[Iterator[Placed]]:
+        # Plain tuples: the garbage collector would look at half a million others again and again, and stop the keys.
+        own: list[tuple[Any, ...]] = [tuple(one) for one in _paused(islice(_readable(self.store), runs), pause)]
+        known: dict[str, float] = {one[0]: one[1] for one in reversed(own)}
+        yield _placed(own)
         if self.typed:
-            yield _in_order(_placed(self.typed.read(size)))
+            yield _placed([tuple(one) for one in self.typed.read(size)])
         for file in self.files():
-            yield _in_order(read_history(file, known, pause, size))
+            yield read_history(file, known, pause, size)
 
 
 def _readable(store: CommandStore | None) -> Iterator[PastCommand]:
@@ -64,17 +66,16 @@ def _questions(older: Callable[[], Iterable[str]]) -> list[str]:
         return []  # unreadable conversations are reported by the commands that read them
 
 
-def _placed(commands: Iterable[PastCommand]) -> list[Placed]:
-    return [Placed(one.time, one) for one in commands]
+def _placed(commands: list[tuple[Any, ...]]) -> Iterator[Placed]:
+    """Yield commands by time, newest first: several shells may have written by turns. Most lists are sorted already."""
+    commands.reverse()
+    commands.sort(key=itemgetter(1))
+    while commands:
+        one = PastCommand(*commands.pop())
+        yield Placed(one.time, one)
 
 
-def _in_order(commands: list[Placed]) -> list[Placed]:
-    """Sort by time, newest first: several shells may have written by turns. Most lists are sorted already."""
-    commands.sort(key=lambda one: -one.at)
-    return commands
-
-
-def _fill(past: PastCommands, sources: Iterable[list[Placed]], pause: Pause) -> None:
+def _fill(past: PastCommands, sources: Iterable[Iterable[Placed]], pause: Pause) -> None:
     builder = Builder()
     for one in _paused(heapq.merge(*sources, key=lambda one: -one.at), pause):
         if builder.full:

@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple
 from aish.values.past_command import PastCommand
 
 MOST_KEPT = 250_000  # commands; about as many as a person types in twenty years
-PER_CHUNK = 4_096  # a chunk is searched in about a millisecond
+PER_CHUNK = 2_048  # a chunk is searched in less than a millisecond
 _AFTER_ALL = "\U0010ffff"  # sorts after every other character
+_AT_ONCE = 200  # results
 _GAP = 12  # characters between two letters of a fuzzy match
 _LONGEST_FUZZY = 40  # letters
 _NOT_STARTED = (126, 127)  # exit status of a line that was no command
@@ -33,6 +34,7 @@ class Wanted(NamedTuple):
     since: float = 0.0
     until: float = 0.0  # 0: until now
     only_commands: bool = False
+    abbreviations: bool = True  # also commands that only have the letters of the words
 
     def admits(self, one: PastCommand) -> bool:
         """Is a command within the bounds?"""
@@ -105,6 +107,13 @@ class PastCommands:
         """Forget everything, before it is loaded again."""
         self._chunks, self._recent, self._words = (), {}, Counter()
 
+    def texts(self) -> Iterator[str]:
+        """Yield the texts of all commands, newest first."""
+        recent = set(self._recent)
+        yield from reversed(list(self._recent))
+        for chunk in self._chunks:
+            yield from (text for text in chunk.texts if text not in recent)
+
     def newest(self) -> Iterator[PastCommand]:
         """Yield all commands, newest first."""
         for batch in self.search(Wanted()):
@@ -133,13 +142,24 @@ class PastCommands:
         terms = wanted.words.split()
         recent = list(reversed(self._recent.values()))
         chunks, hidden = self._chunks, set(self._recent)
-        fuzzy = any(1 < len(term) <= _LONGEST_FUZZY for term in terms)
+        fuzzy = wanted.abbreviations and any(1 < len(term) <= _LONGEST_FUZZY for term in terms)
         for letters in (False, True) if fuzzy else (False,):
             yield [one for one in recent if _has(one.text, terms, letters=letters) and wanted.admits(one)]
             for chunk in chunks:
                 places = _places(chunk, terms, letters=letters)
-                found = (chunk.command(place) for place in places if chunk.texts[place] not in hidden)
-                yield [one for one in found if wanted.admits(one)]
+                here = (chunk.command(place) for place in places if chunk.texts[place] not in hidden)
+                found = (one for one in here if wanted.admits(one))
+                while batch := list(islice(found, _AT_ONCE)):
+                    yield batch
+                yield []
+
+
+def narrowed(found: list[PastCommand], words: str) -> Iterator[list[PastCommand]]:
+    """Yield from all results of a search those that match longer words, in the order of `PastCommands.search`."""
+    terms = words.split()
+    for letters in (False, True):
+        for start in range(0, len(found), _AT_ONCE):
+            yield [one for one in found[start : start + _AT_ONCE] if _has(one.text, terms, letters=letters)]
 
 
 class Builder:
@@ -204,16 +224,20 @@ def _places(chunk: Chunk, terms: list[str], *, letters: bool) -> Iterable[int]:
 
 
 def _matching(chunk: Chunk, terms: list[str], *, letters: bool) -> Iterator[int]:
-    longest = max(terms, key=len)
-    pattern = (
-        _letters(longest.lower()) if letters else re.compile(re.escape(longest.lower().encode("utf-8", "replace")))
-    )
-    blob, at, line = chunk.blob, 0, -1
-    while found := pattern.search(blob, at):
-        line += blob.count(b"\n", at, found.start())
-        at = blob.find(b"\n", found.end())
+    longest = max(terms, key=len).lower()
+    needle, pattern, blob, at, line = longest.encode("utf-8", "replace"), _letters(longest), chunk.blob, 0, -1
+    while True:
+        start = _start(pattern.search(blob, at)) if letters else blob.find(needle, at)  # faster than a pattern
+        if start < 0:
+            return
+        line += blob.count(b"\n", at, start)
+        at = blob.find(b"\n", start)
         if _has(chunk.texts[line], terms, letters=letters):
             yield line
+
+
+def _start(found: re.Match[bytes] | None) -> int:
+    return found.start() if found else -1
 
 
 def _has(text: str, terms: list[str], *, letters: bool) -> bool:

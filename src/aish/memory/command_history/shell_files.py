@@ -51,26 +51,26 @@ def history_files(env: Mapping[str, str], home: Path, *more: str) -> list[Histor
     return [one for one in reversed(once.values()) if os.path.isfile(one.path)]  # noqa: PTH113  # the same
 
 
-def read_history(file: HistoryFile, known: Mapping[str, float], pause: Pause, most: int = MOST_READ) -> list[Placed]:
-    """Return the commands of a history, newest first.
+def read_history(
+    file: HistoryFile, known: Mapping[str, float], pause: Pause, most: int = MOST_READ
+) -> Iterator[Placed]:
+    """Yield the commands of a history, newest first.
 
     `known` has the times of commands that were also run here. A line without a time is placed before the next one
     that has one, or by the time of the file: bash stores no times unless it is told to.
     """
+    if file.kind == "atuin":
+        yield from (Placed(one.time, one) for one in _rows(file.path, pause))
+        return
     try:
-        if file.kind == "atuin":
-            return [Placed(one.time, one) for one in _rows(file.path, pause)]
         bound = file.path.stat().st_mtime
-        found = list(_texts(file, most, pause))
+        found = list(_texts(file, most, pause))  # plain tuples, which the garbage collector does not look at again
     except (OSError, ValueError):
-        return []
-    result = list[Placed]()
-    for number, (text, time) in enumerate(reversed(found)):
+        return
+    while found:
+        text, time = found.pop()
         bound = min(bound, time or known.get(text, bound))
-        result.append(Placed(bound, PastCommand(text, time, source=file.kind)))
-        if number % 256 == 255:
-            pause()
-    return result
+        yield Placed(bound, PastCommand(text, time, source=file.kind))
 
 
 def _texts(file: HistoryFile, most: int, pause: Pause) -> Iterator[tuple[str, float]]:
