@@ -99,6 +99,14 @@ def test_nothing_that_acts_or_answers_is_loaded_before_the_first_prompt(tmp_path
     assert not loaded & (HEAVY | {"asyncio", "subprocess"})
 
 
+def test_the_first_screen_of_an_account_loads_nothing_heavy(tmp_path: Path) -> None:
+    """A new user waits no longer for the first prompt, and nothing is asked over a network."""
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}\nfrom aish import cli, opening\n"
+    loaded = loaded_by(f"{code}assert 'Three things' in opening.first_screen(cli._load_start([]), 80)")
+
+    assert not loaded & (HEAVY | {"asyncio", "subprocess", "socket", "ssl"})
+
+
 def test_what_only_acting_needs_is_loaded_when_the_model_acts() -> None:
     """The shell itself starts without the judge, servers, undo and what a check of a model needs."""
     loaded = loaded_by("import aish.views.repl, aish.views.one_shot, aish.wiring")

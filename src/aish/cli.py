@@ -172,7 +172,8 @@ def _shell(options: argparse.Namespace) -> int:
 
 
 def _is_first_start(start: Start, options: argparse.Namespace) -> bool:
-    known = start.places.sessions.exists() or start.places.setup_record.exists()
+    signs = (start.places.sessions, start.places.setup_record)
+    known = any(os.path.exists(path) for path in signs)  # noqa: PTH110  # a Path raises if it may not look
     return not (known or options.continued or options.resume)
 
 

@@ -356,12 +356,13 @@ def first_screen(start: Start, width: int) -> str:
     from aish.views.welcome import FirstFacts, first_screen
 
     settings, directory = start.settings, start.cwd
+    shell = settings.commands.shell or os.environ.get("SHELL", "")  # others than these two are replaced by bash
     weights = find_embedded(settings.embedded.path, model_directories(start.places, os.environ))
     facts = FirstFacts(
         version=__version__,
         directory=short_directory(str(directory), str(home_directory())),
         branch=git_branch(directory),
-        shell=os.path.basename(settings.commands.shell or os.environ.get("SHELL", "bash")),  # noqa: PTH119  # any text
+        shell=next((one for one in ("zsh", "bash") if shell.endswith(one)), "bash"),
         model=settings.model,
         preset=settings.presets()[settings.model],
         installed=weights.is_file(),

@@ -1,6 +1,7 @@
 """Set up a model that was found on this machine or by a key: write its preset, and remember what was offered."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -43,7 +44,7 @@ class SetupRecord:
 
     def welcome(self) -> None:
         """Remember that the first screen was shown."""
-        if not self._path.exists():
+        if not os.path.exists(self._path):  # noqa: PTH110  # a Path raises if it may not look
             self._note("offered", [])
 
     def offer(self, found: list[FoundModel]) -> None:
