@@ -10,9 +10,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any, NamedTuple
 
 import pexpect
@@ -88,9 +91,28 @@ class Scene(NamedTuple):
     steps: tuple[tuple[str, str], ...]
     answers: tuple[str, ...] = ()
     remembered: tuple[tuple[int, str, str], ...] = ()  # age in days, kind, content
+    fresh: bool = False  # a new account, without settings
+    served: tuple[str, ...] = ()  # models of a server that runs on this machine
 
 
 SCENES = (
+    Scene(
+        "first",
+        "aish: the first start",
+        ((f"git log --oneline{ENTER}", "first notes"), (f":remember I like short answers{ENTER}", "(id 1)")),
+        fresh=True,
+    ),
+    Scene(
+        "found",
+        "aish: the first start, with a server on this machine",
+        (
+            ("", "found Ollama"),
+            (f":setup{ENTER}", "[y/N]"),
+            (f"y{ENTER}", "it answers from now on"),
+        ),
+        fresh=True,
+        served=("qwen3:8b", "gemma3:4b"),
+    ),
     Scene(
         "prompt",
         "aish: commands and questions at one prompt",
@@ -187,13 +209,36 @@ def perform(scene: Scene, directory: Path) -> str:
     environment = _environment(directory)
     project = directory / "notes-app"
     _make_project(project, environment)
-    _make_home(Path(environment["AISH_HOME"]), scene, datetime.now(UTC))
-    terminal = Terminal(project, environment)
-    try:
-        terminal.play(scene)
-        return picture(terminal.screen, scene.title)
-    finally:
-        terminal.close()
+    if not scene.fresh:
+        _make_home(Path(environment["AISH_HOME"]), scene, datetime.now(UTC))
+    with _serving(scene.served) as host:
+        terminal = Terminal(project, environment | {"AISH_SET_EMBEDDED__WARM": "false", "OLLAMA_HOST": host})
+        try:
+            terminal.play(scene)
+            return picture(terminal.screen, scene.title)
+        finally:
+            terminal.close()
+
+
+@contextmanager
+def _serving(models: tuple[str, ...]) -> Iterator[str]:
+    """Run a server on loopback that lists these models, as Ollama does, and yield its address."""
+    listed = json.dumps({"object": "list", "data": [{"id": model, "object": "model"} for model in models]}).encode()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(listed)))
+            self.end_headers()
+            self.wfile.write(listed)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Print nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
 
 
 def _environment(home: Path) -> dict[str, str]:
