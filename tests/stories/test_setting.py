@@ -104,6 +104,7 @@ async def test_keys_and_values_are_completed(world: World) -> None:
     assert words("model ") == ["embedded", "cloud"]
     assert words("context.max_turns ") == ["auto"]
     assert words("--unset view.k") == ["view.keys"]
+    assert words("--u") == ["--unset"]
     assert "models.cloud.endpoint" in words("models.cloud.")
     assert words("no.such ") == []
 

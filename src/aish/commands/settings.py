@@ -112,6 +112,8 @@ def complete_setting(program: Program, typed: str) -> list[Suggestion]:
     first, space, rest = typed.partition(" ")
     if first == "--unset" and space:
         return [one for one in complete_setting(program, rest) if " " not in rest]
+    if not space and typed.startswith("-"):
+        return [("--unset", len(typed), "return to the default")]
     if not space:
         found = [(key, len(typed), about) for key, about in _keys(program) if key.startswith(typed)]
         return found or [(key, len(typed), about) for key, about in _keys(program) if typed and typed in key]

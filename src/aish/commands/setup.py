@@ -29,7 +29,7 @@ async def set_up(shell: Shell, arguments: Arguments) -> str:
     one, trouble = (one, "") if len(words) > 1 else await choose_model(one)
     write_presets(shell.program.places.config_file, [one], one.name)
     await _use(shell, one)
-    told = [f"{one.about}; it answers from now on (:model {one.name})"]
+    told = [f"{one.about}; it answers from now on"]
     return "\n".join([*told, trouble] if trouble else told)
 
 
