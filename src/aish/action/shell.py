@@ -157,7 +157,7 @@ class UserShell:
             users_files=users_files,
             login=self._login,
         )
-        for name, switch in EDITING.items():
+        for name, switch in {**EDITING, "traps": "", "jobs": ""}.items():  # the shell's umask may let others read
             _write_file(home / name, switch.encode())
         _write_file(start, text.encode("utf-8", "surrogateescape"))
         command = [
