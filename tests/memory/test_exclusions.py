@@ -49,7 +49,7 @@ def test_any_text_can_be_left_out(texts: list[str], text: str) -> None:
 def test_a_word_is_left_out_whatever_it_is(world: World, query: str, answers: list[str]) -> None:
     """Also the name of a common option, and in the command line, where a dash makes an option."""
     world.script("the kettle has a name (A1)", "this kettle type will go (A2)", "blue one kettle (A3)")
-    world.aish(given="first question\nsecond question\nthird question\n")
+    world.aish("--lines", given="first question\nsecond question\nthird question\n")
 
     words = [query] if '"' in query else query.split()
     typed = world.aish("search", *words[:1], "--role", "assistant", *words[1:])

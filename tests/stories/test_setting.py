@@ -37,6 +37,28 @@ def test_a_setting_is_written_checked_and_removed_by_a_script(world: World) -> N
     assert world.aish("config", "get", "view.keys").out == "emacs\n"
 
 
+@pytest.mark.parametrize(
+    ("key", "typed", "value"),
+    [
+        ("fallback", "embedded", '["embedded"]'),
+        ("commands.allow", "git commit, make", '["git commit", "make"]'),
+        ("commands.allow", '["a, b"]', '["a, b"]'),
+        ("view.markdown", "off", "false"),
+        ("tokenize.use_endpoint", "true", "true"),
+        ("memory.path", "7", "7"),
+        ("view.prompt", "> ", "> "),
+        ("cost.cap_at_dollars", "2", "2"),
+        ("view.colors.dim", "red", "red"),
+    ],
+)
+def test_a_value_is_typed_as_people_write_it(world: World, key: str, typed: str, value: str) -> None:
+    """Without quotes and brackets; the shell has taken its own away."""
+    assert world.aish("config", "set", key, typed).code == 0
+    table, _, name = key.rpartition(".")
+    shown = world.aish("config", "get", "view.colors" if table == "view.colors" else key).out
+    assert shown == (f'{{"{name}" = "{value}"}}\n' if table == "view.colors" else f"{value}\n")
+
+
 def test_a_setting_that_something_else_overrides_says_so(world: World) -> None:
     """Otherwise a change would seem to have no effect."""
     ran = world.aish("config", "set", "view.theme", "light", "--json", AISH_SET_VIEW__THEME="plain")

@@ -1,10 +1,11 @@
 """The shell at the end of a pipe: lines in, answers out, no terminal."""
 
 import json
+import subprocess
 
 import pytest
 from fake_server import FakeServer, sse
-from world import World
+from world import AISH, World
 
 
 def serve(world: World, server: FakeServer, extra: str = "") -> None:
@@ -162,3 +163,24 @@ def test_a_shell_can_go_on_with_an_earlier_conversation(world: World) -> None:
         assert [m["content"] for m in server.chats()[-1].json["messages"][1:]] == ["q1", "ok", "q2", "ok", "q3"]
     assert ran.out.splitlines() == ["ok", "user: q3", "assistant: ok"]
     assert len(world.journals()) == 1
+
+
+def test_a_reader_that_leaves_early_is_no_bug(world: World) -> None:
+    """`aish --lines < file | head` ends as other filters do."""
+    world.script()
+    child = subprocess.Popen(
+        [*AISH, "--lines"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=world.environment(),
+        cwd=world.directory,
+    )
+    assert child.stdin and child.stdout and child.stderr
+    child.stdout.close()
+    child.stdin.write(b":help\n" * 20)
+    child.stdin.close()
+    told = child.stderr.read().decode()
+    child.stderr.close()
+
+    assert (child.wait(60), told) == (141, "")

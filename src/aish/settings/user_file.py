@@ -84,10 +84,12 @@ def read_value(key: str, typed: str, wanted: Any) -> Any:
     if mismatch(value, wanted):
         if bool in kinds and typed.strip().lower() in _YES_AND_NO:
             value = _YES_AND_NO[typed.strip().lower()]
-        elif str in kinds:
-            value = typed  # a name that looks like a number
         elif get_origin(wanted) is list and isinstance(value, str):
             value = [word.strip() for word in value.split(",") if word.strip()]
+        elif str in kinds:
+            value = typed  # a name that looks like a number
+    if value == typed.strip() and not mismatch(typed, wanted):
+        value = typed  # without quotes, blanks around it count: a prompt ends with one
     wrong = mismatch(value, wanted)
     if wrong:
         raise BadUsage(f"{key}: {wrong}; nothing was changed")

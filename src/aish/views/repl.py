@@ -226,6 +226,8 @@ class Repl:
             self._screen.note("stopped; the part that was shown is kept")
             self._queue.hold()
             self._tell_held()
+        except BrokenPipeError:  # whoever read the output has left, as `head` does
+            raise
         except Exception:  # a bug in one command must not end the shell
             self._screen.note(file_report(may_hold_secret), warning=True)
             return BUG
