@@ -1,6 +1,7 @@
 """The history of commands, as the user of a terminal meets it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -132,3 +133,53 @@ def test_what_was_run_in_bash_is_a_command_here_and_can_be_repeated(world: World
         terminal.code()
 
     assert world.journals() == []
+
+
+def test_a_history_that_cannot_be_written_is_told_once_and_the_shell_goes_on(world: World) -> None:
+    world.script("An answer.")
+    world.places.commands.mkdir(parents=True)
+    with Terminal(world, columns=200) as terminal:
+        terminal.wait_ready()
+        terminal.enter("echo fi''rst")
+        terminal.wait_for("this command is not in the history")
+        terminal.enter("echo sec''ond")
+        terminal.wait("aish> echo sec''ond", "second", "aish>")
+        terminal.type("\x12")
+        terminal.wait_for("> echo sec''ond")  # the list works in memory
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="needs zsh")
+def test_zsh_has_its_history_and_hides_what_it_ignores(world: World) -> None:
+    world.script("An answer.")
+    home = world.directory
+    (home / ".zshrc").write_text(
+        "HISTFILE=~/own_zsh HISTSIZE=100 SAVEHIST=100 HISTORY_IGNORE='(echo un*|ls)'\n", "utf-8"
+    )
+    (home / "own_zsh").write_text(": 1700000000:0;echo from zsh\n", "utf-8")
+    with Terminal(world, SHELL=shutil.which("zsh") or "") as terminal:
+        terminal.wait_ready()
+        terminal.enter("echo un''seen")
+        terminal.wait("aish> echo un''seen", "unseen", "aish>")
+        terminal.type("\x12")
+        terminal.wait_for("1 of 1")
+        terminal.wait_for("> echo from zsh")
+
+    assert traces(home, "un''seen") == []
+
+
+def test_two_shells_write_one_history_and_the_next_shell_has_both(world: World) -> None:
+    world.script("An answer.")
+    with Terminal(world) as one, Terminal(world) as other:
+        for terminal in (one, other):
+            terminal.wait_ready()
+        for number in range(3):
+            one.enter(f"echo o''ne {number}")
+            other.enter(f"echo t''wo {number}")
+            one.wait_for(f"one {number}")
+            other.wait_for(f"two {number}")
+        for terminal in (one, other):
+            terminal.enter("exit")
+            terminal.code()
+
+    texts = [str(record["command"]) for record in recorded(world)]
+    assert sorted(texts) == sorted([f"echo {name} {n}" for name in ("o''ne", "t''wo") for n in range(3)] + ["exit"] * 2)

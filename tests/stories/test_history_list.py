@@ -98,6 +98,10 @@ def test_keys_choose_directory_status_and_time(shell: World) -> None:
         terminal.wait_for("1 of 4")
         terminal.type(CTRL_T)
         terminal.wait_for("3 of 4")
+        terminal.type("echo")
+        terminal.wait_for("2 of 4")
+        terminal.type(CTRL_T)  # with words, too
+        terminal.wait_for("3 of 4")
 
 
 def test_a_command_of_the_past_runs_although_it_looks_like_a_question(shell: World) -> None:
