@@ -93,7 +93,7 @@ async def resume(shell: Shell, arguments: Arguments) -> str:
     notices = [*told, *notices]
     lines = [notice.text for notice in notices]
     lines.append(f"resumed {wanted}: {total} turns, {len(shell.session.history.turns)} of them in the prompt")
-    lines += [_shown(role, text, shell.width) for role, text in _last(shell, 2)]
+    lines += [_shown(who, text, shell.width) for who, text in _last(shell, 2)]
     return "\n".join(lines)
 
 
@@ -104,7 +104,7 @@ async def history(shell: Shell, arguments: Arguments) -> str:
     They come from the journal, so turns that were dropped from the prompt are included. Interrupted and failed answers
     are marked.
     """
-    lines = [f"{role}: {text}" for role, text in _last(shell, _number(arguments.text, 10))]
+    lines = [f"{who}: {text}" for who, text in _last(shell, _number(arguments.text, 10))]
     return "\n".join(lines) or "no turns yet"
 
 
@@ -131,15 +131,14 @@ async def leave(shell: Shell, arguments: Arguments) -> str:
 
 
 def _last(shell: Shell, count: int) -> list[tuple[str, str]]:
-    """Return role and text of the newest turns, oldest first."""
+    """Return speaker and text of the newest turns, oldest first."""
     entries = list(islice(shell.session.journal.entries_back(), count))
     states = {"complete": "", "interrupted": " [interrupted]", "failed": " [failed]"}
-    turns = [entry.turn for entry in reversed(entries)]
-    return [(turn.role, turn.content + states[turn.state]) for turn in turns]
+    return [(entry.speaker, entry.turn.content + states[entry.turn.state]) for entry in reversed(entries)]
 
 
-def _shown(role: str, text: str, width: int) -> str:
-    return one_line(f"{role}: {text}", width)
+def _shown(who: str, text: str, width: int) -> str:
+    return one_line(f"{who}: {text}", width)
 
 
 def _number(words: str, default: int) -> int:

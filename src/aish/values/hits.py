@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from aish.values.items import stamp
 from aish.values.times import local
-from aish.values.turns import Role
+from aish.values.turns import Role, speaker
 
 NO_DATE = "no date"
 
@@ -30,12 +30,12 @@ class Hit(NamedTuple):
     score: float = 0.0
     why: str = ""
     state: str = ""  # "interrupted" or "failed" if the turn is incomplete
+    model: str = ""  # that gave the answer
 
     @property
     def speaker(self) -> str:
         """The speaker, in one word, and the state of an incomplete turn."""
-        model = "assistant" if self.source else "aish"  # another program gave this answer
-        who = self.name or {"user": "you", "assistant": model, "tool": "tool"}[self.role]
+        who = self.name or speaker(self.role, "assistant" if self.source else self.model)
         return f"{who} [{self.state}]" if self.state else who
 
     @property
@@ -46,7 +46,7 @@ class Hit(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return the hit as a record for JSON output."""
         fields = self._asdict() | {"time": stamp(self.time), "ref": self.ref or f"{self.conversation}/{self.turn}"}
-        optional = ("channel", "source", "title", "state")
+        optional = ("channel", "source", "title", "state", "model")
         return {name: value for name, value in fields.items() if name not in optional or value}
 
 
