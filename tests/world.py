@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,6 +99,13 @@ class World:
         return file.is_file() and bool(
             re.search(r"(?m)^token_budget", file.read_text(encoding="utf-8", errors="replace"))
         )
+
+    def welcome(self) -> None:
+        """Let the account be one that has seen the first screen."""
+        with suppress(OSError):  # some stories make the home unusable
+            self.places.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.places.setup_record.write_text("{}", encoding="utf-8")
+            self.places.setup_record.chmod(0o600)
 
     def configure(self, text: str) -> None:
         self.places.config.mkdir(parents=True, exist_ok=True)

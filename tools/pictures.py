@@ -9,9 +9,12 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -72,6 +75,14 @@ CMD: find build-old -type f | wc -l
 CMD: rm -rf build-old
 """
 
+LARGE_FILES = """\
+`du` counts, `sort` puts the largest first:
+
+```sh
+du -ah . | sort -rh | head
+```
+"""
+
 HEALTH = """\
 I ask the server how it is, and look at its log.
 
@@ -88,9 +99,32 @@ class Scene(NamedTuple):
     steps: tuple[tuple[str, str], ...]
     answers: tuple[str, ...] = ()
     remembered: tuple[tuple[int, str, str], ...] = ()  # age in days, kind, content
+    is_new: bool = False  # a new account, without settings
+    has_server: bool = False  # a server answers on this machine
 
 
 SCENES = (
+    Scene(
+        "first",
+        "aish: the first minute of a new account",
+        (
+            (f"git log --oneline{ENTER}", "first notes"),
+            (f":remember I like short answers{ENTER}", "remembered (id 1)"),
+        ),
+        is_new=True,
+    ),
+    Scene(
+        "found",
+        "aish: the same with a server on this machine",
+        (
+            ("", "found Ollama"),
+            (f":setup{ENTER}", "[y/N]"),
+            (f"y{ENTER}", "from now on"),
+            (f"how do I find large files here?{ENTER}", "sort -rh"),
+        ),
+        is_new=True,
+        has_server=True,
+    ),
     Scene(
         "prompt",
         "aish: commands and questions at one prompt",
@@ -187,13 +221,51 @@ def perform(scene: Scene, directory: Path) -> str:
     environment = _environment(directory)
     project = directory / "notes-app"
     _make_project(project, environment)
-    _make_home(Path(environment["AISH_HOME"]), scene, datetime.now(UTC))
-    terminal = Terminal(project, environment)
-    try:
-        terminal.play(scene)
-        return picture(terminal.screen, scene.title)
-    finally:
-        terminal.close()
+    if not scene.is_new:
+        _make_home(Path(environment["AISH_HOME"]), scene, datetime.now(UTC))
+    with server() if scene.has_server else nullcontext():
+        terminal = Terminal(project, environment)
+        try:
+            terminal.play(scene)
+            return picture(terminal.screen, scene.title)
+        finally:
+            terminal.close()
+
+
+class _Ollama(BaseHTTPRequestHandler):
+    """Answers as Ollama does, as far as the picture needs it."""
+
+    def do_GET(self) -> None:
+        loaded = [{"model": "qwen3:8b", "context_length": 32768}]
+        self._answer({"data": [{"id": "qwen3:8b"}, {"id": "gemma3:4b"}], "models": loaded})
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        words = [{"delta": {"content": LARGE_FILES}}, {"delta": {}, "finish_reason": "stop"}]
+        lines = "".join(f"data: {json.dumps({'choices': [word]})}\n\n" for word in words)
+        self._answer(lines + "data: [DONE]\n\n", kind="text/event-stream")
+
+    def _answer(self, value: object, kind: str = "application/json") -> None:
+        data = (value if isinstance(value, str) else json.dumps(value)).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+
+@contextmanager
+def server() -> Iterator[None]:
+    """Let a server answer at the usual address of Ollama."""
+    with ThreadingHTTPServer(("127.0.0.1", 11434), _Ollama) as ollama:
+        threading.Thread(target=ollama.serve_forever, daemon=True).start()
+        try:
+            yield
+        finally:
+            ollama.shutdown()
 
 
 def _environment(home: Path) -> dict[str, str]:

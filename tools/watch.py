@@ -23,6 +23,7 @@ DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name i
 INDEX = "src/aish/memory/finding/"
 INDEX_IMPORTS = ("aish.memory.finding", "aish.storage.files", "aish.values")
 JOURNAL_SUFFIX = ".jsonl"
+ENTRY_IMPORTS = ("aish.cli", "aish.views.as_shell")  # `__main__` loads them inside its function, to start fast
 LAZY_LOADERS = ("src/aish/opening.py", "src/aish/verbs.py")  # only they may import own modules inside functions
 # Modules that reach disk, clock, network, processes or randomness. `datetime` is allowed: its values are plain data.
 IMPURE = re.compile(
@@ -175,7 +176,7 @@ def hidden_imports(modules: Iterable[Module]) -> Iterator[str]:
     """Find own modules imported inside a function outside `LAZY_LOADERS`, or loaded by name anywhere."""
     for module in modules:
         for line, target, in_function, lazy in imports(module):
-            if target.split(".")[0] != "aish" or (module.layer, target) == ("__main__", "aish.cli"):
+            if target.split(".")[0] != "aish" or (module.layer == "__main__" and target in ENTRY_IMPORTS):
                 continue
             if lazy:
                 yield f"{module.label}:{line} loads {target} by name, so that no tool sees its type"

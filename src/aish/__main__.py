@@ -1,4 +1,4 @@
-"""The entry point. It answers `--version` before anything else is loaded."""
+"""The entry point. It answers `--version`, and starts the user's own shell for `-c`, before anything else is loaded."""
 
 import gc
 import os
@@ -16,6 +16,12 @@ def main() -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 141
         return 0
+    if len(sys.argv) > 1 or not os.isatty(0):
+        from aish.views.as_shell import replace_process  # here, because it must be fast, and is not needed otherwise
+
+        status = replace_process(sys.argv[1:])
+        if status is not None:
+            return status
     gc.set_threshold(
         50_000, 20, 20
     )  # collecting garbage among loaded modules would take a twentieth of the start-up time

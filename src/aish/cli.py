@@ -159,6 +159,8 @@ def _shell(options: argparse.Namespace) -> int:
     screen = Screen(view.color, styles=styles)
     rich = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "dumb") != "dumb"
     _report(screen, start)
+    if lost := _lost_directory(start.cwd):
+        screen.note(lost, warning=True)
     if sys.stdin.isatty() and sys.stdout.isatty() and _is_first_start(start, options):
         screen.say(opening.first_screen(start, screen.width))
     if rich and not (options.continued or options.resume):  # show the prompt before the editor is loaded
@@ -173,7 +175,7 @@ def _shell(options: argparse.Namespace) -> int:
     answers = opening.open_answer_screen(view.color, show_reasoning=view.show_reasoning, styles=styles)
     if rich and view.markdown:
         answers.load_stream = lambda: opening.open_markdown(answers, sys.stdout.write)
-    user_shell = opening.open_user_shell(start, answers)
+    user_shell = opening.open_user_shell(start, answers, login=options.login)
     history = opening.open_history(program, session, user_shell)
     editor = opening.open_editor(program, user_shell, answers, line_editor, history)
     if rich:
@@ -250,12 +252,31 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--no-memory", action="store_true", help="do not record this conversation, and do not use memory"
     )
+    parser.add_argument("-l", "--login", action="store_true", help="start your own shell as a login shell")
+    parser.add_argument("-i", action="store_true", help="start the shell, as without options; other shells have it")
+    parser.add_argument("-c", metavar="COMMAND", help="run a command in your own shell, without aish")
     parser.add_argument("-V", "--version", action="store_true", help="print the version")
     return parser
 
 
 def _working_directory() -> Path:
+    """The current directory; if it was deleted or cannot be entered, the home directory, or else the root."""
+    for there in (Path.cwd, Path.home):
+        try:
+            directory = there()
+            if os.access(directory, os.X_OK):
+                return directory
+        except (OSError, RuntimeError):
+            continue
+    return Path("/")
+
+
+def _lost_directory(cwd: Path) -> str:
+    """Say that aish did not start in the current directory; empty if it did."""
     try:
-        return Path.cwd()
-    except FileNotFoundError:  # it was deleted
-        return Path("/")
+        if Path.cwd() == cwd:
+            return ""
+        reason = "cannot be entered"
+    except OSError:
+        reason = "no longer exists"
+    return f"the current directory {reason}; this shell starts in {cwd}"

@@ -405,13 +405,15 @@ def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
     )
 
 
-def open_user_shell(start: Start, screen: Screen) -> PromptShell:
+def open_user_shell(start: Start, screen: Screen, *, login: bool) -> PromptShell:
     from aish.intake.route_choices import RouteChoices
+    from aish.views.as_shell import is_login, parent_name
     from aish.views.user_shell import PromptShell
 
     places = start.places
     choices = RouteChoices(places.route_choices) if places.lasting else None
-    return PromptShell(start.settings.commands.shell, start.cwd, screen, places.state, choices)
+    login = login or is_login(os.environ, parent_name())
+    return PromptShell(start.settings.commands.shell, start.cwd, screen, places.state, choices, login=login)
 
 
 def open_history(program: Program, session: Session, user_shell: PromptShell) -> CommandHistory:
@@ -431,6 +433,7 @@ def open_history(program: Program, session: Session, user_shell: PromptShell) ->
         lambda: _history_sources(program, store, typed, shell),
         lambda: HistoryRules(*shell.history),
         user_shell.wait_started,
+        lambda: shell.directory,
     )
 
 

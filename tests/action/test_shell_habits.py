@@ -265,3 +265,17 @@ def test_functions_named_like_builtins_do_no_harm(bash: Person) -> None:
     with_rc(bash, "read() { echo R; }; eval() { echo E; }; set() { echo S; }; printf() { echo P; }; alias trap=false\n")
     assert bash.says("echo one", seconds=3) == "one"
     assert bash.says("echo two", seconds=3) == "two"
+
+
+def test_variables_and_jobs_are_known_for_completion(person: Person) -> None:
+    """Those of startup files, and those that a line sets."""
+    with_rc(person, "FROM_RC=1\n")
+    person.run("LATER=2; sleep 100 & sleep 200 &")
+    assert {"FROM_RC", "LATER", "HOME"} <= person.shell.variables
+    person.run("echo on")
+    assert [(name, hint.split()[0].lower()) for name, hint in person.shell.jobs()][-2:] == [
+        (person.shell.jobs()[-2][0], "running"),
+        (person.shell.jobs()[-1][0], "running"),
+    ]
+    assert not any(name.startswith("__aish") for name in person.shell.variables)
+    person.run("kill %% %-; wait 2>/dev/null")

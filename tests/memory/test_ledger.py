@@ -490,10 +490,10 @@ def test_undoing_a_forget_brings_back_a_copy_with_all_its_fields(memory: Memory)
     memory.remember("one", "context", tags=["t"], source="user", mood={"a": 1}, key="k")
     memory.forget([1])
 
-    said = memory.undo()
+    said, back = memory.undo()
 
     [item] = memory.items()
-    assert said == "forgot 1: one"
+    assert (said, back) == ("forgot 1: one", (3,))
     assert item.id == 3
     old = lines_of(memory)[1]
     assert item.record == {**old, "id": 3, "ts": item.ts, "restores": 1, "undoes": 2}
@@ -508,7 +508,7 @@ def test_undo_reports_each_change_it_reverts_until_none_is_left(memory: Memory) 
     memory.edit(1, "uno")
     memory.forget([3, 4])
 
-    said = [memory.undo() for _ in range(5)]
+    said = [memory.undo().said for _ in range(5)]
 
     assert said == [
         "forgot 3: tea = black and 1 more",
@@ -583,7 +583,7 @@ def test_a_prune_is_undone_as_one_change(memory: Memory, clock: Clock) -> None:
     clock.time += timedelta(days=10)
     assert memory.prune(5) == 2
 
-    assert memory.undo() == "pruned 2: two and 1 more"
+    assert memory.undo().said == "pruned 2: two and 1 more"
 
     assert sorted(contents(memory)) == ["one", "two"]
 
@@ -595,8 +595,8 @@ def test_an_undo_waits_for_the_lock_and_sees_what_others_wrote(tmp_path: Path, c
     mine.remember("mine")
     other.remember("theirs")
 
-    assert mine.undo() == "added 2: (fact) theirs"
-    assert other.undo() == "added 1: (fact) mine"
+    assert mine.undo().said == "added 2: (fact) theirs"
+    assert other.undo().said == "added 1: (fact) mine"
     assert contents(mine) == contents(other) == []
     mine.close()
     other.close()
@@ -636,7 +636,7 @@ def test_invalid_lines_break_neither_the_log_nor_undo(memory: Memory, line: Reco
     memory.set("k", "three")
 
     assert [change.text for change in memory.log()][-1] == "1: (fact) one"
-    assert memory.undo().endswith("k = three")
+    assert memory.undo().said.endswith("k = three")
     for _ in range(3):
         try:
             memory.undo()

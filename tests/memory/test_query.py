@@ -83,6 +83,10 @@ def test_an_unclosed_quote_is_a_character_like_any_other(text: str) -> None:
         ('-"docker compose"', ("docker compose",)),
         ("-größe -不要 -錯", ("größe", "不要", "錯")),
         ("-foo -foo", ("foo",)),
+        ("kettle -name -type -go -c", ("name", "type", "go", "c")),
+        ("parser -foo.py -no-verify -c++ -utf-8", ("foo.py", "no-verify", "c++", "utf-8")),
+        ("git -rebase", ("rebase",)),
+        ("docker -name", ("name",)),
     ],
 )
 def test_a_dash_before_a_word_leaves_it_out(text: str, without: tuple[str, ...]) -> None:
@@ -103,7 +107,7 @@ def test_a_dash_before_a_word_leaves_it_out(text: str, without: tuple[str, ...])
             "tar -xzf a.tgz",
             "find . -name x",
         ),
-        *("well-known", "a - b", "-", "--", "-no-verify", "-foo.py", "-a/b", "-dfoo=1", "rm -rf /", "---word"),
+        *("well-known", "a - b", "-", "--", "-a/b", "-dfoo=1", "rm -rf /", "---word"),
     ],
 )
 def test_the_options_of_a_command_are_words(text: str) -> None:

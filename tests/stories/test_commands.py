@@ -1,15 +1,19 @@
 """The colon commands, as a user types them into the shell."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from world import World, at
 
 from aish.commands.manual import COMMANDS
+from aish.conversation.held_output import hold_output
 from aish.intake.line import ColonCommand, Question, read_line
 from aish.values.errors import AishError
+from aish.values.outcomes import Outcome
+from aish.values.turns import SUMMARIZER_META, Turn
 
 pytestmark = pytest.mark.anyio
 
@@ -280,3 +284,50 @@ async def test_nothing_that_can_be_typed_after_a_colon_ends_the_shell(world: Wor
     await typist.type(line)
 
     assert await typist.type("hello?") == "still here"
+
+
+async def test_a_conversation_is_listed_by_its_first_question(world: World) -> None:
+    """The output of a command that was sent along is not its title, and neither is what a summarizer was told."""
+    program = world.program({"model": "script", "models": {"script": {"kind": "scripted", "answers": ["A1", "A2"]}}})
+    shell = world.shell(program)
+    hold_output(shell.session, "ls -la", Outcome(0, "total 0\nkettle.log\n\nwhat is this?\n"))
+    await world.ask(shell.session, "first line of it\n\nand the second?")
+    hold_output(shell.session, "make", Outcome(2, "boom\n"))
+    await world.ask(shell.session, "why did it fail?")
+
+    assert "first line of it and the second?" in (await world.type(shell, ":sessions")).text
+    await world.type(shell, ":new")
+    resumed = (await world.type(shell, ":resume 1")).text
+    assert "you: why did it fail?\nscript: A2" in resumed and "[exec output]" not in resumed
+
+
+@pytest.mark.parametrize(
+    ("content", "meta", "title"),
+    [
+        ("[exec output]\n$ ls\nx\n\nwhat now?", {"typed": 1}, "what now?"),
+        ("[exec output]\n$ ls\nx\n\nwhat now?", {}, "what now?"),
+        ("[standard input]\ndata\n\nexplain", {}, "explain"),
+        ("[exec output]\n(proposed by the model)\n$ ls\nx", {"typed": 0}, "$ ls"),
+        ("[exec output]", {"typed": 0}, ""),
+    ],
+)
+def test_a_title_is_never_our_own_mark(world: World, content: str, meta: dict[str, Any], title: str) -> None:
+    conversations = world.program().conversations
+    journal = conversations.new(datetime.now(UTC), {})
+    told = {"meta": SUMMARIZER_META}
+    journal.add(Turn("user", "Read this conversation between a user and an assistant."), datetime.now(UTC), told)
+    journal.add(Turn("user", content), datetime.now(UTC), meta)
+
+    assert [one.title for one in conversations.list()] == [title]
+
+
+async def test_what_a_summarizer_was_told_is_not_part_of_the_history(world: World) -> None:
+    """The user never said it."""
+    script = {"kind": "scripted", "answers": ["A1", "fact: it is blue"]}
+    shell = world.shell(world.program({"model": "script", "models": {"script": script}}))
+    await world.ask(shell.session, "what colour is it?")
+    world.answers = ["y"]
+    await world.type(shell, ":memory summarize")
+
+    assert (await world.type(shell, ":history")).text == "you: what colour is it?\nscript: A1"
+    assert "Read this conversation" not in (await world.type(shell, ":export md")).text

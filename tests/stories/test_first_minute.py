@@ -2,7 +2,7 @@
 
 import pytest
 from fake_server import FakeServer, host, ollama
-from terminal import Terminal
+from terminal import FreshTerminal
 from world import World
 
 from aish.settings.options import Preset
@@ -43,13 +43,13 @@ def test_the_first_screen_names_the_model_that_answers(facts: FirstFacts, told: 
 def test_a_new_account_sees_it_once(world: World) -> None:
     """Also if nothing was asked and no conversation was kept."""
     world.script("A1")
-    with Terminal(world) as terminal:
+    with FreshTerminal(world) as terminal:
         terminal.wait_ready()
         terminal.wait_for("Three things to try:")
         terminal.wait_for("You are in  ~, with bash")
         terminal.enter("exit")
         assert terminal.code() == 0
-    with Terminal(world) as terminal:
+    with FreshTerminal(world) as terminal:
         terminal.wait_ready()
         terminal.wait("aish>")
         assert terminal.lines == ["aish>"]
@@ -59,7 +59,7 @@ def test_a_new_account_sees_it_once(world: World) -> None:
 def test_a_found_server_is_offered_once_and_used_with_one_command(world: World) -> None:
     """The offer comes above the line that is being typed, and takes none of its keys."""
     with ollama("m1") as server:
-        with Terminal(world, OLLAMA_HOST=host(server), AISH_SET_EMBEDDED__WARM="false") as terminal:
+        with FreshTerminal(world, OLLAMA_HOST=host(server), AISH_SET_EMBEDDED__WARM="false") as terminal:
             terminal.wait_ready()
             terminal.type("echo y n")
             terminal.wait_for(FOUND)
@@ -72,7 +72,7 @@ def test_a_found_server_is_offered_once_and_used_with_one_command(world: World) 
             terminal.wait_for("it answers from now on")
             terminal.enter("? hello")
             terminal.wait("Hello from it.", "aish>")
-        with Terminal(world, OLLAMA_HOST=host(server)) as terminal:
+        with FreshTerminal(world, OLLAMA_HOST=host(server)) as terminal:
             terminal.wait_ready()
             terminal.wait("aish>")
             terminal.enter(":model")
@@ -83,7 +83,7 @@ def test_a_found_server_is_offered_once_and_used_with_one_command(world: World) 
 def test_an_offer_that_was_not_taken_is_not_repeated(world: World) -> None:
     with ollama("m1") as server:
         for offered in (True, False):
-            with Terminal(world, OLLAMA_HOST=host(server), AISH_SET_EMBEDDED__WARM="false") as terminal:
+            with FreshTerminal(world, OLLAMA_HOST=host(server), AISH_SET_EMBEDDED__WARM="false") as terminal:
                 terminal.wait_ready()
                 if offered:
                     terminal.wait_for(FOUND)
@@ -95,7 +95,7 @@ def test_an_offer_that_was_not_taken_is_not_repeated(world: World) -> None:
 def test_who_has_chosen_a_model_is_offered_nothing(world: World) -> None:
     """And no port is asked."""
     world.script("A1")
-    with FakeServer() as server, Terminal(world, OLLAMA_HOST=host(server)) as terminal:
+    with FakeServer() as server, FreshTerminal(world, OLLAMA_HOST=host(server)) as terminal:
         terminal.wait_ready()
         terminal.enter("? one")
         terminal.wait("A1", "aish>")

@@ -513,7 +513,7 @@ async def test_why_shows_what_happened_to_an_item(world: World) -> None:
     assert "from           user; restores 2" in await typist.type(":memory why 4")
     assert "state          superseded by another item with its key" in await typist.type(":memory why 5")
     assert "superseded     5: editor = helix" in await typist.type(":memory why 6")
-    for number, said in {"99": "there is no item 99", "3": "item 3 was purged or was never an item"}.items():
+    for number, said in {"99": "there is no item 99", "3": "3 is no item but the change that forgot 2"}.items():
         with pytest.raises(NotFound, match=said):
             await typist.reply(f":memory why {number}")
 
@@ -611,7 +611,7 @@ async def test_several_items_are_forgotten_and_restored_together(world: World) -
 
     assert await typist.type(":memory forget 1, #3") == "forgotten (id 1): number one\nforgotten (id 3): number three"
     assert await typist.listed() == ["number two"]
-    assert await typist.type(":memory undo") == "undone: forgot 1: number one and 1 more"
+    assert (await typist.type(":memory undo")).startswith("undone: forgot 1: number one and 1 more; back as id ")
     assert sorted(await typist.listed()) == ["number one", "number three", "number two"]
 
 
@@ -758,12 +758,24 @@ async def test_undo_reports_the_reverted_change_and_continues_backwards(world: W
         file = world.places.memory.read_bytes()
 
     assert said == [
-        "undone: forgot 2: I ride a tricycle",
-        "undone: edited 1 into 2: (fact) I ride a tricycle",
+        "undone: forgot 2: I ride a tricycle; back as id 4",
+        "undone: edited 1 into 2: (fact) I ride a tricycle; back as id 5",
         "undone: added 1: (fact) I ride a tandem",
         "nothing to undo",
     ]
     assert shown == [["- (fact) I ride a tricycle"], ["- (fact) I ride a tandem"], [], []]
+
+
+async def test_undo_names_the_id_that_is_back_and_why_knows_it(world: World) -> None:
+    """Otherwise the next `:memory forget 1` would be about an item that is gone."""
+    typist = Typist(world)
+    await typist.type(":remember I ride a tandem")
+    await typist.type(":memory forget 1")
+
+    assert await typist.type(":memory undo") == "undone: forgot 1: I ride a tandem; back as id 3"
+    assert "; back as 3" in await typist.type(":memory why 1")
+    assert "restores 1" in await typist.type(":memory why 3")
+    assert await typist.type(":memory forget 3") == "forgotten (id 3): I ride a tandem"
 
 
 async def test_a_repeated_change_can_be_undone_again(world: World) -> None:

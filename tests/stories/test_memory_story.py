@@ -101,7 +101,7 @@ def test_an_item_is_added_used_forgotten_restored_and_erased(world: World) -> No
         assert [block in prompt for prompt in sent] == [False, True, True, False, False, True]
         assert [BACKGROUND_MARK in prompt for prompt in sent] == [False, True, True, False, False, True]
         assert second.out.splitlines()[2].endswith(f"fact  {TANDEM}  user")
-        assert lines[1] == f"undone: forgot 1: {TANDEM}"
+        assert lines[1] == f"undone: forgot 1: {TANDEM}; back as id 3"
         assert lines[-1].split()[0] == "3", "a copy with a new id"
         assert [BACKGROUND_MARK in prompt for prompt in prompts(server)[6:]] == [True, False]
         assert (again.code, again.out) == (1, "")

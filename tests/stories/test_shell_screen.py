@@ -129,3 +129,12 @@ def test_a_long_question_wraps_between_words_and_keeps_its_sign(world: World) ->
         assert rows[0].endswith("exactly,")
         terminal.type("n")
         terminal.wait_for("[s]kip (Enter)")
+
+
+def test_replies_wrap_between_words(world: World) -> None:
+    """On a narrow screen no word is cut in two."""
+    world.script("An answer.")
+    with Terminal(world, columns=30) as terminal:
+        terminal.wait_ready()
+        terminal.enter(":route why sort this")
+        terminal.wait_for("you are asked: sort is also an\nEnglish word\naish>")

@@ -12,7 +12,7 @@ import tty
 
 import pytest
 from fake_server import FakeServer, Say, sse
-from terminal import CTRL_C, CTRL_D, ENTER, SECONDS, Terminal
+from terminal import CTRL_C, CTRL_D, ENTER, SECONDS, FreshTerminal, Terminal
 from world import World
 
 from aish.views.exit_codes import BUG
@@ -249,7 +249,7 @@ def test_ctrl_c_at_the_question_of_the_cap_is_a_no_and_the_next_line_is_not_swal
 def test_a_shell_without_memory_leaves_nothing_behind(world: World) -> None:
     """Neither the conversation nor what was typed, not even as editor history."""
     world.script("A secret.")
-    with Terminal(world, "--no-memory") as terminal:
+    with FreshTerminal(world, "--no-memory") as terminal:
         terminal.wait_ready()
         terminal.enter("what is the secret?")
         terminal.wait("A secret.", "aish>")

@@ -159,8 +159,10 @@ __aish_mark() {
     if [ -s "$__aish_traps" ]; then __aish_flags=${__aish_flags}t; fi
     builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s;%s;%s\a' "$1" "$__aish_was" "$__aish_pipe" "$__aish_flags" \
         "${#PWD}" "$PWD" >'@TTY@'
+    { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
 }
-__aish_words() { { builtin printf '%s\n' "$PATH"; alias -p; echo; echo --; compgen -A function; } >|"$1"; }
+__aish_words() { { builtin printf '%s\n' "$PATH"; alias -p; echo; echo --; compgen -A function; echo --
+    compgen -v; } >|"$1"; }
 __aish_prompt() {
     __aish_status "$__aish_was"
     builtin printf '%s' "${__aish_ps1@P}" >|"$1"
@@ -171,13 +173,14 @@ readonly -f __aish_status __aish_get __aish_keep __aish_on __aish_off __aish_qui
 : >|"$__aish_traps"
 {
     bind() { :; }
-    for __aish_file in ~/.bashrc; do
+    for __aish_profile in ~/.bash_profile ~/.bash_login ~/.profile; do [ ! -r "$__aish_profile" ] || break; done
+    for __aish_file in @USERS@; do
         [ ! -r "$__aish_file" ] || . "$__aish_file" || :
     done <'@TTY@'
     {
         @STORE@
         __aish_quiet
-        unset -f bind; unset __aish_file
+        unset -f bind; unset __aish_file __aish_profile
         set +o history
         shopt -s expand_aliases
         [ ! -r "${HISTFILE-}" ] || builtin history -r

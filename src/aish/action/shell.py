@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from aish.action.capture import MOST, Capture
+from aish.action.shell_names import assigned, jobs
 from aish.action.shell_protocol import (
     TELL_HISTORY,
     Before,
@@ -75,17 +77,20 @@ class UserShell:
         private: Path | None = None,
         extra: Path | None = None,
         patience: float = _READY_SECONDS,
+        login: bool = False,
     ) -> None:
-        self._program = program
+        self._use(program)
         self._env = env
+        self._login = login
         self._extra = extra  # a program that is added at the end of PATH
         self._private = private  # a directory that commands of the model can neither read nor write
         self._patience = patience  # seconds that the start may take
         self.directory = str(directory)
-        self._kind = "zsh" if Path(program).name == "zsh" else "bash"
+        self._replaced = ""  # the program that startup files started in place of the shell
         self._before = Before()
         self.names = Names()
         self.history = HistorySettings()
+        self.variables: set[str] = set()
         self.greeting = ""  # the output of its startup files, or why it runs without them
         self._terminal: Terminal | None = None
         self._input = -1
@@ -100,6 +105,11 @@ class UserShell:
         return self._before.status
 
     @property
+    def keys(self) -> str:
+        """The key bindings that the user chose in the shell: vi, emacs or empty."""
+        return "vi" if "i" in self._before.flags else "emacs" if "m" in self._before.flags else ""
+
+    @property
     def terminal(self) -> Terminal | None:
         return self._terminal
 
@@ -108,13 +118,29 @@ class UserShell:
         return self._terminal is not None and self._terminal.alive
 
     def start(self) -> None:
-        """Start the shell and wait until it is ready. Raises `StoreTrouble`."""
-        if not self._start(users_files=True):
+        """Start the shell and wait until it is ready. Raises `StoreTrouble`.
+
+        If startup files replace the shell by another one that we know, that one is used.
+        """
+        ready = self._start(users_files=True)
+        if not ready and Path(self._replaced).name in ("bash", "zsh") and not self._stopped:
+            self._use(self._replaced)
+            ready = self._start(users_files=True)
+        if not ready:
+            why = f"they start {Path(self._replaced).name}" if self._replaced else "they exit or hang"
             if self._stopped or not self._start(users_files=False):
                 raise StoreTrouble(f"cannot use {self._program} as your shell: it exits at once")
-            self.greeting = f"{self._program} runs without your startup files, because they exit or hang"
+            self.greeting = f"{self._program} runs without your startup files, because {why}"
         self._update_names()
         self._update_history()
+
+    def _use(self, program: str) -> None:
+        self._program, self._kind = program, "zsh" if Path(program).name == "zsh" else "bash"
+
+    def skip_files(self) -> None:
+        """End a start in another thread that waits for startup files; it goes on without them."""
+        if terminal := self._terminal:
+            terminal.end()
 
     def _start(self, *, users_files: bool) -> bool:
         self.close()
@@ -129,11 +155,19 @@ class UserShell:
             tty=self._terminal.name,
             files=str(home),
             users_files=users_files,
+            login=self._login,
         )
         for name, switch in EDITING.items():
             _write_file(home / name, switch.encode())
         _write_file(start, text.encode("utf-8", "surrogateescape"))
-        command = [self._program, *(("-i", "-s") if zsh else ("--rcfile", str(start), "--noediting", "-i"))]
+        command = [
+            self._program,
+            *(
+                ("-i", "-s", *(("-l",) if self._login else ()))
+                if zsh
+                else ("--rcfile", str(start), "--noediting", "-i")
+            ),
+        ]
         more = {"ZDOTDIR": str(home), "__aish_home": self._env.get("ZDOTDIR", "")} if zsh else {}
         # Child processes may use this directory after aish exits, so nobody else may be able to recreate it.
         lasting = home.parent == self._private and os.pathsep not in str(home)
@@ -147,9 +181,17 @@ class UserShell:
         finally:
             os.close(reading)
         greeting = Capture()
-        self._number = 1
+        self._number, self._replaced = 1, ""
+        first = _binary(self._program, self._env.get("PATH"))
         self._write(say_end(self._number))
-        end = self._until_end(greeting.feed, seconds=self._patience)
+
+        def check() -> None:
+            terminal = self._terminal
+            if terminal and first and (now := terminal.program) not in ("", first):
+                self._replaced = now
+                terminal.end()
+
+        end = self._until_end(greeting.feed, seconds=self._patience, check=check if users_files else None)
         self.greeting = greeting.text(MOST)
         self._before = Before(0, (0,), end.flags if end else "")
         return end is not None
@@ -185,6 +227,7 @@ class UserShell:
             return Outcome(code, capture.text(MOST), self.directory, died=True, left=left)
         moved, self.directory = end.directory != self.directory, end.directory
         self._before = Before(end.status, end.pipe, end.flags)
+        self.variables |= assigned(line)
         unread = self._terminal.unread()
         self._terminal.restore_modes()
         if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
@@ -224,6 +267,20 @@ class UserShell:
         found = {name: value for name, _, value in pairs if not name.startswith("BASH_FUNC_")}
         return found or dict(self._env)
 
+    def jobs(self) -> list[tuple[str, str]]:
+        """Return the jobs after the last line: the name, such as `%1`, and what it is."""
+        try:
+            path = Path(self._files.name) / "jobs" if self._files else None
+            return jobs(path.read_text(encoding="utf-8", errors="replace")) if path else []
+        except OSError:
+            return []
+
+    def prompt(self, show: Show) -> str:
+        """Return the user's own prompt, expanded by the shell; empty without a running shell."""
+        if not self.started:
+            return ""
+        return self._ask("__aish_prompt {}", "prompt", show).decode("utf-8", "replace")
+
     def adopt(self, directory: str, changed: Mapping[str, str], gone: tuple[str, ...]) -> None:
         """Apply a directory and environment changes to the user's shell."""
         parts = [f"export {name}={quoted(value)}" for name, value in changed.items() if name.isidentifier()]
@@ -252,10 +309,12 @@ class UserShell:
     def _update_names(self) -> None:
         """Update the names that the shell knows."""
         path, _, rest = os.fsdecode(self._ask("__aish_words {}", "words")).partition("\n")
-        aliases, _, functions = rest.partition("\n--\n")
+        aliases, _, rest = rest.partition("\n--\n")
+        functions, _, variables = rest.partition("\n--\n")
         known = (line.removeprefix("alias ").partition("=")[0] for line in aliases.split("\n") if "=" in line)
         ours = frozenset(name for name in functions.split() if not name.startswith("__aish_")) - BUILTINS
         self.names = Names(frozenset(known), ours, path)
+        self.variables = {name for name in variables.split() if name.isidentifier() and not name.startswith("__aish_")}
 
     def _update_history(self) -> None:
         """Update what the shell is told about its history."""
@@ -263,14 +322,14 @@ class UserShell:
         if len(found) == len(HistorySettings._fields) + 1:  # each value ends in a NUL
             self.history = HistorySettings(*found[:-1])
 
-    def _ask(self, command: str, name: str) -> bytes:
-        """Let the shell write its answer into a file, and return the content."""
+    def _ask(self, command: str, name: str, show: Show = lambda data: None) -> bytes:
+        """Let the shell write its answer into a file, and return the content. `show` gets output of the background."""
         assert self._files
         path = Path(self._files.name) / name
         self._number += 1
         self._write(answer(self._number, command.format(quoted(str(path)))))
         try:
-            return path.read_bytes() if self._until_end(lambda data: None, seconds=_READY_SECONDS) else b""
+            return path.read_bytes() if self._until_end(show, seconds=_READY_SECONDS) else b""
         except OSError:
             return b""
         finally:
@@ -282,8 +341,15 @@ class UserShell:
         except OSError:
             pass  # the shell has died; the caller that waits for its answer notices
 
-    def _until_end(self, take: Show, *, keys: int | None = None, seconds: float | None = None) -> End | None:
-        """Pass output on until the shell reports the end; None if it died or took too long."""
+    def _until_end(
+        self,
+        take: Show,
+        *,
+        keys: int | None = None,
+        seconds: float | None = None,
+        check: Callable[[], None] | None = None,
+    ) -> End | None:
+        """Pass output on until the shell reports the end; None if it died or took too long. `check` runs meanwhile."""
         terminal, number = self._terminal, self._number
         assert terminal
         ends: list[End] = []
@@ -303,6 +369,8 @@ class UserShell:
 
             If Ctrl-C has removed the end mark, ask the shell to print it again.
             """
+            if check:
+                check()
             alone = terminal.process is not None and terminal.foreground == terminal.process.pid
             if interrupted and alone and len(again) < _TRIES:
                 again.append(number)
@@ -311,6 +379,16 @@ class UserShell:
 
         terminal.relay(read, keys, seconds, ready=running)
         return ends[0] if ends else None
+
+
+def _binary(program: str, path: str | None) -> str:
+    """Return the file of a program as the system names it; empty if it is a script, which runs other programs."""
+    try:
+        file = Path(shutil.which(program, path=path) or program).resolve(strict=True)
+        with file.open("rb") as opened:
+            return "" if opened.read(2) == b"#!" else str(file)
+    except OSError:
+        return ""
 
 
 def _directory_in(place: Path | None) -> "tempfile.TemporaryDirectory[str]":

@@ -22,15 +22,18 @@ STORE_TRAPS = {
 }
 # bash changes its own input when it switches the editor on or off, and crashes inside `eval`. A sourced file is safe.
 EDITING = {"editing": "set +o vi; set +o emacs\n", "vi": "set -o vi\n", "emacs": "set -o emacs\n"}
+_FILES = {"bash": "~/.bashrc", "zsh": ".zshenv .zshrc"}
+_LOGIN_FILES = {"bash": '/etc/profile "$__aish_profile"', "zsh": ".zshenv .zprofile .zshrc .zlogin"}
 _USERS_FILES = r"(?s)for __aish_file in .*?\n    done <\S+\n"
 
 
-def start_file(kind: str, *, token: str, tty: str, files: str, users_files: bool = True) -> str:
+def start_file(kind: str, *, token: str, tty: str, files: str, users_files: bool = True, login: bool = False) -> str:
     """Return the startup file for `kind` of shell. `files` is the directory of our files."""
     text = ZSH if kind == "zsh" else BASH
     text = text if users_files else re.sub(_USERS_FILES, "", text)
+    text = text.replace("@USERS@", (_LOGIN_FILES if login else _FILES)[kind])
     for name, value in {"TOKEN": token, "TTY": tty, "STORE": STORE_TRAPS[kind]}.items():
         text = text.replace(f"@{name}@", value)
-    for name in ("line", "traps", "editing"):
+    for name in ("line", "traps", "editing", "jobs"):
         text = text.replace(f"@{name.upper()}@", f"{files}/{name}".replace("'", r"'\''"))
     return text

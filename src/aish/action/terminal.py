@@ -100,6 +100,14 @@ class Terminal:
     def alive(self) -> bool:
         return self.process is not None and self.process.poll() is None
 
+    @property
+    def program(self) -> str:
+        """The file that the process runs now: another one after `exec`. Empty if the system does not tell."""
+        try:
+            return str(Path(f"/proc/{self.process.pid}/exe").readlink()) if self.process else ""
+        except OSError:
+            return ""
+
     def relay(
         self,
         take: Take,

@@ -183,9 +183,11 @@ def _restore(plan: Restoration) -> str:
     root, now = Path(plan.root), current(Path(plan.root), plan.path)
     if now.trouble or now.content != plan.now.content:
         return "it changed while you were asked"
+    trashed = ""
     try:
         if plan.uses_trash and plan.content != now.content:
             move_to_trash([root / plan.path])
+            trashed = "; the file is in the trash now (aish trash --restore)"
         if plan.content is not None:
             write_inside(root, plan.path, plan.content, now.status, plan.mode)
         elif plan.uses_trash:
@@ -193,7 +195,7 @@ def _restore(plan: Restoration) -> str:
         else:
             remove_inside(root, plan.path, [name for change in plan.changes for name in change.directories])
     except AishError as error:
-        return str(error)
+        return f"{error}{trashed}"
     except OSError as error:
-        return error.strerror or str(error)
+        return f"{error.strerror or error}{trashed}"
     return ""

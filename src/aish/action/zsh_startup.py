@@ -149,22 +149,24 @@ __aish_mark() {
     if [ -s "$__aish_traps" ]; then __aish_flags=${__aish_flags}t; fi
     builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s;%s;%s\a' "$1" "$__aish_was" "$__aish_pipe" "$__aish_flags" \
         "${#PWD}" "$PWD" >'@TTY@'
+    { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
 }
 __aish_words() { { builtin printf '%s\n' "$PATH"; alias; echo; echo --
-    print -l -- ${(k)functions} ${(k)builtins}; } >|"$1"; }
+    print -l -- ${(k)functions} ${(k)builtins}; echo --; print -l -- ${(k)parameters}; } >|"$1"; }
 __aish_prompt() {
     __aish_status "$__aish_was"
     builtin print -rn -- "${(%%)__aish_ps1}" >|"$1"
 }
 : >|"$__aish_traps"
 {
-    for __aish_file in .zshenv .zshrc; do
+    for __aish_file in @USERS@; do
         [ ! -r "${ZDOTDIR:-$HOME}/$__aish_file" ] || . "${ZDOTDIR:-$HOME}/$__aish_file" || :
     done <'@TTY@'
     {
         __aish_quiet
         @STORE@
         unset __aish_file
+        case $(bindkey -lL main) in *viins*) __aish_keys=i ;; esac
         unsetopt zle prompt_cr prompt_sp
         if [[ -o hist_ignore_space ]]; then __aish_spaces=1; else __aish_spaces=; fi
         setopt aliases monitor interactive_comments hist_ignore_space

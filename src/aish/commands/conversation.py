@@ -7,9 +7,10 @@ from aish.commands.recall import hit_id
 from aish.commands.shell import COMMANDS, Shell
 from aish.intake.commands import Arguments
 from aish.jobs.notes import finish_conversation
-from aish.memory.conversations import as_json, as_markdown
+from aish.memory.conversations import as_json, as_markdown, is_conversation
 from aish.values.errors import BadUsage, NotFound
 from aish.values.text import counted, one_line
+from aish.values.typed_words import split_typed
 
 
 @COMMANDS.add("new")
@@ -93,7 +94,7 @@ async def resume(shell: Shell, arguments: Arguments) -> str:
     notices = [*told, *notices]
     lines = [notice.text for notice in notices]
     lines.append(f"resumed {wanted}: {total} turns, {len(shell.session.history.turns)} of them in the prompt")
-    lines += [_shown(who, text, shell.width) for who, text in _last(shell, 2)]
+    lines += [_shown(who, text, shell.width) for who, text in _last(shell, 2, only_typed=True)]
     return "\n".join(lines)
 
 
@@ -130,11 +131,15 @@ async def leave(shell: Shell, arguments: Arguments) -> str:
     return ""
 
 
-def _last(shell: Shell, count: int) -> list[tuple[str, str]]:
-    """Return speaker and text of the newest turns, oldest first."""
-    entries = list(islice(shell.session.journal.entries_back(), count))
+def _last(shell: Shell, count: int, *, only_typed: bool = False) -> list[tuple[str, str]]:
+    """Return speaker and text of the newest turns, oldest first; of the user's perhaps only what was typed."""
+    entries = list(islice(filter(is_conversation, shell.session.journal.entries_back()), count))
     states = {"complete": "", "interrupted": " [interrupted]", "failed": " [failed]"}
-    return [(entry.speaker, entry.turn.content + states[entry.turn.state]) for entry in reversed(entries)]
+    shown = []
+    for entry in reversed(entries):
+        typed = split_typed(entry)[1] if only_typed and entry.turn.role == "user" else ""
+        shown.append((entry.speaker, (typed or entry.turn.content) + states[entry.turn.state]))
+    return shown
 
 
 def _shown(who: str, text: str, width: int) -> str:

@@ -18,7 +18,7 @@ _GROUPS = {  # the first page, in this order; a command that is missing here com
     "Model": "model context tokens cost",
     "Work": "run edit copy goal plan steps unfold undo diff queue steer agent agents",
     "Project": "project skills skill mcp",
-    "aish": "setup set help quit",
+    "aish": "setup set route help quit",
 }
 _LINES = (
     ("ls -la", "A command runs in your shell. `!` in front runs any line."),

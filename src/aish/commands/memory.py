@@ -137,8 +137,9 @@ async def undo(scope: MemoryScope, arguments: Arguments) -> Reply:
     both. A purge cannot be undone.
     """
     nothing_after("undo", arguments.text)
-    said = scope.memory.undo()
-    return changed(scope, Reply(f"undone: {one_line(said, 100)}", data={"undone": said}))
+    said, back = scope.memory.undo()
+    ids = f"; back as id {', '.join(map(str, back))}" if back else ""
+    return changed(scope, Reply(f"undone: {one_line(said, 100)}{ids}", data={"undone": said, "restored": list(back)}))
 
 
 @MEMORY_COMMANDS.add("memory log", argument="[N]", options=(LIMIT,))

@@ -7,7 +7,7 @@ from textwrap import fill
 from typing import Any
 
 from aish.commands.shell import COMMANDS, Shell
-from aish.commands.turn_pages import found_page, matching_part, recent_page, thread_page
+from aish.commands.turn_pages import found_page, matching_part, recent_page, search_for_page, thread_page
 from aish.context.blocks import Block, arrange
 from aish.intake.commands import Arguments
 from aish.memory.compactions import Compaction, compactions
@@ -36,7 +36,7 @@ async def recall(shell: Shell, arguments: Arguments) -> Reply:
     words = arguments.text
     if not words.strip():
         raise BadUsage("missing search words; use :recall WORDS")
-    found = shell.program.finder.search(words, 10)
+    found = search_for_page(shell.program, words, 10)
     shell.session.found = found
     page = found_page(shell.program, found, shell.width)
     return page._replace(data=[hit.record() for hit in found.hits]).after(_notes(found.notes))

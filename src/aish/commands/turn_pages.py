@@ -7,7 +7,7 @@ from itertools import accumulate
 from aish.conversation.library import Library
 from aish.memory.compactions import compactions
 from aish.values.errors import BadUsage, NotFound
-from aish.values.hits import NO_DATE, Finder, Hit, SearchResult
+from aish.values.hits import EVERYWHERE, NO_DATE, Finder, Hit, Scope, SearchResult
 from aish.values.invisible import visible
 from aish.values.replies import Reply
 from aish.values.snippets import Places, cells, snippet
@@ -16,7 +16,15 @@ from aish.values.times import age
 
 _LEAST = 10  # minimum columns for a turn's text, even in a narrow window
 _NAME = 40  # maximum characters of a speaker's name or a title
+_MORE = 3  # times as many hits are searched as are shown, because some are only beside others
 _Line = tuple[str, Places]
+
+
+def search_for_page(library: Library, query: str, limit: int, scope: Scope = EVERYWHERE) -> SearchResult:
+    """Search for people: turns in which nothing matches are no hits, but are shown with those that they are next to."""
+    found = library.finder.search(query, limit * _MORE, scope)
+    own = tuple(hit for hit in found.hits if not hit.beside)
+    return found._replace(hits=(own or found.hits)[:limit])
 
 
 def found_page(library: Library, found: SearchResult, width: int, *, numbered: bool = True) -> Reply:
@@ -80,9 +88,21 @@ def thread_page(library: Library, wanted: str, around: int) -> Reply:
 
 
 def matching_part(finder: Finder, hit: Hit, found: SearchResult, room: int) -> _Line:
-    """Return the part of a turn around the matching words that fits into one line."""
-    flat = visible(" ".join(hit.text.split()))
-    return snippet(flat, finder.marks(flat, found.sought) if found.sought else (), room)
+    """Return the part of a turn around the matching words that fits into one line.
+
+    Output of commands in front of a question is shown only if the words are there and not in the question.
+    """
+
+    def part(text: str) -> tuple[str, Places]:
+        flat = visible(" ".join(text.split()))
+        return flat, list(finder.marks(flat, found.sought)) if found.sought else []
+
+    flat, marks = part(hit.text[hit.said_from :] or hit.text)
+    if hit.said_from and not marks and not hit.says_nothing:
+        front, in_front = part(hit.text[: hit.said_from])
+        if in_front:
+            return snippet(front, in_front, room)
+    return snippet(flat, marks, room)
 
 
 def _by_conversation(hits: Sequence[Hit]) -> Iterator[tuple[Hit, list[Hit]]]:

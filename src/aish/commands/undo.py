@@ -45,7 +45,7 @@ async def undo(shell: Shell, arguments: Arguments) -> Reply:
         if plan.does_something:
             restored += [] if problem else [plan.path]
             done = "as it was before; what it was until now is in the trash" if plan.uses_trash else "as it was before"
-            lines.append(f"{_name(plan)}: {'left as it is: ' + problem if problem else done}")
+            lines.append(f"{_name(plan)}: {'not taken back: ' + problem if problem else done}")
     lines += [line for plan in plans if plan.old is not None for line in await _beside(shell, plan)]
     text = "\n".join(lines) or "everything is already as it was"
     return Reply(text, data={"restored": restored}, found=bool(restored))

@@ -31,12 +31,12 @@ from aish.conversation.spending import settle
 from aish.conversation.tool_results import exchange_room, fitting_result
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
-from aish.memory.notes.transcript import TYPED_META
 from aish.memory.trust import claims_to_have_saved, least_trusted
 from aish.values.events import Failed, Notice, TextPiece, ToolUsed, TurnDone, TurnEvent, Usage, notice
 from aish.values.person import Person
 from aish.values.text import for_keeping, one_line
 from aish.values.turns import INPUT_MARK, STEERING_META, State, Turn
+from aish.values.typed_words import TYPED_META
 
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
 _WROTE_CALL = "{0} wrote a call of {1} as text; it is offered no tools for a week (to try it: aish models check {0})"

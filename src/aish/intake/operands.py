@@ -77,8 +77,8 @@ def judge_known(first: str, rest: Sequence[str], clues: Clues, scene: Scene) -> 
     ordinary = name in programs.NOUNS or name not in programs.STANDARD_WORDS or not is_everyday(name)
     if not rest:
         return _judge_bare(name, ordinary=ordinary or scene.joined)
-    if name == "aish" and rest[0] in programs.SUBCOMMANDS[name]:  # plain words may follow our own verbs
-        return a_command(f"{rest[0]} is a subcommand of {name}")
+    if name == "aish":  # its verbs take any words, and what is no verb is a question, which it asks
+        return a_command("aish runs itself")
     doubted = (
         rest[0] in ("vs", "without") or (scene.asks and rest[0] in ("is", "does", "or")) or rest[-1] in ("how", "why")
     )
@@ -110,7 +110,7 @@ def _judge_chosen(name: str, rest: Sequence[str], clues: Clues) -> RouteVerdict:
     last = rest[-1].lower()
     contrasts = not vocabulary.CONTRASTS.isdisjoint(rest)
     if clues.total == 1:
-        asks = last in vocabulary.ASKING and is_sentence_word(last)
+        asks = last in ("how", "why", "what", "when", "where", "who", "please")
         return (
             in_doubt(f"{name} is a command, but {last} may be a question")
             if asks
@@ -123,7 +123,7 @@ def _judge_chosen(name: str, rest: Sequence[str], clues: Clues) -> RouteVerdict:
     known = rest[0] in programs.SUBCOMMANDS.get(name, ())
     if vocabulary.is_sentence(rest, clues, needs_article=known):
         return a_question(f"{name} is followed by a sentence")
-    if not clues.hard and last in vocabulary.REMARKS:
+    if not clues.hard and not known and last in vocabulary.REMARKS:
         return in_doubt(f"{name} is a command, but it may be a question about it")
     return a_command(f"{name} is a command")
 

@@ -141,8 +141,6 @@ _PARTS = """
         store switch sync tail tunnel undefine up update
     gh glab: alias api auth browse cache codespace completion config extension gist gpg-key issue label mr org pr
         project release repo ruleset run search secret ssh-key status variable workflow
-    aish: config cost doctor goal import mcp memory models notes policy recall recent redact route run search thread
-        tokens trash
     ufw firewall-cmd: allow app default delete deny disable enable limit logging reject reload reset show status
     tmux: a at attach attach-session detach display-message has-session info kill-pane kill-server kill-session
         kill-window list-keys list-sessions list-windows ls new new-session new-window rename-session rename-window

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import httpx2
 from mcp.client.streamable_http import streamable_http_client
 
-from aish.mcp.stdio import LARGEST_MESSAGE, MOST_BYTES, Flow
+from aish.mcp.stdio import LARGEST_MESSAGE, Flow
 
 if TYPE_CHECKING:  # a private name, for types only
     from mcp.client._transport import TransportStreams
@@ -27,7 +27,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
         async for data in self._stream:
             size += len(data)
             wrong = self._flow.take(len(data), data.count(b"\n"))
-            if size > self._limit:
+            if self._limit and size > self._limit:
                 wrong = f"it sent an answer of more than {self._limit >> 20} MB"
             if wrong:
                 self._ended(wrong)
@@ -54,7 +54,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
             raise httpx2.ReadError(wrong)
         events = response.headers.get("content-type", "").startswith("text/event-stream")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        limit = MOST_BYTES if events else LARGEST_MESSAGE
+        limit = 0 if events else LARGEST_MESSAGE  # events come for hours; the flow limits how many at a time
         response.stream = _LimitedStream(response.stream, limit, self._flow, self._ended)
         return response
 

@@ -33,6 +33,13 @@ class Change(NamedTuple):
     text: str
 
 
+class Undone(NamedTuple):
+    """The description of a change that was undone, and the ids under which items are back."""
+
+    said: str
+    back: tuple[int, ...] = ()
+
+
 def log(ledger: ItemStore) -> Iterator[Change]:
     """Yield all changes, newest first."""
     for record in ledger.records_back():
@@ -41,8 +48,8 @@ def log(ledger: ItemStore) -> Iterator[Change]:
             yield change
 
 
-def undo(ledger: ItemStore) -> str:
-    """Undo the last change that is not undone yet, and return its description. Raises `NotFound`."""
+def undo(ledger: ItemStore) -> Undone:
+    """Undo the last change that is not undone yet. Raises `NotFound`."""
     said = ""
 
     def changes() -> list[dict[str, Any]]:
@@ -57,8 +64,8 @@ def undo(ledger: ItemStore) -> str:
         said += "" if undone else " (it had no effect any more)"
         return [{**fields, "undoes": number} for fields in undone or [{"kind": FORGET, "target": 0}]]
 
-    ledger.apply(changes)
-    return said
+    back = [record["id"] for record in ledger.apply(changes) if "restores" in record]
+    return Undone(said, tuple(sorted(back)))
 
 
 def _opposite(ledger: ItemStore, record: Record, copies: dict[int, int]) -> dict[str, Any] | None:

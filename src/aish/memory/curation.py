@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from aish.memory.changes import OWN, SUPERSEDED, Change, log, undo
+from aish.memory.changes import OWN, SUPERSEDED, Change, Undone, log, undo
 from aish.memory.conversations import Conversations
 from aish.memory.item_history import explain
 from aish.memory.item_store import ItemStore
@@ -230,8 +230,8 @@ class Memory:
         """Yield all changes, newest first."""
         return log(self._ledger)
 
-    def undo(self) -> str:
-        """Undo the last change that is not undone yet, and return its description. Raises `NotFound`."""
+    def undo(self) -> Undone:
+        """Undo the last change that is not undone yet. Raises `NotFound`."""
         return undo(self._ledger)
 
     def explain(self, id: int, conversations: Conversations) -> dict[str, Any]:

@@ -22,10 +22,7 @@ def explain(ledger: ItemStore, conversations: "Conversations", id: int, now: dat
     """Return all details of an item, by name. Raises `NotFound`."""
     item = ledger.get(id)
     if item is None:
-        state = ledger.state()
-        raise NotFound(
-            f"item {id} was purged or was never an item" if id <= state.last_id else f"there is no item {id}"
-        )
+        raise NotFound(_no_item(ledger, id))
     found: dict[str, Any] = {"item": f"{id} ({item.kind}) {item.content}", "from": _origin(item)}
     said = _said(conversations, item)
     if said:
@@ -41,6 +38,17 @@ def explain(ledger: ItemStore, conversations: "Conversations", id: int, now: dat
     found["recalled"] = _uses(list(_prompts(conversations, "recalled_notes", f"ledger:{id}")))
     found["record"] = item.record
     return found
+
+
+def _no_item(ledger: ItemStore, id: int) -> str:
+    """Say what an id is that no item has. Changes have ids, too."""
+    if id > ledger.state().last_id:
+        return f"there is no item {id}"
+    for record in ledger.records_back():
+        if record.get("id") == id and record.get("kind") == FORGET and "purged" not in record and record.get("target"):
+            what = "undid" if "undoes" in record else "forgot"
+            return f"{id} is no item but the change that {what} {record['target']}; :memory why {record['target']}"
+    return f"item {id} was purged or was never an item"
 
 
 def _origin(item: Item) -> str:
@@ -68,11 +76,15 @@ def _status(ledger: ItemStore, item: Item) -> str:
     """Tell whether an item is active, forgotten or superseded."""
     if ledger.state().shows(item.id):
         return "active"
+    back = ""
     for record in ledger.records_back():
+        if record.get("restores") == item.id and not back:
+            back = f"; back as {record.get('id')}"
         if item.id in targets(record):
             when = local(read_time(str(record.get("ts", ""))))
-            return f"forgotten {when}" if record.get("kind") == FORGET else f"superseded by {record.get('id')} {when}"
-    return "superseded by another item with its key"
+            gone = f"forgotten {when}" if record.get("kind") == FORGET else f"superseded by {record.get('id')} {when}"
+            return f"{gone}{back}"
+    return f"superseded by another item with its key{back}"
 
 
 def _before(ledger: ItemStore, item: Item) -> list[Item]:

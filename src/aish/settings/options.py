@@ -264,7 +264,8 @@ class View(Section):
     )
     prompt: str = option(
         "{cwd} {git} {status} aish{sign} ",
-        "The prompt, with placeholders: {model} {cwd} {git} {ctx_used} {ctx_pct} {cost} {status} {sign}.",
+        "The prompt, with placeholders: {model} {cwd} {git} {ctx_used} {ctx_pct} {cost} {status} {sign}; "
+        '"shell": the prompt of your own shell.',
     )
     theme: Literal["dark", "light", "plain"] = option(
         "dark", "Colours for a dark or a light background, or almost none."

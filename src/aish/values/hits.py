@@ -31,11 +31,19 @@ class Hit(NamedTuple):
     why: str = ""
     state: str = ""  # "interrupted" or "failed" if the turn is incomplete
     model: str = ""  # that gave the answer
+    said_from: int = 0  # where in the text the speaker's own words begin, after output of commands or piped input
+    beside: bool = False  # nothing in it matches; it is near turns that do
+
+    @property
+    def says_nothing(self) -> bool:
+        """Are there no words of the speaker, but only output of commands, or calls of tools?"""
+        return bool(self.text) and self.said_from >= len(self.text)
 
     @property
     def speaker(self) -> str:
         """The speaker, in one word, and the state of an incomplete turn."""
-        who = self.name or speaker(self.role, "assistant" if self.source else self.model)
+        own = "output" if self.role == "user" and self.says_nothing else ""
+        who = self.name or own or speaker(self.role, "assistant" if self.source else self.model)
         return f"{who} [{self.state}]" if self.state else who
 
     @property
@@ -46,7 +54,8 @@ class Hit(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return the hit as a record for JSON output."""
         fields = self._asdict() | {"time": stamp(self.time), "ref": self.ref or f"{self.conversation}/{self.turn}"}
-        optional = ("channel", "source", "title", "state", "model")
+        optional = ("channel", "source", "title", "state", "beside", "model")
+        del fields["said_from"]
         return {name: value for name, value in fields.items() if name not in optional or value}
 
 

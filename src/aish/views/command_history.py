@@ -50,7 +50,9 @@ class CommandHistory:
         open_sources: Callable[[], "Sources | None"] = lambda: None,
         rules: Callable[[], HistoryRules] = HistoryRules,
         wait_for_shell: Callable[[], object] = lambda: None,
+        directory: Callable[[], str] = os.getcwd,
     ) -> None:
+        self.directory = directory  # the current one of the user's shell
         self.past = PastCommands()
         self._store, self._typed, self._open_sources = store, typed, open_sources
         self._rules = rules
@@ -58,10 +60,13 @@ class CommandHistory:
         self._host = os.uname().nodename
         self._loader: threading.Thread | None = None
         self._begun, self._loaded = threading.Event(), threading.Event()
+        self.loads = 0  # how often the history was loaded
+        self._version = store.version if store else 0
 
     def start(self) -> None:
         """Begin to load what was typed and run before."""
         if self._loader is None:
+            self.loads += 1
             self._loader = threading.Thread(target=self._load, daemon=True, name="history")
             self._loader.start()
 
@@ -77,6 +82,17 @@ class CommandHistory:
         finally:
             self._begun.set()
             self._loaded.set()
+
+    def notice_deletions(self) -> None:
+        """Load again if commands were deleted, here or in another shell."""
+        version = self._store.version if self._store else 0
+        if self._version and version != self._version and self.loaded:
+            self.past.clear()
+            self._begun.clear()
+            self._loaded.clear()
+            self._loader = None
+            self.start()
+        self._version = version
 
     def lines(self) -> list[str]:
         """Return the newest lines, newest first. It waits until the first of them are loaded."""

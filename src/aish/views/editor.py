@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Protocol
 
 from aish.action.completion import files
+from aish.action.shell_names import HOST_COMMANDS, hosts, users
 from aish.intake.completion import Scan, Suggestion, TypedWord, break_words, quoted, read_command
+from aish.places import home_directory
 from aish.values.text import for_terminal
 from aish.views.prompt import plain_sign
 from aish.views.themes import Theme
@@ -103,8 +105,12 @@ class ShellSuggestions:
         names: Callable[[], Iterable[str]],
         directory: Callable[[], str],
         options: Callable[[Sequence[str], str], Iterable[str]] = lambda words, directory: (),
+        *,
+        variables: Callable[[], Iterable[str]] = tuple,
+        jobs: Callable[[], Iterable[tuple[str, str]]] = tuple,
     ) -> None:
         self._names, self._directory, self._options = names, directory, options
+        self._variables, self._jobs = variables, jobs
 
     def __call__(self, text: str) -> list[Suggestion]:
         forced = text[:1] if text[:1] in ("!", "?") else ""
@@ -112,17 +118,42 @@ class ShellSuggestions:
         word = scan.words[-1]
         if scan.comment or scan.unfinished in ("here-document", "backslash"):
             return []
-        found: list[Suggestion] = []
+        found: list[Suggestion] = self._words_of_the_shell(text, scan, word) if forced != "?" else []
+        if found:
+            return found[:MOST_OFFERED]
         if word.first and "/" not in word.text and forced != "?":
             found = self._commands(word)
         elif scan.arguments and not word.quote:
             found = self._known_to_bash(scan, word)
+        if not found and scan.arguments[:1] and scan.arguments[0] in HOST_COMMANDS and not word.quote:
+            found = self._hosts(word)
         if not found and (not word.first or "/" in word.text):
             found = self._files(word, only_directories=scan.arguments[:1] in _DIRECTORIES)
         if not found and word.quote == "'":  # it may be an apostrophe in a sentence
             last = text.rpartition(" ")[2]
             found = self._files(TypedWord(0, len(last), last))
         return found[:MOST_OFFERED]
+
+    def _words_of_the_shell(self, text: str, scan: Scan, word: TypedWord) -> list[Suggestion]:
+        """Complete a variable after `$`, a user after `~`, or a job after `%`."""
+        variable = re.search(r"(?<!\\)\$(\{?)([A-Za-z_]\w*|)\Z", text) if word.quote != "'" else None
+        if variable:
+            end, typed = "}" if variable[1] else "", variable[2]
+            return [(name + end, len(typed), "") for name in sorted(set(self._variables())) if name.startswith(typed)]
+        if word.quote or word.end - word.start != len(word.text):
+            return []
+        if word.text.startswith("~") and "/" not in word.text:
+            return [(f"~{name}/", len(word.text), "") for name in users() if name.startswith(word.text[1:])]
+        if word.text.startswith("%"):
+            return [(f"{name} ", len(word.text), hint) for name, hint in self._jobs() if name.startswith(word.text)]
+        return []
+
+    def _hosts(self, word: TypedWord) -> list[Suggestion]:
+        """Complete a host, also after `user@`."""
+        typed = word.text.rpartition("@")[2]
+        if word.text.startswith("-") or "/" in typed or ":" in typed:
+            return []
+        return [(f"{host} ", len(typed), "") for host in hosts(home_directory()) if host.startswith(typed)]
 
     def file_argument(self, typed: str) -> list[Suggestion]:
         """Complete the last word of a colon command with files, which need no quotes there."""

@@ -1,5 +1,6 @@
 """Set up the editor for this terminal: completion, the kind of each line, and earlier questions as history."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -42,6 +43,8 @@ def make_editor(
         lambda: [*words.programs(), *words.aliases, *words.functions, *BUILTINS],
         lambda: user_shell.shell.directory,
         BashCompletion().ask,
+        variables=lambda: {*user_shell.shell.variables, *os.environ},
+        jobs=user_shell.shell.jobs,
     )
 
     def suggestions(text: str) -> Iterable[tuple[str, int, str]]:
@@ -59,6 +62,7 @@ def make_editor(
         history,
         suggestions,
         vi=program.settings.view.keys == "vi",
+        chosen=lambda: user_shell.shell.keys,
         route=user_shell.kind,
         look=look,
     )

@@ -22,6 +22,7 @@ from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import store_typeahead
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.layout import HSplit, to_container
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
@@ -29,7 +30,8 @@ from prompt_toolkit.styles import Style
 from aish.intake.completion import read_command
 from aish.values.text import for_terminal
 from aish.views.command_history import CommandHistory
-from aish.views.prompt import SIGN, signs
+from aish.views.history_list import HistoryList
+from aish.views.prompt import OWN_SIGN, SIGN, signs
 from aish.views.themes import PLAIN, Theme, editor_style, theme
 from aish.views.typed_history import FromHistory, TypedHistory
 
@@ -75,11 +77,13 @@ class LineEditor:
         suggest: Suggest,
         *,
         vi: bool = False,
+        chosen: Callable[[], str] = str,
         route: Route | None = None,
         look: Look | None = None,
         input: Input | None = None,
         output: Output | None = None,
     ) -> None:
+        self._chosen = chosen  # the keys that the user chose in the shell: vi, emacs or empty
         self._look = look or Look()
         self._line = _LineKind(route or _question)
         self._signs = signs(unicode=self._look.unicode)
@@ -97,12 +101,17 @@ class LineEditor:
             enable_history_search=True,
             multiline=True,
             prompt_continuation=lambda width, line, wrapped: "" if wrapped else "> ",
-            key_bindings=_keys(self._line, suggestions, typed),
+            key_bindings=(keys := _keys(self._line, suggestions, typed)),
             style=self._style,
             color_depth=None if self._look.colors else ColorDepth.DEPTH_1_BIT,
             input=input,
             output=output,
         )
+        self._list = HistoryList(history, self._session.default_buffer, self._run_again)
+        self._list.bind(keys, has_focus(DEFAULT_BUFFER))
+        under_prompt = self._session.layout.container
+        assert isinstance(under_prompt, HSplit)
+        under_prompt.children.append(to_container(self._list.container()))
         self._session.default_buffer.on_text_changed += self._tell_reason
         self._text = ""  # what the next line starts with
 
@@ -118,6 +127,8 @@ class LineEditor:
         return runner.run(self.read_line(prompt))
 
     async def read_line(self, prompt: str) -> str:
+        if chosen := self._chosen():
+            self._session.editing_mode = EditingMode.VI if chosen == "vi" else EditingMode.EMACS
         pieces = to_formatted_text(ANSI(prompt))
         self._prompts = {kind: self._prompt_with(kind, pieces) for kind in self._signs}
         self._session.bottom_toolbar = None
@@ -140,6 +151,13 @@ class LineEditor:
     def restyle(self, styles: Theme, *, vi: bool) -> None:
         self._session.style = self._style = _style(styles)
         self._session.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
+
+    def _run_again(self, buffer: Buffer) -> None:
+        """Send a line of the history. What was a command then is one now, also if it looks like a question."""
+        chosen = self._list.chosen
+        if chosen and chosen.is_command and self._line.of(chosen.text)[0] != "command":
+            buffer.document = Document(f"!{chosen.text}")
+        buffer.validate_and_handle()
 
     def show_above(self, write: Callable[[], object]) -> None:
         asyncio.ensure_future(run_in_terminal(write))  # noqa: RUF006  # the application keeps it
@@ -173,7 +191,13 @@ class LineEditor:
     def _prompt_with(self, kind: str, pieces: StyleAndTextTuples) -> StyleAndTextTuples:
         """Put a sign into a prompt. Neighbours with one style are joined, because each piece is drawn at every key."""
         sign = (f"class:sign.{kind}", self._signs[kind])
-        signed = [(sign if kind else (style, sign[1])) if text == SIGN else (style, text) for style, text, *_ in pieces]
+        signed, own = [], False
+        for style, text, *_ in pieces:
+            if text == SIGN or (own and kind not in ("", "command")):
+                signed.append(sign if kind else (style, sign[1]))
+            elif text != OWN_SIGN:
+                signed.append((style, text))
+            own = text == OWN_SIGN
         grouped = groupby(signed, key=itemgetter(0))
         return [(style, "".join(text for _, text in group)) for style, group in grouped]
 
@@ -355,5 +379,6 @@ def _style(styles: Theme) -> Style:
     """Translate the theme to prompt_toolkit's style names."""
     names = {f"sign.{kind}": kind for kind in _KINDS} | {"auto-suggestion": "suggestion", "bottom-toolbar": "ask"}
     names |= {name: name for name in ("command", "unknown", "colon")}
+    names |= {"history.dim": "dim", "history.match": "match", "history.chosen": "command", "history.active": "ask"}
     rules = {ours: f"noinherit {editor_style(styles[theirs])}" for ours, theirs in names.items()}
     return Style.from_dict(rules | (_MENU if any(styles.values()) and styles != theme(PLAIN) else {}))

@@ -14,7 +14,11 @@ from aish.values.snippets import cells
 from aish.values.text import for_terminal
 
 SIGN = "\ufdd0"  # placeholder for the sign; a noncharacter, so no template contains it
+OWN_SIGN = "\ufdd1"  # placeholder before the sign of the user's own prompt, which stays for commands
+FROM_SHELL = "shell"  # the template that stands for the prompt of the user's shell
+_UNTIL_READY = "{cwd} {sign} "  # in place of it, as long as the shell starts
 _SIGNS = {"": ">", "command": "$", "question": "?", "ask": "⁇", "colon": ":"}
+_OTHER_SEQUENCES = r"\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
 _LONGEST = 24  # maximum columns of a name
 _TYPING_ROOM = 12  # columns that stay free for typing
 
@@ -37,6 +41,7 @@ def fill(template: str, facts: PromptFacts, columns: int = 80) -> str:
 
     A name without a value is dropped together with the space after it.
     """
+    template = _UNTIL_READY if template == FROM_SHELL else template
     values = _values(facts, min(_LONGEST, max(4, columns // 4)))
 
     def value(match: re.Match[str]) -> str:
@@ -66,7 +71,7 @@ def _values(facts: PromptFacts, longest: int) -> dict[str, str]:
 def first_prompt(template: str, model: str, directory: Path, columns: int) -> str:
     """Return the prompt of a shell that has just started."""
     facts = PromptFacts(model, str(directory), str(home_directory()), git_branch(directory))
-    return plain_sign(fill(template, facts, columns))
+    return "" if template == FROM_SHELL else plain_sign(fill(template, facts, columns))
 
 
 def signs(*, unicode: bool = True) -> dict[str, str]:
@@ -76,7 +81,22 @@ def signs(*, unicode: bool = True) -> dict[str, str]:
 
 def plain_sign(prompt: str) -> str:
     """Return a prompt with a fixed sign, for terminals where it cannot change during typing."""
-    return prompt.replace(SIGN, _SIGNS[""])
+    return prompt.replace(SIGN, _SIGNS[""]).replace(OWN_SIGN, "")
+
+
+def from_shell(prompt: str) -> tuple[str, str]:
+    """Return the prompt of the user's shell as text with colours, and the other sequences in it (window titles).
+
+    Its last sign (`$`, `%`, `❯`) stays for commands, and changes while something else is typed.
+    """
+    text = re.sub("[\x01\x02]", "", prompt)  # they enclose sequences without width
+    others = "".join(re.findall(_OTHER_SEQUENCES, text))
+    text = re.sub(_OTHER_SEQUENCES, "", text).expandtabs().replace("\r", "")
+    text = re.sub(r"\x1b\[[0-?]*[ -/]*[@-ln-~]", "", text)
+    text = re.sub(r"\x1b(?!\[[0-?]*m)|[\0-\x09\x0b-\x1a\x1c-\x1f\x7f]", "", text)
+    if sign := re.search(r"[^\s\w\x1b](?=(?:\s|\x1b\[[0-?]*m)*\Z)", text):
+        text = f"{text[: sign.start()]}{OWN_SIGN}{text[sign.start() :]}"
+    return text, others
 
 
 def short_directory(directory: str, home: str) -> str:

@@ -41,7 +41,7 @@ from aish.views.exit_codes import BUG, OK, answer_code, exit_code
 from aish.views.keys import lines
 from aish.views.pager import show_reply
 from aish.views.person import TerminalPerson
-from aish.views.prompt import PromptFacts, fill, git_branch, plain_sign
+from aish.views.prompt import FROM_SHELL, PromptFacts, fill, from_shell, git_branch, plain_sign
 from aish.views.surroundings import TerminalSurroundings
 from aish.views.themes import theme
 from aish.views.typing_ahead import TypingAhead
@@ -106,6 +106,7 @@ class Repl:
         self._exit_status = OK  # of a line that ended the user's shell
         self._offering: asyncio.Task[None] | None = None
         self._offers: list[FoundModel] = []  # models that the user has not been told about yet
+        self._gone = ""  # the directory of the shell, if it does not exist
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
@@ -186,6 +187,11 @@ class Repl:
 
     def _prompt(self) -> str:
         session, user_shell = self._shell.session, self._user_shell
+        if session.settings.view.prompt == FROM_SHELL and self._interactive:
+            text, others = from_shell(user_shell.prompt())
+            if text:
+                show(others.encode("utf-8", "replace"))
+                return text
         size = session.last_size
         facts = PromptFacts(
             model=session.model,
@@ -293,7 +299,7 @@ class Repl:
         found = router.route(line)
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
         said = found.kind == "ask" or line.lstrip()[:1] in ("!", "?", "？")
-        if said and kind != "ask" and self._may_keep(found.text):
+        if said and kind != "ask" and self._may_keep(line) and self._may_keep(found.text):
             try:
                 router.learn(found.text, kind)
             except StoreTrouble as error:
@@ -307,8 +313,9 @@ class Repl:
         yield from (one.text for one in self._history.past.newest() if one.is_command and one.text not in own)
 
     def _may_keep(self, line: str) -> bool:
-        """May this line be written to a file? Not if it has a secret, or if nothing of this conversation is kept."""
-        return self._shell.session.remembers and self._program.redaction.text(line) == line
+        """May this line be written to a file? Not if it is hidden, has a secret, or if nothing is kept at all."""
+        kept = self._shell.session.remembers and not self._history.hides(line)
+        return kept and self._program.redaction.text(line) == line
 
     async def _run(self, line: str, *, hidden: bool = False) -> int:
         """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells.
@@ -328,10 +335,12 @@ class Repl:
         if not hidden:
             hold_output(self._shell.session, line, outcome)
             self._record(begun, outcome)
+        self._history.notice_deletions()
         self._editor.take_keys(outcome.unread)
         self._failed = (masked, outcome.status) if outcome.status and not hidden else ("", 0)
         if outcome.moved:
             self._shell.enter(outcome.directory)
+        self._tell_gone(outcome.directory)
         if outcome.died:
             if outcome.left:
                 self._shell.leaving, self._exit_status = True, outcome.status
@@ -354,6 +363,14 @@ class Repl:
         if trouble := self._history.end(begun, outcome, session.journal.id):
             for notice in session.say_once("history", trouble):
                 self._screen.note(notice.text, warning=True)
+
+    def _tell_gone(self, directory: str) -> None:
+        """Say once that the directory of the shell no longer exists."""
+        if Path(directory).is_dir():
+            self._gone = ""
+        elif self._gone != directory and self._interactive:
+            self._gone = directory
+            self._screen.note("this directory no longer exists; cd .. or cd leaves it", warning=True)
 
     def _leave(self, runner: asyncio.Runner) -> None:
         """Run the jobs that are due at quit. Ctrl-C stops them."""

@@ -75,11 +75,21 @@ class Screen:
         """Return the text of a reply, with matches highlighted on a terminal."""
         if self._color != "always" and not sys.stdout.isatty():
             return visible(reply.text)
+        if not reply.marks:
+            return "\n".join(self._folded(line) for line in visible(reply.text).split("\n"))
         shown, at = [], 0
         for begin, end in reply.marks:
             shown += [visible(reply.text[at:begin]), self.styled(visible(reply.text[begin:end]), "match")]
             at = end
         return "".join([*shown, visible(reply.text[at:])])
+
+    def _folded(self, line: str) -> str:
+        """Wrap a sentence between words if it is wider than the screen. Columns and code stay as they are."""
+        if len(line) <= self.width or "  " in line or not line[:1].isalpha():
+            return line
+        from textwrap import wrap  # here, because most runs have nothing to wrap
+
+        return "\n".join(wrap(line, self.width, break_long_words=False, break_on_hyphens=False))
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """Write a message to standard error; on a terminal it wraps between words."""

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from aish.commands.turn_pages import found_page, recent_page, thread_page
+from aish.commands.turn_pages import found_page, recent_page, search_for_page, thread_page
 from aish.conversation.library import Library
 from aish.values.errors import BadUsage
 from aish.values.hits import THREAD_TURNS, UNITS, Scope, SearchResult
@@ -32,7 +32,7 @@ def run_search(library: Library, arguments: Sequence[str]) -> int:
     parser.add_argument("query", nargs="*", help="the search text; without it, standard input is read")
     end = [*arguments, "--"].index("--")
     words, rest = arguments[:end], arguments[end + 1 :]  # parse_intermixed_args does not support `--`
-    left_out = [word for word in words if re.fullmatch(r"-[^\W\d_]\w+", word)]  # no option looks like that
+    left_out = [word for word in words if re.fullmatch(r"-(?!h$)[^\W\d_][\w.+#-]*", word)]  # -h is help
     options = parser.parse_intermixed_args([word for word in words if word not in left_out])
     options.query += [*left_out, *rest]
     if not options.query and not options.jsonl and sys.stdin.isatty():
@@ -47,10 +47,11 @@ def run_search(library: Library, arguments: Sequence[str]) -> int:
             print(json_text(_answer(asked["query"], finder.search(asked["query"], limit, here))), flush=True)
         return OK
     query = " ".join(options.query) if options.query else sys.stdin.buffer.read().decode("utf-8", "replace")
-    found = finder.search(query, options.limit, scope)
     if options.json:
+        found = finder.search(query, options.limit, scope)
         print(json_text(_answer(query, found)))
     else:
+        found = search_for_page(library, query, options.limit, scope)
         for note in found.notes:
             screen.note(note, warning=True)
         screen.say(found_page(library, found, screen.room, numbered=False))

@@ -21,10 +21,14 @@ class TypedHistory(History):
     def __init__(self, history: CommandHistory) -> None:
         super().__init__()
         self._history = history
-        self._begun = False
+        self._begun, self._loads = False, 0
         self.there = asyncio.Event()  # the newest lines are loaded
 
     async def load(self) -> AsyncGenerator[str, None]:
+        if self._loads != self._history.loads:
+            self._loads = self._history.loads
+            if self._begun:  # something was deleted
+                self._loaded_strings, self._loaded, self._begun = [], False, False
         yielded = 0
         while True:
             for line in list(islice(self._loaded_strings, yielded, None)):

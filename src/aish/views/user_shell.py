@@ -20,11 +20,13 @@ from aish.intake.route_choices import LineRouter, RouteChoices
 from aish.storage.files import write_all
 from aish.values.errors import AishError
 from aish.values.outcomes import Outcome
+from aish.views.as_shell import choose_shell
 from aish.views.screen import Screen
 
-_SHELLS = ("bash", "zsh")
 _KEY_READER_SECONDS = 0.1
 _START_SECONDS = 3.0
+_PROMPT_SECONDS = 1.0  # to wait for the shell when its own prompt is wanted
+_SLOW_FILES = 2.0  # seconds after which a start is said to be slow
 # Leave the alternate screen, switch off bracketed paste and mouse reports, show the cursor, reset colours.
 _RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
 
@@ -39,10 +41,12 @@ class PromptShell:
         screen: Screen,
         private: Path | None = None,
         choices: RouteChoices | None = None,
+        *,
+        login: bool = False,
     ) -> None:
         path = os.environ.get("PATH", os.defpath)
         kind, extra = choose_shell(wanted), _ourselves(path)
-        self.shell = UserShell(kind, env=os.environ, directory=directory, private=private, extra=extra)
+        self.shell = UserShell(kind, env=os.environ, directory=directory, private=private, extra=extra, login=login)
         self.words = ShellWords(path, str(directory), aliases=WIDESPREAD_ALIASES)
         self.router = LineRouter(self.words, choices)
         self._screen = screen
@@ -64,7 +68,10 @@ class PromptShell:
     def ready(self) -> None:
         """Wait until the shell has started, and show what its start-up files printed. Raises if the start failed."""
         if starting := self._starting:
-            starting.join()
+            starting.join(_SLOW_FILES)
+            if starting.is_alive():
+                self._screen.note("waiting for your startup files; Ctrl-C goes on without them")
+                starting.join()
             self._starting = None
         trouble, self._trouble = self._trouble, None
         if trouble:
@@ -94,7 +101,8 @@ class PromptShell:
 
     async def run(self, line: str, remembered: str) -> Outcome:
         """Run a line in the user's shell. `remembered` is the line with secrets masked. Raises `StoreTrouble`."""
-        await asyncio.to_thread(self.ready)
+        with ctrl_c(self.shell.skip_files):
+            await asyncio.to_thread(self.ready)
         loop, keys = asyncio.get_running_loop(), sys.stdin.fileno() if sys.stdin.isatty() else None
         _follow_window(loop, self.shell)
         try:
@@ -113,6 +121,12 @@ class PromptShell:
         self.words.directory = self.shell.directory
         self.words.aliases, self.words.functions, path = self.shell.names
         self.words.path = path or self.words.path
+
+    def prompt(self) -> str:
+        """Return the prompt of the shell, as it would show it now; empty if it is not ready soon."""
+        if starting := self._starting:
+            starting.join(_PROMPT_SECONDS)
+        return self.shell.prompt(show) if self.idle else ""
 
     def refresh(self) -> None:
         """Do what an empty line does in the shell: finished jobs are reported."""
@@ -181,12 +195,6 @@ def _ourselves(path: str) -> Path | None:
     """Return the path of aish if it is not on the PATH, so that `aish` also works from a virtual environment."""
     mine = Path(sys.prefix, "bin", "aish")  # not from `sys.executable`, which can be empty
     return mine if mine.exists() and not shutil.which(mine.name, path=path) else None
-
-
-def choose_shell(wanted: str) -> str:
-    """Return the shell from the settings or from $SHELL if it is supported, else bash."""
-    named = os.path.expanduser(wanted) if wanted else os.environ.get("SHELL", "")  # noqa: PTH111  # keeps an unknown `~user` unchanged
-    return named if Path(named).name in _SHELLS else "bash"
 
 
 def _follow_window(loop: asyncio.AbstractEventLoop, shell: UserShell | None) -> None:

@@ -87,8 +87,8 @@ def test_the_newest_line_with_the_same_beginning_is_suggested() -> None:
     assert past.suggest("git push") == ""
     past.add(PastCommand("git pull", 2_000_000.0))
     assert past.suggest("git pu") == "git pull"
-    past.remove(["git push", "git pull"])
-    assert past.suggest("git pus") == ""
+    past.clear()
+    assert past.suggest("git pu") == ""
 
 
 def test_names_of_commands_that_were_run_are_known() -> None:

@@ -12,7 +12,7 @@ from aish.values.past_command import LONGEST_COMMAND, PastCommand
 
 
 def texts(kind: str, path: Path, most: int = 1 << 20) -> list[str]:
-    return [one.text for one in read_history(HistoryFile(kind, path), {}, lambda: None, most)]
+    return [one.command.text for one in read_history(HistoryFile(kind, path), {}, lambda: None, most)]
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,15 @@ def test_lines_without_times_are_placed_by_those_that_were_also_run_here(tmp_pat
     changed = path.stat().st_mtime
 
     found = read_history(HistoryFile("bash", path), {"make": 100.0, "ls": 200.0}, lambda: None)
-    assert [(one.text, one.time) for one in found] == [
+    assert [(one.command.text, one.at) for one in found] == [
         ("ls", 200.0),
         ("make", 100.0),
         ("old two", 100.0),
         ("old one", 100.0),
     ]
     fresh = read_history(HistoryFile("bash", path), {}, lambda: None)
-    assert {one.time for one in fresh} == {changed}
+    assert {one.at for one in fresh} == {changed}
+    assert {one.command.time for one in fresh} == {0.0}, "an invented time would be shown and searched"
 
 
 def atuin(path: Path, rows: list[tuple[object, ...]]) -> None:
@@ -99,7 +100,7 @@ def test_the_database_of_atuin_is_read_with_all_it_knows_and_not_changed(tmp_pat
     before = path.read_bytes()
 
     found = read_history(HistoryFile("atuin", path), {}, lambda: None)
-    assert found == [
+    assert [one.command for one in found] == [
         PastCommand("vim", 1_700_000_100.0, "/src", None, None, "box", source="atuin"),
         PastCommand("make", 1_700_000_000.0, "/src", 1, 2.5, "box", source="atuin"),
     ]
@@ -135,5 +136,5 @@ def test_no_bytes_break_the_reader(tmp_path: Path, data: bytes, kind: str) -> No
     path.write_bytes(data)
     found = read_history(HistoryFile(kind, path), {}, lambda: None)
 
-    assert all(one.text.strip() and "\0" not in one.text for one in found)
-    assert [one.time for one in found] == sorted((one.time for one in found), reverse=True)
+    assert all(one.command.text.strip() and "\0" not in one.command.text for one in found)
+    assert [one.at for one in found] == sorted((one.at for one in found), reverse=True)

@@ -40,6 +40,14 @@ class CommandStore:
             if command:
                 yield command
 
+    @property
+    def version(self) -> int:
+        """A number that changes when commands are deleted; 0 without a file."""
+        try:
+            return self.path.stat().st_ino
+        except OSError:
+            return 0
+
     def delete(self, wanted: Callable[[PastCommand], bool]) -> int:
         """Remove commands from the file, and return how many runs that were. Raises `StoreTrouble`."""
 

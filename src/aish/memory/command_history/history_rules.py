@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 _ESCAPED_COLON = r"(?<!\\):"
+_DELETES = re.compile(r"!?aish\s+history\s+delete\b")  # it has the text that is to be gone
 _LONGEST = 1_000  # characters; patterns are not matched against pasted data
 
 
@@ -24,7 +25,7 @@ class HistoryRules(NamedTuple):
 
     def hides(self, line: str) -> bool:
         """Does a line leave no trace? A leading space always hides it, as with `HISTCONTROL=ignorespace`."""
-        if line[:1] in (" ", "\t"):
+        if line[:1] in (" ", "\t") or _DELETES.match(line):
             return True
         if not (self.ignore or self.zsh_ignore) or len(line) > _LONGEST:
             return False

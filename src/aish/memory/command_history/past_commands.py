@@ -86,7 +86,6 @@ class PastCommands:
         self._chunks: tuple[Chunk, ...] = ()
         self._recent: dict[str, PastCommand] = {}  # of this shell, oldest first
         self._words: Counter[str] = Counter()
-        self._gone: set[str] = set()
 
     def __len__(self) -> int:
         return sum(map(len, self._chunks)) + len(self._recent)
@@ -100,14 +99,11 @@ class PastCommands:
         before = self._recent.pop(command.text, None)
         known = before is not None and before.is_command and not command.is_command
         self._recent[command.text] = before if known and before else command
-        self._gone.discard(command.text)
         self._words.update(_names([command]))
 
-    def remove(self, texts: Iterable[str]) -> None:
-        """Forget commands."""
-        for text in texts:
-            self._recent.pop(text, None)
-            self._gone.add(text)
+    def clear(self) -> None:
+        """Forget everything, before it is loaded again."""
+        self._chunks, self._recent, self._words = (), {}, Counter()
 
     def newest(self) -> Iterator[PastCommand]:
         """Yield all commands, newest first."""
@@ -125,7 +121,7 @@ class PastCommands:
                 return text
         for chunk in self._chunks:
             found = chunk.newest_with(start)
-            if found and found not in self._gone:
+            if found:
                 return found
         return ""
 
@@ -136,7 +132,7 @@ class PastCommands:
         """
         terms = wanted.words.split()
         recent = list(reversed(self._recent.values()))
-        chunks, hidden = self._chunks, self._recent.keys() | self._gone
+        chunks, hidden = self._chunks, set(self._recent)
         fuzzy = any(1 < len(term) <= _LONGEST_FUZZY for term in terms)
         for letters in (False, True) if fuzzy else (False,):
             yield [one for one in recent if _has(one.text, terms, letters=letters) and wanted.admits(one)]

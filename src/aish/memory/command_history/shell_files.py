@@ -23,6 +23,13 @@ _ATUIN = """select command, timestamp / 1e9, cwd, exit, duration / 1e9, hostname
 Pause = Callable[[], object]  # called now and then, so that keys of the user are not delayed
 
 
+class Placed(NamedTuple):
+    """A command, and its place among others in seconds since the epoch: its time, or what is known of it."""
+
+    at: float
+    command: PastCommand
+
+
 class HistoryFile(NamedTuple):
     """A history, and the program that writes it."""
 
@@ -44,25 +51,23 @@ def history_files(env: Mapping[str, str], home: Path, *more: str) -> list[Histor
     return [one for one in reversed(once.values()) if os.path.isfile(one.path)]  # noqa: PTH113  # the same
 
 
-def read_history(
-    file: HistoryFile, known: Mapping[str, float], pause: Pause, most: int = MOST_READ
-) -> list[PastCommand]:
-    """Return the commands of a history, newest first, with times that never increase.
+def read_history(file: HistoryFile, known: Mapping[str, float], pause: Pause, most: int = MOST_READ) -> list[Placed]:
+    """Return the commands of a history, newest first.
 
-    `known` has the times of commands that were also run here. A line without a time gets that of the next one after
-    it that has one, or that of the file: bash stores no times unless it is told to.
+    `known` has the times of commands that were also run here. A line without a time is placed before the next one
+    that has one, or by the time of the file: bash stores no times unless it is told to.
     """
     try:
         if file.kind == "atuin":
-            return list(_rows(file.path, pause))
-        changed = file.path.stat().st_mtime
+            return [Placed(one.time, one) for one in _rows(file.path, pause)]
+        bound = file.path.stat().st_mtime
         found = list(_texts(file, most, pause))
     except (OSError, ValueError):
         return []
-    bound, result = changed, list[PastCommand]()
+    result = list[Placed]()
     for number, (text, time) in enumerate(reversed(found)):
         bound = min(bound, time or known.get(text, bound))
-        result.append(PastCommand(text, bound, source=file.kind))
+        result.append(Placed(bound, PastCommand(text, time, source=file.kind)))
         if number % 256 == 255:
             pause()
     return result

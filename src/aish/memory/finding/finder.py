@@ -12,6 +12,7 @@ from pathlib import Path
 
 from aish.memory.finding.bounds import Bounds, combine_bounds
 from aish.memory.finding.conversation_changes import find_changes
+from aish.memory.finding.exclusions import exclusions
 from aish.memory.finding.feed import ConversationMeta, Feed, Revision
 from aish.memory.finding.index import Indexer, delete_index
 from aish.memory.finding.index_writer import Progress
@@ -20,7 +21,7 @@ from aish.memory.finding.query import Query, read_query
 from aish.memory.finding.recent import newest_first_key, newest_pieces
 from aish.memory.finding.search import search
 from aish.memory.finding.snapshot import IndexSnapshot, hit_of
-from aish.memory.finding.terms import query_terms, terms
+from aish.memory.finding.terms import query_terms
 from aish.memory.finding.unindexed import UnindexedEntry, UnindexedReader
 from aish.memory.finding.unindexed_turns import UnindexedTurn, UnindexedTurns, prepare_turns, unindexed_conversation
 from aish.memory.finding.vectors import Embedder
@@ -302,9 +303,9 @@ def _of_days(hits: Iterator[Hit], limit: int) -> Iterator[Hit]:
 
 
 def _without(texts: Sequence[str], hits: Iterator[Hit]) -> Iterator[Hit]:
-    """The turns that have none of these words."""
-    excluded = {term for text in texts for term in query_terms(text)}
-    return (hit for hit in hits if excluded.isdisjoint(terms(hit.text))) if excluded else hits
+    """The turns that have none of these words and phrases."""
+    left_out = exclusions(texts)
+    return (hit for hit in hits if left_out.allow(hit.text)) if texts else hits
 
 
 def _corrected_words(found: SearchResult) -> Iterator[str]:

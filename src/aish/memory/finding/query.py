@@ -21,16 +21,28 @@ _ROLES = (
 _QUOTED = r'"[^"]*"|“[^“”]*”|„[^„“”]*[“”]|«[^«»]*»|「[^「」]*」|『[^『』]*』'
 _OPERATORS = rf"""
     (?<!\S)(?P<name>role|in|since|until|before|after):(?P<value>{_QUOTED}|[^\s"“„«]+)
-  | (?<!\S)-(?P<out>{_QUOTED}|[^\W\d_][\w]*)(?![\w-])(?!\.\w|[/=:@])
+  | (?<!\S)-(?P<out>{_QUOTED}|[^\W\d_]\w*(?:[.+#-]+\w+)*[+#]*)(?![\w-])(?![/=:@])
   | (?P<phrase>{_QUOTED})
 """
 _SIGNS = ':-"“„«「『'  # a text without any of these has no operator
 _QUOTES = '"“”„«»「」『』 '
-# After a dash, these are options of common programs and not excluded words.
-_OPTIONS = frozenset(
-    "name iname type exec size mtime path maxdepth print print0 delete regex perm newer jar xzf xvf czf cvf tzf zxvf "
-    "xvzf lah lrt rlt ltr aux ano tulpn tlnp tunlp wall".split()
-)
+# In a query that begins with one of these programs, short words after a dash are its options, and so are those listed.
+_OPTIONS = dict.fromkeys(
+    "awk bash cargo cat chmod chown cp curl cut date df diff docker du git go grep gzip head kill kubectl ln make"
+    " mkdir mount mv nc npm perl pip pkill ping python python3 rg rm rsync scp sed sh sort ssh sudo tail tee tmux touch"
+    " tr uname uniq unzip vim wc wget xargs zip zsh".split(),
+    frozenset[str](),
+) | {
+    "find": frozenset("name iname type exec size mtime path maxdepth print print0 delete regex perm newer".split()),
+    "java": frozenset({"jar"}),
+    "tar": frozenset("xzf xvf czf cvf tzf zxvf xvzf".split()),
+    "ls": frozenset("lah lrt rlt ltr".split()),
+    "ps": frozenset({"aux"}),
+    "netstat": frozenset("ano tulpn tlnp tunlp".split()),
+    "ss": frozenset("tulpn tlnp tunlp".split()),
+    "gcc": frozenset({"wall"}),
+}
+_SHORT = 2  # letters of an option such as -la
 _MAX_OPERATORS = 50
 _SENTENCE = 5  # words outside quotes that make a query a sentence
 _MORE_WORDS = 3  # of a time after the first word, as in since:2 weeks ago
@@ -116,7 +128,7 @@ class _Reader:
             self._phrases.append(_inner(match["phrase"]))
         elif match["out"]:
             word = _inner(match["out"])
-            if match["out"] == word and not _excludes(word):
+            if match["out"] == word and not _excludes(word, match.string):
                 return
             self._without.append(word)
         else:
@@ -187,8 +199,8 @@ def _inner(text: str) -> str:
     return " ".join(text.strip(_QUOTES).split()) if text[:1] in _QUOTES else text
 
 
-def _excludes(word: str) -> bool:
-    """Is a word after a dash an excluded word, and not the option of a program?"""
-    if not word.isascii():
-        return len(word) >= 2 or ord(word[0]) >= 0x2E80  # a single character can be a word in Chinese
-    return len(word) >= 3 and word.lower() not in _OPTIONS
+def _excludes(word: str, text: str) -> bool:
+    """Is a word after a dash an excluded word, and not the option of a program that the text begins with?"""
+    program = text.split(maxsplit=1)[0].casefold()
+    options = _OPTIONS.get(program)
+    return options is None or (len(word) > _SHORT and word.lower() not in options)

@@ -8,6 +8,7 @@ which the index has for all of them; `rank` orders these, using their terms and 
 """
 
 import functools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -70,6 +71,10 @@ SIGNALS: Mapping[str, Signal] = {
 _INDEPENDENT = frozenset(["recent", "own", "kind", "company"])  # do not depend on the topic of the question
 _FIRST, _SECOND, _CLEARER = np.array([signal[:3] for signal in SIGNALS.values()], np.float64).T
 _ABOUT = [place for place, name in enumerate(SIGNALS) if name not in _INDEPENDENT]
+_LEAST_ALIKE = 0.4  # cosine of two texts that have something to do with each other
+_OWN_EVIDENCE = {"hit": 0.0, "words": 0.0, "speaker": 0.0, "time": 0.0, "reply": 0.0}
+_OWN_EVIDENCE |= {name: _LEAST_ALIKE * sum(SIGNALS[name][1:3]) for name in ("meaning", "answer")}
+_EVIDENCE = [_OWN_EVIDENCE.get(name, math.inf) for name in SIGNALS]  # what a part must exceed to be a reason by itself
 _COVERAGE = [list(SIGNALS).index("words"), list(SIGNALS).index("around")]
 
 
@@ -157,6 +162,11 @@ def why(parts: Numbers, most: int = 3) -> list[str]:
     given = [(part, name) for part, name in zip(parts.tolist(), SIGNALS, strict=True) if part > _MIN_REASON]
     told = sorted(given, key=lambda pair: (pair[1] in _INDEPENDENT, -pair[0]))
     return list(dict.fromkeys(SIGNALS[name].means for _, name in told))[:most]
+
+
+def is_beside(parts: Numbers) -> bool:
+    """Is a turn returned only because of the turns around it? It neither has the words, the meaning nor the time."""
+    return not any(part > least for part, least in zip(parts.tolist(), _EVIDENCE, strict=True))
 
 
 def matches(parts: Numbers) -> Numbers:

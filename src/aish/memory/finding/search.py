@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aish.memory.finding.bounds import Bounds, combine_bounds
 from aish.memory.finding.columns import NONE
+from aish.memory.finding.exclusions import exclusions
 from aish.memory.finding.index_writer import ROLES
 from aish.memory.finding.interpreted_query import interpret_query
 from aish.memory.finding.query import Query
@@ -23,6 +24,7 @@ from aish.memory.finding.ranking import (
     TermMatches,
     clarity,
     coverage,
+    is_beside,
     matches,
     rank,
     shortlist,
@@ -76,8 +78,9 @@ class _Search:
     ) -> None:
         self.query, self.within, self.snapshot, self.invalidated = query, within, snapshot, invalidated
         self.eligible: set[int] = set()  # rows that may be returned; others only affect the scores of neighbours
-        self.without = [term for text in query.without for term in query_terms(text)]
-        self.unindexed = unindexed.within(within, self.without, self._has_phrases)
+        self.left_out = exclusions(query.without)
+        self.without = list(self.left_out.words)
+        self.unindexed = unindexed.within(within, self.without, self._fits_phrases)
         turns = (snapshot.words.size if snapshot else 0) + unindexed.size
         speakers = (snapshot.speakers if snapshot else {}) | unindexed.speakers
         self.interpreted = interpret_query(
@@ -128,7 +131,7 @@ class _Search:
         self.eligible = set(rows.tolist())
         near_by = {row for step in _BESIDE for row in snapshot.beside(rows, step).tolist()}
         beside = np.array([*(near_by - self.eligible - {NONE})], np.int64)
-        if not self.query.phrases and not self.without:  # an answer next to a hit need not repeat the words
+        if not self.query.phrases and not self.query.without:  # an answer next to a hit need not repeat the words
             self.eligible.update(beside[self._fits(beside)].tolist())
         return (
             snapshot.newest_first(np.concatenate([rows, beside])),
@@ -258,14 +261,18 @@ class _Search:
                 hit: Hit | None = self.unindexed.hit(int(place) - len(rows))
             else:
                 hit = self.snapshot.hit(int(rows[place])) if self.snapshot and rows[place] in self.eligible else None
-            if hit and self._has_phrases(hit.text):
+            if hit and self._fits_phrases(hit.text) and not (hit.role == "assistant" and hit.says_nothing):
                 given += 1
-                yield hit._replace(score=round(float(score), 4), why="; ".join(self._reasons(hit.time, parts, mine)))
+                reasons = "; ".join(self._reasons(hit.time, parts, mine))
+                beside = is_beside(parts) and not self.query.phrases
+                yield hit._replace(score=round(float(score), 4), why=reasons, beside=beside)
 
-    def _has_phrases(self, text: str) -> bool:
-        """Does the text contain all phrases of the query?"""
+    def _fits_phrases(self, text: str) -> bool:
+        """Does the text contain all phrases of the query, and none that it leaves out?"""
         if not self.query.phrases:
-            return True
+            return self.left_out.allow_phrases(text)
+        if not self.left_out.allow_phrases(text):
+            return False
         flat = " ".join(text.casefold().split())
         return all(" ".join(phrase.casefold().split()) in flat for phrase in self.query.phrases)
 

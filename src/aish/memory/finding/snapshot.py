@@ -13,7 +13,7 @@ from aish.memory.finding.feed import ConversationMeta, Feed
 from aish.memory.finding.index import FORMAT
 from aish.memory.finding.index_writer import count_terms
 from aish.memory.finding.term_sets import TermSets
-from aish.memory.finding.turn_text import searchable_text
+from aish.memory.finding.turn_text import said_from, searchable_text
 from aish.memory.finding.vectors import Embedder, Rows, Vectors
 from aish.memory.finding.word_index import WordIndex
 from aish.values.errors import StoreTrouble
@@ -158,12 +158,13 @@ class IndexSnapshot:
 def hit_of(conversation: str, entry: JournalEntry, meta: ConversationMeta) -> Hit:
     """A turn as a search returns it."""
     name, ref, model = (entry.meta.get(key) for key in ("name", "ref", "model"))
+    text = searchable_text(entry)
     return Hit(
         conversation=conversation,
         turn=entry.number,
         time=entry.time,
         role=entry.turn.role,
-        text=searchable_text(entry),
+        text=text,
         name=name if isinstance(name, str) else "",
         channel=meta.channel,
         source=meta.source,
@@ -171,4 +172,5 @@ def hit_of(conversation: str, entry: JournalEntry, meta: ConversationMeta) -> Hi
         ref=ref if isinstance(ref, str) else "",
         state="" if entry.turn.state == "complete" else entry.turn.state,
         model=model if isinstance(model, str) else "",
+        said_from=said_from(entry, text),
     )

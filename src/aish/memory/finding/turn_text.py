@@ -5,7 +5,8 @@ Pure: a turn in, text out.
 
 from typing import Any
 
-from aish.values.turns import SUMMARIZER_META, JournalEntry
+from aish.values.turns import EXEC_MARK, INPUT_MARK, SUMMARIZER_META, JournalEntry
+from aish.values.typed_words import split_typed
 
 MAX_CHARACTERS = 32_000  # of a turn; words after these are not found
 
@@ -19,6 +20,17 @@ def searchable_text(entry: JournalEntry) -> str:
     calls = [f"{call.name} {call.arguments}" for call in entry.turn.tool_calls]
     text = "\n".join([content, *calls]).strip()
     return text.encode("utf-8", "replace").decode()  # a journal edited by hand may have lone surrogates
+
+
+def said_from(entry: JournalEntry, text: str) -> int:
+    """Where in the searchable text of a turn the speaker's own words begin; its length if there are none."""
+    turn = entry.turn
+    if turn.role == "assistant":
+        return 0 if turn.content.strip() or not turn.tool_calls else len(text)
+    if turn.role != "user" or not (EXEC_MARK in text or text.startswith(INPUT_MARK)):
+        return 0
+    typed = split_typed(entry)[1].strip()
+    return len(text) - len(typed) if text.endswith(typed) else 0
 
 
 def indexed_text(text: str, number: int, title: str) -> str:

@@ -1,0 +1,103 @@
+"""aish as `$SHELL`: `-c`, `-s`, scripts and logins go to the user's own shell, before anything else is loaded.
+
+chsh, ssh, sudo, tmux, git and editors start `$SHELL` in these ways and expect a shell that reads no question into them.
+"""
+
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from aish.places import find_places
+
+_SHELLS = ("bash", "zsh")
+_OURS = ("-p", "-V", "-h")  # they mean something else to aish
+_VALUED = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
+_KNOWN = ("--login", "--norc", "--noprofile", "--posix", "--no-rcs")
+_SCRIPTS = (".sh", ".bash", ".zsh")
+_LOGINS = ("login", "sshd", "sshd-session", "su", "sudo")  # programs that start a login shell
+_LONGEST_LINE = 256  # bytes of a first line that are read
+
+
+def replace_process(arguments: Sequence[str]) -> int | None:
+    """Run the user's own shell in this process if these arguments are for it. Return a status if that failed."""
+    if not is_for_shell(arguments, piped=not os.isatty(0), parent=parent_name()):
+        return None
+    shell = choose_shell(wanted_shell(os.environ))
+    login = ["-l"] if not arguments and "SHLVL" not in os.environ else []
+    try:
+        os.execvp(shell, [shell, *login, *arguments])
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        print(f"aish: cannot start {shell}: {reason}", file=sys.stderr)
+        return 127
+
+
+def is_for_shell(arguments: Sequence[str], *, piped: bool, parent: str) -> bool:
+    """Are these arguments for a shell: `-c COMMAND`, `-s`, a script, or the input of a login without a terminal?"""
+    if not arguments:
+        return piped and parent in _LOGINS
+    return _has_command(arguments) or _is_script(arguments[0], arguments[1:])
+
+
+def _has_command(arguments: Sequence[str]) -> bool:
+    """Is there a `-c` or `-s` among the first options, as in `-lc` or `-o pipefail -c`?"""
+    words = iter(arguments)
+    for word in words:
+        if word in _VALUED:
+            next(words, "")
+        elif word in _KNOWN:
+            continue
+        elif word in _OURS or not re.fullmatch(r"[-+][a-zA-Z]+", word):
+            return False
+        elif "c" in word or "s" in word:
+            return word.startswith("-")
+    return False
+
+
+def _is_script(name: str, others: Sequence[str]) -> bool:
+    """Does this name a shell script? A name without a slash needs a suffix, and no word after it may end with `?`."""
+    path = Path(name)
+    if not ("/" in name or path.suffix in _SCRIPTS) or any(word.endswith("?") for word in others):
+        return False
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as file:
+            first = file.readline(_LONGEST_LINE)
+    except (OSError, ValueError):
+        return False
+    return path.suffix in _SCRIPTS or re.match(rb"#!.*\b(ba|z|ai|da|k)?sh\b", first) is not None
+
+
+def is_login(env: Mapping[str, str], parent: str) -> bool:
+    """Was aish started by a login? It cannot see the `-` before its name that tells other shells."""
+    return "SHLVL" not in env and parent in _LOGINS
+
+
+def parent_name() -> str:
+    """Return the name of the program that started us; empty if the system does not tell."""
+    try:
+        return Path(f"/proc/{os.getppid()}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def wanted_shell(env: Mapping[str, str]) -> str:
+    """Return the setting `commands.shell` without loading the settings; a value that is not plain is ignored."""
+    if value := env.get("AISH_SET_COMMANDS__SHELL"):
+        return value
+    try:
+        text = find_places(env).config_file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+    table = re.search(r"(?ms)^[ \t]*\[commands\][ \t]*(?:#[^\n]*)?$(.*?)(?=^[ \t]*\[|\Z)", text)
+    found = re.search(r"""(?m)^[ \t]*shell[ \t]*=[ \t]*["']([^"'\\\n]*)["']""", table[1]) if table else None
+    return found[1] if found else ""
+
+
+def choose_shell(wanted: str) -> str:
+    """Return the shell from the settings or from $SHELL if it is supported, else bash."""
+    named = os.path.expanduser(wanted) if wanted else os.environ.get("SHELL", "")  # noqa: PTH111  # keeps an unknown `~user` unchanged
+    return named if Path(named).name in _SHELLS else "bash"
