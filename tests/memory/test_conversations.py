@@ -276,10 +276,10 @@ def test_an_export_for_people_reads_like_a_conversation(tmp_path: Path) -> None:
 
     assert "".join(as_markdown(journal, "The sky")) == (
         "# The sky\n"
-        "\n## You · 2026-11-15 19:09\n\nwhy?\n"
+        "\n## you · 2026-11-15 19:09\n\nwhy?\n"
         "\n## aish · 2026-11-15 19:10\n\nbecause\n- of *light*\n"
         "\n## aish · 2026-11-15 19:09\n\n\n"
         '\n`ls({"path": "."})`\n'
-        "\n## Tool · 2026-11-16 00:05\n\na b\n"
+        "\n## tool · 2026-11-16 00:05\n\na b\n"
         "\n## aish · 2026-11-15 19:09, interrupted\n\nhalf an\n"
     )

@@ -64,8 +64,8 @@ async def test_new_begins_another_journal_and_resume_brings_the_first_back(world
     assert typist.session.journal.id != first
     assert (await typist.type(":resume")).splitlines() == [
         f"resumed {first}: 2 turns, 2 of them in the prompt",
-        "user: a1?",
-        "assistant: A1",
+        "you: a1?",
+        "script: A1",
     ]
     assert await typist.type("a2?") == "A2"
 
@@ -142,8 +142,8 @@ async def test_history_shows_the_last_turns_and_marks_those_that_did_not_end(wor
     typist = Typist(world, "A1", "half…", "!down", "A4")
     await typist.types("q1", "q2", ":reset", "q3", "q4")
 
-    whole = ["user: q1", "assistant: A1", "user: q2", "assistant: half… [failed]"]
-    whole += ["user: q3", "assistant:  [failed]", "user: q4", "assistant: A4"]
+    whole = ["you: q1", "script: A1", "you: q2", "script: half… [failed]"]
+    whole += ["you: q3", "script:  [failed]", "you: q4", "script: A4"]
     assert (await typist.type(":history")).splitlines() == whole
     assert (await typist.type(":history 3")).splitlines() == whole[-3:]
 
@@ -164,10 +164,10 @@ async def test_export_writes_markdown_for_people_and_json_for_programs(world: Wo
 
     assert markdown == (
         f"# Conversation {id}\n"
-        "\n## You · 2026-05-04 12:00\n\n2+2?\n"
-        "\n## aish · 2026-05-04 12:00\n\n**Four**, says\nthe model.\n"
-        "\n## You · 2026-05-04 12:00\n\nmore\n"
-        "\n## aish · 2026-05-04 12:00, failed\n\nhalf…"
+        "\n## you · 2026-05-04 12:00\n\n2+2?\n"
+        "\n## script · 2026-05-04 12:00\n\n**Four**, says\nthe model.\n"
+        "\n## you · 2026-05-04 12:00\n\nmore\n"
+        "\n## script · 2026-05-04 12:00, failed\n\nhalf…"
     )
     assert lines[:3] == [
         {"conversation": id, "turn": number, "time": time, "role": role, "text": text, "state": "complete"}
@@ -298,7 +298,7 @@ async def test_a_conversation_is_listed_by_its_first_question(world: World) -> N
     assert "first line of it and the second?" in (await world.type(shell, ":sessions")).text
     await world.type(shell, ":new")
     resumed = (await world.type(shell, ":resume 1")).text
-    assert "user: why did it fail?\nassistant: A2" in resumed and "[exec output]" not in resumed
+    assert "you: why did it fail?\nscript: A2" in resumed and "[exec output]" not in resumed
 
 
 @pytest.mark.parametrize(
@@ -329,5 +329,5 @@ async def test_what_a_summarizer_was_told_is_not_part_of_the_history(world: Worl
     world.answers = ["y"]
     await world.type(shell, ":memory summarize")
 
-    assert (await world.type(shell, ":history")).text == "user: what colour is it?\nassistant: A1"
+    assert (await world.type(shell, ":history")).text == "you: what colour is it?\nscript: A1"
     assert "Read this conversation" not in (await world.type(shell, ":export md")).text

@@ -28,7 +28,7 @@ def test_lines_are_questions_and_commands_and_the_end_of_input_is_the_end(world:
 
     lines = ran.out.splitlines()
     assert (ran.code, ran.err) == (0, "")
-    assert lines[:5] == ["It is four.", "user: two and two?", "assistant: It is four.", "Five.", lines[4]]
+    assert lines[:5] == ["It is four.", "you: two and two?", "script: It is four.", "Five.", lines[4]]
     assert lines[4] == "this conversation is now named sums"
     assert lines[5].startswith("  1* ") and lines[5].endswith(" 4 turns  [sums] two and two?")
     assert len(lines) == 6
@@ -161,7 +161,7 @@ def test_a_shell_can_go_on_with_an_earlier_conversation(world: World) -> None:
         ran = world.aish("--lines", "--continue", given="q3\n:history 2\n")
 
         assert [m["content"] for m in server.chats()[-1].json["messages"][1:]] == ["q1", "ok", "q2", "ok", "q3"]
-    assert ran.out.splitlines() == ["ok", "user: q3", "assistant: ok"]
+    assert ran.out.splitlines() == ["ok", "you: q3", "srv: ok"]
     assert len(world.journals()) == 1
 
 

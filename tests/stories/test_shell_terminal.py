@@ -188,8 +188,8 @@ def test_what_was_shown_before_a_kill_is_found_again(world: World) -> None:
             terminal.wait(
                 "the last answer was interrupted when aish ended; the part that was shown is kept",
                 f"resumed {world.journals()[0].stem}: 2 turns, 2 of them in the prompt",
-                "user: where is it?",
-                "assistant: Remember: the key is under the mat [interrupted]",
+                "you: where is it?",
+                "aish: Remember: the key is under the mat [interrupted]",
                 "aish>",
             )
 

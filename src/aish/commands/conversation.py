@@ -94,7 +94,7 @@ async def resume(shell: Shell, arguments: Arguments) -> str:
     notices = [*told, *notices]
     lines = [notice.text for notice in notices]
     lines.append(f"resumed {wanted}: {total} turns, {len(shell.session.history.turns)} of them in the prompt")
-    lines += [_shown(role, text, shell.width) for role, text in _last(shell, 2, only_typed=True)]
+    lines += [_shown(who, text, shell.width) for who, text in _last(shell, 2, only_typed=True)]
     return "\n".join(lines)
 
 
@@ -105,7 +105,7 @@ async def history(shell: Shell, arguments: Arguments) -> str:
     They come from the journal, so turns that were dropped from the prompt are included. Interrupted and failed answers
     are marked.
     """
-    lines = [f"{role}: {text}" for role, text in _last(shell, _number(arguments.text, 10))]
+    lines = [f"{who}: {text}" for who, text in _last(shell, _number(arguments.text, 10))]
     return "\n".join(lines) or "no turns yet"
 
 
@@ -132,18 +132,18 @@ async def leave(shell: Shell, arguments: Arguments) -> str:
 
 
 def _last(shell: Shell, count: int, *, only_typed: bool = False) -> list[tuple[str, str]]:
-    """Return role and text of the newest turns, oldest first; of the user's perhaps only what was typed."""
+    """Return speaker and text of the newest turns, oldest first; of the user's perhaps only what was typed."""
     entries = list(islice(filter(is_conversation, shell.session.journal.entries_back()), count))
     states = {"complete": "", "interrupted": " [interrupted]", "failed": " [failed]"}
     shown = []
     for entry in reversed(entries):
         typed = split_typed(entry)[1] if only_typed and entry.turn.role == "user" else ""
-        shown.append((entry.turn.role, (typed or entry.turn.content) + states[entry.turn.state]))
+        shown.append((entry.speaker, (typed or entry.turn.content) + states[entry.turn.state]))
     return shown
 
 
-def _shown(role: str, text: str, width: int) -> str:
-    return one_line(f"{role}: {text}", width)
+def _shown(who: str, text: str, width: int) -> str:
+    return one_line(f"{who}: {text}", width)
 
 
 def _number(words: str, default: int) -> int:

@@ -192,10 +192,9 @@ def window(
 def as_markdown(journal: TurnLog, title: str) -> Iterator[str]:
     """Yield a conversation as Markdown, in pieces."""
     yield f"# {title}\n"
-    who = {"user": "You", "assistant": "aish", "tool": "Tool"}
     for entry in filter(is_conversation, journal.entries()):
         state = "" if entry.turn.state == "complete" else f", {entry.turn.state}"
-        yield f"\n## {who[entry.turn.role]} · {entry.time:%Y-%m-%d %H:%M}{state}\n\n{visible(entry.turn.content)}\n"
+        yield f"\n## {entry.speaker} · {entry.time:%Y-%m-%d %H:%M}{state}\n\n{visible(entry.turn.content)}\n"
         for call in entry.turn.tool_calls:
             yield f"\n`{call.name}({call.arguments})`\n"
 

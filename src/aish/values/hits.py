@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from aish.values.items import stamp
 from aish.values.times import local
-from aish.values.turns import Role
+from aish.values.turns import Role, speaker
 
 NO_DATE = "no date"
 
@@ -30,6 +30,7 @@ class Hit(NamedTuple):
     score: float = 0.0
     why: str = ""
     state: str = ""  # "interrupted" or "failed" if the turn is incomplete
+    model: str = ""  # that gave the answer
     said_from: int = 0  # where in the text the speaker's own words begin, after output of commands or piped input
     beside: bool = False  # nothing in it matches; it is near turns that do
 
@@ -41,9 +42,8 @@ class Hit(NamedTuple):
     @property
     def speaker(self) -> str:
         """The speaker, in one word, and the state of an incomplete turn."""
-        model = "assistant" if self.source else "aish"  # another program gave this answer
-        mine = "output" if self.says_nothing else "you"
-        who = self.name or {"user": mine, "assistant": model, "tool": "tool"}[self.role]
+        own = "output" if self.role == "user" and self.says_nothing else ""
+        who = self.name or own or speaker(self.role, "assistant" if self.source else self.model)
         return f"{who} [{self.state}]" if self.state else who
 
     @property
@@ -54,7 +54,7 @@ class Hit(NamedTuple):
     def record(self) -> dict[str, Any]:
         """Return the hit as a record for JSON output."""
         fields = self._asdict() | {"time": stamp(self.time), "ref": self.ref or f"{self.conversation}/{self.turn}"}
-        optional = ("channel", "source", "title", "state", "beside")
+        optional = ("channel", "source", "title", "state", "beside", "model")
         del fields["said_from"]
         return {name: value for name, value in fields.items() if name not in optional or value}
 

@@ -16,6 +16,11 @@ STEERING_META = "steering"  # in the metadata of words that the user gave to the
 Message = dict[str, Any]  # one message of the OpenAI chat API; created only in context/messages.py
 
 
+def speaker(role: Role, model: str = "") -> str:
+    """Return who said a turn, in the word that is used everywhere: you, the name of the model, or tool."""
+    return {"user": "you", "assistant": model.partition(" ")[0] or "aish", "tool": "tool"}[role]
+
+
 class ToolCall(NamedTuple):
     """A call the model asked for; `arguments` is the JSON text as the model wrote it."""
 
@@ -47,3 +52,9 @@ class JournalEntry(NamedTuple):
     time: datetime
     turn: Turn
     meta: dict[str, Any]
+
+    @property
+    def speaker(self) -> str:
+        """Who said it: you, the name of the model, or tool."""
+        model = self.meta.get("model")
+        return speaker(self.turn.role, model if isinstance(model, str) else "")

@@ -157,7 +157,7 @@ class IndexSnapshot:
 
 def hit_of(conversation: str, entry: JournalEntry, meta: ConversationMeta) -> Hit:
     """A turn as a search returns it."""
-    name, ref = entry.meta.get("name"), entry.meta.get("ref")
+    name, ref, model = (entry.meta.get(key) for key in ("name", "ref", "model"))
     text = searchable_text(entry)
     return Hit(
         conversation=conversation,
@@ -171,5 +171,6 @@ def hit_of(conversation: str, entry: JournalEntry, meta: ConversationMeta) -> Hi
         title=meta.title,
         ref=ref if isinstance(ref, str) else "",
         state="" if entry.turn.state == "complete" else entry.turn.state,
+        model=model if isinstance(model, str) else "",
         said_from=said_from(entry, text),
     )
