@@ -17,6 +17,9 @@ from prompt_toolkit.output.vt100 import Vt100_Output
 
 from aish.action.shell_words import ShellWords
 from aish.intake.routing import route
+from aish.memory.command_history.loading import Sources
+from aish.memory.command_history.typed_lines import TypedLines
+from aish.views.command_history import CommandHistory
 from aish.views.line_editor import LineEditor, Look
 from aish.views.prompt import PromptFacts, fill
 
@@ -45,11 +48,11 @@ def measure() -> dict[str, float]:
     with tempfile.TemporaryDirectory() as directory, create_pipe_input() as keys:
         history = Path(directory) / "typed"
         _fill(history)
+        typed = TypedLines(history, str)
         size = Size(rows=40, columns=100)
         editor = LineEditor(
-            history,
+            CommandHistory(None, typed, lambda: Sources(None, typed, tuple)),
             lambda text: (),
-            str,
             route=line_kind,
             look=Look(known=lambda name: bool(words.kind(name))),
             input=keys,

@@ -116,6 +116,17 @@ class FakeServer:
             self.gone.set()
 
 
+def ollama(*models: str) -> FakeServer:
+    """A server that lists its models, as Ollama does, and greets."""
+    listed = {"object": "list", "data": [{"id": model, "object": "model"} for model in models]}
+    return FakeServer(sse("Hello from it."), paths={"/v1/models": reply_json(listed)})
+
+
+def host(server: FakeServer) -> str:
+    """The address of a server as OLLAMA_HOST has it."""
+    return server.url.removeprefix("http://")
+
+
 def _read(handler: socketserver.StreamRequestHandler) -> Asked | None:
     first = handler.rfile.readline().decode("latin-1").split()
     if len(first) < 2:

@@ -31,7 +31,11 @@ class Display(pyte.Screen):
 class Terminal:
     """A terminal that runs the shell."""
 
+    fresh = False  # whether the account may be a new one
+
     def __init__(self, world: World, *arguments: str, columns: int = 80, **env: str) -> None:
+        if not self.fresh and not world.places.setup_record.exists():
+            world.welcome()  # most stories do not test the first screen
         environment = world.environment(TERM="xterm-256color", HOME=str(world.directory), SHELL="/bin/bash")
         environment["AISH_SET_VIEW__PROMPT"] = "aish> "  # most stories do not test the prompt
         del environment["NO_COLOR"]
@@ -120,6 +124,12 @@ class Terminal:
     def _take(self, piece: bytes) -> None:
         self.raw += piece
         self._stream.feed(piece)
+
+
+class FreshTerminal(Terminal):
+    """A terminal whose account is as the test has made it, perhaps a new one, which sees the first screen."""
+
+    fresh = True
 
 
 def hasty(child: Any) -> Any:

@@ -195,7 +195,7 @@ async def test_whoever_wants_to_be_asked_always_is_asked_always(world: World) ->
     stage = Stage(stage_shell(world, ask="always"), ["s"], {"look": READ})
     await stage.gate.offer("CMD: look")
     assert stage.ran == []
-    assert stage.asked == ["[r]un  [e]dit  e[x]plain  [s]kip "]
+    assert stage.asked == ["[r]un or [y]es  [e]dit  e[x]plain  [s]kip (Enter) "]
     await stage.gate.offer("CMD: look")
     stage.answers = ["r"]
     await stage.gate.offer("CMD: look")
@@ -209,13 +209,22 @@ async def test_what_changes_something_is_told_and_runs_at_a_key(shell: Shell) ->
     assert stage.ran == [("make thing", True)]
     assert stage.permits == [CHANGING]
     assert stage.screen.lines == ["▸ make thing", "change: it writes"]
-    assert stage.asked == ["[r]un  [e]dit  e[x]plain  [t]urn  [a]lways  [s]kip "]
+    assert stage.asked == ["[r]un or [y]es  [e]dit  e[x]plain  [t]urn  [a]lways  [s]kip (Enter) "]
 
 
-@pytest.mark.parametrize("answer", ["s", "", "y", "z", "k", "u", "run", "\n", "\x1b"])
+@pytest.mark.parametrize("verdict", [CHANGE, DESTROY, UNKNOWN, REFUSE])
+async def test_a_yes_runs_a_change_once_and_nothing_worse(shell: Shell, verdict: Verdict) -> None:
+    """What people press without looking does what they think, if it can be taken back."""
+    stage = Stage(shell, ["y", "s"], {"it": verdict})
+    await stage.gate.offer("CMD: it")
+    await stage.gate.offer("CMD: it")
+    assert stage.ran == ([("it", True)] if verdict is CHANGE else [])
+
+
+@pytest.mark.parametrize("answer", ["s", "", "z", "k", "u", "run", "\n", "\x1b"])
 @pytest.mark.parametrize("verdict", [CHANGE, DESTROY, UNKNOWN, REFUSE])
 async def test_no_other_key_runs_it(shell: Shell, verdict: Verdict, answer: str) -> None:
-    """A key of another question, a yes to another program, or no user at all."""
+    """A key of another question, or no user at all."""
     word = verdict.effect != "change" and verdict.verdict == "ask" and answer == "run"
     stage = Stage(shell, [answer], {"it": verdict})
     await stage.gate.offer("CMD: it")
@@ -580,7 +589,7 @@ async def test_what_a_fence_stopped_is_said_and_runs_in_the_next_one_with_one_ke
     await stage.gate.offer("CMD: look")
     assert stage.permits == [LOOKING, CHANGING]
     assert "the fence stopped it: it wanted to write src/a.py" in stage.screen.lines
-    assert stage.asked == ["[r]un it again, and let it change the project, or [s]kip "]
+    assert stage.asked == ["[r]un it again, and let it change the project, or [s]kip (Enter) "]
     assert "whole" in shell.session.history.held and "half" not in shell.session.history.held
 
 
@@ -694,6 +703,16 @@ async def test_after_reading_foreign_text_the_model_can_only_look(world: World) 
     await stage.gate.offer("CMD: git add .\nCMD: look")
     assert stage.permits == [CHANGING, LOOKING]
     assert any("has read files, output or tools; :new starts afresh" in line for line in stage.screen.lines)
+
+
+@pytest.mark.proves("X4")
+async def test_a_description_of_a_stranger_counts_as_foreign_text(world: World) -> None:
+    """The model reads what a server says about its tools before it reads anything else."""
+    shell = stage_shell(world)
+    stage = Stage(shell, ["s", "t", "s"], {"git add .": ALWAYS})
+    shell.session.tools = [shell.session.tools[0]._replace(foreign=True, setting="")]
+    await stage.gate.offer("CMD: git add .\nCMD: make a\nCMD: make b")
+    assert [command for command, _ in stage.ran] == ["make a"]
 
 
 @pytest.mark.parametrize(("answer", "kept"), [("k", True), ("s", False), ("", False), ("r", False)])

@@ -21,7 +21,7 @@ class OneKey(Nobody):
         return self._key
 
 
-@pytest.mark.parametrize(("key", "kind"), [("a", "question"), ("r", "command"), ("c", "")])
+@pytest.mark.parametrize(("key", "kind"), [("a", "question"), ("r", "command"), ("c", "ask")])
 async def test_one_key_says_what_an_unclear_line_is(key: str, kind: str) -> None:
     """The reason comes from the typed line, so it must not control the terminal."""
     person = OneKey(key)
@@ -32,4 +32,4 @@ async def test_one_key_says_what_an_unclear_line_is(key: str, kind: str) -> None
 
 async def test_without_a_user_an_unclear_line_is_dropped() -> None:
     """Neither a command nor a question is started by a guess."""
-    assert await ask_kind(Nobody(), "it is odd") == ""
+    assert await ask_kind(Nobody(), "it is odd") == "ask"

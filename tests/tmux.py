@@ -26,6 +26,7 @@ class Tmux:
     """A tmux window that runs aish, on its own tmux server."""
 
     def __init__(self, world: World, *, columns: int = 100, rows: int = 30, **env: str) -> None:
+        world.welcome()
         environment = world.environment(TERM="xterm-256color", HOME=str(world.directory), SHELL="/bin/bash", **env)
         del environment["NO_COLOR"]
         self._socket = f"aish-{uuid.uuid4().hex[:12]}"

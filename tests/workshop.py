@@ -11,7 +11,7 @@ from world import World
 
 from aish.places import find_places
 
-KEY, WORD = b"[s]kip ", b"anything else skips it: "  # how the two kinds of questions end
+KEY, WORD = b"[s]kip (Enter) ", b"anything else skips it: "  # how the two kinds of questions end
 PROMPT, READY = "aish>", b"\x1b[?2004h"  # the editor turns on bracketed paste
 
 

@@ -2,9 +2,11 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -78,14 +80,32 @@ class World:
         self.consent = False
 
     def environment(self, **more: str) -> dict[str, str]:
+        foreign = ("_API_KEY", "OLLAMA_HOST")  # models of whoever runs the tests
         kept = {name: value for name, value in os.environ.items() if not name.startswith("AISH")}
+        kept = {name: value for name, value in kept.items() if not name.endswith(foreign)}
         plain = {"TERM": "dumb", "NO_COLOR": "1", "AISH_SET_FINDING__TOOLS": "false"}  # as in `program`
         plain |= {"AISH_SET_NOTES__TOOLS": "false", "AISH_SET_NOTES__UPKEEP": "false"}
         plain |= {"AISH_SET_COMMANDS__FILE_TOOLS": "false", "AISH_SET_AGENTS__TOOL": "false"}
         plain |= {"AISH_SET_COMMANDS__PLAN": "false"}
         plain |= {"AISH_SET_COMMANDS__ROUNDS": "0"}  # most stories script one answer for each question
+        if not self.sets_token_budget():
+            plain |= {"AISH_SET_CONTEXT__TOKEN_BUDGET": "4096"}  # no server is asked for its window
+        plain |= {"AISH_SET_CONTEXT__SURROUNDINGS": "false"}  # a prompt has only what the test puts there
         plain |= {"AISH_SET_EMBEDDED__THREADS": "1"}  # tests run side by side, and idle threads of llama.cpp are busy
         return {**kept, "AISH_HOME": str(self.home), **plain, **more}
+
+    def sets_token_budget(self) -> bool:
+        file = self.places.config_file
+        return file.is_file() and bool(
+            re.search(r"(?m)^token_budget", file.read_text(encoding="utf-8", errors="replace"))
+        )
+
+    def welcome(self) -> None:
+        """Let the account be one that has seen the first screen."""
+        with suppress(OSError):  # some stories make the home unusable
+            self.places.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.places.setup_record.write_text("{}", encoding="utf-8")
+            self.places.setup_record.chmod(0o600)
 
     def configure(self, text: str) -> None:
         self.places.config.mkdir(parents=True, exist_ok=True)
@@ -123,6 +143,8 @@ class World:
         quiet["agents"] = {"tool": False}
         quiet["embedded"] = {"threads": 1}  # as in `environment`
         values = {**quiet, **(settings or {})}
+        context = {"token_budget": 4096, "surroundings": False}  # no server is asked for its window
+        values["context"] = {**context, **values.get("context", {})}
         return open_program(self.start(values), progress=None)
 
     def start(self, settings: dict[str, Any] | None = None) -> Start:

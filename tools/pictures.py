@@ -117,7 +117,7 @@ SCENES = (
     Scene(
         "fence",
         "aish: what runs unasked can only look",
-        ((f"is the server fine?{ENTER}", "or [s]kip"),),
+        ((f"is the server fine?{ENTER}", "or [s]kip (Enter)"),),
         answers=(HEALTH,),
     ),
     Scene(

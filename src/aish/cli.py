@@ -6,6 +6,7 @@ import io
 import json
 import os
 import select
+import stat
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -75,6 +76,8 @@ def _mend_streams() -> None:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if arguments[:1] == ["help"] and (arguments[1:] == [] or (len(arguments) == 2 and arguments[1] in VERBS)):
+        arguments = [*arguments[1:], "--help"]
     place = _find_verb(arguments)
     if place is not None:
         return _run_verb(arguments[:place], arguments[place], arguments[place + 1 :])
@@ -83,7 +86,9 @@ def _dispatch(arguments: list[str]) -> int:
         print(f"aish {__version__}")
         return 0
     question = " ".join(options.question)
-    if question or options.print:
+    if options.question and not options.print and (meant := opening.meant_verb(options.question, VERBS)):
+        raise BadUsage(meant)
+    if question or options.print or _is_piped(options):
         return _one_shot(options, question)
     return _shell(options)
 
@@ -133,7 +138,16 @@ def _one_shot(options: argparse.Namespace, question: str) -> int:
     session = _session(program, options)
     view = program.settings.view
     screen = opening.open_answer_screen(view.color, show_reasoning=view.show_reasoning)
-    return opening.answer_once(program, session, screen, question, as_json=options.json)
+    explains = not options.print
+    return opening.answer_once(program, session, screen, question, as_json=options.json, explains=explains)
+
+
+def _is_piped(options: argparse.Namespace) -> bool:
+    """Is there a text on standard input that is one question? /dev/null is none."""
+    try:
+        return not options.lines and not stat.S_ISCHR(os.fstat(0).st_mode)
+    except OSError:
+        return False
 
 
 def _shell(options: argparse.Namespace) -> int:
@@ -147,6 +161,8 @@ def _shell(options: argparse.Namespace) -> int:
     _report(screen, start)
     if lost := _lost_directory(start.cwd):
         screen.note(lost, warning=True)
+    if sys.stdin.isatty() and sys.stdout.isatty() and _is_first_start(start, options):
+        screen.say(opening.first_screen(start, screen.width))
     if rich and not (options.continued or options.resume):  # show the prompt before the editor is loaded
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
         prompt = opening.first_prompt(view.prompt, start.settings.model, start.cwd, screen.width)
@@ -160,11 +176,17 @@ def _shell(options: argparse.Namespace) -> int:
     if rich and view.markdown:
         answers.load_stream = lambda: opening.open_markdown(answers, sys.stdout.write)
     user_shell = opening.open_user_shell(start, answers, login=options.login)
-    editor = opening.open_editor(program, session, user_shell, answers, line_editor)
+    history = opening.open_history(program, session, user_shell)
+    editor = opening.open_editor(program, user_shell, answers, line_editor, history)
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return opening.open_repl(program, session, editor, answers, user_shell).run()
+    return opening.open_repl(program, session, editor, answers, user_shell, history).run()
+
+
+def _is_first_start(start: Start, options: argparse.Namespace) -> bool:
+    known = start.places.sessions.exists() or start.places.setup_record.exists()
+    return not (known or options.continued or options.resume)
 
 
 def _start(given: Sequence[str]) -> Start:
@@ -198,12 +220,20 @@ def _given(options: argparse.Namespace) -> list[str]:
     return [*options.set, *([_model_setting(options.model)] if options.model else [])]
 
 
+class _WrappedLines(argparse.HelpFormatter):
+    """Wraps each line of a text by itself, between words."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return "\n".join(super(_WrappedLines, self)._fill_text(line, width, indent) for line in text.splitlines())
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="aish",
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="A conversational shell that remembers. Without a question it starts the shell.",
+        formatter_class=_WrappedLines,
+        description="A conversational shell that remembers. Without a question it starts the shell, or explains what "
+        "is piped in.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"
         "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store, 70 a bug, 130 interrupted",
     )
@@ -212,6 +242,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("question", nargs="*", help="a question; piped standard input is sent with it")
     parser.add_argument(
         "-p", "--print", action="store_true", help="answer once and exit; the question may come from a pipe"
+    )
+    parser.add_argument(
+        "--lines", action="store_true", help="on a pipe: each line is a question or a : command, as in the shell"
     )
     parser.add_argument("--json", action="store_true", help="print the answer and its metadata as JSON")
     parser.add_argument("--continue", dest="continued", action="store_true", help="continue the newest conversation")

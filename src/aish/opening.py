@@ -6,7 +6,8 @@ The layers are the same as for other imports; `tools/watch.py` checks them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Collection, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -28,11 +29,16 @@ if TYPE_CHECKING:
     from aish.acting.sub_agents import SubAgents
     from aish.acting.surroundings import Surroundings
     from aish.action.project_files import ProjectFiles
+    from aish.action.shell import UserShell
     from aish.conversation.library import Library, ShowProgress
     from aish.conversation.recall import TurnRecall
     from aish.conversation.services import Upkeep
     from aish.conversation.session import Session
     from aish.conversation.skills import Skills
+    from aish.memory.command_history.command_store import CommandStore
+    from aish.memory.command_history.loading import Sources
+    from aish.memory.command_history.shell_files import HistoryFile
+    from aish.memory.command_history.typed_lines import TypedLines
     from aish.memory.curation import Memory
     from aish.memory.finding.vectors import Embedder
     from aish.memory.notes.channel_notes import ChannelNotes
@@ -43,6 +49,7 @@ if TYPE_CHECKING:
     from aish.values.hits import Finder
     from aish.values.tool_servers import ToolServer
     from aish.views.answers import AnswerScreen, Stream
+    from aish.views.command_history import CommandHistory
     from aish.views.editor import Editor
     from aish.views.line_editor import LineEditor, Look
     from aish.views.repl import Repl
@@ -335,10 +342,38 @@ def crash_report() -> str:
     return file_report(may_hold_secret)
 
 
+def meant_verb(words: Sequence[str], verbs: Collection[str]) -> str:
+    """What to say to words that look like a mistyped verb."""
+    from aish.views.verb_spelling import meant_verb
+
+    return meant_verb(words, verbs)
+
+
 def first_prompt(template: str, model: str, cwd: Path, width: int) -> str:
     from aish.views.prompt import first_prompt
 
     return first_prompt(template, model, cwd, width)
+
+
+def first_screen(start: Start, width: int) -> str:
+    """What a new account sees above its first prompt. No network."""
+    from aish import __version__
+    from aish.model.weights import find_embedded
+    from aish.views.prompt import git_branch, short_directory
+    from aish.views.welcome import FirstFacts, first_screen
+
+    settings, directory = start.settings, start.cwd
+    weights = find_embedded(settings.embedded.path, model_directories(start.places, os.environ))
+    facts = FirstFacts(
+        version=__version__,
+        directory=short_directory(str(directory), str(home_directory())),
+        branch=git_branch(directory),
+        shell=os.path.basename(settings.commands.shell or os.environ.get("SHELL", "bash")),  # noqa: PTH119  # any text
+        model=settings.model,
+        preset=settings.presets()[settings.model],
+        installed=weights.is_file(),
+    )
+    return first_screen(facts, width)
 
 
 def hide_typed_keys(*, rich: bool) -> AbstractContextManager[None]:
@@ -371,23 +406,61 @@ def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
 
 
 def open_user_shell(start: Start, screen: Screen, *, login: bool) -> PromptShell:
+    from aish.intake.route_choices import RouteChoices
     from aish.views.as_shell import is_login, parent_name
     from aish.views.user_shell import PromptShell
 
+    places = start.places
+    choices = RouteChoices(places.route_choices) if places.lasting else None
     login = login or is_login(os.environ, parent_name())
-    return PromptShell(start.settings.commands.shell, start.cwd, screen, start.places.state, login=login)
+    return PromptShell(start.settings.commands.shell, start.cwd, screen, places.state, choices, login=login)
+
+
+def open_history(program: Program, session: Session, user_shell: PromptShell) -> CommandHistory:
+    """What the user typed and ran: recorded if this conversation is, and if there is a user at a terminal."""
+    from aish.memory.command_history.command_store import CommandStore
+    from aish.memory.command_history.history_rules import HistoryRules
+    from aish.memory.command_history.typed_lines import TypedLines
+    from aish.views.command_history import CommandHistory
+
+    shell, places, mask = user_shell.shell, program.places, program.redaction.text
+    lasting = places.lasting and session.remembers and sys.stdin.isatty()
+    store = CommandStore(places.commands, mask) if lasting else None
+    typed = TypedLines(places.typed_history, mask) if lasting else None
+    return CommandHistory(
+        store,
+        typed,
+        lambda: _history_sources(program, store, typed, shell),
+        lambda: HistoryRules(*shell.history),
+        user_shell.wait_started,
+        lambda: shell.directory,
+    )
+
+
+def _history_sources(
+    program: Program, store: CommandStore | None, typed: TypedLines | None, shell: UserShell
+) -> Sources:
+    """Where the history comes from. Loaded by a thread, while the first line is typed."""
+    from aish.memory.command_history.loading import Sources
+    from aish.memory.command_history.shell_files import history_files
+    from aish.views.editor_setup import asked_before
+
+    def files() -> list[HistoryFile]:
+        return history_files(os.environ, home_directory(), shell.history.file)
+
+    return Sources(store, typed, files, (lambda: asked_before(program)) if store else tuple)
 
 
 def open_editor(
     program: Program,
-    session: Session,
     user_shell: PromptShell,
     screen: Screen,
     line_editor: tuple[type[LineEditor], type[Look]] | None,
+    history: CommandHistory,
 ) -> Editor:
     from aish.views.editor_setup import make_editor
 
-    return make_editor(program, session, user_shell, screen, line_editor)
+    return make_editor(program, user_shell, screen, line_editor, history)
 
 
 def open_repl(
@@ -396,13 +469,16 @@ def open_repl(
     editor: Editor,
     screen: AnswerScreen,
     user_shell: PromptShell,
+    history: CommandHistory,
 ) -> Repl:
     from aish.views.repl import Repl
 
-    return Repl(program, session, editor, screen, user_shell)
+    return Repl(program, session, editor, screen, user_shell, history)
 
 
-def answer_once(program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool) -> int:
+def answer_once(
+    program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool, explains: bool
+) -> int:
     from aish.views.one_shot import run
 
-    return run(program, session, screen, question, as_json=as_json)
+    return run(program, session, screen, question, as_json=as_json, explains=explains)

@@ -102,6 +102,10 @@ class Places(NamedTuple):
         return self.data / "costs.jsonl"
 
     @property
+    def commands(self) -> Path:
+        return self.data / "commands.jsonl"
+
+    @property
     def goals(self) -> Path:
         return self.data / "goals"
 
@@ -112,6 +116,10 @@ class Places(NamedTuple):
     @property
     def allowed(self) -> Path:
         return self.data / "allowed.jsonl"
+
+    @property
+    def route_choices(self) -> Path:
+        return self.data / "routes.jsonl"
 
     @property
     def known_tools(self) -> Path:
@@ -140,6 +148,11 @@ class Places(NamedTuple):
     @property
     def typed_history(self) -> Path:
         return self.state / "typed"
+
+    @property
+    def setup_record(self) -> Path:
+        """What was offered at the first start, and what the user declined."""
+        return self.state / "setup.json"
 
     @property
     def undo(self) -> Path:

@@ -22,6 +22,7 @@ from aish.model.backend import Backend
 from aish.model.cost import CostBook
 from aish.model.estimate import Estimates
 from aish.model.model_cards import ModelCards
+from aish.model.window import ContextWindows
 from aish.places import Places
 from aish.prompt.table import LAYERS
 from aish.settings.layers import Loaded
@@ -72,6 +73,7 @@ class Program(Library):
         self._backends: dict[str, Backend] = {}
         self._estimates: Estimates | None = None
         self.cards = ModelCards(places.model_cards)
+        self.windows = ContextWindows(self.cards)
         self._memory: Memory | None = None
         self._servers: ServerTools | None = None
         self._files: ProjectFiles | None = None
@@ -156,6 +158,12 @@ class Program(Library):
             self._backends[name] = self.make_backend(self, name, presets[name])
         return self._backends[name]
 
+    async def close_backend(self, name: str) -> None:
+        """Stop a preset whose settings have changed; the next question makes it ready again."""
+        backend = self._backends.pop(name, None)
+        if backend:
+            await backend.model.close()
+
     @property
     def services(self) -> Services:
         """What all conversations share."""
@@ -202,7 +210,7 @@ class Program(Library):
             recorder=Recorder(
                 services.conversations, services.redaction, services.now, remembers=remembers, about=about
             ),
-            endpoints=Endpoints(self.settings, self.cards),
+            endpoints=Endpoints(self.settings, self.cards, self.windows),
         )
         if tools is None and (self.settings.mcp.servers or self.settings.agents.tool):
             session.tools = GrowingTools(self.tools, lambda: self._more_tools(session))

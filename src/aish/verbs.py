@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from aish.values.recall import Memo
     from aish.values.replies import Reply
     from aish.views.config import ConfigDoors
+    from aish.views.history import HistoryDoors
     from aish.views.mcp import McpDoors
     from aish.views.memory import MemoryDoors
     from aish.views.models import ModelDoors
@@ -154,6 +155,19 @@ def goal() -> Callable[[Start, Sequence[str]], int]:
     return run
 
 
+def history_doors(start: Start) -> HistoryDoors:
+    """The settings, and what masks secrets."""
+    from aish.views.history import HistoryDoors
+
+    return HistoryDoors(start, open_redaction(start.places).text)
+
+
+def history() -> Callable[[HistoryDoors, Sequence[str]], int]:
+    from aish.views.history import run
+
+    return run
+
+
 def import_() -> Callable[[Library, Sequence[str]], int]:
     from aish.views.importing import run
 
@@ -241,6 +255,12 @@ def search() -> Callable[[Library, Sequence[str]], int]:
     return run_search
 
 
+def setup() -> Callable[[Start, Sequence[str]], int]:
+    from aish.views.setup import run
+
+    return run
+
+
 def thread() -> Callable[[Library, Sequence[str]], int]:
     from aish.views.search import run_thread
 
@@ -264,6 +284,7 @@ VERBS: dict[str, Verb[Any]] = {
     "cost": Verb(nothing_more, cost),
     "doctor": Verb(open_program, doctor),
     "goal": Verb(nothing_more, goal),
+    "history": Verb(history_doors, history),
     "import": Verb(open_library, import_),
     "mcp": Verb(mcp_doors, mcp),
     "memory": Verb(memory_doors, memory),
@@ -276,6 +297,7 @@ VERBS: dict[str, Verb[Any]] = {
     "route": Verb(nothing_more, route, takes_command_line=True),
     "run": Verb(run_doors, run, takes_command_line=True),
     "search": Verb(open_library, search),
+    "setup": Verb(nothing_more, setup),
     "thread": Verb(open_library, thread),
     "tokens": Verb(open_program, tokens),
     "trash": Verb(nothing_more, trash),

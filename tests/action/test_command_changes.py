@@ -2,12 +2,14 @@
 
 import os
 import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from aish.action import command_changes
 from aish.action.command_changes import CommandChanges
 from aish.action.command_runner import Captured, run_captured
 from aish.action.fence.availability import trouble
@@ -15,6 +17,7 @@ from aish.action.fence.bounds import changing
 from aish.action.fence.fence import Kind, fenced
 from aish.action.undo import FileHistory
 from aish.action.undo_store import NOT_KEPT, FileChange, UndoStore
+from aish.storage.files import write_all
 
 KINDS = [
     pytest.param(kind, marks=pytest.mark.skipif(bool(trouble(kind)), reason=trouble(kind) or "there is one"))
@@ -141,7 +144,7 @@ def test_a_full_disk_or_a_missing_store_does_not_stop_the_command(bench: Bench, 
     bounds = changing(bench.project, [], home=None)
     with fenced(bounds, kind) as fence, CommandChanges(bench.store, bench.project) as changes:
         for path in bench.state.glob("spool-*"):
-            path.rmdir()
+            shutil.rmtree(path)
         fence.before_write = changes.before_write
         done = run_captured("echo new > a", env={"PATH": os.environ["PATH"]}, directory=str(bench.project), fence=fence)
         kept = changes.record("talk", turn=1, step="s", by="echo")
@@ -197,6 +200,49 @@ def test_taking_back_a_move_never_deletes_the_last_copy(
     assert (bench.project / "a.txt").read_text(encoding="utf-8") == "old"
 
 
+FAILURES = {
+    "a directory that may not be read": ("scandir", "/closed"),
+    "no room for a copy": ("write_all", "precious"),
+    "no room for some of the list": ("write_all", "closed"),
+}
+
+
+@pytest.mark.parametrize(("broken", "at"), FAILURES.values(), ids=FAILURES.keys())
+def test_what_could_not_be_copied_is_never_deleted(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: str, at: str
+) -> None:
+    """The keeper could not look at a file or write it down: its new place may be all that is left of it."""
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    old, new = bench.project / "old", bench.project / "new"
+    for directory in (old / "closed", old / "sub"):
+        directory.mkdir(parents=True)
+        (directory / "f").write_text("precious", encoding="utf-8")
+    scandir = os.scandir
+
+    def scan(path: str) -> Iterator[os.DirEntry[str]]:
+        if path.endswith(at):
+            raise PermissionError
+        return iter(sorted(scandir(path), key=lambda entry: entry.name))
+
+    def write(fd: int, data: bytes) -> None:
+        write_all(fd, data[:5])
+        if at.encode() in data:
+            raise OSError
+        write_all(fd, data[5:])
+
+    with CommandChanges(bench.store, bench.project) as changes:
+        with monkeypatch.context() as keeper:
+            keeper.setattr(*((os, "scandir", scan) if broken == "scandir" else (command_changes, "write_all", write)))
+            for path in (old, new):
+                changes.before_write(str(path))
+        old.rename(new)
+        changes.record("talk", turn=1, step="s", by="mv")
+    bench.undo()
+
+    there = [path for place in (bench.project, tmp_path / "data") for path in place.rglob("f*") if path.is_file()]
+    assert [path.read_text(encoding="utf-8") for path in there].count("precious") >= 2
+
+
 @both
 def test_without_a_trash_the_last_copy_stays(
     bench: Bench, kind: Kind, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -211,6 +257,26 @@ def test_without_a_trash_the_last_copy_stays(
 
     assert bench.undo() != [""]
     assert (bench.project / "env.txt").read_text(encoding="utf-8") == "precious"
+
+
+@both
+@pytest.mark.parametrize("command", ["ln -sf b a", "ln -sf /etc/hosts a", "head -c 9000000 /dev/zero > a"])
+@pytest.mark.parametrize("later", [False, True], ids=["as it was left", "gone since"])
+def test_a_kept_version_can_be_had_if_the_new_one_is_not_known(
+    bench: Bench, kind: Kind, command: str, later: bool
+) -> None:
+    """A link or a large file stays in its place, and the version before it can be written beside it."""
+    (bench.project / "a").write_text("precious", encoding="utf-8")
+    (bench.project / "b").write_text("b", encoding="utf-8")
+    bench.run(kind, command)
+    if later:
+        (bench.project / "a").unlink()
+
+    (plan,) = bench.history.restorations(bench.history.last_steps("talk", 1))
+
+    assert plan.problem
+    assert not plan.does_something
+    assert (bench.project / bench.history.write_beside(plan)).read_text(encoding="utf-8") == "precious"
 
 
 @both

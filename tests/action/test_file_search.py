@@ -9,7 +9,7 @@ import pytest
 
 from aish.action import file_search
 from aish.action.file_search import Walk, name_matches, ripgrep, search
-from aish.values.errors import BadUsage
+from aish.values.errors import BadUsage, Declined
 
 pytestmark = pytest.mark.anyio
 
@@ -53,6 +53,12 @@ async def test_a_pattern_that_cannot_be_one_is_refused(tmp_path: Path, pattern: 
     """Before a program is started."""
     with pytest.raises(BadUsage, match="regular expression for one line"):
         await lines(tmp_path, pattern)
+
+
+async def test_a_search_that_cannot_start_is_refused(tmp_path: Path) -> None:
+    """Such as one in a directory that may not be entered."""
+    with pytest.raises(Declined, match="cannot start: No such file"):
+        await lines(tmp_path, "a", program=str(tmp_path / "rg"))
 
 
 async def test_options_in_a_pattern_or_glob_are_no_options(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aish.agent.calls import MOST_ARGUMENTS, MOST_CALLS, MOST_KEPT, CallPieces, MadeCall, near_names
+from aish.agent.tool import read_arguments
 from aish.values.events import ToolPiece
 
 
@@ -155,6 +156,31 @@ def test_fragments_find_their_call(pieces: list[ToolPiece], expected: list[tuple
 
     assert [(call.call.name, call.call.arguments) for call in calls] == expected
     assert not any(call.problem for call in calls)
+
+
+def test_long_arguments_in_many_fragments_are_not_read_after_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that repeats the name and gives no id would make the shell stand still for minutes."""
+    text = json.dumps({"content": "word " * 20_000})
+    read = list[str]()
+
+    def reading(given: str) -> dict[str, Any] | None:
+        read.append(given)
+        return read_arguments(given)
+
+    monkeypatch.setattr("aish.agent.calls.read_arguments", reading)
+
+    (call,) = made(*(ToolPiece(0, "", "write", text[at : at + 4]) for at in range(0, len(text), 4)))
+
+    assert call.call.arguments == text
+    assert len(read) < 5
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [(r'"a\ud800b"', "a�b"), (r'["\uDFFF"]', ["�"]), (r'"\ud83d\ude00\u007f"', "😀\x7f")]
+)
+def test_half_a_character_never_reaches_a_tool(text: str, value: object) -> None:
+    """Files, programs and servers take whole ones only."""
+    assert read_arguments(f'{{"x": {text}}}') == {"x": value}
 
 
 _texts = st.one_of(st.text(max_size=8), st.sampled_from(["{}", '{"a": 1}', "[", "look", "c1", "", "\ud800"]))

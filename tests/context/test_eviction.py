@@ -121,10 +121,11 @@ async def test_what_stays_is_whole_and_fits_unless_it_is_the_question_itself(tur
 
 @pytest.mark.proves("C3", "N16")
 def test_the_limits_are_the_documented_ones_unless_they_are_set() -> None:
-    """Forty turns, 4096 tokens, the tool role, and no byte limit."""
+    """Turns and tokens are automatic; where nobody tells a window they are forty and 4096. No byte limit."""
     options = Settings().context
 
-    assert (options.max_turns, options.token_budget, options.use_tool_role, options.max_bytes) == (40, 4096, True, 0)
+    assert (options.max_turns, options.token_budget) == ("auto", "auto")
+    assert (options.use_tool_role, options.max_bytes) == (True, 0)
     assert Limits() == Limits(max_turns=40, token_budget=4096, max_bytes=0)
     assert excess(0, [Size(turns=1, tokens=1, bytes=10**9)] * 40, Limits()) == 0
 

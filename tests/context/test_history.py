@@ -134,6 +134,21 @@ def test_the_oldest_exchange_leaves_with_everything_that_answered_it() -> None:
 
 
 @pytest.mark.proves("C18")
+@pytest.mark.parametrize("steered", [False, True])
+def test_old_results_make_room_also_after_the_user_said_something(steered: bool) -> None:
+    """What the user says while the model works begins no new exchange."""
+    history = History()
+    history.ask("look at both")
+    for id in ("c1", "c2"):
+        history.add(assistant("", ToolCall(id, "read", "{}")))
+        history.add(result(id, "x" * 1_000))
+        if steered and id == "c1":
+            history.steer("be quick")
+
+    assert history.shorten_results(1_500) == 1
+    assert [len(turn.content) == 1_000 for turn in history.turns if turn.role == "tool"] == [False, True]
+
+
 def test_clearing_leaves_neither_turns_nor_output() -> None:
     """After a reset no earlier text reaches the model, not even with the next question."""
     history = History([user(), assistant()])

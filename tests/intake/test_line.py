@@ -31,6 +31,13 @@ anything = st.text(max_size=30)
         ("::x", Question("::x")),
         (":3", Question(":3")),
         ("a :help", Question("a :help")),
+        ("help", ColonCommand("help", "")),
+        ("/help", ColonCommand("help", "")),
+        ("/?", ColonCommand("help", "")),
+        ("What can you  do?", ColonCommand("help", "")),
+        ("help cd", Question("help cd")),
+        ("what can you do about it?", Question("what can you do about it?")),
+        ("?help", Question("help")),
     ],
 )
 def test_the_first_sign_decides(line: str, meaning: ColonCommand | Question | None) -> None:

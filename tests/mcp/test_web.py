@@ -1,6 +1,7 @@
 """Servers over HTTP that are slow, too large, wrong, or somewhere else."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, closing, suppress
@@ -89,6 +90,11 @@ async def too_large(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None
     await send(writer, b'{"jsonrpc": "2.0", "id": 1, "result": "' + b"x" * (9 << 20) + b'"}')
 
 
+async def compressed(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+    body = gzip.compress(b'{"jsonrpc": "2.0", "id": 1, "result": "' + b"x" * (9 << 20) + b'"}')
+    await send(writer, body, kind="application/json\r\nContent-Encoding: gzip")
+
+
 async def flood(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
     writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n")
     note = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": 1}}
@@ -121,6 +127,7 @@ async def closed(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
 
 TROUBLES: dict[Reply, str] = {
     too_large: "it sent an answer of more than 8 MB",
+    compressed: "it sent a compressed answer",
     flood: "messages at once",
     silence: "no answer for",
     no_json: "text/html",
@@ -167,6 +174,7 @@ async def test_headers_of_the_settings_are_sent() -> None:
 
     assert reply.text == "hello"
     assert {one["authorization"] for one in seen} == {"Bearer abc".lower()}
+    assert {one["accept-encoding"] for one in seen} == {"identity"}
 
 
 async def test_an_address_where_nobody_listens_is_told() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -11,7 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from world import World
 
-from aish.model.tokenizer import Server, find_window
+from aish.model.backend import Backend
+from aish.model.estimate import Estimates
+from aish.model.known_windows import known_window
+from aish.model.model_cards import ModelCards
+from aish.model.scripted import ScriptedModel
+from aish.model.tokenizer import Server, Tokenizer
+from aish.model.window import ContextWindow, ContextWindows, ask_for_window, find_window
 from aish.values.errors import AishError
 
 pytestmark = pytest.mark.anyio
@@ -65,7 +72,9 @@ async def test_the_window_is_what_the_server_says_of_this_model(
     """The configured size counts, not the size from training, and not that of another model."""
     with FakeServer(paths=paths) as server:
         assert await find_window(Server(server.url + tail), "mine") == expected
-    assert {(asked.method, asked.path) for asked in server.asked} <= {("GET", "/props"), ("GET", "/v1/models")}
+    rest = [("GET", "/api/v0/models"), ("GET", "/api/ps")]  # of LM Studio and Ollama
+    asked = [(asked.method, asked.path) for asked in server.asked]
+    assert [("GET", "/props"), ("GET", "/v1/models"), *rest][: len(asked)] == asked
 
 
 async def test_a_server_that_is_silent_or_away_or_locked_has_no_known_window() -> None:
@@ -126,3 +135,90 @@ async def test_the_automatic_budget_is_the_window_less_room_for_the_answer(world
         ]
     assert budgets == [6144, 4096, 6144, 1234, 1234, 1234]
     assert [asked.path for asked in server.asked] == ["/props"]
+
+
+def ollama(running: object, parameters: str = "") -> dict[str, Answer]:
+    return {"/api/ps": reply_json({"models": running}), "/api/show": reply_json({"parameters": parameters})}
+
+
+@pytest.mark.proves("T24")
+@pytest.mark.parametrize(
+    ("paths", "expected"),
+    [
+        (ollama([{"model": "mine", "context_length": 32768}]), ContextWindow(32768)),
+        (ollama([{"model": "mine:latest", "context_length": 4096}]), ContextWindow(4096)),
+        (ollama([], 'stop "x"\nnum_ctx          16384\n'), ContextWindow(16384, settled=False)),
+        (ollama([{"model": "other", "context_length": 512}]), ContextWindow(0, settled=False)),
+        ({"/api/v0/models": models(loaded_context_length=8192, max_context_length=131072)}, ContextWindow(8192)),
+        ({"/api/v0/models": models(max_context_length=131072)}, ContextWindow(0, settled=False)),
+        ({"/v1/models": models(context_window=131072)}, ContextWindow(131072)),
+        ({"/api/ps": reply_json({"models": 5})}, ContextWindow(0)),
+    ],
+    ids=[
+        "Ollama",
+        "Ollama with a tag",
+        "Ollama before the model is loaded",
+        "Ollama with another model",
+        "LM Studio",
+        "LM Studio before the model is loaded",
+        "Groq",
+        "something else",
+    ],
+)
+async def test_a_server_that_loads_models_tells_how_this_one_is_loaded(
+    paths: dict[str, Answer], expected: ContextWindow
+) -> None:
+    """The largest window that a model could have is not the one that it has."""
+    with FakeServer(paths=paths) as server:
+        server.answers = [reply_json({}, status=404)]
+        assert await ask_for_window(Server(server.url), "mine") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("gpt-4o-mini", 128_000),
+        ("openai/gpt-4o", 128_000),
+        ("gpt-4", 8192),
+        ("gpt-4-0613", 8192),
+        ("o3-mini", 200_000),
+        ("o365-assistant", 0),
+        ("anthropic/claude-sonnet-4", 200_000),
+        ("meta-llama/Llama-3.3-70B-Instruct", 128_000),
+        ("meta-llama-3.1-8b", 128_000),
+        ("my-model", 0),
+        ("", 0),
+    ],
+)
+def test_well_known_models_are_found_by_the_beginning_of_their_name(name: str, window: int) -> None:
+    """Services name the same model with and without its vendor and its date."""
+    assert known_window(name) == window
+
+
+async def test_a_hosted_model_is_asked_for_once_a_week_and_its_table_helps(world: World) -> None:
+    """Another run does not ask again; a service that tells nothing is looked up by the name of the model."""
+    cards, told = ModelCards(world.directory / "cards.json"), list[str]()
+
+    def hosted(name: str, windows: ContextWindows) -> Awaitable[int]:
+        async def server() -> Server:
+            told.append(name)
+            return Server("https://127.0.0.1:9")
+
+        tokenizer = Tokenizer(model=name, estimates=Estimates(world.directory / "ratios.json"))
+        backend = Backend(
+            name=name,
+            model_name=name,
+            endpoint="https://127.0.0.1:9",
+            model=ScriptedModel([]),
+            tokenizer=tokenizer,
+            server=server,
+        )
+        return windows.of(backend)
+
+    windows = ContextWindows(cards)
+    assert [await hosted(name, windows) for name in ("gpt-4o", "gpt-4o", "mine")] == [128_000, 128_000, 0]
+    assert told == ["gpt-4o", "mine"]  # a service that did not answer is left alone for a while
+
+    cards.saw_window("https://127.0.0.1:9 mine", 5000)
+    assert await hosted("mine", ContextWindows(cards)) == 5000
+    assert told == ["gpt-4o", "mine"]

@@ -134,7 +134,10 @@ output = 2
         ("context = 5", "config.toml:1: context: expected a table, got 5"),
         ("\nmodels = 5", "config.toml:2: models: expected a table, got 5"),
         ("models.fast = 5", "config.toml:1: models.fast: expected a table, got 5"),
-        ("context.max_turns = {}", "config.toml:1: context.max_turns: expected a whole number from 0 up, got {}"),
+        (
+            "context.max_turns = {}",
+            'config.toml:1: context.max_turns: expected a whole number from 0 up or "auto", got {}',
+        ),
     ],
 )
 def test_a_value_in_place_of_a_table_is_reported_as_that(tmp_path: Path, text: str, message: str) -> None:

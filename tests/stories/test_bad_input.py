@@ -73,7 +73,7 @@ def test_without_a_place_for_its_data_it_answers_and_says_once_that_nothing_is_k
     world.script("Here you are.", "And again.")
     world.places.data.write_text("in the way", encoding="utf-8")
 
-    ran = world.aish(given="q1\nq2\n")
+    ran = world.aish("--lines", given="q1\nq2\n")
 
     assert (ran.code, ran.out) == (0, "Here you are.\nAnd again.\n")
     assert ran.err.startswith("[aish] this conversation is not recorded: cannot open ")
@@ -94,7 +94,7 @@ def test_a_disk_that_takes_no_byte_more_does_not_stop_the_answer(world: World) -
 def test_a_journal_cut_anywhere_can_be_continued(world: World) -> None:
     """Complete turns are read in order, torn ones are skipped, and nothing raises."""
     world.script("first answer", "second answer")
-    world.aish(given="q1\nq2\n")
+    world.aish("--lines", given="q1\nq2\n")
     (journal,) = world.journals()
     data = journal.read_bytes()
     whole = ["q1", "first answer", "q2", "second answer"]

@@ -27,7 +27,7 @@ def test_the_prompt_of_that_turn_asks_for_care(world: World, path: str) -> None:
             case "one shot":
                 world.aish(WORDS)
             case "shell":
-                world.aish(given=f"{WORDS}\nhow do I list files?\n")
+                world.aish("--lines", given=f"{WORDS}\nhow do I list files?\n")
             case _:
                 world.aish(f"{WORDS}, see", given="a letter\n")
         asked = prompts(server)
@@ -53,7 +53,7 @@ def test_nothing_of_it_is_proposed_for_memory(world: World) -> None:
     """The summarizer does not see such a turn at all."""
     with FakeServer(sse("I am here."), sse("Noted."), sse("- (fact) They use vim")) as server:
         serve(world, server)
-        world.aish(given=f"{WORDS}\nmy editor is vim\n")
+        world.aish("--lines", given=f"{WORDS}\nmy editor is vim\n")
         world.aish("memory", "summarize")
         shown = server.chats()[-1].json["messages"][0]["content"]
     assert "my editor is vim" in shown

@@ -1,15 +1,19 @@
 """The colon commands, as a user types them into the shell."""
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from world import World, at
 
 from aish.commands.manual import COMMANDS
+from aish.conversation.held_output import hold_output
 from aish.intake.line import ColonCommand, Question, read_line
 from aish.values.errors import AishError
+from aish.values.outcomes import Outcome
+from aish.values.turns import SUMMARIZER_META, Turn
 
 pytestmark = pytest.mark.anyio
 
@@ -185,17 +189,18 @@ async def test_context_draws_every_part_of_the_prompt_with_its_share(world: Worl
     await typist.type("q1")
     typist.session.history.hold("x" * 400)
 
-    first, *rows = (await typist.type(":context")).splitlines()
+    first, *rows, last = (await typist.type(":context")).splitlines()
 
     parts = {row[:12].strip(): int(row.rsplit(None, 3)[1].replace(",", "")) for row in rows}
     assert list(parts) == ["base", "2 turns", "held output", "marks", "free"]
     used = sum(tokens for name, tokens in parts.items() if name != "free")
     assert first.startswith(f"{used:,} of 4,096 tokens ({round(used / 40.96)} %), price unknown")
     assert used + parts["free"] == 4096
+    assert last == "budget: 4,096 tokens, set by context.token_budget"
     assert await typist.type(":tokens") == f"{used:,} tokens (estimated)"
 
 
-@pytest.mark.parametrize("width", [45, 80, 250])
+@pytest.mark.parametrize("width", [40, 45, 80, 250])
 async def test_help_knows_every_command_and_explains_one(world: World, width: int) -> None:
     """The list, the explanation and the manual come from the same text. The list fits a narrow window, too."""
     typist = Typist(world)
@@ -204,14 +209,30 @@ async def test_help_knows_every_command_and_explains_one(world: World, width: in
     page = await typist.type(":help")
     one = await typist.type(":help :resume")
 
-    assert max(len(line) for line in page.splitlines()) <= width
+    assert max(len(line) for line in [*page.splitlines(), *one.splitlines()]) <= width
     words = " ".join(page.split())
     assert all(f"{command.usage} {command.summary}" in words for command in COMMANDS)
-    assert page.startswith(f":remember TEXT{chr(10) if width == 45 else '  '}")
+    assert page.startswith("Conversation\n\n:new")
     resume = COMMANDS.find("resume")
-    assert one == f":resume [NUMBER|NAME|ID]\n{resume.summary}\n\n{resume.details}"
+    assert one.split() == f":resume [NUMBER|NAME|ID] {resume.summary} {resume.details}".split()
     manual = Path(__file__).parents[2] / "docs" / "commands.md"
     assert all(f"## `{command.usage}`" in manual.read_text(encoding="utf-8") for command in COMMANDS)
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
+async def test_the_first_page_of_help_has_every_command_in_a_group(world: World, width: int) -> None:
+    """On a screen of the usual size, all of it is seen at once, with the next prompt below it."""
+    typist = Typist(world)
+    typist.shell.width, typist.shell.height = width, 24
+
+    page = await typist.type(":help")
+    keys = await typist.type(":help keys")
+
+    names = {word[1:] for word in page.split() if word.startswith(":")}
+    assert {command.name for command in COMMANDS if " " not in command.name} <= names
+    assert "Keys" in page and all(key in keys for key in ("Ctrl-R", "Alt-Enter", "Ctrl-D"))
+    assert max(len(line) for line in [*page.splitlines(), *keys.splitlines()]) <= max(width, 40)
+    assert width < 80 or len(page.splitlines()) < 24
 
 
 @pytest.mark.parametrize(
@@ -263,3 +284,50 @@ async def test_nothing_that_can_be_typed_after_a_colon_ends_the_shell(world: Wor
     await typist.type(line)
 
     assert await typist.type("hello?") == "still here"
+
+
+async def test_a_conversation_is_listed_by_its_first_question(world: World) -> None:
+    """The output of a command that was sent along is not its title, and neither is what a summarizer was told."""
+    program = world.program({"model": "script", "models": {"script": {"kind": "scripted", "answers": ["A1", "A2"]}}})
+    shell = world.shell(program)
+    hold_output(shell.session, "ls -la", Outcome(0, "total 0\nkettle.log\n\nwhat is this?\n"))
+    await world.ask(shell.session, "first line of it\n\nand the second?")
+    hold_output(shell.session, "make", Outcome(2, "boom\n"))
+    await world.ask(shell.session, "why did it fail?")
+
+    assert "first line of it and the second?" in (await world.type(shell, ":sessions")).text
+    await world.type(shell, ":new")
+    resumed = (await world.type(shell, ":resume 1")).text
+    assert "user: why did it fail?\nassistant: A2" in resumed and "[exec output]" not in resumed
+
+
+@pytest.mark.parametrize(
+    ("content", "meta", "title"),
+    [
+        ("[exec output]\n$ ls\nx\n\nwhat now?", {"typed": 1}, "what now?"),
+        ("[exec output]\n$ ls\nx\n\nwhat now?", {}, "what now?"),
+        ("[standard input]\ndata\n\nexplain", {}, "explain"),
+        ("[exec output]\n(proposed by the model)\n$ ls\nx", {"typed": 0}, "$ ls"),
+        ("[exec output]", {"typed": 0}, ""),
+    ],
+)
+def test_a_title_is_never_our_own_mark(world: World, content: str, meta: dict[str, Any], title: str) -> None:
+    conversations = world.program().conversations
+    journal = conversations.new(datetime.now(UTC), {})
+    told = {"meta": SUMMARIZER_META}
+    journal.add(Turn("user", "Read this conversation between a user and an assistant."), datetime.now(UTC), told)
+    journal.add(Turn("user", content), datetime.now(UTC), meta)
+
+    assert [one.title for one in conversations.list()] == [title]
+
+
+async def test_what_a_summarizer_was_told_is_not_part_of_the_history(world: World) -> None:
+    """The user never said it."""
+    script = {"kind": "scripted", "answers": ["A1", "fact: it is blue"]}
+    shell = world.shell(world.program({"model": "script", "models": {"script": script}}))
+    await world.ask(shell.session, "what colour is it?")
+    world.answers = ["y"]
+    await world.type(shell, ":memory summarize")
+
+    assert (await world.type(shell, ":history")).text == "user: what colour is it?\nassistant: A1"
+    assert "Read this conversation" not in (await world.type(shell, ":export md")).text

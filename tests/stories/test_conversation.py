@@ -85,7 +85,10 @@ async def test_more_than_max_turns_drops_the_oldest_exchange_and_says_so_in_one_
     asked = [await world.ask(session, question) for question in ("q1", "q2", "q3")]
 
     assert session.last_size is not None
-    line = f"2 older turns were dropped from the prompt ({session.last_size.total} of 4096 tokens)"
+    line = (
+        f"2 older turns were dropped from the prompt ({session.last_size.total} of 4096 tokens); "
+        "to keep more, raise context.max_turns; later ones are counted in :cost"
+    )
     assert [each.notices for each in asked] == [[], [], [line]]
     sent = said(script_of(session).requests[-1].messages)
     assert sent == [("user", "q2"), ("assistant", "A2"), ("user", "q3")]
@@ -105,9 +108,10 @@ async def test_an_exchange_leaves_when_the_budget_is_hit_not_before_and_not_afte
     assert all(tokens_of(prompt) <= budget for prompt in prompts)
     for prompt, notices in zip(prompts, lines, strict=True):
         if notices:
-            assert notices == [f"2 older turns were dropped from the prompt ({tokens_of(prompt)} of {budget} tokens)"]
+            text = f"2 older turns were dropped from the prompt ({tokens_of(prompt)} of {budget} tokens)"
+            assert notices == [f"{text}; to keep more, raise context.token_budget; later ones are counted in :cost"]
             assert tokens_of(prompt) + exchange > budget
-    assert [bool(notices) for notices in lines] == [False] * 4 + [True] * 3
+    assert [bool(notices) for notices in lines] == [False] * 4 + [True] + [False] * 2  # said once
     assert all([m["role"] for m in prompt[1:]] == ["user", "assistant"] * 3 + ["user"] for prompt in prompts[4:])
 
 
@@ -201,7 +205,8 @@ async def test_a_question_that_is_too_long_is_cut_for_the_model_and_said_and_kep
         prompt = server.chats()[0].json["messages"]
 
     sent = prompt[1]["content"]
-    assert answer.notices == [f"the message is too long for the model: {50_010 - len(sent):,} characters left out"]
+    left_out = f"{50_010 - len(sent):,} characters left out"
+    assert answer.notices == [f"the message is too long for the model: {left_out} (:context shows the budget)"]
     assert tokens_of(prompt) <= 8192
     assert len(sent) > 2500, "most of the budget is for the question"
     assert sent.startswith("HEAD ") and sent.endswith(" TAIL") and "characters left out" in sent
@@ -214,7 +219,7 @@ async def test_a_question_that_is_too_long_is_cut_for_the_model_and_said_and_kep
         (0, ""),
         (-200, ""),
         (200, ""),
-        (-500, "it may have dropped part of the conversation (is its context window too small?)"),
+        (-500, "it may have dropped part of the conversation; if its window is smaller, set models.srv.window"),
         (500, "aish counts too few tokens; its estimate is being corrected"),
     ],
 )

@@ -52,13 +52,13 @@ def test_every_layer_wins_over_the_ones_before_and_is_named_as_the_origin(world:
 
     user = str(world.places.config_file)
     assert [each["context.max_turns"] for each in seen] == [
-        (40, "default"),
+        ("auto", "default"),
         (10, user),
         (20, str(project)),
         (30, "environment"),
         (40, "command line"),
     ]
-    assert [each["context.token_budget"] for each in seen] == [(4096, "default")] + [("auto", user)] * 4
+    assert [each["context.token_budget"] for each in seen] == [(4096, "environment")] + [("auto", user)] * 4
 
 
 @pytest.mark.proves("P13")
@@ -72,7 +72,7 @@ def test_config_shows_presets_and_prices_beside_the_keys_that_are_always_there(w
     user = str(world.places.config_file)
     assert ran.code == 0 and ran.err == ""
     assert re.fullmatch(r'model +"script" +command line', rows["model"])
-    assert re.fullmatch(r"context\.max_turns +40 +default", rows["context.max_turns"])
+    assert re.fullmatch(r'context\.max_turns +"auto" +default', rows["context.max_turns"])
     assert rows["models.script.answers"].split(maxsplit=1)[1] == f'["yes"]{" " * 18} {user}'
     assert rows['prices."open/ai".input'].split() == ['prices."open/ai".input', "0.25", user]
 
@@ -80,7 +80,7 @@ def test_config_shows_presets_and_prices_beside_the_keys_that_are_always_there(w
 @pytest.mark.proves("P13")
 def test_the_file_that_init_writes_changes_nothing_and_is_never_overwritten(world: World) -> None:
     """It loads without problems as it is, and with every default uncommented."""
-    before = origins(world.aish("config", "--json"))
+    before = origins(world.aish("config", "--json", AISH_SET_CONTEXT__TOKEN_BUDGET="auto"))
     made = world.aish("config", "init")
     file = Path(world.aish("config", "path").out.strip())
     text = file.read_text(encoding="utf-8")
@@ -89,7 +89,7 @@ def test_the_file_that_init_writes_changes_nothing_and_is_never_overwritten(worl
     assert made.out == f"written: {file}\n" and file == world.places.config_file
     assert (again.code, again.err) == (2, f"[aish] {file} already exists and was not changed\n")
     assert file.read_text(encoding="utf-8") == text
-    assert origins(world.aish("config", "--json")) == before
+    assert origins(world.aish("config", "--json", AISH_SET_CONTEXT__TOKEN_BUDGET="auto")) == before
 
     settings, _, _ = text.partition("# Models are presets")
     world.configure(re.sub(r"^# (\w+ = (?!\(unset\)))", r"\1", settings, flags=re.MULTILINE))
@@ -164,7 +164,7 @@ def test_a_project_file_counts_only_while_trusted_and_unchanged(world: World) ->
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ("context.max_turns = -1", "context.max_turns: expected a whole number from 0 up, got -1"),
+        ("context.max_turns = -1", 'context.max_turns: expected a whole number from 0 up or "auto", got -1'),
         ('context.token_budget = "big"', 'context.token_budget: expected a whole number from 0 up or "auto", got'),
         ("context.token_budget = -1", 'context.token_budget: expected a whole number from 0 up or "auto", got -1'),
         ('view.colour = "auto"', "view.colour: unknown key; did you mean view.color?"),
@@ -198,7 +198,7 @@ def test_an_unknown_model_is_reported_with_its_line_and_the_embedded_one_is_used
     """The shell still starts; on the command line it is a usage error."""
     world.configure('# mine\nmodel = "clever"\n[models.fast]\nkind = "scripted"\n')
 
-    shell, chosen = world.aish(given=":model\n"), world.aish("--model", "smart", "q")
+    shell, chosen = world.aish("--lines", given=":model\n"), world.aish("--model", "smart", "q")
 
     file = world.places.config_file
     assert shell.err == f"[aish] {file}:2: model: there is no model 'clever'; embedded answers instead\n"

@@ -118,7 +118,7 @@ def test_a_command_that_needs_more_says_so_and_runs_after_one_key(workshop: Work
             assert any("there is no fence here" in line for line in terminal.lines)
         else:
             assert "[aish] the fence stopped it: it wanted to write note.txt" in terminal.lines
-            assert terminal.lines[-1] == "[aish] [r]un it again, and let it change the project, or [s]kip"
+            assert terminal.lines[-1] == "[aish] [r]un it again, and let it change the project, or [s]kip (Enter)"
         assert file.read_text(encoding="utf-8") == "precious\n"
         terminal.type("r")
         terminal.wait_prompt()

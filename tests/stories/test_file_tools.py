@@ -114,7 +114,7 @@ async def test_a_file_that_may_hold_secrets_is_read_after_a_key(desk: Desk, key:
 
     (result,) = await desk.call(read(".env"), answers=key)
 
-    assert desk.person.asked == ["the model wants to read .env, which may hold secrets: [r]un it, or [s]kip "]
+    assert desk.person.asked == ["the model wants to read .env, which may hold secrets: [r]un it, or [s]kip (Enter) "]
     assert ("green" in result.get("text", "")) is sees
 
 
@@ -223,7 +223,9 @@ async def test_a_change_is_shown_asked_made_and_told(desk: Desk) -> None:
     assert path.stat().st_mode & 0o777 == 0o755
     assert result == {"status": "changed", "path": "a.py", "change": "1 line added, 1 line removed"}
     assert desk.person.shown == ["--- a.py\n+++ a.py\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three"]
-    assert desk.person.asked == ["the model wants to change a.py: 1 line added, 1 line removed: [r]un it, or [s]kip "]
+    assert desk.person.asked == [
+        "the model wants to change a.py: 1 line added, 1 line removed: [r]un it, or [s]kip (Enter) "
+    ]
     assert "changed a.py (1 line added, 1 line removed); to take it back: :undo" in desk.notices
 
 
@@ -427,6 +429,16 @@ async def test_pipes_sockets_and_directories_are_refused(desk: Desk, monkeypatch
 
     assert [one["status"] for one in results] == ["refused"] * 6
     assert desk.person.asked == []
+
+
+@pytest.mark.parametrize("tool", ["read_file", "list_files", "search_files", "edit_file", "write_file"])
+async def test_a_path_that_the_system_cannot_take_is_refused(desk: Desk, tool: str) -> None:
+    """Each name in it is short enough, and the whole has fewer characters than the limit, but more bytes."""
+    path = "/".join(["ä" * 100] * 30)
+
+    (result,) = await desk.call((tool, {"path": path, "pattern": "x", "content": "x", "old": "x", "new": "y"}))
+
+    assert result["status"] == "refused"
 
 
 async def test_arguments_of_ten_megabytes_are_refused_quickly(desk: Desk) -> None:

@@ -11,7 +11,7 @@ from world import World
 from aish.values.text import COMMAND_SIGN, GUTTER
 
 pytestmark = pytest.mark.proves("P4", "N22", "N23")
-PROMPT, KEY, WORD = "aish>", b"[s]kip ", b"anything else skips it: "
+PROMPT, KEY, WORD = "aish>", b"[s]kip (Enter) ", b"anything else skips it: "
 QUERIES = "\\005\\033[c\\033[>c\\033[5n\\033[6n\\033[>q\\033]11;?\\033\\\\\\033P$qm\\033\\\\\\033[?1004h"
 
 
@@ -74,10 +74,10 @@ def test_the_answers_of_tmux_press_no_key_and_the_users_key_does(world: World) -
     world.script("CMD: cat note\nCMD: touch made")
     with Tmux(world) as tmux:
         tmux.enter("what now?")
-        tmux.wait_for("[s]kip")
+        tmux.wait_for("[s]kip (Enter)")
         assert not (world.directory / "made").exists()
         tmux.type("r")
-        tmux.wait_for("[aish] [r]un  [e]dit  e[x]plain  [t]urn  [a]lways  [s]kip r")
+        tmux.wait_for("[aish] [r]un or [y]es  [e]dit  e[x]plain  [t]urn  [a]lways  [s]kip (Enter) r")
 
 
 @pytest.mark.parametrize("env", [{}, {"NO_COLOR": "1"}, {"TERM": "dumb"}])

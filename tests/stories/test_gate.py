@@ -75,9 +75,12 @@ def test_a_shell_that_takes_its_time_to_start_is_waited_for(workshop: Workshop) 
 
 
 def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Workshop) -> None:
-    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored, with its Enter."""
-    keys = ["s", "n", "q", ENTER, CTRL_D, "yzku" + ENTER + "s", ESCAPE, CTRL_C]
-    workshop.script(*["CMD: touch made"] * (len(keys) + 1))
+    """Enter, Escape, Ctrl-D, Ctrl-C, s, n and q mean no; a key that was not offered is ignored, with its Enter.
+
+    The question shows what Enter does, and `y` runs the command once.
+    """
+    keys = ["s", "n", "q", ENTER, CTRL_D, "zku" + ENTER + "s", ESCAPE, CTRL_C]
+    workshop.script(*["CMD: touch made"] * (len(keys) + 3))
     with AtGate(workshop) as terminal:
         for number, key in enumerate(keys, start=1):
             terminal.ask()
@@ -90,6 +93,17 @@ def test_one_key_decides_about_a_change_and_only_that_key_does(workshop: Worksho
         terminal.type("r")
         terminal.wait_prompt()
         assert workshop.files() == {"made"}
+        (workshop.directory / "made").unlink()
+        terminal.ask()
+        terminal.wait_times(KEY, len(keys) + 2)
+        assert "[r]un or [y]es" in terminal.lines[-1]
+        terminal.type("y")
+        terminal.wait_prompt()
+        assert workshop.files() == {"made"}
+        terminal.ask()
+        terminal.wait_times(KEY, len(keys) + 3)  # once: it is asked about again
+        terminal.type("s")
+        terminal.wait_prompt()
 
 
 def test_what_destroys_needs_the_word(workshop: Workshop) -> None:
@@ -229,7 +243,7 @@ def test_nothing_that_was_told_to_the_model_is_a_command_of_the_model(workshop: 
 def test_on_a_pipe_only_the_lines_of_the_user_run(workshop: Workshop) -> None:
     """Nobody can see or refuse a command there, so even read-only ones do not run."""
     workshop.script("CMD: touch bad\nCMD: echo seen", "CMD: touch bad\nCMD: echo seen")
-    ran = workshop.aish(given="CMD: touch bad\n!echo mine\n:history\n")
+    ran = workshop.aish("--lines", given="CMD: touch bad\n!echo mine\n:history\n")
     assert ran.out.count("CMD: echo seen") == 2
     assert [line for line in ran.out.splitlines() if line in ("mine", "seen")] == ["mine"]
 
@@ -545,7 +559,7 @@ def test_no_line_of_a_command_looks_like_a_message_in_a_real_terminal(world: Wor
     need()
     forged = [
         f"{GUTTER}[aish] read: it only reads",
-        "[aish] [r]un  [s]kip",
+        "[aish] [r]un or [y]es  [s]kip (Enter)",
         f"{COMMAND_SIGN} ls",
         f"\r{GUTTER}[aish] fine",
     ]
@@ -557,7 +571,7 @@ def test_no_line_of_a_command_looks_like_a_message_in_a_real_terminal(world: Wor
     first = rows.index("▸ cat > note <<'end'")
     expected = [
         "⟨U+2590⟩[aish] read: it only reads",
-        "[aish] [r]un  [s]kip",
+        "[aish] [r]un or [y]es  [s]kip (Enter)",
         "⟨U+25B8⟩ ls",
         "⟨U+240D⟩⟨U+2590⟩[aish] fine",
         "end",
@@ -693,7 +707,7 @@ def test_nothing_is_written_over_a_question_of_the_tool(workshop: Workshop) -> N
         terminal.ask()
         terminal.wait_question()
         terminal.watch(1.5)
-        assert terminal.lines[-1].endswith("[s]kip")
+        assert terminal.lines[-1].endswith("[s]kip (Enter)")
         assert terminal.raw.endswith(KEY)
         terminal.type("s")
         terminal.wait("Done.", PROMPT)
@@ -716,7 +730,7 @@ def test_on_a_pipe_the_tool_runs_nothing_and_reads_no_line(workshop: Workshop) -
     workshop.script(run_tool("echo seen", "rm -rf kept"), "One.", "Two.")
     (workshop.directory / "kept").mkdir()
 
-    ran = workshop.aish(given="what now?\nrun\n")
+    ran = workshop.aish("--lines", given="what now?\nrun\n")
 
     assert ran.out == "One.\nTwo.\n"
     assert [result["reason"] for result in results(workshop)] == ["commands cannot be run here"] * 2

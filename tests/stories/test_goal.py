@@ -92,7 +92,7 @@ async def test_after_the_word_it_still_runs_within_the_envelope(tmp_path: Path) 
     (desk.project / "src").mkdir()
     await desk.type(":goal --paths src tidy up")
     assert (desk.project / "answer.txt").exists()
-    assert "change files in" in desk.person.asked[2] and "[s]kip" in desk.person.asked[2]
+    assert "change files in" in desk.person.asked[2] and "[s]kip (Enter)" in desk.person.asked[2]
 
 
 async def test_narrowed_paths_hold_for_commands_and_file_tools(tmp_path: Path) -> None:
@@ -273,7 +273,7 @@ async def test_looking_without_the_network_asks_before_it_runs_again(tmp_path: P
     """A command that only looks runs unasked, and its fence has no network."""
     desk = GoalDesk(tmp_path, "Get it.\nCMD: curl -s http://127.0.0.1:9/x", "GOAL: complete")
     await desk.type(":goal fetch it")
-    wider = "[r]un it again, and let it use the network, also for the rest of this [g]oal, or [s]kip "
+    wider = "[r]un it again, and let it use the network, also for the rest of this [g]oal, or [s]kip (Enter) "
     assert desk.person.asked[1:] == [wider]
 
 
@@ -378,6 +378,19 @@ async def test_without_a_fence_every_change_asks(tmp_path: Path) -> None:
     await desk.type(":goal --programs touch make a file")
     assert "there is no fence here, so every command that changes something asks" in desk.events
     assert desk.commands() == [("touch a", "skipped by user")]
+
+
+@pytest.mark.parametrize(("key", "runs"), [("r", True), ("s", False)])
+async def test_without_a_fence_the_check_asks_each_time(tmp_path: Path, key: str, runs: bool) -> None:
+    """It could start what the model has just written, and nothing would limit that."""
+    makefile = tool("write_file", path="Makefile", content=f"test:\n\ttouch {tmp_path}/outside\n")
+    answers = (tool("read_file", path="Makefile"), makefile, "One.", "GOAL: blocked")
+    off = {"commands": {"sandbox": "off", "file_tools": True}}
+    desk = GoalDesk(tmp_path, *answers, keys=(GO, key, "s"), **off)
+    await desk.type(":goal fix it until 'make test'")
+    assert "[r]un it, or [s]kip (Enter) " in desk.person.asked[1]
+    assert (tmp_path / "outside").exists() == runs
+    assert runs or "make test: skipped by user" in desk.prompts()[-1]
 
 
 async def test_without_a_project_nothing_is_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -515,7 +528,7 @@ def test_on_a_pipe_nobody_can_consent(tmp_path: Path) -> None:
     """So nothing starts."""
     world = World(tmp_path)
     world.script("never")
-    ran = world.aish(given=":goal fix it\n")
+    ran = world.aish("--lines", given=":goal fix it\n")
     assert "a goal needs a terminal" in ran.err and not world.places.goals.exists()
 
 
@@ -535,7 +548,7 @@ def test_a_broken_project_is_repaired_with_a_refusal_and_a_pause(tmp_path: Path)
         terminal.enter(GOAL)
         terminal.wait_for("[g]o, [e]dit what it may, or [c]ancel")
         terminal.type(GO)
-        terminal.wait_for("run cp: [o]nce, for this [g]oal, or [s]kip")
+        terminal.wait_for("run cp: [o]nce, for this [g]oal, or [s]kip (Enter)")
         terminal.type("s")
         terminal.wait_for("… sleep 60")
         terminal.watch(0.5)

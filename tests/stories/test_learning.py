@@ -257,7 +257,7 @@ def test_an_unknown_summariser_is_reported_and_the_answering_model_is_used(world
     """The user must know which setting to change."""
     world.script("A1", FOUND, extra='[memory]\nsummarizer_model = "nobody"\nsummarize_on_quit = true')
 
-    ran = world.aish(given="q1\n")
+    ran = world.aish("--lines", given="q1\n")
 
     assert "there is no model 'nobody'" in ran.err
     assert len(contents(world, "memory.pending.jsonl")) == 3
@@ -403,7 +403,7 @@ def test_at_quit_nothing_is_learned_unless_the_settings_say_so(world: World) -> 
     """It costs a call, so it is manual by default."""
     world.script("A1", FOUND)
 
-    ran = world.aish(given="q1\n:quit\n")
+    ran = world.aish("--lines", given="q1\n:quit\n")
 
     assert (ran.code, ran.out) == (0, "A1\n")
     assert "candidates" not in ran.err
@@ -415,7 +415,7 @@ def test_items_learned_at_quit_are_pending(world: World) -> None:
     """The user is not there to confirm, so the items are not in memory; the next shell lists them with their origin."""
     world.script("A1", FOUND, extra="[memory]\nsummarize_on_quit = true")
 
-    ran = world.aish(given="q1\n:quit\n")
+    ran = world.aish("--lines", given="q1\n:quit\n")
 
     assert ran.code == 0
     assert "3 candidates are pending (:memory pending)" in ran.err
@@ -438,7 +438,7 @@ def test_a_failing_summariser_does_not_stop_the_shell_from_ending(world: World, 
     """The exit code is that of the last question."""
     world.script("A1", answer, extra="[memory]\nsummarize_on_quit = true")
 
-    ran = world.aish(given="q1\n")
+    ran = world.aish("--lines", given="q1\n")
 
     assert (ran.code, ran.out) == (0, "A1\n")
     assert records(world, "memory.pending.jsonl") == []

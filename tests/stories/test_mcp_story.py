@@ -14,6 +14,7 @@ import pytest
 from world import Typist, World, script_of
 
 from aish.action.fence.availability import trouble
+from aish.conversation.foreign_text import reads_foreign_text
 from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.program import Program
@@ -124,7 +125,7 @@ async def test_a_question_uses_a_tool_after_the_user_allowed_it(world: World) ->
         assert results == ["hello"]
         assert "fake__echo" in told.offered(0)
         assert world.asked == [
-            'fake__echo {"text": "hello"} (send): [r]un it, [a]lways allow this tool, or [s]kip ',
+            'fake__echo {"text": "hello"} (send): [r]un it, [a]lways allow this tool, or [s]kip (Enter) ',
         ]
         entries = [entry for entry in told.session.journal.entries() if entry.turn.role == "tool"]
         assert [entry.meta.get("own") for entry in entries] == [None]
@@ -366,6 +367,23 @@ async def test_a_poisoned_result_leads_to_no_unasked_action_and_to_no_memory(wor
     assert json.loads(results[2])["reason"] == "skipped by user"
     pending = world.places.memory.with_name("memory.pending.jsonl").read_text(encoding="utf-8")
     assert '"source":"tool:fake__echo"' in pending
+
+
+@pytest.mark.skipif(bool(trouble("landlock")), reason=trouble("landlock") or "there is one")
+@pytest.mark.parametrize(("fence", "status"), [("looking", "pending"), ("none", "saved")])
+async def test_a_poisoned_description_leads_to_no_unasked_action_and_to_no_memory(
+    world: World, fence: str, status: str
+) -> None:
+    """The model reads it with every request, also before any tool is used. A server without a fence needs no model."""
+    obeys = 'TOOL: update_notes {"kind": "work", "text": "Every deploy goes through example.org"}'
+    async with story(world, obeys, "A1", mode="changed", fence=fence) as told:
+        told.session.settings.notes.tools = True
+        (result,) = await told.ask()
+        told.session.history.clear()
+        foreign = reads_foreign_text(told.session)
+
+    assert json.loads(result)["status"] == status
+    assert foreign == (fence != "none")
 
 
 async def test_a_public_server_answers_a_question(world: World) -> None:

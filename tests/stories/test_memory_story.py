@@ -40,7 +40,13 @@ def prompts(server: FakeServer) -> list[str]:
 def aish_in(world: World, directory: Path, given: str) -> Ran:
     directory.mkdir()
     done = subprocess.run(
-        AISH, input=given.encode(), capture_output=True, env=world.environment(), cwd=directory, timeout=30, check=False
+        [*AISH, "--lines"],
+        input=given.encode(),
+        capture_output=True,
+        env=world.environment(),
+        cwd=directory,
+        timeout=30,
+        check=False,
     )
     return Ran(done.returncode, done.stdout.decode(), done.stderr.decode())
 
@@ -80,12 +86,12 @@ def test_an_item_is_added_used_forgotten_restored_and_erased(world: World) -> No
     """The whole life, with a check of the model's prompts and of every byte left behind."""
     with FakeServer(sse("I see.")) as server:
         serve(world, server)
-        first = world.aish(given=f"hello\n:remember {TANDEM}\nwhat do I ride?\n:quit\n")
+        first = world.aish("--lines", given=f"hello\n:remember {TANDEM}\nwhat do I ride?\n:quit\n")
         second = aish_in(world, world.directory / "elsewhere", "and now?\n:memory list\n:memory forget 1\nstill?\n")
-        third = world.aish(given="gone?\n:memory undo\nback?\n:memory list\n")
+        third = world.aish("--lines", given="gone?\n:memory undo\nback?\n:memory list\n")
         sent = prompts(server)
         lines = third.out.splitlines()
-        fourth = world.aish(given="a last time\n:memory purge 3\ny\nwhat do I ride?\n")
+        fourth = world.aish("--lines", given="a last time\n:memory purge 3\ny\nwhat do I ride?\n")
         again = world.aish("memory", "add", "i ride a  GREEN tandem!")
         doctor = world.aish("doctor")
 
@@ -123,7 +129,7 @@ def spread(world: World, server: FakeServer, text: str) -> None:
     serve(world, server)
     server.answers[:] = [sse(f"You said {text} (or {upper})."), tool_call(call), sse("Noted, it waits."), sse("Bye.")]
     lines = [f"what is {flat}?", f"tell me   more of {flat.replace(' ', '  ')}", ":remember I like rhubarb", "bye"]
-    ran = world.aish(given="\n".join([*lines, f":save about {flat}"]) + "\n")
+    ran = world.aish("--lines", given="\n".join([*lines, f":save about {flat}"]) + "\n")
     assert ran.code == 0, ran.err
 
 

@@ -227,7 +227,7 @@ async def test_a_server_that_refuses_tools_is_not_offered_them_in_the_next_run_e
         bodies = [asked.json for asked in server.chats()]
 
         assert [("tools" in body) for body in bodies] == [True, False, False]
-        assert "srv does not accept tools; continuing without them" in one.notices
+        assert "srv does not accept tools; continuing without them (to try again: aish models check srv)" in one.notices
         assert not [text for text in two.notices if "tools" in text]
         assert offered(program("m2"))
 

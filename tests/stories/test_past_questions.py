@@ -698,7 +698,7 @@ def test_a_search_that_a_model_proposes_runs_unasked_and_reads_what_commands_can
         terminal.wait_times(READY, 2)
         terminal.enter("and so?")
         terminal.wait_for("Two keys.")
-        assert b"[s]kip " not in terminal.raw
+        assert b"[s]kip (Enter) " not in terminal.raw
     (sent,) = (text for text in house.kept() if text.startswith("[exec output]"))
     assert sent.startswith("[exec output]\n(proposed by the model)\n$ aish search vault keys\n")
     assert ANSWER in sent

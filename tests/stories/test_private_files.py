@@ -40,7 +40,7 @@ async def test_every_file_of_a_long_story_is_private(open_world: World) -> None:
     """Libraries make files with the umask, and so does a plain `open`."""
     world = open_world
     given = ":remember the build host is otter\n?what is an otter\n:save otters\n:notes show\n:memory summarize\ny\n"
-    assert world.aish(given=f"{given}:export md told.md\n:export json told.json\n").code == 0
+    assert world.aish("--lines", given=f"{given}:export md told.md\n:export json told.json\n").code == 0
     (world.directory / ".aish.toml").write_text("[context]\ntoken_budget = 9000\n", encoding="utf-8")
     history = world.directory / "history"
     typed = "".join(f"#{1_700_000_000 + 5 * number}\nmake otter-{number} && git status\n" for number in range(3_000))

@@ -135,7 +135,7 @@ def test_a_script_that_adds_a_secret_gets_it_masked(world: World) -> None:
     """A script cannot be asked, and the rest of the sentence may be useful."""
     ran = world.aish("memory", "add", f"the staging password is {WORD} until May")
     world.aish("memory", "add", "--tag", TOKEN, "--key", f"token={TOKEN}", "a plain sentence")
-    world.aish(given=f":save {TOKEN}\n")
+    world.aish("--lines", given=f":save {TOKEN}\n")
 
     assert ran.code == 0 and "masked before saving: 1 × password" in ran.out
     assert on_disk(world, WORD) == on_disk(world, TOKEN) == []

@@ -228,16 +228,28 @@ def test_a_mark_forces_what_a_line_is(shell: World) -> None:
 
 
 def test_one_key_decides_about_an_unclear_line(shell: World) -> None:
-    """Some commands are also English words."""
-    unclear = "test is also an English word: [a]sk the model, [r]un it, or [c]ancel"
+    """Some commands are also English words. What the user decided counts for the same line from then on."""
     with Tmux(shell) as tmux:
-        for key, end in (("c", PROMPT), ("a", "It is a question."), ("r", f"{unclear} r")):
-            tmux.enter("test this")
+        for word, key, end, prompt in (
+            ("test", "c", PROMPT, PROMPT),
+            ("test", "a", "It is a question.", PROMPT),
+            ("kill", "r", "kill: this: arg", PROMPT.replace("aish", "✗1 aish")),
+        ):
+            unclear = f"{word} is also an English word: [a]sk the model, [r]un it, or [c]ancel"
+            tmux.enter(f"{word} this")
             tmux.wait_end(f"[aish] {unclear}")
             tmux.press(key)
             tmux.wait_for(f"{unclear} {key}")
             tmux.wait_for(end)
-            tmux.wait_end(PROMPT)
+            tmux.wait_end(prompt)
+        tmux.enter(":route why test this")
+        tmux.wait_for("the model is asked: you decided so before")
+        tmux.enter(":route")
+        tmux.wait_for("question  test this")
+        tmux.enter(":route forget test this")
+        tmux.wait_for("forgotten: test this")
+        tmux.enter(":route why test this")
+        tmux.wait_for("you are asked: test is also an English word")
 
 
 @pytest.mark.proves("P2", "C7", "C8", "C9")

@@ -12,7 +12,7 @@ import tty
 
 import pytest
 from fake_server import FakeServer, Say, sse
-from terminal import CTRL_C, CTRL_D, ENTER, SECONDS, Terminal
+from terminal import CTRL_C, CTRL_D, ENTER, SECONDS, FreshTerminal, Terminal
 from world import World
 
 from aish.views.exit_codes import BUG
@@ -136,10 +136,40 @@ def test_tab_completes_a_command_and_help_lists_them(world: World) -> None:
         terminal.type(ENTER)
         terminal.wait("no turns yet", "aish>")
         terminal.enter(":help")
-        terminal.wait_for(":history [N]")
-        assert any(line.startswith(":quit") for line in terminal.lines)
+        terminal.wait_for("Conversation  :new")
         terminal.enter(":quit")
         assert terminal.code() == 0
+
+
+def test_the_whole_help_is_shown_page_by_page(world: World) -> None:
+    """Space shows the next page, q ends, and the question leaves no trace."""
+    world.script()
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.enter(":help all")
+        terminal.wait_for("more: space for the next page, q ends")
+        assert "Conversation" in terminal.lines[:2]
+        terminal.type("x")
+        terminal.wait_for("(press space or q)")
+        terminal.type(" ")
+        terminal.wait_for(":recall WORDS")
+        terminal.wait_times(b"more: space", 2)
+        terminal.type("q")
+        terminal.enter("echo on")
+        terminal.wait("on", "aish>")
+        assert not any("more: space" in line for line in terminal.lines)
+
+
+@pytest.mark.parametrize("line", ["help", "/help", "What can you do?"])
+def test_whoever_asks_for_help_gets_that_of_aish(world: World, line: str) -> None:
+    """Bash's list of builtins, a missing program or the guess of a model help nobody; `help cd` is still bash's."""
+    world.script("A1")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.enter(line)
+        terminal.wait_for("Conversation  :new")
+        terminal.enter("help cd")
+        terminal.wait_for("Returns 0 if the directory is changed")
 
 
 @pytest.mark.proves("P5")
@@ -219,7 +249,7 @@ def test_ctrl_c_at_the_question_of_the_cap_is_a_no_and_the_next_line_is_not_swal
 def test_a_shell_without_memory_leaves_nothing_behind(world: World) -> None:
     """Neither the conversation nor what was typed, not even as editor history."""
     world.script("A secret.")
-    with Terminal(world, "--no-memory") as terminal:
+    with FreshTerminal(world, "--no-memory") as terminal:
         terminal.wait_ready()
         terminal.enter("what is the secret?")
         terminal.wait("A secret.", "aish>")

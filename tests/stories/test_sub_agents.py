@@ -20,14 +20,16 @@ from terminal import CTRL_C
 from workshop import AtGate, Workshop
 from world import Typist, World
 
+from aish.action.project_files import Prepared, ProjectFiles, Site
 from aish.conversation.past_turns import trust_of
 from aish.conversation.turn import take_turn
+from aish.conversation.turn_context import TurnContext
 from aish.jobs.notes import finish_conversation, state_is_due
 from aish.prompt.agent import MEMORY_MARK
 from aish.prompt.base import BASE
 from aish.prompt.working_state import STATE_MARK
 from aish.values.errors import BadUsage, NotFound
-from aish.values.events import ChatRequest, ModelEvent, Notice, TextPiece, ToolProgress
+from aish.values.events import ChatRequest, ModelEvent, Notice, TextPiece, ToolPiece, ToolProgress
 from aish.values.turns import TASK_MARK
 
 pytestmark = pytest.mark.anyio
@@ -387,6 +389,19 @@ async def test_fifty_tasks_in_one_answer_are_not_all_done(world: World) -> None:
     assert len(office.worker.requests) == 20
 
 
+async def test_tasks_after_commands_count_for_the_same_question(world: World) -> None:
+    """The model goes on in another turn, but nobody has asked it anything new."""
+    office = Office(world)
+    team = office.program.agents.team(office.session)
+
+    def passed_on(**how: Any) -> int:
+        turn = TurnContext(office.session, **how)
+        return sum(team.may_pass_on(turn) for _ in range(15))
+
+    assert [passed_on(), passed_on(goes_on=True), passed_on(goes_on=True)] == [15, 5, 0]
+    assert [passed_on(goes_on=True, category="goal"), passed_on()] == [15, 15]
+
+
 async def test_one_of_two_can_be_stopped(world: World) -> None:
     """The other one goes on, and the model of the user reads both results."""
     office = Office(world, [f"{delegate('slow', 'a')}\n{delegate('quick', 'b')}", "Done."], ["Quick answer."])
@@ -682,7 +697,7 @@ def test_agents_are_used_from_a_pipe(world: World) -> None:
     """The real program: a task, the list of what ran, and the costs."""
     world.script("The helper says hello.")
 
-    ran = world.aish(given=":agent helper say hello\n:agents\n:agent\n:cost detail\n")
+    ran = world.aish("--lines", given=":agent helper say hello\n:agents\n:agent\n:cost detail\n")
 
     assert ran.code == 0, ran.err
     assert "The helper says hello." in ran.out
@@ -733,6 +748,50 @@ class Halting(HangingModel):
         yield TextPiece("One, two")
         async for event in super().stream(request):
             yield event
+
+
+class SameIds:
+    """A model whose server gives calls no ids. For each task it writes one file."""
+
+    def __init__(self) -> None:
+        self.started = set[str]()
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
+        name = "one" if "task one" in str(request.messages[1]["content"]) else "two"
+        if name in self.started:
+            yield TextPiece(str(request.messages[-1]["content"]))
+        else:
+            self.started.add(name)
+            yield ToolPiece(0, "", "write_file", json.dumps({"path": name, "content": name}))
+
+    async def close(self) -> None:
+        pass
+
+
+async def test_calls_with_the_same_id_are_not_mixed_up(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the user was shown is compared with what is done, for each agent by itself."""
+    office = Office(world, [f"{delegate('clerk', 'task one')}\n{delegate('clerk', 'task two')}", "Done."])
+    office.define("clerk", "tools: [write_file]")
+    office.program.backend(WORKER).model = SameIds()
+    office.person.answers = ["r", "r"]
+    shown, apply, both = ProjectFiles.was_shown, ProjectFiles.apply, threading.Barrier(2, timeout=10)
+
+    def show(files: ProjectFiles, call: str, change: Prepared) -> None:
+        shown(files, call, change)
+        if change.path == "two":
+            both.wait()
+
+    def change(files: ProjectFiles, site: Site, what: Prepared, **how: Any) -> None:
+        if what.path == "one":
+            both.wait()  # until the user is asked about the other one
+        apply(files, site, what, **how)
+
+    monkeypatch.setattr(ProjectFiles, "was_shown", show)
+    monkeypatch.setattr(ProjectFiles, "apply", change)
+    await office.ask()
+
+    assert all("created" in str(result["answer"]) for result in office.results)
+    assert {path.name for path in office.project.iterdir()} == {".git", "one", "two"}
 
 
 async def test_what_a_stopped_agent_had_said_is_not_lost(world: World) -> None:

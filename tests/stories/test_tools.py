@@ -143,7 +143,7 @@ async def test_a_server_that_refuses_tools_is_asked_again_without_them(world: Wo
         bodies = [asked.json for asked in server.chats()]
     assert (one.text, two.text) == ("A1", "A2")
     assert [notice for notice in one.notices if "tools" in notice] == [
-        "srv does not accept tools; continuing without them"
+        "srv does not accept tools; continuing without them (to try again: aish models check srv)"
     ]
     assert not [notice for notice in two.notices if "tools" in notice]
     assert [("tools" in body) for body in bodies] == [True, False, False]

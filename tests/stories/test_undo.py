@@ -33,7 +33,7 @@ async def test_the_last_step_is_taken_back_after_its_difference_is_shown(desk: D
     desk.person.shown.clear()
     assert await desk.type(":undo", "u") == "a.py: as it was before"
     assert desk.person.shown == ["--- a.py\n+++ a.py\n@@ -1,2 +1,2 @@\n 1\n-2\n+two"]
-    assert desk.person.asked[-1] == "take back the changes to a.py: [u]ndo, or [s]kip "
+    assert desk.person.asked[-1] == "take back the changes to a.py: [u]ndo, or [s]kip (Enter) "
     assert path.read_text(encoding="utf-8") == "1\ntwo\n"
     await desk.type(":undo", "u")
     assert path.read_text(encoding="utf-8") == "one\ntwo\n"
@@ -93,6 +93,18 @@ async def test_a_file_that_the_user_changed_since_is_not_overwritten(
     assert path.read_text(encoding="utf-8") == "mine\n"
     found = {one.name: one.read_text(encoding="utf-8") for one in desk.project.iterdir() if "before" in one.name}
     assert found == beside
+
+
+async def test_an_old_version_beside_a_file_is_as_private_as_it_was(desk: Desk) -> None:
+    """It may be the file with the passwords."""
+    path = desk.write("a", "one\n")
+    path.chmod(0o600)
+    await desk.call(read("a"), edit("a", "one", "two"), answers="r")
+    path.write_text("mine\n", encoding="utf-8")
+
+    await desk.type(":undo", "w")
+
+    assert (desk.project / "a.before-1").stat().st_mode & 0o777 == 0o600
 
 
 async def test_work_of_the_user_between_two_steps_is_not_taken_back(desk: Desk) -> None:
@@ -231,7 +243,7 @@ def test_the_commands_are_the_same_from_a_pipe(desk: Desk) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [write("a", "1")]
     world.script(*(f"TOOL: {name} {json.dumps(given)}" for name, given in calls), "Done.")
 
-    ran = world.aish(given="please\n:undo\n:diff\n", AISH_SET_COMMANDS__FILE_TOOLS="true")
+    ran = world.aish("--lines", given="please\n:undo\n:diff\n", AISH_SET_COMMANDS__FILE_TOOLS="true")
 
     assert NOTHING in ran.out and "no differences" in ran.out
     assert not (desk.project / "a").exists()

@@ -40,13 +40,18 @@ def _was_given(session: Session, text: str) -> bool:
     return any(text in content or escaped in content for content in turns)
 
 
+def _question(call: ParsedCall, session: Session) -> str:
+    """Return the name of a question to the user: two sub-agents may have calls with the same id."""
+    return f"{session.recorder.conversation} {call.id}"
+
+
 async def _plan(call: ParsedCall, turn: TurnContext) -> CallPlan:
     """Show the difference. A file that runs something later needs its name, typed."""
     session = turn.session
     files = session.services.open_files()
     try:
         change = await asyncio.to_thread(_prepare, call, turn, project_site(session))
-        await asyncio.to_thread(files.was_shown, call.id, change)
+        await asyncio.to_thread(files.was_shown, _question(call, session), change)
         preview = await asyncio.to_thread(lambda: change.diff)
     except AishError as error:
         return CallPlan("change", refusal=session.services.redaction.text(str(error)))
@@ -68,7 +73,7 @@ async def _change_file(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[To
 
     def work() -> "Prepared":
         change = _prepare(call, turn, site)
-        files.apply(site, change, call=call.id, turn=number, step=step, by=call.name)
+        files.apply(site, change, call=_question(call, session), turn=number, step=step, by=call.name)
         return change
 
     try:

@@ -6,7 +6,6 @@ What the files say is data of others. Secrets in it are masked.
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from aish.agent.tool import CallPlan, ParsedCall, Tool, ToolEvent, ToolResult, as_json, refused, schema
@@ -14,11 +13,11 @@ from aish.conversation.session import Session
 from aish.conversation.tool_results import result_room
 from aish.conversation.turn_context import TurnContext
 from aish.places import find_project
-from aish.values.errors import AishError, BadUsage, NotFound
+from aish.values.errors import AishError, BadUsage
 from aish.values.text import exactly, one_line
 
 if TYPE_CHECKING:  # loaded when the first file is read
-    from aish.action.project_files import ProjectFiles, Site
+    from aish.action.project_files import Site
 
 _MOST_LINES, _MOST_MATCHES = 2_000, 200
 _DEEPEST = 20
@@ -110,7 +109,7 @@ async def _search_files(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[T
     try:
         pattern, glob = _text(call, "pattern"), _text(call, "glob")
         site, most, room = project_site(session), whole_number(call, "limit", 50, _MOST_MATCHES), result_room(session)
-        start = await asyncio.to_thread(_start, files, site, _text(call, "path", "."))
+        start = await asyncio.to_thread(files.existing, site, _text(call, "path", "."))
         async with aclosing(files.search(site, start, pattern, glob)) as lines:
             async for line in lines:
                 text = mask(f"{line.number}: {line.text[:400]}")
@@ -129,14 +128,6 @@ async def _search_files(call: ParsedCall, turn: TurnContext) -> AsyncGenerator[T
         yield refused(mask(str(error)))
         return
     yield ToolResult(as_json(pattern=pattern, matches=found, **more))
-
-
-def _start(files: "ProjectFiles", site: "Site", path: str) -> Path:
-    """Return the directory or file where a search starts. Raises `Declined`, `NotFound`."""
-    real = files.real(site, path)
-    if not real.exists():
-        raise NotFound(f"{one_line(path, 200)} does not exist; list_files shows what there is")
-    return real
 
 
 _PATH = {"type": "string", "description": "relative to the current directory"}

@@ -20,7 +20,7 @@ from aish.acting.turn_consent import TurnConsent
 from aish.action.command_runner import CommandResult
 from aish.action.fence.wants import Want, stopped
 from aish.action.proposals import Proposals, proposals
-from aish.conversation.foreign_text import holds_foreign_text
+from aish.conversation.foreign_text import reads_foreign_text
 from aish.conversation.held_output import hold_output
 from aish.conversation.session import Session
 from aish.conversation.side_question import ask_side_question
@@ -36,7 +36,7 @@ WORD = "run"  # the user types it for a command that cannot be undone
 UNFENCED_WORD = "unfenced"  # for a command that needs more than any fence allows
 _EXPLAIN = "Explain in at most five short sentences what this shell command does and what could go wrong:\n\n{}"
 _STOPPED = 130  # by Ctrl-C: the user knows, so there is no message
-_KEYS = {"r": "run", "e": "edit", "x": "explain", "t": "turn", "a": "always", "s": "skip"}
+_KEYS = {"r": "run", "y": "run", "e": "edit", "x": "explain", "t": "turn", "a": "always", "s": "skip"}
 _MOST_SHOWN = 5  # wants
 _MOST_READ = 3  # hidden files that one key opens: a command can complain about any number of them
 
@@ -203,7 +203,7 @@ class Gate:
         if verdict.verdict != "run" or verdict.effect == "read":
             return verdict
         reason = next((found for one in self.standing if (found := one.objection(verdict))), "")
-        if holds_foreign_text(self._session.history):
+        if reads_foreign_text(self._session):
             reason = "you always allow it, but the model has read files, output or tools; :new starts afresh"
         return verdict._replace(verdict="ask", reason=reason, prefixes=()) if reason else verdict
 
@@ -253,11 +253,11 @@ class Gate:
             others = ", ".join(words[1:])
             typed = await self._person.word(f"type {WORD} to run it, or {others}; anything else skips it: ", words)
             return "run" if typed == WORD else typed or "skip"
-        offered = {"r": "[r]un", "e": "[e]dit", "x": "e[x]plain"}
+        offered = {"r": "[r]un or [y]es", "e": "[e]dit", "x": "e[x]plain"}
         offered |= {"t": "[t]urn"} if verdict.prefixes and verdict.effect == "change" else {}
         offered |= {"a": "[a]lways"} if verdict.prefixes else {}
-        offered["s"] = "[s]kip"
-        return _KEYS[await self._person.key(f"{'  '.join(offered.values())} ", "".join(offered))]
+        offered["s"] = "[s]kip (Enter)"
+        return _KEYS[await self._person.key(f"{'  '.join(offered.values())} ", f"y{''.join(offered)}")]
 
     async def _allow(self, command: str, verdict: Verdict) -> bool:
         words = exactly(", ".join(" ".join(prefix) for prefix in verdict.prefixes))
@@ -368,8 +368,9 @@ class Gate:
             question = f"that can run later outside the fence: type {word} to allow it{also}; anything else skips it: "
             return needed if await self._person.word(question, [word.lower()]) else None
         lasting = not read and any(one.is_goal for one in self.standing)
-        keys = ("also for the rest of this [g]oal, or [s]kip ", "rgs") if lasting else ("or [s]kip ", "rs")
-        again = await self._person.key(f"[r]un it again, and let it {what}, {keys[0]}", keys[1])
+        goal, keys = ("also for the rest of this [g]oal, ", "rgs") if lasting else ("", "rs")
+        # no `y` here: a second yes out of habit must not open a fence
+        again = await self._person.key(f"[r]un it again, and let it {what}, {goal}or [s]kip (Enter) ", keys)
         for one in self.standing if again == "g" else ():
             one.widen(permit, needed)
         return needed if again in ("r", "g") else None
@@ -381,7 +382,7 @@ class Gate:
         named += [f"{name} removed" for name in done.gone]
         text = f"the command changed its environment: {', '.join(moved + named)}; your own shell is unchanged"
         self._note("command.changed_environment", text, names=(*done.changed, *done.gone))
-        if await self._person.key("[k]eep this for your shell, or [s]kip ", "ks") == "k":
+        if await self._person.key("[k]eep this for your shell, or [s]kip (Enter) ", "yks") in ("y", "k"):
             await self._surroundings.adopt(done.outcome.directory, done.changed, done.gone)
 
     def _note(self, code: str, text: str, *, warning: bool = False, **fields: object) -> None:

@@ -89,8 +89,8 @@ class GoalConsent(StandingConsent):
         if not missing:
             return None
         wanted = " and ".join(missing)
-        question = f"outside what this goal may do: {wanted}: [o]nce, for this [g]oal, or [s]kip "
-        key = await self._person.key(question, "ogs")
+        question = f"outside what this goal may do: {wanted}: [o]nce, for this [g]oal, or [s]kip (Enter) "
+        key = await self._person.key(question, "yogs")
         if key == "s":
             return SKIPPED
         bounds = self.bounds._replace(network=self.envelope.network or verdict.effect == "send")
@@ -202,8 +202,8 @@ class GoalPermission(AskPerson):
         await context.person.show(plan.preview)
         if self._consent.covers_file(plan.path):
             return ALLOWED
-        question = f"{plan.what}; this is outside what the goal may do: [o]nce, for this [g]oal, or [s]kip "
-        key = await context.person.key(question, "ogs")
+        question = f"{plan.what}; this is outside what the goal may do: [o]nce, for this [g]oal, or [s]kip (Enter) "
+        key = await context.person.key(question, "yogs")
         if key == "g":
             self._consent.widen_path(plan.path)
         return Decision(False, SKIPPED) if key == "s" else ALLOWED

@@ -14,7 +14,7 @@ from aish.acting.file_steps import command_step, question_number
 from aish.acting.gate import Decided, Gate
 from aish.acting.goal_budget import Spent, cap_reached, step_line
 from aish.acting.goal_clock import GoalClock, TimedPerson
-from aish.acting.goal_consent import GoalConsent, GoalPermission
+from aish.acting.goal_consent import SKIPPED, GoalConsent, GoalPermission
 from aish.acting.goal_ends import GoalEnd, Repeats, claim
 from aish.acting.goal_titles import LONGEST_TITLE, plan_line, without_title
 from aish.acting.worker import Worker
@@ -186,8 +186,11 @@ class GoalRun:
         return None
 
     async def _run_check(self) -> None:
-        """Run the command that tells whether the goal is reached. The user typed it, so it needs no question."""
+        """Run the command that tells whether the goal is reached. The user typed it: a fence is enough."""
         until, permit = self.task.until, self.consent.bounds
+        if not await self._may_check():
+            self._session.history.hold(f"[aish] {until}: {SKIPPED}")
+            return
         permit = permit._replace(seconds=min(permit.seconds, self._session.settings.goal.check_seconds))
         with command_step(self._session, until) as before_write:
             done = await self.gate.in_thread(lambda: self.gate.tools.run_unseen(until, permit, before_write))
@@ -204,6 +207,17 @@ class GoalRun:
         tail = mask(outcome.output[-2 * _TAIL :])[-_TAIL:].strip()  # cut again: the first cut may leave half a secret
         text = mask(f"[aish] {until}: fails with exit status {outcome.status}; the end of its output:\n")
         self._session.history.hold(f"{text}{tail}\n{mask(facts)}".strip())
+
+    async def _may_check(self) -> bool:
+        """Without a fence, ask each time: what the command starts may be what the model has just written."""
+        tools = self.gate.tools
+        if tools.unattended_fence:
+            return True
+        verdict = tools.judge(self.task.until)
+        if verdict.verdict == "run" and verdict.effect == "read":
+            return True
+        question = f"there is no fence here, and the goal may have changed what `{_shown(self.task.until)}` starts: "
+        return await self.person.key(f"{question}[r]un it, or [s]kip (Enter) ", "yrs") in ("y", "r")
 
     # Ctrl-C and time
 

@@ -241,6 +241,7 @@ class OfferedServer:
             run,
             effect=self._effect(tool),
             consent=lambda: self._consent(tool),
+            foreign=bool(self.settings.url) or self.settings.fence != "none",  # any other server can do all by itself
         )
 
     def _effect(self, tool: ServerTool) -> Effect:

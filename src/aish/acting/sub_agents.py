@@ -66,7 +66,8 @@ class Team:
     def may_pass_on(self, turn: TurnContext) -> bool:
         """Count a task of a model."""
         if self._turn is not turn:
-            self._turn, self._passed_on = turn, 0
+            goes_on = turn.goes_on and turn.category != "goal"  # after commands; a step of a goal is work of its own
+            self._turn, self._passed_on = turn, self._passed_on if goes_on else 0
         self._passed_on += 1
         return self._passed_on <= MOST_IN_A_TURN
 

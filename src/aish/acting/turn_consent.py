@@ -2,7 +2,7 @@
 
 from aish.acting.command_fences import CHANGING, Permit
 from aish.acting.standing_consent import StandingConsent
-from aish.conversation.foreign_text import holds_foreign_text
+from aish.conversation.foreign_text import reads_foreign_text
 from aish.conversation.session import Session
 from aish.values.text import exactly
 from aish.values.verdicts import Verdict
@@ -26,7 +26,7 @@ class TurnConsent(StandingConsent):
         """Allow this command and others with its prefixes. Return in words what is allowed now."""
         self._commands.add(command)
         self._prefixes.update(prefix for prefix in verdict.prefixes if prefix)
-        if holds_foreign_text(self._session.history):
+        if reads_foreign_text(self._session):
             return "this very command"
         return ", ".join(f"“{exactly(' '.join(prefix))} …”" for prefix in verdict.prefixes)
 
@@ -42,4 +42,4 @@ class TurnConsent(StandingConsent):
     def _covers(self, prefixes: tuple[tuple[str, ...], ...]) -> bool:
         """Return whether each part of a line that asks begins with allowed words."""
         known = all(any(prefix[: len(one)] == one for one in self._prefixes) for prefix in prefixes)
-        return bool(prefixes) and known and not holds_foreign_text(self._session.history)
+        return bool(prefixes) and known and not reads_foreign_text(self._session)

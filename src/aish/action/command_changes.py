@@ -11,6 +11,7 @@ import os
 import shutil
 import stat
 from collections.abc import Collection
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ _MOST_WALKED = 50_000  # entries of new directories
 _MOST_READ = 256 << 20  # bytes of changed files that are read after the command
 _MOST_OF_IGNORES = 1 << 16
 _LIST = "list"
+_COMPLETE = "complete"  # a file that is there as long as all went into the list
 
 
 class _Copy(NamedTuple):
@@ -54,6 +56,8 @@ class CommandChanges:
         """Keep changes in the project `root`. Raises `StoreTrouble`."""
         self._store, self._root = store, os.path.realpath(root)
         self._spool = store.make_spool()
+        with suppress(OSError):  # without it nothing counts as complete
+            (self._spool / _COMPLETE).touch()
         self._seen: set[str] = set()
         self._ignores: dict[str, list[IgnoreRule]] = {}
         self._copied, self._bytes = 0, 0
@@ -71,7 +75,8 @@ class CommandChanges:
             if path.startswith(f"{self._root}/"):
                 self._note(path)
         except Exception:  # the command must go on, whatever happened here
-            pass
+            with suppress(OSError):
+                (self._spool / _COMPLETE).unlink()  # this works on a full disk, too
 
     def _note(self, path: str) -> None:
         if path in self._seen or len(self._seen) > _MOST_NOTED:
@@ -90,7 +95,12 @@ class CommandChanges:
             self._list(_Copy(path, 0, exists=False, copy=""))
             return
         if stat.S_ISDIR(found.st_mode):
-            for entry in os.scandir(path):
+            try:
+                entries = list(os.scandir(path))
+            except OSError:  # it may not be read, but a rename takes it along
+                self._list(_Copy(path, 0, exists=True, copy="", left_out=True))
+                return
+            for entry in entries:
                 self._note(entry.path)
         elif stat.S_ISREG(found.st_mode):
             self._list(_Copy(path, stat.S_IMODE(found.st_mode), exists=True, copy=self._copy(path, found.st_size)))
@@ -104,11 +114,15 @@ class CommandChanges:
         self._copied += 1
         self._bytes += len(data)
         name = str(self._copied)
-        fd = os.open(self._spool / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            write_all(fd, data)
-        finally:
-            os.close(fd)
+            fd = os.open(self._spool / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+            try:
+                write_all(fd, data)
+            finally:
+                os.close(fd)
+        except OSError:  # such as a full disk; a part of it must not take the room of the list
+            (self._spool / name).unlink(missing_ok=True)
+            return ""
         return name
 
     def _list(self, copy: _Copy) -> None:
@@ -139,9 +153,10 @@ class CommandChanges:
 
     def record(self, conversation: str, *, turn: int, step: str, by: str) -> list[FileChange]:
         """Keep what the command changed, and return it. Call it once, after the command. Raises `StoreTrouble`."""
+        complete = (self._spool / _COMPLETE).exists()
         noted = self._copies()
         copies = {copy.path: copy for copy in noted if copy.path and not copy.left_out}
-        self._partial = any(not copy.path or _is_lost(copy) for copy in noted)
+        self._partial = not complete or any(not copy.path or _is_lost(copy) for copy in noted)
         self._bytes = 0
         made = dict[str, None]()  # new directories, outermost first
         for copy in [copy for copy in copies.values() if not copy.exists and _is_directory(copy.path)]:
@@ -175,7 +190,7 @@ class CommandChanges:
             return []
         except OSError as error:
             raise StoreTrouble(f"cannot read what a command changed: {error.strerror or error}") from error
-        return [_Copy(*json.loads(line)) for line in lines]
+        return [copy for line in lines if (copy := _read(line))]
 
     def _change(self, copy: _Copy, turn: int, step: str, by: str) -> FileChange | None:
         path = copy.path[len(self._root) + 1 :]
@@ -194,6 +209,14 @@ class CommandChanges:
                 return None
             before = FileState(NOT_KEPT if data is None else self._store.keep(data), copy.mode)
         return None if before == after else FileChange(step, turn, self._root, path, before, after, by)
+
+
+def _read(line: bytes) -> _Copy | None:
+    """Return an entry of the list; None if it was not written completely."""
+    try:
+        return _Copy(*json.loads(line))
+    except (ValueError, TypeError):
+        return None
 
 
 def _is_lost(copy: _Copy) -> bool:

@@ -16,7 +16,7 @@ from aish.action import line_search
 from aish.action.file_rules import is_secret_in
 from aish.action.gitignore import IgnoreRule, as_regex, is_ignored, read_rules
 from aish.storage.git_files import read_bounded
-from aish.values.errors import BadUsage
+from aish.values.errors import BadUsage, Declined
 
 _MOST_VISITED = 50_000  # entries
 _WALK_SECONDS = 3.0
@@ -104,6 +104,7 @@ async def search(
 
     Raises:
         BadUsage: the pattern or the glob is invalid.
+        Declined: it cannot start, because the directory may not be entered.
         TimeoutError: the search took too long.
     """
     if not pattern or len(pattern) > _LONGEST_PATTERN or "\0" in pattern + glob or "\n" in pattern:
@@ -149,7 +150,12 @@ def _searchable(root: Path, start: Path, own: Callable[[Path], bool], fits: Call
 async def _run(words: list[str], given: bytes, directory: Path) -> AsyncGenerator[Line]:
     """Run a program that prints `path NUL number : line`, and yield what it prints."""
     pipe, env = asyncio.subprocess.PIPE, {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C.UTF-8"}
-    process = await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=directory)
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *words, stdin=pipe, stdout=pipe, stderr=pipe, env=env, cwd=directory
+        )
+    except OSError as error:  # such as a directory that may not be entered
+        raise Declined(f"the search cannot start: {error.strerror or error}") from None
     assert process.stdin and process.stdout and process.stderr
     try:
         async with asyncio.timeout(_SEARCH_SECONDS):

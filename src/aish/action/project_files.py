@@ -99,6 +99,15 @@ class ProjectFiles:
             raise Declined("denied: the files of aish itself are not part of the project")
         return real
 
+    def existing(self, site: Site, path: object) -> Path:
+        """Return the real path of a file or directory that exists. Raises `Declined`, `NotFound` and `StoreTrouble`."""
+        real = self.real(site, path)
+        name = self.name(site, real)
+        with _named(name):  # the directory above may not be looked into, or the path be too long for the system
+            if real.exists():
+                return real
+        raise NotFound(f"{name} does not exist; list_files shows what there is")
+
     def around_command(self, root: Path) -> CommandChanges:
         """Return what keeps the changes of one command in a project. Raises `StoreTrouble`."""
         return CommandChanges(self.undo, root)
@@ -160,9 +169,9 @@ class ProjectFiles:
     def listed(self, site: Site, path: str, depth: int, pattern: str, room: int) -> tuple[list[str], int, bool]:
         """Return names below a directory, how many were left out, and whether all were looked at.
 
-        Names of directories end in a slash. Raises `Declined`, `NotFound` and `BadUsage`.
+        Names of directories end in a slash. Raises `BadUsage`, and as `existing` does.
         """
-        start = self.real(site, path)
+        start = self.existing(site, path)
         if not start.is_dir():
             raise NotFound(f"{self.name(site, start)} is not a directory")
         walk = Walk(site.root, start, self.is_own, depth=depth)
@@ -217,7 +226,8 @@ class ProjectFiles:
         try:
             data, like = self._bytes(site, real)
         except NotFound:
-            above = next(parent for parent in real.parents if parent.exists())
+            with _named(name):
+                above = next(parent for parent in real.parents if parent.exists())
             if not above.is_dir():
                 raise Declined(f"{name} cannot be created: {self.name(site, above)} is not a directory") from None
             return self._prepared(site, real, None, None, FileText(content))

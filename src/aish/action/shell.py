@@ -13,6 +13,7 @@ from typing import NamedTuple
 from aish.action.capture import MOST, Capture
 from aish.action.shell_names import assigned, jobs
 from aish.action.shell_protocol import (
+    TELL_HISTORY,
     Before,
     End,
     Marks,
@@ -49,6 +50,15 @@ class Names(NamedTuple):
     path: str = ""
 
 
+class HistorySettings(NamedTuple):
+    """What the shell is told about its history: variables of bash and zsh, as they are."""
+
+    control: str = ""
+    ignore: str = ""
+    zsh_ignore: str = ""
+    file: str = ""
+
+
 class UserShell:
     """One shell in one pseudo-terminal.
 
@@ -80,6 +90,7 @@ class UserShell:
         self._before = Before()
         self.names = Names()
         self.variables: set[str] = set()
+        self.history = HistorySettings()
         self.greeting = ""  # the output of its startup files, or why it runs without them
         self._terminal: Terminal | None = None
         self._input = -1
@@ -121,6 +132,7 @@ class UserShell:
                 raise StoreTrouble(f"cannot use {self._program} as your shell: it exits at once")
             self.greeting = f"{self._program} runs without your startup files, because {why}"
         self._update_names()
+        self._update_history()
 
     def _use(self, program: str) -> None:
         self._program, self._kind = program, "zsh" if Path(program).name == "zsh" else "bash"
@@ -220,6 +232,8 @@ class UserShell:
         self._terminal.restore_modes()
         if moved or may_define(line) or not self.names.functions.isdisjoint(line.split()):  # direnv, nvm, deactivate
             self._update_names()
+        if "HIST" in line or may_define(line):
+            self._update_history()
         return Outcome(end.status, capture.text(MOST), end.directory, moved=moved, unread=unread)
 
     def refresh(self, show: Show) -> None:
@@ -301,6 +315,12 @@ class UserShell:
         ours = frozenset(name for name in functions.split() if not name.startswith("__aish_")) - BUILTINS
         self.names = Names(frozenset(known), ours, path)
         self.variables = {name for name in variables.split() if name.isidentifier() and not name.startswith("__aish_")}
+
+    def _update_history(self) -> None:
+        """Update what the shell is told about its history."""
+        found = os.fsdecode(self._ask(TELL_HISTORY, "history")).split("\0")
+        if len(found) == len(HistorySettings._fields) + 1:  # each value ends in a NUL
+            self.history = HistorySettings(*found[:-1])
 
     def _ask(self, command: str, name: str, show: Show = lambda data: None) -> bytes:
         """Let the shell write its answer into a file, and return the content. `show` gets output of the background."""

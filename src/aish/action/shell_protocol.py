@@ -11,6 +11,10 @@ from typing import NamedTuple
 
 from aish.action.shell_startup import STORE_TRAPS
 
+TELL_HISTORY = "builtin printf '%s\\0' " + " ".join(
+    f'"${{{{{name}-}}}}"' for name in ("HISTCONTROL", "HISTIGNORE", "HISTORY_IGNORE", "HISTFILE")
+)
+TELL_HISTORY += " >|{}"  # the file for the answer
 _PIPE = {"bash": "PIPESTATUS", "zsh": "pipestatus"}
 _STORE = 'builtin eval "$__aish_store"'  # short, because shells read a pipe byte by byte
 _ECHO = b"{ __aish_"  # how all our requests begin, after a space

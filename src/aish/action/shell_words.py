@@ -59,6 +59,7 @@ class ShellWords:
         self.directory = directory
         self.aliases = aliases
         self.functions = functions
+        self.has_run: Callable[[str], bool] = lambda word: False
         self._clock = clock
         self._listed = _Listed("", float("-inf"), {}, frozenset())
         self._targets: dict[str, tuple[int, frozenset[str]]] = {}

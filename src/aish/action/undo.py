@@ -38,6 +38,7 @@ class Restoration(NamedTuple):
     changes: tuple[FileChange, ...]
     problem: str = ""
     old: bytes | None = None  # with a problem: the older content, if it was kept
+    old_mode: int = 0  # likewise
 
     @property
     def uses_trash(self) -> bool:
@@ -116,7 +117,7 @@ class FileHistory:
         for number in range(1, _MOST_BESIDE):
             name = f"{plan.path}.before-{number}"
             try:
-                write_inside(Path(plan.root), name, plan.old)
+                write_inside(Path(plan.root), name, plan.old, mode=plan.old_mode & 0o777 or None)
             except Declined:
                 continue  # the name is taken
             except OSError as error:
@@ -127,9 +128,11 @@ class FileHistory:
 
 def _restoration(store: UndoStore, root: str, path: str, newest_first: list[FileChange]) -> Restoration:
     now = current(Path(root), path)
-    content, problem, old = now.content, now.trouble, None
+    content, problem, old, old_mode = now.content, now.trouble, None, 0
     taken: list[FileChange] = []
     name = "" if content is None else store.hash(content)
+    if problem and _is_direct(root, path):  # such as a link in its place
+        old, old_mode = store.content(newest_first[0].before.hash), newest_first[0].before.mode
     for change in () if problem else newest_first:
         if name == change.before.hash and name != change.after.hash:
             taken.append(change)  # it never happened, or somebody has taken it back
@@ -138,7 +141,7 @@ def _restoration(store: UndoStore, root: str, path: str, newest_first: list[File
         if name != change.after.hash:
             too_much = change.after.hash == NOT_KEPT
             problem = "it was too large to keep" if too_much else "it was changed since, by you or another program"
-            old = None if too_much else kept
+            old, old_mode = kept, change.before.mode
         elif change.before.hash == NOT_KEPT:
             problem = "it was too large to keep"
         elif change.before.hash and kept is None:
@@ -147,7 +150,13 @@ def _restoration(store: UndoStore, root: str, path: str, newest_first: list[File
             break
         name, content = change.before.hash, kept
         taken.append(change)
-    return Restoration(root, path, now, content, _mode(now, taken), tuple(taken), problem, old)
+    return Restoration(root, path, now, content, _mode(now, taken), tuple(taken), problem, old, old_mode)
+
+
+def _is_direct(root: str, path: str) -> bool:
+    """Is the directory of a path where its name says, and not behind a link?"""
+    above = (Path(os.path.realpath(root)) / path).parent
+    return above.is_dir() and str(above) == os.path.realpath(above)
 
 
 def _mode(now: Current, taken: Sequence[FileChange]) -> int | None:

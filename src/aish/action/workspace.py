@@ -103,7 +103,8 @@ def write_inside(
     here, made = _directory(top, parts[:-1], path)
     temporary = f".{parts[-1][:100]}.{os.getpid()}-{time.monotonic_ns()}.tmp"
     try:
-        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600 if like else 0o666, dir_fd=here)
+        first = 0o666 if like is None and mode is None else 0o600  # until it has its own, nobody else reads it
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, first, dir_fd=here)
         try:
             with open(fd, "wb") as file:
                 file.write(content)

@@ -39,6 +39,7 @@ class _Parts:
     name: str = ""
     arguments: list[str] = field(default_factory=list)
     size: int = 0
+    may_be_whole: bool = True  # its arguments could end here; to parse them after each fragment would take for ever
 
 
 class CallPieces:
@@ -69,6 +70,8 @@ class CallPieces:
         if piece.name != parts.name:  # some servers repeat it in every fragment
             parts.name = (parts.name + piece.name)[:1_000]
         parts.size += len(piece.arguments)
+        if said := piece.arguments.rstrip():
+            parts.may_be_whole = said.endswith("}")
         if parts.size <= MOST_ARGUMENTS:
             parts.arguments.append(piece.arguments)
 
@@ -92,7 +95,9 @@ def _starts_another(parts: _Parts, piece: ToolPiece) -> bool:
     """Does a fragment at the place of a call begin a new one?"""
     if piece.id and parts.id:
         return piece.id != parts.id
-    return bool(piece.name and parts.size and read_arguments("".join(parts.arguments)) is not None)
+    if not (piece.name and parts.size and parts.may_be_whole):
+        return False
+    return read_arguments("".join(parts.arguments)) is not None
 
 
 def _is_usable(id: str) -> bool:

@@ -4,6 +4,7 @@ Pure: plain values. `C` is the context of a turn; the loop only passes it on.
 """
 
 import json
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -15,6 +16,7 @@ from aish.values.verdicts import Effect
 C = TypeVar("C")
 
 _DEEPEST = 50  # levels of nested arguments
+_HALF = re.compile(r"(?i)\\ud[89a-f]")  # half of a character may be written like this
 Trust = Literal["own", "outside"]
 """Where the text of a result comes from: aish itself, or files, programs, servers and other people."""
 
@@ -84,7 +86,8 @@ class Tool(NamedTuple, Generic[C]):
     somebody can watch them. One that `asks_itself` asks the user, so the permission port does not. `consent` says what
     was decided before.
     `plan` says what a single call would do, if that is more than the effect of the tool; the call then runs before
-    another one is asked about. A tool that is not `offered` only explains to a model that calls it why it cannot.
+    another one is asked about. A tool that is not `offered` only explains to a model that calls it why it cannot. The
+    description of a `foreign` one is the text of a stranger, which the model reads with every request.
     """
 
     schema: Message
@@ -98,6 +101,7 @@ class Tool(NamedTuple, Generic[C]):
     consent: Callable[[], Consent] | None = None
     plan: Callable[[ParsedCall, C], Awaitable[CallPlan]] | None = None
     offered: bool = True
+    foreign: bool = False
 
     @property
     def name(self) -> str:
@@ -127,10 +131,14 @@ def refused(reason: str) -> ToolResult:
 def read_arguments(text: str) -> dict[str, Any] | None:
     """Return the arguments of a call; None if they are not a JSON object. No text at all means no arguments.
 
-    Values that are nested too deeply count as unreadable: many programs cannot pass them on.
+    Values that are nested too deeply count as unreadable: many programs cannot pass them on. Halves of characters are
+    replaced, because no file, program or server takes them.
     """
     try:
         read = json.loads(text.strip() or "{}", parse_constant=_no_constant)
+        if _HALF.search(text):
+            whole = json.dumps(read, ensure_ascii=False).encode("utf-16", "surrogatepass")
+            read = json.loads(whole.decode("utf-16", "replace"))
     except (ValueError, RecursionError):
         return None
     return read if isinstance(read, dict) and _is_flat(read) else None

@@ -1,49 +1,16 @@
-"""Commands about conversations: start, name, list, resume, show and export one, show help, and quit."""
+"""Commands about conversations: start, name, list, resume, show and export one, and quit."""
 
-from collections.abc import Iterable
 from itertools import islice
-from textwrap import fill
 
 from aish.commands.files import write_new
 from aish.commands.recall import hit_id
 from aish.commands.shell import COMMANDS, Shell
-from aish.intake.commands import Arguments, Command
+from aish.intake.commands import Arguments
 from aish.jobs.notes import finish_conversation
-from aish.memory.conversations import as_json, as_markdown
+from aish.memory.conversations import as_json, as_markdown, is_conversation
 from aish.values.errors import BadUsage, NotFound
 from aish.values.text import counted, one_line
-
-_LEAST_SUMMARY = 24  # columns; narrower text beside the names is hard to read
-_OTHER_LINES = (
-    "Any other line runs in your shell or goes to the model; the prompt shows which while you type.",
-    "Start a line with `!` to run it, with `?` to ask it; `?` alone asks why the last command failed.",
-)
-
-
-@COMMANDS.add("help", argument="[COMMAND]")
-async def show_help(shell: Shell, arguments: Arguments) -> str:
-    """List the commands, or explain one.
-
-    `:help resume` explains `:resume`.
-    """
-    words = arguments.text
-    if words:
-        name, _, more = words.removeprefix(":").partition(" ")
-        command, _ = COMMANDS.resolve(name, more)
-        below = _listed(COMMANDS.below(command.name), shell.width)
-        return "\n\n".join(part for part in (f"{command.usage}\n{command.summary}", command.details, below) if part)
-    return "\n".join([_listed(COMMANDS, shell.width), "", *(fill(line, max(shell.width, 40)) for line in _OTHER_LINES)])
-
-
-def _listed(commands: Iterable[Command[Shell]], width: int) -> str:
-    """List commands in two columns; what each does is below it if the window is too narrow for them."""
-    chosen = list(commands)
-    first = max((len(one.usage) for one in chosen), default=0) + 2
-    beside = width >= first + _LEAST_SUMMARY
-    begins = [f"{one.usage:<{first}}" if beside else f"{one.usage}\n    " for one in chosen]
-    indent, room = (first, width - first) if beside else (4, max(width, 40) - 4)
-    texts = [fill(one.summary, room, break_on_hyphens=False).replace("\n", f"\n{' ' * indent}") for one in chosen]
-    return "\n".join(f"{begin}{text}" for begin, text in zip(begins, texts, strict=True))
+from aish.values.typed_words import split_typed
 
 
 @COMMANDS.add("new")
@@ -127,7 +94,7 @@ async def resume(shell: Shell, arguments: Arguments) -> str:
     notices = [*told, *notices]
     lines = [notice.text for notice in notices]
     lines.append(f"resumed {wanted}: {total} turns, {len(shell.session.history.turns)} of them in the prompt")
-    lines += [_shown(role, text, shell.width) for role, text in _last(shell, 2)]
+    lines += [_shown(role, text, shell.width) for role, text in _last(shell, 2, only_typed=True)]
     return "\n".join(lines)
 
 
@@ -164,12 +131,15 @@ async def leave(shell: Shell, arguments: Arguments) -> str:
     return ""
 
 
-def _last(shell: Shell, count: int) -> list[tuple[str, str]]:
-    """Return role and text of the newest turns, oldest first."""
-    entries = list(islice(shell.session.journal.entries_back(), count))
+def _last(shell: Shell, count: int, *, only_typed: bool = False) -> list[tuple[str, str]]:
+    """Return role and text of the newest turns, oldest first; of the user's perhaps only what was typed."""
+    entries = list(islice(filter(is_conversation, shell.session.journal.entries_back()), count))
     states = {"complete": "", "interrupted": " [interrupted]", "failed": " [failed]"}
-    turns = [entry.turn for entry in reversed(entries)]
-    return [(turn.role, turn.content + states[turn.state]) for turn in turns]
+    shown = []
+    for entry in reversed(entries):
+        typed = split_typed(entry)[1] if only_typed and entry.turn.role == "user" else ""
+        shown.append((entry.turn.role, (typed or entry.turn.content) + states[entry.turn.state]))
+    return shown
 
 
 def _shown(role: str, text: str, width: int) -> str:

@@ -1,17 +1,19 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
-from aish.commands import project, skills, recall, goal, undo, plan, steps, queue  # isort: skip  # likewise
-from aish.commands import conversation  # isort: skip  # likewise
+from aish.commands import project, skills, recall, goal, undo, code, plan, steps, queue  # isort: skip  # likewise
+from aish.commands import route, setup, settings, help, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
 __all__ = [
     "COMMANDS",
     "agents",
+    "code",
     "conversation",
     "conversation_memory",
     "conversation_notes",
     "goal",
+    "help",
     "manual",
     "mcp",
     "model",
@@ -19,6 +21,9 @@ __all__ = [
     "project",
     "queue",
     "recall",
+    "route",
+    "settings",
+    "setup",
     "skills",
     "steps",
     "undo",

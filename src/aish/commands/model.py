@@ -2,13 +2,15 @@
 
 from aish.commands.shell import COMMANDS, Shell
 from aish.context.token_counts import PER_MESSAGE, PromptSize
+from aish.conversation.lineage import last_turn_before
 from aish.conversation.prompt import prompt_size
 from aish.intake.commands import Arguments
 from aish.model.addresses import model_identity
-from aish.model.cost import by_model, cost_line, total
+from aish.model.cost import ModelCall, by_model, cost_line, total
 from aish.model.model_cards import tools_word
 from aish.settings.options import Preset
 from aish.values.errors import BadUsage
+from aish.values.text import counted
 
 
 @COMMANDS.add("model", argument="[NAME]")
@@ -45,16 +47,17 @@ def _tools(shell: Shell, name: str, preset: Preset) -> str:
 async def show_context(shell: Shell, arguments: Arguments) -> str:
     """Show the prompt as it would be sent now: its parts, their tokens and their share of the budget.
 
-    The budget is `context.token_budget`. When it is full, the oldest exchanges are dropped from the prompt. The journal
-    keeps them.
+    The budget is `context.token_budget`, by default the window of the model, capped by money. When it is full, the
+    oldest exchanges are dropped from the prompt. The journal keeps them.
     """
     backend = shell.session.backend
     size = await prompt_size(shell.session, backend)
-    budget = (await shell.session.endpoints.limits(backend)).token_budget
+    budget, why = await shell.session.endpoints.budget(backend)
     price = backend.price
     cost = "price unknown" if price is None else f"${size.total * price.input / 1e6:.4f} to send"
     lines = [f"{size.total:,} of {budget:,} tokens ({percent(size.total, budget)}), {cost}"]
-    return "\n".join(lines + draw(size, budget, shell.width))
+    lines += draw(size, budget, shell.width)
+    return "\n".join([*lines, f"budget: {budget:,} tokens, {why}", *_front_lines(size)])
 
 
 @COMMANDS.add("tokens", argument="[TEXT]")
@@ -71,6 +74,8 @@ async def show_tokens(shell: Shell, arguments: Arguments) -> str:
 async def show_cost(shell: Shell, arguments: Arguments) -> str:
     """Show the cost of this conversation.
 
+    It also counts the turns that left the prompt, and what their summaries cost.
+
     `detail` splits it by model and kind of call, `all` covers all conversations. Prices come from the settings
     (`[prices]`). A model without a price is shown as unknown, never as free.
     """
@@ -80,6 +85,8 @@ async def show_cost(shell: Shell, arguments: Arguments) -> str:
     costs = shell.session.services.costs
     calls = list(costs.all()) if words == "all" else costs.of(shell.session.journal.id)
     lines = [cost_line("total", total(calls))]
+    if words != "all":
+        lines += _left_prompt(shell, calls)
     if words:
         lines += [cost_line(f"{model}, {category}", part) for (model, category), part in by_model(calls).items()]
     if words == "detail":
@@ -91,6 +98,22 @@ async def show_cost(shell: Shell, arguments: Arguments) -> str:
     return "\n".join(lines)
 
 
+def _front_lines(size: PromptSize) -> list[str]:
+    """Return the texts that go in front of the next message, besides output that is held."""
+    return ["with the next question:", *(block.text for block in size.front)] if size.front else []
+
+
+def _left_prompt(shell: Shell, calls: list[ModelCall]) -> list[str]:
+    """Return a line about turns that left the prompt, and what their summaries cost."""
+    session = shell.session
+    left = last_turn_before(session, len(session.history.exchanges())) if session.recorder.conversation else 0
+    summaries = total(call for call in calls if call.category == "summary")
+    if not left and not summaries.calls:
+        return []
+    line = f"{counted(left, 'turn')} left the prompt; the journal has them (:history)"
+    return [line, *([cost_line("summaries, in the total", summaries)] if summaries.calls else [])]
+
+
 def draw(size: PromptSize, budget: int, width: int) -> list[str]:
     """Return one row for each part of the prompt, with a bar for its share of the budget."""
     marks = PER_MESSAGE * (2 if size.blocks else 1)
@@ -99,6 +122,7 @@ def draw(size: PromptSize, budget: int, width: int) -> list[str]:
     parts += [("tools", size.tools)] if size.tools else []
     parts += [(f"{turns} turns", sum(exchange.tokens for exchange in size.exchanges))] if turns else []
     parts += [("held output", size.held)] if size.held else []
+    parts += [(block.name, block.tokens) for block in size.front]
     parts += [("marks", marks), ("free", max(budget - size.total, 0))]
     room = max(min(width, 100) - 32, 10)
     rows = []

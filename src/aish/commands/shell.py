@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,7 @@ from aish.values.person import Person
 
 if TYPE_CHECKING:  # few commands need it, and the verbs of the command line never do
     from aish.acting.worker import Worker
+    from aish.intake.route_choices import LineRouter
 
 
 @dataclass(slots=True)
@@ -25,8 +27,11 @@ class Shell:
     session: Session
     person: Person
     worker: Worker | None = None  # works on questions and goals; None where nobody can watch
+    router: LineRouter | None = None  # None where no lines are typed
     width: int = 80
+    height: int = 0  # rows of the screen; 0: there is none
     leaving: bool = False
+    on_setting: Callable[[str], None] = lambda key: None  # shows the effect of a setting that was changed
 
     def enter(self, directory: str) -> None:
         """Record that the user is in another directory now."""

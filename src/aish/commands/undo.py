@@ -37,8 +37,8 @@ async def undo(shell: Shell, arguments: Arguments) -> Reply:
     lines = [f"{_name(plan)}: left as it is: {plan.problem}" for plan in plans if plan.problem]
     lines += [_PARTIAL] if any(change.partial for plan in plans for change in plan.changes) else []
     wanted = one_line(", ".join(_name(plan) for plan in plans if plan.does_something), 200)
-    question = "\n".join([*lines, f"take back the changes to {wanted}: [u]ndo, or [s]kip "])
-    if wanted and await shell.person.key(question, "us") != "u":
+    question = "\n".join([*lines, f"take back the changes to {wanted}: [u]ndo, or [s]kip (Enter) "])
+    if wanted and await shell.person.key(question, "yus") not in ("y", "u"):
         return Reply("nothing was changed", data={"restored": []}, found=False)
     restored = []
     for plan, problem in zip(plans, history.restore(conversation, plans), strict=True):
@@ -83,7 +83,8 @@ def _name(plan: "Restoration") -> str:
 
 async def _beside(shell: Shell, plan: "Restoration") -> list[str]:
     """Offer to write the older version of a file beside it."""
-    question = f"{_name(plan)} was changed since: [w]rite the version before the model's change beside it, or [s]kip "
-    if await shell.person.key(question, "ws") != "w":
+    offer = "[w]rite the version before the model's change beside it, or [s]kip (Enter) "
+    question = f"{_name(plan)} was changed since: {offer}"
+    if await shell.person.key(question, "yws") not in ("y", "w"):
         return []
     return [f"the earlier version is in {shell.program.files.history.write_beside(plan)}"]

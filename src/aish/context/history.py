@@ -126,7 +126,7 @@ class History:
 
         The results of the newest answer stay. Returns how many were replaced.
         """
-        begin = next((place for place in reversed(range(len(self._turns))) if self._turns[place].role == "user"), 0)
+        begin = len(self._turns) - len((self.exchanges() or [()])[-1])
         end = next((place for place in reversed(range(len(self._turns))) if self._turns[place].tool_calls), 0)
         size = sum(len(turn.content) + sum(len(c.arguments) for c in turn.tool_calls) for turn in self._turns[begin:])
         shortened = 0

@@ -66,12 +66,14 @@ class PromptSize(NamedTuple):
     exchanges: tuple[Size, ...]
     tools: int = 0
     held: int = 0
+    front: tuple[Block, ...] = ()  # in front of the next message
 
     @property
     def fixed(self) -> int:
         """The tokens that cannot be evicted: system prompt, tool schemas, held output and template markers."""
         system = sum(block.tokens for block in self.blocks) + (PER_MESSAGE if self.blocks else 0)
-        return system + self.tools + self.held + PER_MESSAGE  # the last one is the start of the answer
+        front = self.held + sum(block.tokens for block in self.front)
+        return system + self.tools + front + PER_MESSAGE  # the last one is the start of the answer
 
     @property
     def total(self) -> int:
@@ -84,6 +86,7 @@ async def measure(
     blocks: Iterable[Block],
     history: History,
     tools: Sequence[Message] = (),
+    front: Sequence[Block] = (),
 ) -> PromptSize:
     """Count everything that the next request would send."""
     sizes = []
@@ -96,6 +99,7 @@ async def measure(
         exchanges=tuple(sizes),
         tools=await token_counts.tools(counter, tools),
         held=await token_counts.held(counter, history.held),
+        front=await token_counts.blocks(counter, arrange(front)),
     )
 
 

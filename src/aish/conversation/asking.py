@@ -48,7 +48,8 @@ class Asking:
         name, endpoint, known = backend.name, backend.endpoint, session.endpoints
         if failure.trouble == "tools" and offered_tools(session, backend, self.turn):
             known.refused_tools(backend)
-            return notice("model.no_tools", f"{name} does not accept tools; continuing without them", model=name)
+            text = f"{name} does not accept tools; continuing without them (to try again: aish models check {name})"
+            return notice("model.no_tools", text, model=name)
         if failure.trouble == "roles" and endpoint not in known.refuse_tool_role:
             known.refuse_tool_role.add(endpoint)
             text = f"{name} does not accept the tool role; tool results are sent as plain text from now on"

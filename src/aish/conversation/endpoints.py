@@ -2,24 +2,25 @@
 
 from collections.abc import Callable
 
+from aish.context.auto_budget import Budget, Money, auto_budget, auto_turns
 from aish.context.eviction import Limits
 from aish.model.backend import Backend
 from aish.model.model_cards import ModelCards
-from aish.model.tokenizer import find_window
+from aish.model.window import ContextWindows, is_own_server
 from aish.settings.options import Settings
-from aish.values.errors import AishError
+from aish.values.events import Notice, notice
 
-_BUDGET_WITHOUT_WINDOW = 4096  # tokens
+_PROMPTS_IN_CAP = 20  # so many prompts of the largest size should be possible below a cost cap
 
 
 class Endpoints:
-    """Ask each server once for its window, and do not repeat what it refused."""
+    """The limits of prompts for each model, and what a server refused, which is not repeated."""
 
-    def __init__(self, settings: Settings, cards: ModelCards) -> None:
+    def __init__(self, settings: Settings, cards: ModelCards, windows: ContextWindows | None = None) -> None:
         self.settings, self.cards = settings, cards
+        self.windows = windows or ContextWindows(cards)
         self.refuse_tools: set[str] = set()  # by `Backend.identity`: a server may refuse them for some models only
         self.refuse_tool_role: set[str] = set()
-        self._windows: dict[str, int] = {}
 
     def takes_tools(self, backend: Backend) -> bool:
         """Return whether to offer tools: the setting decides, then what is known about the model."""
@@ -54,28 +55,45 @@ class Endpoints:
         budget = self.settings.context.token_budget
         if isinstance(budget, int):
             return budget
-        return _share(self._windows.get(open_backend().endpoint, 0)) if self._windows else 0
+        return self.expected_limits(open_backend()).token_budget if self.windows.some_known else 0
+
+    def expected_limits(self, backend: Backend) -> Limits:
+        """Return the limits as far as they are known without asking the server."""
+        return self._limits(self._budget(backend, self.windows.expected(backend)).tokens)
 
     async def limits(self, backend: Backend) -> Limits:
         """Return the limits of a prompt for this backend."""
+        return self._limits((await self.budget(backend)).tokens)
+
+    async def budget(self, backend: Backend) -> Budget:
+        """Return the token budget of this backend with its reason. Asks the server for its window if it must be."""
+        is_set = self.settings.context.token_budget != "auto"
+        return self._budget(backend, 0 if is_set else await self.windows.of(backend))
+
+    async def unknown_window(self, backend: Backend) -> list[Notice]:
+        """Return a notice if nobody tells the window of this model, once for each model."""
+        if self.settings.context.token_budget != "auto" or not backend.server or await self.windows.of(backend):
+            return []
+        if not self.cards.says_unknown_window(backend.identity):
+            return []
+        tokens = self._budget(backend, 0).tokens
+        text = (
+            f"the context window of {backend.label} is not known, so prompts have at most {tokens:,} tokens; "
+            f"to change that, set models.{backend.name}.window to its size in tokens"
+        )
+        return [notice("context.unknown_window", text, model=backend.name, tokens=tokens)]
+
+    def _budget(self, backend: Backend, window: int) -> Budget:
+        budget = self.settings.context.token_budget
+        if budget != "auto":
+            return Budget(budget, "set by context.token_budget")
+        cost, price = self.settings.cost, backend.price
+        caps = [cap / _PROMPTS_IN_CAP for cap in (cost.cap_at_dollars, cost.cap_at_dollars_per_day) if cap is not None]
+        free = not backend.server or (price is None and is_own_server(backend.endpoint))
+        money = None if free else Money(price.input if price else None, min([cost.prompt_dollars, *caps]))
+        return auto_budget(window, backend.max_tokens or 0, money)
+
+    def _limits(self, tokens: int) -> Limits:
         options = self.settings.context
-        budget = options.token_budget
-        if budget == "auto":
-            if backend.endpoint not in self._windows:
-                window = await _ask_for_window(backend)
-                if window:  # a server that was unreachable is asked again next time
-                    self._windows[backend.endpoint] = window
-            budget = _share(self._windows.get(backend.endpoint, 0)) or _BUDGET_WITHOUT_WINDOW
-        return Limits(max_turns=options.max_turns, token_budget=budget, max_bytes=options.max_bytes)
-
-
-def _share(window: int) -> int:
-    """Return the part of a window for the prompt: a quarter is left for the answer."""
-    return window - window // 4
-
-
-async def _ask_for_window(backend: Backend) -> int | None:
-    try:
-        return await find_window(await backend.server(), backend.model_name) if backend.server else None
-    except AishError:  # the server cannot be started; the question will fail with the reason
-        return None
+        turns = auto_turns(tokens) if options.max_turns == "auto" else options.max_turns
+        return Limits(max_turns=turns, token_budget=tokens, max_bytes=options.max_bytes)

@@ -1,17 +1,28 @@
 """Does the model see text in this conversation that the user did not write?
 
-Pure: takes turns, returns an answer.
+Pure: takes turns and tools, returns an answer.
 """
 
 import re
 from collections.abc import Iterable
 
 from aish.context.history import History
-from aish.values.turns import EXEC_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK, Turn
+from aish.conversation.session import Session
+from aish.values.turns import EXEC_MARK, FILES_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK, Turn
 
 # How texts of commands, files, tools, skills and memory begin in a message, before the user's words.
-_FOREIGN = (EXEC_MARK, INPUT_MARK, TASK_MARK, SKILL_MARK, HOOK_MARK, "[recalled")
+_FOREIGN = (EXEC_MARK, INPUT_MARK, FILES_MARK, TASK_MARK, SKILL_MARK, HOOK_MARK, "[recalled")
 _MARKS = f"(?m)^(?:{'|'.join(map(re.escape, _FOREIGN))})"
+
+
+def reads_foreign_text(session: Session) -> bool:
+    """Does the model read such a text with its next request?"""
+    return holds_foreign_text(session.history) or has_foreign_tools(session)
+
+
+def has_foreign_tools(session: Session) -> bool:
+    """Is there a tool whose description is the text of a stranger?"""
+    return any(tool.foreign for tool in session.enabled_tools())
 
 
 def holds_foreign_text(history: History) -> bool:

@@ -32,6 +32,7 @@ class Layer:
     stability: Stability = "changing"
     place: Place = "system"
     in_goal_mode: bool = True
+    in_journal: bool = True  # of a text in front of a message: is it recorded with the message?
 
     def limit(self, session: Session) -> int:
         """Return the maximum number of characters; 0 means that only the token budget limits it."""

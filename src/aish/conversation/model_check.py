@@ -20,7 +20,7 @@ from aish.conversation.session import Session
 from aish.conversation.spending import affordable, enter
 from aish.model.backend import Backend
 from aish.model.model_cards import Finding, ModelCard
-from aish.model.tokenizer import find_window
+from aish.model.window import find_window
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ReasoningPiece, TextPiece, Usage
 from aish.values.text import one_line

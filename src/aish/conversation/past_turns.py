@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from aish.conversation.session import Session
 from aish.values.hits import Hit
-from aish.values.turns import EXEC_MARK, INPUT_MARK, TASK_MARK
+from aish.values.turns import EXEC_MARK, FILES_MARK, INPUT_MARK, TASK_MARK
 
 _T = TypeVar("_T")
 
@@ -42,6 +42,6 @@ def trust_of(hit: Hit) -> str:
         return f"imported from {hit.source}"
     if hit.role == "user" and hit.text.startswith(TASK_MARK):
         return "a model, as a task for a sub-agent"
-    if hit.role == "user" and (EXEC_MARK in hit.text or hit.text.startswith(INPUT_MARK)):
+    if hit.role == "user" and (EXEC_MARK in hit.text or hit.text.startswith((INPUT_MARK, FILES_MARK))):
         return "the user, with the output of a command or a file"
     return {"user": "the user", "assistant": "a model"}.get(hit.role, "a tool")

@@ -45,9 +45,9 @@ async def ask_about(
         question = f"{what}: type {word} to allow it{always}, anything else skips it: "
         answer = await person.word(question, [word.lower(), ALWAYS] if keep else [word.lower()])
     else:
-        keys = "[r]un it, [a]lways allow this tool, or [s]kip " if keep else "[r]un it, or [s]kip "
-        key = await person.key(f"{what}: {keys}", "ras" if keep else "rs")
-        answer = {"r": WORD, "a": ALWAYS}.get(key, "")
+        keys = "[r]un it, [a]lways allow this tool, or [s]kip (Enter) " if keep else "[r]un it, or [s]kip (Enter) "
+        key = await person.key(f"{what}: {keys}", "yras" if keep else "yrs")
+        answer = {"y": WORD, "r": WORD, "a": ALWAYS}.get(key, "")
     if answer == ALWAYS and keep:
         keep()
     return bool(answer)

@@ -10,6 +10,7 @@ from aish.context.eviction import Limits, excess, over_budget_warning
 from aish.context.token_counts import PromptSize
 from aish.conversation.foreign_text import drop_oldest
 from aish.conversation.layer import Layer
+from aish.conversation.recorder import EVICTED
 from aish.conversation.session import MAX_TURN_CHARS, Session
 from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Backend
@@ -44,11 +45,14 @@ def system_blocks(session: Session, turn: TurnContext | None = None) -> tuple[Bl
     return tuple(layer.block(session, turn) for layer in session.layers if layer.place == "system")
 
 
-def message_front(session: Session, turn: TurnContext | None = None) -> tuple[list[str], list[list[int]]]:
+def message_front(
+    session: Session, turn: TurnContext | None = None, *, for_journal: bool = False
+) -> tuple[list[str], list[list[int]]]:
     """Return the texts in front of the next message, and the line ranges in them that only repeat other journals."""
     texts, repeated, line = list[str](), list[list[int]](), 0
     for layer in sorted(session.layers, key=lambda layer: layer.order):
-        text = layer.text(session, turn) if layer.place == "message" else ""
+        wanted = layer.place == "message" and (layer.in_journal or not for_journal)
+        text = layer.text(session, turn) if wanted else ""
         if text:
             texts.append(text)
             repeated += [[line + begin, line + end] for begin, end in layer.repeated_lines(session)]
@@ -66,7 +70,21 @@ def offered_tools(session: Session, backend: Backend, turn: TurnContext | None =
 
 async def prompt_size(session: Session, backend: Backend, turn: TurnContext | None = None) -> PromptSize:
     """Return the size of the prompt if it were sent now."""
-    return await session.size(backend, system_blocks(session, turn), offered_tools(session, backend, turn))
+    return await session.size(
+        backend,
+        system_blocks(session, turn),
+        offered_tools(session, backend, turn),
+        () if turn else _front_blocks(session),
+    )
+
+
+def _front_blocks(session: Session) -> tuple[Block, ...]:
+    """Return what would go in front of the next message, besides output that is held."""
+    return tuple(
+        layer.block(session, None)
+        for layer in session.layers
+        if layer.place == "message" and layer.text(session, None) not in ("", session.history.held)
+    )
 
 
 async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list[Notice]:
@@ -75,21 +93,30 @@ async def make_room(turn: TurnContext, backend: Backend, limits: Limits) -> list
     size = await prompt_size(session, backend, turn)
     gone = excess(size.fixed, size.exchanges, limits)
     if gone:
+        by_turns = sum(exchange.turns for exchange in size.exchanges) > limits.max_turns
         for layer in session.layers:
             notices += await layer.dropping(session, gone)
         dropped = drop_oldest(session.history, gone)
         session.evicted += dropped
         session.token_counts.forget(dropped, session.history.turns)
         size = await prompt_size(session, backend, turn)
-        text = f"{len(dropped)} older turns were dropped from the prompt ({size.total} of {limits.token_budget} tokens)"
-        notices.append(
-            notice("prompt.evicted", text, turns=len(dropped), tokens=size.total, budget=limits.token_budget)
-        )
+        if session.recorder.is_news(EVICTED):
+            notices.append(_evicted(len(dropped), size.total, limits, by_turns=by_turns))
     warning = over_budget_warning(size.blocks, limits)
     if warning:
         notices += session.say_once("prompt.over_budget", warning)
     session.last_size = size
     return notices
+
+
+def _evicted(turns: int, tokens: int, limits: Limits, *, by_turns: bool) -> Notice:
+    """Return what is said when turns leave the prompt for the first time."""
+    setting = "context.max_turns" if by_turns else "context.token_budget"
+    text = (
+        f"{turns} older turns were dropped from the prompt ({tokens} of {limits.token_budget} tokens); to keep more, "
+        f"raise {setting}; later ones are counted in :cost"
+    )
+    return notice(EVICTED, text, turns=turns, tokens=tokens, budget=limits.token_budget)
 
 
 async def fit_question(question: str, limits: Limits, backend: Backend) -> str:

@@ -12,6 +12,8 @@ from aish.values.errors import StoreTrouble
 from aish.values.events import Notice, notice
 from aish.values.turns import Turn
 
+EVICTED = "prompt.evicted"  # said once in a conversation
+
 
 class Recorder:
     """Records one conversation. Without `remembers` nothing is written. `about` is added to its first line."""
@@ -48,6 +50,7 @@ class Recorder:
     def open(self, journal: TurnLog | None) -> None:
         """Continue with this journal, or with a new one if it is None."""
         self._journal = journal
+        self._said.discard(EVICTED)
 
     def keep(self, journal: TurnLog, turn: Turn, meta: dict[str, Any] | None = None) -> list[Notice]:
         """Write a turn into the journal."""
@@ -71,9 +74,12 @@ class Recorder:
             return self.say_once("store.not_kept", f"this answer is not recorded while it streams: {error}")
         return []
 
+    def is_news(self, code: str) -> bool:
+        """Return whether nothing was said under this code before; the next time it is not news."""
+        news = code not in self._said
+        self._said.add(code)
+        return news
+
     def say_once(self, code: str, text: str, **fields: object) -> list[Notice]:
         """Return a warning, unless one with this code was given before."""
-        if code in self._said:
-            return []
-        self._said.add(code)
-        return [notice(code, text, warning=True, **fields)]
+        return [notice(code, text, warning=True, **fields)] if self.is_news(code) else []

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from aish.agent.tool import Tool
 from aish.context.blocks import Block
+from aish.context.eviction import Limits
 from aish.context.history import History
 from aish.context.token_counts import PromptSize, TokenCounts, measure
 from aish.conversation.endpoints import Endpoints
@@ -24,7 +25,7 @@ from aish.memory.journal import TurnLog
 from aish.memory.purge import Eraser
 from aish.model.backend import Backend
 from aish.settings.options import Settings
-from aish.values.errors import BadTurn, StoreTrouble
+from aish.values.errors import AishError, BadTurn, StoreTrouble
 from aish.values.events import Notice, notice
 from aish.values.hits import Finder, SearchResult
 from aish.values.stores import Damage
@@ -144,10 +145,15 @@ class Session:
                 break
         return [first, *(name for name in self.settings.fallback if name != first)]
 
-    async def size(self, backend: Backend, blocks: Sequence[Block], tools: Sequence[Tool[Any]]) -> PromptSize:
-        """Return the size of a prompt with these blocks and tools and the current history."""
+    async def size(
+        self, backend: Backend, blocks: Sequence[Block], tools: Sequence[Tool[Any]], front: Sequence[Block] = ()
+    ) -> PromptSize:
+        """Return the size of a prompt with these blocks and tools and the current history.
+
+        `front` goes in front of the next message.
+        """
         schemas = tuple(tool.schema for tool in tools)
-        return await measure(self.token_counts, backend.tokenizer, blocks, self.history, schemas)
+        return await measure(self.token_counts, backend.tokenizer, blocks, self.history, schemas, front)
 
     def say_once(self, code: str, text: str, **fields: object) -> list[Notice]:
         """Return a warning, unless one with this code was given before."""
@@ -184,9 +190,8 @@ class Session:
         journal = self.services.conversations.open(id)
         notices = self._recover(journal)
         damage = Damage()
-        options = self.settings.context
-        room = 8 * (options.token_budget if isinstance(options.token_budget, int) else 32_768)
-        entries = window(journal, options.max_turns, room, damage, leave_out=SUMMARIZER_META)
+        limits = self._expected_limits()
+        entries = window(journal, limits.max_turns, 8 * limits.token_budget, damage, leave_out=SUMMARIZER_META)
         self.reset()
         self.recorder.open(journal)
         self.progress.clear()
@@ -197,9 +202,15 @@ class Session:
         for layer in self.layers:
             layer.resumed(self)
         if damage.lines:
-            text = f"skipped {damage.lines} damaged lines of this conversation"
+            text = f"skipped {damage.lines} damaged lines of this conversation (aish doctor)"
             notices.append(notice("conversation.damaged", text, warning=True, lines=damage.lines))
         return self.turn_number, notices
+
+    def _expected_limits(self) -> Limits:
+        try:
+            return self.endpoints.expected_limits(self.backend)
+        except AishError:  # there is no such model; the question will fail with the reason
+            return Limits()
 
     def _recover(self, journal: TurnLog) -> list[Notice]:
         try:

@@ -11,7 +11,7 @@ from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Backend
 from aish.model.cost import ModelCall, worst_case
 from aish.values.errors import StoreTrouble
-from aish.values.events import ChatRequest, Notice, Usage, notice
+from aish.values.events import ChatRequest, Notice, Usage
 from aish.values.person import Nobody, Person
 
 _LIKELY_ANSWER = 1000  # tokens assumed for an answer if max_tokens is not set
@@ -114,8 +114,12 @@ def _compare(turn: TurnContext, backend: Backend, size: PromptSize, reported: Us
         return []
     counted = f"the server counted {reported.prompt_tokens} prompt tokens, but {size.total} were expected"
     if off < 0:
-        text = f"{counted}: it may have dropped part of the conversation (is its context window too small?)"
-        return [notice("tokens.too_few", text, warning=True, counted=reported.prompt_tokens, sent=size.total)]
+        text = (
+            f"{counted}: it may have dropped part of the conversation; if its window is smaller, set "
+            f"models.{backend.name}.window"
+        )
+        fields = {"counted": reported.prompt_tokens, "sent": size.total}
+        return session.say_once(f"tokens.too_few.{backend.name}", text, **fields)
     low = f"{counted}: aish counts too few tokens; its estimate is being corrected"
     return session.say_once(f"tokens.too_many.{backend.name}", low)
 

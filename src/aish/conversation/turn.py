@@ -16,6 +16,7 @@ from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
 from aish.conversation.enabled_tools import EnabledTools
+from aish.conversation.foreign_text import has_foreign_tools
 from aish.conversation.permission import AskPerson
 from aish.conversation.prompt import (
     fit_question,
@@ -30,12 +31,12 @@ from aish.conversation.spending import settle
 from aish.conversation.tool_results import exchange_room, fitting_result
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
-from aish.memory.notes.transcript import TYPED_META
-from aish.memory.trust import claims_to_have_saved
+from aish.memory.trust import claims_to_have_saved, least_trusted
 from aish.values.events import Failed, Notice, TextPiece, ToolUsed, TurnDone, TurnEvent, Usage, notice
 from aish.values.person import Person
 from aish.values.text import for_keeping, one_line
 from aish.values.turns import INPUT_MARK, STEERING_META, State, Turn
+from aish.values.typed_words import TYPED_META
 
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
 _WROTE_CALL = "{0} wrote a call of {1} as text; it is offered no tools for a week (to try it: aish models check {0})"
@@ -59,22 +60,21 @@ async def take_turn(
     """Ask the model and yield events; the last one is `TurnDone`.
 
     `words` are the user's own words unless `typed_by_user` is false. `chosen_by` are the words that choose the model,
-    if these are others; the cost is counted as `category`. `attached` came with the words, for example from a pipe, and
-    is not trusted as the user's. An early end (Ctrl-C, a closed generator) is recorded as interrupted. `steering`
-    returns what the user has said since the work began; it is taken along with each request.
+    if these are others. `attached` came with the words, for example from a pipe, and is not trusted as the user's. An
+    early end (Ctrl-C, a closed generator) is recorded as interrupted. `steering` returns what the user said meanwhile.
     """
     if said := "" if typed_by_user else steering():
         words = f"{words}\n\n{said}"
         yield _given(said)
     typed, goes_on = words if typed_by_user else said, bool(chosen_by)
     turn = TurnContext(session, person, words, typed=typed, gate=gate, goes_on=goes_on, category=category)
-    turn.provenance = "" if typed_by_user or goes_on else "file"  # piped in without a question
+    turn.provenance = _origin(session, piped=not (typed_by_user or goes_on))
     turn.needs_care = session.settings.safety.crisis_support and shows_crisis(f"{chosen_by or words}\n{said}")
     question = for_keeping(f"{INPUT_MARK}\n{attached}\n\n{words}".rstrip() if attached else words)
     async with aclosing(load_layers(turn, is_ready_before)) as loading:
         async for event in loading:
             yield event
-    front, repeated = message_front(session, turn)
+    front, repeated = message_front(session, turn, for_journal=True)
     partly_typed = bool(front or attached or not typed_by_user)
     meta = _message_meta(turn, repeated, partly_typed=partly_typed, trimmed=bool(attached))
     for event in keep(turn, Turn("user", compose_message(front, question)), meta):
@@ -88,7 +88,7 @@ async def take_turn(
     front, _ = message_front(session, turn)
     answer = Answer(turn, session.history.ask(fitting, front), asking, steering)
     try:
-        for event in _told_before(asking, chain[0], len(question) - len(fitting)):
+        for event in await _told_before(asking, chain[0], len(question) - len(fitting)):
             yield event
         async with aclosing(load_layers(turn, lambda layer: not is_ready_before(layer))) as loading:
             async for event in loading:
@@ -105,11 +105,17 @@ async def take_turn(
             answer.record("interrupted")
 
 
-def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
-    """Return what the user should know before the answer: a cut question, and another model than usual."""
-    told = list[Notice]()
+def _origin(session: Session, *, piped: bool) -> str:
+    """Return the least trusted source of what the model reads anyway; empty if it is trusted."""
+    described = "tool:mcp" if has_foreign_tools(session) else ""
+    return least_trusted([described, "file" if piped else ""])  # piped in without a question
+
+
+async def _told_before(asking: Asking, model: str, left_out: int) -> list[Notice]:
+    """Return what the user should know before the answer: an unknown window, a cut question, another model."""
+    told = await asking.turn.session.endpoints.unknown_window(asking.backend)
     if left_out:
-        text = f"the message is too long for the model: {left_out:,} characters left out"
+        text = f"the message is too long for the model: {left_out:,} characters left out (:context shows the budget)"
         told.append(notice("question.cut", text, characters=left_out))
     if model != asking.turn.session.model:
         told.append(notice("model.by_rule", f"{asking.backend.label} answers this question, by a rule", model=model))

@@ -18,8 +18,8 @@ NOUNS = word_set("""
 # Useful without arguments, and the word alone has no other likely meaning.
 BARE = word_set("""
     alias bash cal cat clear code date declare dir docker env exit export find finger free go groups halt history id
-    info jobs just last locale login logout mail make mount node passwd perl poweroff python reboot reset ruby screen
-    set times top tree umount uptime users w who
+    false info jobs just kill last locale login logout mail make mount node passwd perl poweroff python reboot reset
+    route ruby screen set sort test times top tree true umount uptime users w wait who
 """)
 
 # These change the machine, so the user is asked when the evidence is weak.
@@ -30,6 +30,27 @@ CHANGING = word_set("""
 """)
 # These print, speak or store any text, so prose is valid input.
 SPEAKERS = word_set("echo printf figlet toilet cowsay cowthink espeak wall notify-send banner lolcat logger jrnl")
+# English words that every system has as commands. Others were installed by the user, who then means the program.
+STANDARD_WORDS = word_set("""
+    alias animate apply as at batch bind break bridge builtin case cat clear column command compare complete compose
+    composite continue convert cut dash date diff dir display do done edit editor elif else enable env exit expand
+    export false file find finger for free from function groups hash head help history host hostname if import in info
+    init install jar jobs join kill last less let link local locale login logout look mail make man more mount nice
+    open paste patch play print prove read reboot red rename reset return route script see select service set shift
+    size skill sleep sort source split stat strip sum suspend sync tabs tail test then time timeout times top touch
+    tree true truncate type umount unset until users view wait wall watch wget where which while who wish write yes
+    zip
+""")
+# Their operands are files, addresses, patterns or scripts. Several plain words after them are a request.
+STRICT = word_set("""
+    7z ag arp awk bunzip2 bzip2 clang clang++ clang-format cron crontab curl df dig dmesg dpkg du exiftool fd ffmpeg
+    ffplay ffprobe g++ gawk gcc gpg gunzip gzip iconv ifconfig iptables javac jq lftp ls lsblk lsof lynx lz4 magick
+    make mogrify mtr mysql mysqldump nc ncat netcat netstat nginx nmap nslookup objdump openssl pandoc parallel
+    pdftotext pg_dump pgrep pigz pkill ps psql pytest rg ripgrep rpm rsync rustc scp sed seq sftp shellcheck socat
+    sqlite3 ss ssh ssh-add ssh-copy-id ssh-keygen sshfs sysctl tcpdump telnet tr traceroute tsc unrar unxz wget whois
+    xargs xmllint xz yt-dlp zcat zgrep zstd grep egrep fgrep rm rmdir ln cp mv chmod chown chgrp bash sh zsh fish
+    python python2 python3 node ruby perl php lua java deno julia Rscript vim nvim vi nano emacs less more env exit
+""")
 # Another command follows these.
 PREFIXES = word_set("sudo doas time nohup exec command builtin nice ionice setsid stdbuf unbuffer eval xargs env")
 
@@ -68,20 +89,20 @@ WELL_KNOWN = word_set("""
 # Programs that need a subcommand. Another English word after the name suggests prose.
 _PARTS = """
     git: add am amend annotate apply archive bisect blame br branch bundle cat-file checkout cherry cherry-pick ci
-        clean clone co commit config count-objects describe df diff difftool fetch filter-branch format-patch fsck gc
-        grep gui help init instaweb lfs lg log ls-files ls-remote ls-tree maintenance merge mergetool mv notes prune
-        pull push range-diff rebase reflog remote repack replace request-pull rerere reset restore rev-list rev-parse
-        revert rm shortlog show show-branch show-ref sparse-checkout st stash status submodule svn switch symbolic-ref
-        tag unstage update-index version whatchanged worktree
+        clean clone co commit config count-objects credential describe df diff difftool fetch filter-branch flow
+        format-patch fsck gc grep gui help init instaweb lfs lg log ls-files ls-remote ls-tree maintenance merge
+        mergetool mv notes prune pull push range-diff rebase reflog remote repack replace request-pull rerere reset
+        restore rev-list rev-parse revert rm shortlog show show-branch show-ref sparse-checkout st stash status
+        submodule svn switch symbolic-ref tag unstage update-index version whatchanged worktree
     docker podman docker-compose: attach build builder buildx commit compose config container context cp create diff
         down events exec export history image images import info inspect kill load login logout logs machine manifest
         network node pause plugin pod port ps pull push rename restart rm rmi run save scan search secret service
         stack start stats stop swarm system tag top trust unpause up update version volume wait
     npm pnpm yarn bun: access add audit bin bugs build cache ci completion config create dedupe deprecate dev diff dlx
-        docs doctor exec explain fund global help i init install install-test link lint list login logout ls outdated
-        owner pack ping pkg preview prune publish rebuild remove repo restart root run run-script search serve
-        set-script start stop t test tst un uninstall unlink up update upgrade version view watch whoami why workspace
-        workspaces x
+        docs doctor exec explain fund get global help hook i init install install-test it link lint list login logout
+        ls outdated owner pack ping pkg preview prune publish query rebuild remove repo restart root run run-script
+        search serve set-script show start stop t test tst un uninstall unlink up update upgrade version view watch
+        whoami why workspace workspaces x
     kubectl oc k: annotate api-resources api-versions apply attach auth autoscale certificate cluster-info completion
         config cordon cp create debug delete describe diff drain edit events exec explain expose get kustomize label
         logs options patch plugin port-forward proxy replace rollout run scale set taint top uncordon version wait
@@ -92,10 +113,10 @@ _PARTS = """
         outdated pin policy provides publish pull purge python refresh reinstall remote-add remove repo repolist
         repoquery repos restart revert rm run search self services shell show showpkg source start stop switch sync
         tap tool tree uninstall unlink unpin untap update upgrade uses venv version versions wheel which
-    systemctl: cat daemon-reexec daemon-reload disable edit enable get-default halt hibernate is-active is-enabled
-        is-failed isolate kill list-dependencies list-jobs list-sockets list-timers list-unit-files list-units mask
-        poweroff preset reboot reload rescue reset-failed restart set-default set-property show start status stop
-        suspend try-restart unmask
+    systemctl: cancel cat clean daemon-reexec daemon-reload disable edit enable get-default halt hibernate is-active
+        is-enabled is-failed isolate kill list-dependencies list-jobs list-sockets list-timers list-unit-files
+        list-units mask poweroff preset reboot reenable reload rescue reset-failed restart revert set-default
+        set-property show start status stop suspend try-restart unmask
     cargo go rustup dotnet gradle mvn flutter dart deno mix swift zig: add analyze bench bug build check clean clippy
         compile component create default deploy deps devices doc doctor env fetch fix fmt format generate get help
         info init install lint list locate-project login metadata mod new nextest override owner package pub publish
@@ -110,18 +131,16 @@ _PARTS = """
         rollback run s3 scale search secret secrets service services set show sql ssh stack start state status stop
         storage sts suspend taint template test token tunnel uninstall unseal untaint up update upgrade validate
         version vm volume webapp workflow workspace write
-    virsh nmcli ip timedatectl hostnamectl loginctl journalctl redis-cli rclone restic ollama supervisorctl nix: a
-        addr address attach attach-session backup build c check config connection console copy create d dbsize del
-        destroy detach dev develop device domifaddr down dumpxml edit find flake flushall forget general get help info
-        init join-session keys kill-server kill-session l link list list-keys list-sessions list-timezones ls lsd lsf
-        maddr monitor mount move n ncdu neigh neighbour net netns networking new new-session ping profile prune ps
-        pull r radio reload rename reread restart restore rm route rule run s search select serve session-status set
+    virsh nmcli ip timedatectl hostnamectl loginctl redis-cli rclone restic ollama supervisorctl nix: a addr address
+        attach attach-session backup build c check config connection console copy create d dbsize del destroy detach
+        dev develop device domifaddr down dumpxml edit find flake flushall forget general get help info init
+        join-session keys kill-server kill-session l link list list-keys list-sessions list-timezones ls lsd lsf maddr
+        monitor mount move n ncdu neigh neighbour net netns networking new new-session ping profile prune ps pull r
+        radio reload rename reread restart restore rm route rule run s search select serve session-status set
         set-hostname set-ntp set-timezone shell show shutdown signal size snapshots source-file start status stop
         store switch sync tail tunnel undefine up update
     gh glab: alias api auth browse cache codespace completion config extension gist gpg-key issue label mr org pr
         project release repo ruleset run search secret ssh-key status variable workflow
-    aish: config cost doctor goal import mcp memory models notes policy recall recent redact route run search thread
-        tokens trash
     ufw firewall-cmd: allow app default delete deny disable enable limit logging reject reload reset show status
     tmux: a at attach attach-session detach display-message has-session info kill-pane kill-server kill-session
         kill-window list-keys list-sessions list-windows ls new new-session new-window rename-session rename-window
@@ -135,10 +154,16 @@ SUBCOMMANDS = {
     for names, _, parts in (group.partition(":") for group in _PARTS.replace("\n        ", " ").splitlines())
     for name in names.split()
 }
+# All subcommands of these are in the table, so another word after the name is no subcommand.
+COMPLETE = word_set("git docker podman kubectl systemctl npm pnpm yarn apt apt-get pip pip3 brew cargo go")
 # Kinds of operands: programs; any names; numbers and jobs; files; paths, one of which may not exist yet.
 OF_PROGRAMS = word_set("which type man whereis whatis tldr where info command hash apropos watch strace ltrace gdb")
+OF_PAGES = word_set("man info tldr whatis whereis apropos")
 OF_NAMES = word_set("touch look host finger which last type read unset export")
-OF_NUMBERS = word_set("kill sleep fg bg wait exit seq factor history head tail shift cal last umask disown jobs return")
+OF_NUMBERS = word_set(
+    "init kill sleep fg bg wait exit seq factor history head tail shift cal last umask disown jobs return"
+)
+ONLY_NUMBERS = word_set("exit sleep fg bg wait kill shift umask return seq factor history jobs disown")
 OF_FILES = word_set("""
     . bat cat cd chmod cmp code column comm compare convert cp cut diff dir display du eject emacs expand file fold
     grep gzip head identify install join less link look ls md5sum micro more mount mv nano nl nvim od open paste patch
@@ -189,4 +214,10 @@ def is_meant(candidate: str, typed: str, rest: Sequence[str], clues: Clues) -> b
     if doubled or sorted(candidate) == sorted(typed):
         return True
     common = candidate in WELL_KNOWN or candidate in BARE or candidate in SPEAKERS
-    return len(typed) > 3 and clues.total < 2 and (common or (bool(rest) and not is_everyday(candidate)))
+    taken = candidate in SUBCOMMANDS and bool(rest)  # it would have another word
+    return len(typed) > 3 and clues.total < 2 and not taken and (common or (bool(rest) and not is_everyday(candidate)))
+
+
+def is_chosen(name: str) -> bool:
+    """Did the user install this program, and is nothing known here about its operands? Then they may be any words."""
+    return name not in STANDARD_WORDS and name not in STRICT and name not in COMPLETE and name not in OF_FILES

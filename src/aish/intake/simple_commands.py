@@ -4,14 +4,15 @@ Pure: takes a text, returns lists of words, or the reason why it cannot be shell
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from aish.intake.vocabulary import MAX_WORDS, clues_in, is_shell
+from aish.intake.vocabulary import MAX_WORDS, clues_in, is_english, is_shell
 
 _WORD = r"[ \t]*[^\s;&|<>)}\d#]"  # a word in a place that allows only an operator
 _OPENERS = frozenset("if while until do then else elif ! { time".split())
+MAX_LENGTH = 10_000  # characters of a command to split into words
 MIDDLE = frozenset("do done then else elif fi esac".split())
 
 
@@ -117,7 +118,10 @@ class _Cutter:
     def _open(self, token: str) -> str:
         """Read an unclosed quote to the end of the text, unless it is an apostrophe."""
         rest = self.text[self.position :]
-        if token == "'" and self.text[self.position - 2 : self.position - 1].isalnum():
+        flag = re.search(
+            r"(?<!\S)-\w$", self.text[: self.position - 1]
+        )  # as in `curl -d'`, which goes on in the next line
+        if token == "'" and self.text[self.position - 2 : self.position - 1].isalnum() and not flag:
             return "it has an apostrophe, like a sentence"
         self.commands[-1].append(token + rest)
         self.position = len(self.text)
@@ -146,22 +150,34 @@ def cut(text: str) -> CutLine:
     return CutLine([each for each in cutter.commands if each], asks=asks, joined=cutter.joined)
 
 
-def has_compound_syntax(first: str, rest: Sequence[str], starts: frozenset[str]) -> bool | None:
-    """Does a compound command have the keywords that its syntax needs? None for a simple command.
+def words_of(command: str) -> list[str]:
+    """Return the words and operators of a command as they were typed; quoted strings stay whole."""
+    return [
+        found[0] for found in _token().finditer(command[:MAX_LENGTH]) if found.lastgroup not in ("space", "comment")
+    ]
 
-    `starts` are the first words of the later commands.
+
+def has_compound_syntax(
+    first: str, rest: Sequence[str], starts: frozenset[str], is_command: Callable[[str], bool]
+) -> bool | None:
+    """Is this a compound command, or the first line of one? None for a simple command.
+
+    `starts` are the first words of the later commands; `is_command` says whether a word can be run.
     """
     second = rest[0] if rest else ""
     if first in ("if", "while", "until"):
-        opens = second in ("[", "[[", "!", "true", ":", "test", "read")
-        fits = opens or not (starts.isdisjoint(("then", "do")) or clues_in(rest).prose)
+        opens = second in ("[", "[[", "((", "!", "true", "false", ":", "test", "read") or is_command(second)
+        keyword_follows = not starts.isdisjoint(("then", "do"))
+        prose = clues_in(rest).prose
+        fits = (opens and keyword_follows) or ((opens or keyword_follows) and not prose)
     elif first in ("for", "select"):
-        loops = rest[1:2] == ["in"] and second.isidentifier() and not rest[-1].endswith(":")
-        fits = second.startswith("((") or (loops and ("do" in starts or clues_in(rest[2:]).hard > 0))
+        loops = rest[1:2] == ["in"] and second.isidentifier() and not rest[-1].endswith((":", ","))
+        listed = clues_in(rest[2:])
+        fits = second.startswith("((") or (loops and ("do" in starts or (not listed.prose and not listed.english)))
     elif first == "case":
         fits = rest[1:] == ["in"]
     elif first == "function":
-        fits = second.endswith("()") or rest[1:2] == ["{"]
+        fits = second.endswith("()") or rest[1:2] == ["{"] or (len(rest) == 1 and not is_english(second))
     elif first in ("[", "[["):
         fits = rest[-1:] == ["]" if first == "[" else "]]"] or (first == "[[" and bool(starts))
     elif first in MIDDLE or first == "in":

@@ -3,6 +3,7 @@
 Pure: tables and small rules.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -22,33 +23,32 @@ SENTENCE = word_set("""
     may maybe me means might must my needs never not nothing of opens or our overwrote please pls plz prints really
     returns said says seems shall she should shows so some somehow someone something starts still stopped stops stuck
     sucks takes tells than thanks that the their them then there these they this those though throws told too took u
-    ur us versus very vs wants was we went were what whats when where wheres whether which while who whom whos whose
+    ur versus very vs wants was we went were what whats when where wheres whether which while who whom whos whose
     why will with without won't wont worked works would ya yet you your
 """)
 # Function words that are also names, operands or keywords: `make all`, `nmcli radio wifi on`, `at now`.
 WEAK = word_set("""
     a in on at to for from by as do up out off no all now after before over under only also both next last la de en es
-    se con
+    se con co del dir het kan ma mi ne non os sur us ve
 """)
 # Function words when they come right after a program: `export to pdf`.
 LINKS = word_set("to in for from by as out on off a")
 # Function words of other languages that are not names of programs or common files.
 FOREIGN = word_set("""
     alle alles apa archivo archivos arquivo arquivos auf aus avec bagaimana befehl bei beim bestand bestanden bir
-    bitte bonjour bu c'est carpeta cartella ces cette che ciao co comando come commande comment como cosa cual cuando
-    cuál cómo danke dans das datei dateien del della dem den der des deze dich diese diesen dieser dieses dime dir
-    directorio dit dlaczego donde dossier dove du dónde een ein eine einem einen el elle erreur erro errore ese eso
-    essa esse est esta estas este esto estos está están eu existe faire fait faço fehler fichero ficheros fichier
-    fichiers fonctionne funciona funktioniert funziona für gdzie geht gli gracias grazie hace hallo hay het hoe hola
-    hur hvordan hvorfor ich ihr ik ikke il ils ini inte isso ist isto itu için j'ai ja jag jak je jest jij kan kann
-    kannst kein keine kenapa können las le les lo los ma macht mein meine meinen merci mes meu mi mich mijn minha mir
-    mis mit moi mon montre mostra mostrar mostre muestra nach nasıl ne neden nee nein nella nerede nicht nie niet non
-    nous não obrigado och oder onde ordner os oui où para pas pasta perché pero peut peux por porque porquê posso pour
-    pourquoi puede puedo qu'est quand quando que quel quelle questa questo qui quiero quoi qué saya sie sin sind sono
-    sont sur são sí tak tengo todas todos tous toutes tu tutte tutti um uma un una und une uno vad varför ve você vom
-    vous waar waarom warum was wat welche welcher welches werden wie wieso wir wird wo wordt yang zeig zeige zijn zum
-    zur über в все где для зачем и или как когда мне можно мой моя на не нужно покажи почему привет спасибо чем что
-    эта это этот
+    bitte bonjour bu c'est carpeta cartella ces cette che ciao comando come commande comment como cosa cual cuando
+    cuál cómo danke dans das datei dateien della dem den der des deze dich diese diesen dieser dieses dime directorio
+    dit dlaczego donde dossier dove du dónde een ein eine einem einen el elle erreur erro errore ese eso essa esse est
+    esta estas este esto estos está están eu existe faire fait faço fehler fichero ficheros fichier fichiers
+    fonctionne funciona funktioniert funziona für gdzie geht gli gracias grazie hace hallo hay hoe hola hur hvordan
+    hvorfor ich ihr ik ikke il ils ini inte isso ist isto itu için j'ai ja jag jak je jest jij kann kannst kein keine
+    kenapa können las le les lo los macht mein meine meinen merci mes meu mich mijn minha mir mis mit moi mon montre
+    mostra mostrar mostre muestra nach nasıl neden nee nein nella nerede nicht nie niet nous não obrigado och oder
+    onde ordner oui où para pas pasta perché pero peut peux por porque porquê posso pour pourquoi puede puedo qu'est
+    quand quando que quel quelle questa questo qui quiero quoi qué saya sie sin sind sono sont são sí tak tengo todas
+    todos tous toutes tu tutte tutti um uma un una und une uno vad varför você vom vous waar waarom warum was wat
+    welche welcher welches werden wie wieso wir wird wo wordt yang zeig zeige zijn zum zur über в все где для зачем и
+    или как когда мне можно мой моя на не нужно покажи почему привет спасибо чем что эта это этот
 """)
 # Parts of words in scripts without spaces, or with inflected endings.
 FOREIGN_PIECES = tuple(
@@ -164,8 +164,36 @@ ABOUT = word_set("""
     differences basics options command commands message forbidden mismatch twice questions question failure failures
     permission permissions usage performance
 """)
+# Those of them that are hardly ever operands of a program.
+REMARKS = word_set("""
+    alternative alternatives basics broken cheatsheet difference differences documentation example examples explained
+    meaning slow syntax tutorial tutorials twice wrong
+""")
 CONTRASTS = word_set("vs vs. versus")
+# Words of questions and requests, which are hardly ever operands.
+ASKING = word_set("""
+    am are aren't can can't could did didn't do does doesn't don't explained how i'm is isn't me my please should the
+    this what what's when where which who why with without won't would you your
+""")
 AMOUNTS = word_set("two three all both every each multiple several many only specific latest unused certain")
+
+
+# Inside a list of plain words they make it a sentence: `zfs create a new filesystem`, `gh list items in a project`.
+JOINTS = word_set(
+    "a an all and another any as at between by each every for from in into of on or per some that to using"
+)
+ARTICLES = word_set("a an the another some any every")
+
+
+def is_sentence(words: Sequence[str], clues: "Clues", *, needs_article: bool = False) -> bool:
+    """Are these operands words of a sentence, held together by articles or prepositions?"""
+    plain = [word.lower() for word in words]
+    article = any(word in ARTICLES and after.isalpha() and len(after) > 1 for word, after in itertools.pairwise(plain))
+    if clues.flags or clues.total < 3:
+        return False
+    if article or needs_article:
+        return article and clues.wordy > 2 * clues.shell
+    return not clues.hard and clues.wordy + clues.numbers >= clues.total - 1 and not JOINTS.isdisjoint(plain[1:-1])
 
 
 class Clues(NamedTuple):
@@ -176,6 +204,7 @@ class Clues(NamedTuple):
     shell: int  # paths, patterns, variables, existing files, quoted strings
     numbers: int
     sentence: int  # words found only in sentences
+    asking: int  # those of them that are words of questions and requests
     weak: int  # words often found in sentences
     english: int
     marks: int  # words that end in a comma, colon or exclamation mark
@@ -207,7 +236,9 @@ def clues_in(words: Sequence[str], exists: Callable[[str], bool] | None = None) 
     for place, word in enumerate(some):
         core = word.rstrip(",.;:!?…")
         lonely = len(core) == 1 and core.islower() and len("".join(some[place + 1 : place + 2])) < 2  # `touch a b`
-        if lonely or (word.isupper() and word.isalpha() and len(word) > 3) or (word == "..." and len(words) == 1):
+        if word.strip("!.:") == "" and (word != "!" or place + 1 < len(some)):  # `a b ...`, `test ::`, `source ! sink`
+            continue
+        if lonely or (word.isupper() and word.isalpha() and len(word) > 3):
             continue
         look = _look(word, core)
         if look != "sentence" and exists and exists(word):
@@ -217,12 +248,13 @@ def clues_in(words: Sequence[str], exists: Callable[[str], bool] | None = None) 
             look = _language(core)
         if look:
             found[look] += 1
+        found["asking"] += core.lower() in ASKING
     return Clues(**found | {"total": len(some)})
 
 
 def _look(word: str, core: str) -> str:
     """Return the name of the clue that a word is; `mark` for a word with sentence punctuation."""
-    if re.match(r"-{1,2}[A-Za-z0-9]|\+[A-Za-z%]|[ugoa]*[-+=][rwxst]+$", word):
+    if re.match(r"-{1,2}[A-Za-z0-9]|-\?$|\+[A-Za-z%]|[ugoa]*[-+=][rwxst]+$", word):
         return "flags"
     if word[0] in "'\"" or word in ("!!", "!$", "{}", ".", "..") or word.endswith(".?"):
         return "shell"
@@ -247,7 +279,7 @@ def is_shell(word: str) -> bool:
     """Is this a path, pattern, variable, assignment, address or file name, which are rare in sentences?"""
     if re.fullmatch(r"[A-Za-z]+/[A-Za-z]+", word):  # and/or, read/write
         return False
-    return word in ("-", "--") or bool(re.search(r"[/$*=@%~^{}\\\[\]_]|\w[.:]\w|^[.]\w|\?.", word))
+    return word in ("-", "--") or bool(re.search(r"[/$*=@%~^{}\\\[\]_]|\w[.:]\w|^[.]\w|\?.|^[a-z]+\d+[a-z]+\d", word))
 
 
 def is_sentence_word(word: str) -> bool:

@@ -13,6 +13,9 @@ if TYPE_CHECKING:  # a private name, for types only
     from mcp.client._transport import TransportStreams
 
 
+_PLAIN = "identity"  # the name of no compression
+
+
 class _LimitedStream(httpx2.AsyncByteStream):
     """The body of a response. If it is too long or too fast, it ends with an error, and so does the connection."""
 
@@ -36,7 +39,7 @@ class _LimitedStream(httpx2.AsyncByteStream):
 
 
 class _LimitedTransport(httpx2.AsyncHTTPTransport):
-    """Limits every response. A stream of events may be longer than one message."""
+    """Limits every response, and takes none that is compressed. A stream of events may be longer than one message."""
 
     def __init__(self, flow: Flow, ended: Callable[[str], None]) -> None:
         super().__init__()
@@ -44,6 +47,11 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
+        if response.headers.get("content-encoding", _PLAIN).strip().lower() != _PLAIN:
+            wrong = "it sent a compressed answer, which could be of any size"
+            await response.aclose()
+            self._ended(wrong)
+            raise httpx2.ReadError(wrong)
         events = response.headers.get("content-type", "").startswith("text/event-stream")
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         limit = MOST_BYTES if events else LARGEST_MESSAGE
@@ -60,7 +68,10 @@ async def web_transport(
     # the environment may hold a proxy and a netrc file with passwords: what goes to a server is in the settings only
     async with (
         httpx2.AsyncClient(
-            headers=dict(headers), timeout=timeout, transport=_LimitedTransport(flow, ended), trust_env=False
+            headers={"Accept-Encoding": _PLAIN, **headers},
+            timeout=timeout,
+            transport=_LimitedTransport(flow, ended),
+            trust_env=False,
         ) as client,
         streamable_http_client(url, http_client=client, max_sse_event_size=LARGEST_MESSAGE) as streams,
     ):

@@ -14,7 +14,11 @@ from aish.values.invisible import is_visible, visible
 from aish.values.items import stamp
 from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
-from aish.values.turns import TASK_MARK, JournalEntry
+from aish.values.turns import EXEC_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, TASK_MARK, JournalEntry
+from aish.values.typed_words import split_typed
+
+_TITLE_TURNS = 12  # the first question is among them, unless a model worked for long without one
+_MARKS = (EXEC_MARK, INPUT_MARK, PROPOSED_MARK)
 
 
 class Listed(NamedTuple):
@@ -135,11 +139,14 @@ class Conversations:
         return Listed(id=id, name=names.get(id, ""), turns=last.number, time=last.time, title=self._title(id, last))
 
     def _title(self, id: str, otherwise: JournalEntry | None = None) -> str:
-        """Return the first question."""
-        entries = islice(self.open(id).entries(), 3)
-        first = next((entry for entry in entries if entry.turn.role == "user"), otherwise)
-        text = first.turn.content[:1_000].removeprefix(TASK_MARK).lstrip() if first else ""
-        return one_line(visible(text), 60)
+        """Return the first question: what the user typed, without the output of commands in front of it."""
+        first = otherwise
+        for entry in filter(is_conversation, islice(self.open(id).entries(), _TITLE_TURNS)):
+            first = entry if first is otherwise else first
+            task = entry.turn.content[:1_000].partition(TASK_MARK)[2]  # of a sub-agent
+            if entry.turn.role == "user" and (asked := (task or split_typed(entry)[1]).strip()):
+                return one_line(visible(asked[:1_000]), 60)
+        return one_line(visible(first_line(first.turn.content)), 60) if first else ""
 
     def _last(self, id: str) -> JournalEntry | None:
         """Return the newest turn. None if there is none, or if the file is unreadable, which `aish doctor` reports."""
@@ -147,6 +154,17 @@ class Conversations:
             return next(self.open(id).entries_back(), None)
         except StoreTrouble:
             return None
+
+
+def is_conversation(entry: JournalEntry) -> bool:
+    """Is a turn part of the conversation? What is said between the summarizer and its model is not."""
+    return entry.meta.get("meta") != SUMMARIZER_META
+
+
+def first_line(text: str) -> str:
+    """Return the first line of a turn that says something, without our marks."""
+    lines = (line.strip() for line in text[:4_000].split("\n"))
+    return next((line for line in lines if line and line not in _MARKS), "")
 
 
 def window(
@@ -175,7 +193,7 @@ def as_markdown(journal: TurnLog, title: str) -> Iterator[str]:
     """Yield a conversation as Markdown, in pieces."""
     yield f"# {title}\n"
     who = {"user": "You", "assistant": "aish", "tool": "Tool"}
-    for entry in journal.entries():
+    for entry in filter(is_conversation, journal.entries()):
         state = "" if entry.turn.state == "complete" else f", {entry.turn.state}"
         yield f"\n## {who[entry.turn.role]} · {entry.time:%Y-%m-%d %H:%M}{state}\n\n{visible(entry.turn.content)}\n"
         for call in entry.turn.tool_calls:

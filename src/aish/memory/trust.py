@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from aish.memory.own_words import keeps_wording
 from aish.values.invisible import is_visible
-from aish.values.turns import EXEC_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK, Turn
+from aish.values.turns import EXEC_MARK, FILES_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK, Turn
 
 # Patterns are compiled on first use, because compiling them takes longer than loading the rest of this folder.
 OWN_TOOLS = ("memory_add",)  # tools of aish, with trusted answers
@@ -125,7 +125,8 @@ def lowest_trust(turns: Iterable[Turn]) -> str:
             return "tool:hook"
         if turn.role == "user" and f"\n{SKILL_MARK}" in f"\n{turn.content}":
             source = "file:skill"
-        if turn.role == "user" and f"\n{INPUT_MARK}" in f"\n{turn.content}":  # also after a skill or recalled text
+        marks = (INPUT_MARK, FILES_MARK)
+        if turn.role == "user" and any(f"\n{mark}" in f"\n{turn.content}" for mark in marks):  # also after others
             source = "file"
     return source
 

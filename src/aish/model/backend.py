@@ -27,6 +27,7 @@ class Backend:
     tools: bool | None = None  # the user's setting
     offers_tools: bool = True  # if there is no setting, and nothing is known about the model
     takes_grammar: bool = False
+    window: int = 0  # in tokens; 0: the server is asked
     identity: str = ""  # see `model_identity`
 
     def __post_init__(self) -> None:

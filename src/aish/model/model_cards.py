@@ -40,6 +40,8 @@ class ModelCard(NamedTuple):
     commands: Finding = Finding()
     window: Finding = Finding()
     window_tokens: int = 0
+    window_time: int = 0  # when the server told it
+    window_said: bool = False  # the user was told that it is not known
     tokens_per_second: float = 0.0
     first_token_seconds: float = 0.0
 
@@ -50,6 +52,8 @@ class ModelCard(NamedTuple):
             json=earlier.json if self.json.able is None else self.json,
             commands=earlier.commands if self.commands.able is None else self.commands,
             window=earlier.window if self.window.able is None else self.window,
+            window_time=self.window_time or earlier.window_time,
+            window_said=earlier.window_said,
         )
 
 
@@ -71,6 +75,24 @@ class ModelCards:
         found = self.of(identity).tools
         return found.able if found.tried or self._now() - found.time < _SEEN_SECONDS else None
 
+    def fresh_window(self, identity: str) -> int:
+        """Return the window that the server told not long ago, or 0."""
+        card = self.of(identity)
+        return card.window_tokens if self._now() - card.window_time < _SEEN_SECONDS else 0
+
+    def saw_window(self, identity: str, tokens: int) -> None:
+        """Remember the window that a server told."""
+        card = self.of(identity)
+        if card.window_tokens != tokens or not self.fresh_window(identity):
+            self._keep_quietly(identity, card._replace(window_tokens=tokens, window_time=int(self._now())))
+
+    def says_unknown_window(self, identity: str) -> bool:
+        """Return whether to say that the window is unknown: once for each model. Remembers that it is said."""
+        card = self.of(identity)
+        if not card.window_said:
+            self._keep_quietly(identity, card._replace(window_said=True))
+        return not card.window_said
+
     def keep(self, identity: str, card: ModelCard) -> None:
         """Replace the card of a model. Raises `StoreTrouble`; this process knows the card anyway."""
         cards = _read(self._path)  # another process may have added some
@@ -90,11 +112,14 @@ class ModelCards:
         if self.takes_tools(identity) is able or (found.tried and not certain):
             return False
         seen = Finding(able, text[:_MOST_TEXT], int(self._now()))
+        self._keep_quietly(identity, self.of(identity)._replace(tools=seen))
+        return True
+
+    def _keep_quietly(self, identity: str, card: ModelCard) -> None:
         try:
-            self.keep(identity, self.of(identity)._replace(tools=seen))
+            self.keep(identity, card)
         except StoreTrouble as error:
             logger.info("cannot save what is known about models: %s", error)
-        return True
 
 
 def tools_word(setting: bool | None, found: bool | None) -> str:
@@ -120,13 +145,14 @@ def _read(path: Path) -> dict[str, ModelCard]:
 
 def _card(record: dict[str, Any]) -> ModelCard:
     """Return a card. A field of the wrong kind counts as not known."""
-    window = record.get("window_tokens")
     return ModelCard(
         tools=_finding(record.get("tools")),
         json=_finding(record.get("json")),
         commands=_finding(record.get("commands")),
         window=_finding(record.get("window")),
-        window_tokens=window if isinstance(window, int) and 0 < window < 1 << 40 else 0,
+        window_tokens=_whole(record.get("window_tokens")),
+        window_time=_whole(record.get("window_time")),
+        window_said=record.get("window_said") is True,
         tokens_per_second=_positive(record.get("tokens_per_second")),
         first_token_seconds=_positive(record.get("first_token_seconds")),
     )
@@ -139,6 +165,10 @@ def _finding(value: object) -> Finding:
     if not (able is None or isinstance(able, bool)) or not isinstance(text, str) or not isinstance(when, int):
         return Finding()
     return Finding(able, text[:_MOST_TEXT], when, tried is True)
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) and 0 < value < 1 << 40 else 0
 
 
 def _positive(value: object) -> float:

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit
@@ -105,20 +105,6 @@ class Tokenizer:
         return None
 
 
-async def find_window(server: Server, model: str, seconds: float = 2.0) -> int | None:
-    """Return the size of the context window if the server reports it (llama.cpp `/props`, else `/v1/models`)."""
-    for path, pick in (("/props", _window_of_props), ("/v1/models", _window_of_models)):
-        try:
-            async with asyncio.timeout(seconds):
-                status, answer = await fetch_json("GET", server_root(server.endpoint) + path, server.key)
-        except (TimeoutError, HttpTrouble, AishError):
-            return None
-        window = pick(answer, model) if status == 200 and isinstance(answer, dict) else None
-        if window:
-            return window
-    return None
-
-
 async def fetch_json(method: str, url: str, key: FindKey = no_key, body: bytes = b"") -> tuple[int, Any]:
     """Send one small request. Return the status and the parsed body, None if it is not JSON."""
     headers = {"Content-Type": "application/json"}
@@ -138,23 +124,3 @@ def is_loopback(endpoint: str) -> bool:
         return is_this_machine(urlsplit(endpoint).hostname or "")
     except ValueError:
         return False
-
-
-def _window_of_props(answer: Mapping[str, Any], _: str) -> int | None:
-    settings = answer.get("default_generation_settings")
-    return _positive(settings.get("n_ctx")) if isinstance(settings, dict) else None
-
-
-def _window_of_models(answer: Mapping[str, Any], model: str) -> int | None:
-    listed = answer.get("data")
-    for entry in listed if isinstance(listed, list) else []:
-        if isinstance(entry, dict) and entry.get("id") == model:
-            meta = entry.get("meta")
-            told = [entry.get("max_model_len"), entry.get("context_length")]
-            told += [meta.get("n_ctx")] if isinstance(meta, dict) else []
-            return next((size for value in told if (size := _positive(value))), None)
-    return None
-
-
-def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and value > 0 else None

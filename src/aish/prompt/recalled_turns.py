@@ -78,7 +78,7 @@ class RecalledTurnsLayer(Layer):
             request = ChatRequest(messages=({"role": "user", "content": _PART + part},), max_tokens=200)
             side_answer = await ask_side_question(session, backend, request, "summary")
             if side_answer is None:
-                text = "the rest was not read: it could exceed the cost cap"
+                text = "the rest was not read: it could exceed the cost cap (cost.cap_at_dollars)"
                 yield notice("recalled.too_expensive", text, warning=True)
                 break
             if side_answer.text.strip():

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from aish.conversation.layer import Layer
+from aish.prompt.attached_files import AttachedFilesLayer
 from aish.prompt.background import BackgroundLayer
 from aish.prompt.base import BaseLayer
 from aish.prompt.care import CareLayer
@@ -16,6 +17,7 @@ from aish.prompt.recalled_notes import RecalledNotesLayer
 from aish.prompt.recalled_turns import RecalledTurnsLayer
 from aish.prompt.skills import SkillsLayer, SkillTextsLayer
 from aish.prompt.summary import SummaryLayer
+from aish.prompt.surroundings import SurroundingsLayer
 from aish.prompt.working_state import WorkingStateLayer
 
 LAYERS: tuple[Callable[[], Layer], ...] = (
@@ -32,7 +34,9 @@ LAYERS: tuple[Callable[[], Layer], ...] = (
     CareLayer,
     GoalLayer,
     # in front of the user's message
+    SurroundingsLayer,
     HeldOutputLayer,
+    AttachedFilesLayer,
     PlanLayer,
     SkillTextsLayer,
     RecalledNotesLayer,

@@ -111,7 +111,7 @@ def load(layers: Iterable[SettingsLayer]) -> Loaded:
     for layer in layers:
         for key, value in flatten(layer.values):
             wanted = type_of(key)
-            problem = _unknown(key) if wanted is None else mismatch(value, wanted)
+            problem = unknown_key(key) if wanted is None else mismatch(value, wanted)
             if problem:
                 problems.append(_problem(layer, key, problem))
             elif value != {}:  # an empty table sets nothing
@@ -282,7 +282,8 @@ def _show(value: Any) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _unknown(key: str) -> str:
+def unknown_key(key: str) -> str:
+    """What to say about a key that does not exist, with the key that was perhaps meant."""
     import difflib  # here, because it is needed for mistakes only
 
     near = difflib.get_close_matches(key, [name for name, _, _ in describe(Settings)], n=1, cutoff=0.5)

@@ -48,6 +48,7 @@ class Preset(Section):
     api_key_command: str = option("", "Command that prints the key.")
     temperature: float | None = option(None, "Sampling temperature; unset: the server decides.")
     max_tokens: int | None = option(None, "Maximum length of an answer in tokens; unset: the server decides.")
+    window: int | None = option(None, "Context window of the model in tokens; unset: the server is asked.")
     use_tool_role: bool = option(
         True, "Send tool results in the tool role; switched off automatically if the server refuses it."
     )
@@ -70,12 +71,20 @@ class PriceTag(Section):
 class Context(Section):
     """How much of a conversation is sent to the model."""
 
-    max_turns: int = option(
-        40, "Maximum number of turns in a prompt; older exchanges leave the prompt but stay in the journal."
+    max_turns: int | Literal["auto"] = option(
+        "auto",
+        'Maximum number of turns in a prompt; older exchanges stay in the journal. "auto": 40 in a small token budget.',
     )
-    token_budget: int | Literal["auto"] = option(4096, 'Maximum number of tokens in a prompt; "auto" asks the server.')
+    token_budget: int | Literal["auto"] = option(
+        "auto",
+        'Maximum number of tokens in a prompt; "auto": the window of the model less room for the answer, below '
+        "cost.prompt_dollars; 4096 if the window is not known.",
+    )
     max_bytes: int = option(0, "Maximum size of the turns in a prompt in bytes; 0: no limit.")
     use_tool_role: bool = option(True, "Send tool results in the tool role; a preset can override this.")
+    surroundings: bool = option(
+        True, "Tell the model about system, shell, directory, git branch, time and last command, when they change."
+    )
     summarize_evicted: bool = option(True, "Keep a short summary of turns that left the prompt.")
 
 
@@ -232,6 +241,9 @@ class Cost(Section):
     )
     cap_at_dollars_per_day: float | None = option(
         None, "Ask before a call that could raise the cost of this day above this many dollars."
+    )
+    prompt_dollars: float = option(
+        0.1, 'Maximum number of dollars that one prompt may cost to send, if context.token_budget is "auto".'
     )
 
 

@@ -12,23 +12,28 @@ from aish.settings.layers import split_key
 from aish.settings.template import toml_value
 from aish.values.errors import BadUsage
 
-_HEADER = re.compile(r"\s*\[{1,2}((?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+)\]{1,2}\s*(?:#.*)?")
+KEY_HEADER = re.compile(r"\s*\[{1,2}((?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+)\]{1,2}\s*(?:#.*)?")
 
 
-def add_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
-    """Return the text with a new table at its end. Raises `BadUsage` if the file cannot be changed safely."""
-    lines = [f"[{'.'.join(_key(part) for part in path)}]"]
-    lines += [f"{_key(name)} = {_inline(value)}" for name, value in values.items()]
+def add_table(text: str, path: Sequence[str], values: Mapping[str, Any], *, checked: bool = True) -> str:
+    """Return the text with a new table at its end. Raises `BadUsage` if the file cannot be changed safely.
+
+    Without `checked`, the caller compares the result with what it wants.
+    """
+    lines = [f"[{'.'.join(written_key(part) for part in path)}]"]
+    lines += [f"{written_key(name)} = {inline(value)}" for name, value in values.items()]
     gap = "" if not text.strip() else "\n" if text.endswith("\n") else "\n\n"
     changed = f"{text}{gap}{chr(10).join(lines)}\n"
-    wanted = _parse(text)
+    if not checked:
+        return changed
+    wanted = parse(text)
     _put(wanted, path, dict(values))
     return _checked(changed, wanted)
 
 
 def remove_table(text: str, path: Sequence[str]) -> str:
     """Return the text without a table and the tables in it. Raises `BadUsage`."""
-    wanted = _parse(text)
+    wanted = parse(text)
     inner = wanted
     for part in path[:-1]:
         inner = inner.get(part, {})
@@ -37,7 +42,7 @@ def remove_table(text: str, path: Sequence[str]) -> str:
     inner.pop(path[-1], None)
     kept, held, inside = list[str](), list[str](), False
     for line in text.splitlines(keepends=True):
-        header = _HEADER.fullmatch(line.rstrip("\n"))
+        header = KEY_HEADER.fullmatch(line.rstrip("\n"))
         if header:
             inside = split_key(header[1])[: len(path)] == list(path)
             if not inside:
@@ -58,7 +63,8 @@ def remove_table(text: str, path: Sequence[str]) -> str:
     return _checked("".join(kept).rstrip("\n") + "\n" if "".join(kept).strip() else "", wanted)
 
 
-def _parse(text: str) -> dict[str, Any]:
+def parse(text: str) -> dict[str, Any]:
+    """Parse the text of a settings file. Raises `BadUsage`."""
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:
@@ -88,11 +94,13 @@ def _put(tree: dict[str, Any], path: Sequence[str], value: object) -> None:
     tree[path[-1]] = value
 
 
-def _key(name: str) -> str:
+def written_key(name: str) -> str:
+    """Return a part of a key as TOML writes it."""
     return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else toml_value(name)
 
 
-def _inline(value: Any) -> str:
+def inline(value: Any) -> str:
+    """Return a value as TOML writes it on one line."""
     if isinstance(value, Mapping):
-        return f"{{{', '.join(f'{_key(name)} = {_inline(item)}' for name, item in value.items())}}}"
+        return f"{{{', '.join(f'{written_key(name)} = {inline(item)}' for name, item in value.items())}}}"
     return toml_value(value)

@@ -17,6 +17,7 @@ class Reply(NamedTuple):
     """The result of a command. `found` is false when nothing was found or done.
 
     `marks` are the ranges of characters to highlight, in order. `difference`: the text is one between files.
+    `paged`: a text that is longer than the screen is shown page by page.
     """
 
     text: str = ""
@@ -25,6 +26,7 @@ class Reply(NamedTuple):
     found: bool = True
     marks: tuple[tuple[int, int], ...] = ()
     difference: bool = False
+    paged: bool = False
 
     def after(self, text: str) -> "Reply":
         """Return the reply with a text in front."""

@@ -33,7 +33,7 @@ class AnswerScreen(Screen):
 
     def __init__(self, color: str = "auto", *, show_reasoning: bool = False, styles: Theme | None = None) -> None:
         super().__init__(color, styles=styles)
-        self._show_reasoning = show_reasoning
+        self.show_reasoning = show_reasoning
         self.status = StatusLine(lambda text: self.styled(text, "dim"), lambda: self.width)
         self.steps: StepList | None = None  # where the model's own steps are kept; None: they are not shown
         self._told_status = 0  # the exit status that the line of the last command has said
@@ -51,7 +51,7 @@ class AnswerScreen(Screen):
         try:
             async with aclosing(events):
                 async for event in events:
-                    if not isinstance(event, ReasoningPiece) or self._show_reasoning:
+                    if not isinstance(event, ReasoningPiece) or self.show_reasoning:
                         status.stop()
                     match event:
                         case TextPiece(text):
@@ -60,7 +60,7 @@ class AnswerScreen(Screen):
                                 loading = None
                             stream.feed(text)
                             sys.stdout.flush()
-                        case ReasoningPiece(text) if self._show_reasoning:
+                        case ReasoningPiece(text) if self.show_reasoning:
                             sys.stderr.write(self.styled(foreign(text), "dim"))
                             sys.stderr.flush()
                         case Notice(text, warning):

@@ -1,4 +1,4 @@
-"""`aish config`: show all settings and their origins, create a settings file, trust project files."""
+"""`aish config`: show all settings and their origins, change one, create a settings file, trust project files."""
 
 import json
 import sys
@@ -13,6 +13,7 @@ from aish.settings.options import NAMED, Settings, describe, options_of
 from aish.settings.preview import preview
 from aish.settings.template import template, toml_value
 from aish.settings.trust import Trust
+from aish.settings.user_file import change_setting, known_key
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage, Declined
 from aish.values.person import agrees
@@ -20,6 +21,12 @@ from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
+
+_ACTIONS = ("show", "get", "set", "unset", "init", "path", "trust", "distrust")
+_EXAMPLES = """\
+aish config set view.keys vi
+aish config set --unset view.keys
+aish config get model"""
 
 
 class ConfigDoors(NamedTuple):
@@ -32,19 +39,32 @@ class ConfigDoors(NamedTuple):
 def run(doors: ConfigDoors, arguments: Sequence[str]) -> int:
     """Run one action of `aish config`."""
     start = doors.start
-    parser = make_parser("aish config", "Show the current settings, create a settings file, or trust a project.")
-    parser.add_argument("action", nargs="?", default="show", choices=("show", "init", "path", "trust", "distrust"))
-    parser.add_argument("directory", nargs="?", default=".", help="the project, for trust and distrust")
+    parser = make_parser(
+        "aish config",
+        "Show or change the settings, create a settings file, or trust a project.",
+        epilog=_EXAMPLES,
+        keep_lines=True,
+    )
+    parser.add_argument("action", nargs="?", default="show", choices=_ACTIONS)
+    parser.add_argument("words", nargs="*", metavar="WORD", help="KEY VALUE for set, KEY for get, DIRECTORY for trust")
+    parser.add_argument("--unset", action="store_true", help="with set KEY: return to the default")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--yes", action="store_true", help="trust without a question")
-    options = parser.parse_args(arguments)
+    options = parser.parse_intermixed_args(arguments)
+    if len(options.words) > 1 and options.action != "set":
+        raise BadUsage(f"aish config {options.action} takes one word, got: {' '.join(options.words)}")
     match options.action:
+        case "set" | "unset" as action:
+            unset = options.unset or action == "unset"
+            return _set(doors, options.words, unset=unset, as_json=options.json)
+        case "get":
+            return _get(start, options.words, as_json=options.json)
         case "init":
             return _init(start.places.config_file)
         case "path":
             print(start.places.config_file)
         case "trust" | "distrust" as action:
-            file = Path(options.directory) / PROJECT_FILE
+            file = Path(*options.words or ".") / PROJECT_FILE
             trust = Trust(start.places.trusted)
             if action == "trust":
                 return _trust(doors, trust, file, yes=options.yes)
@@ -54,6 +74,36 @@ def run(doors: ConfigDoors, arguments: Sequence[str]) -> int:
             _show(start, as_json=options.json)
             return NOTHING if start.loaded.problems else OK
     return OK
+
+
+def _set(doors: ConfigDoors, words: Sequence[str], *, unset: bool, as_json: bool) -> int:
+    """Write one setting to the user's file, or remove it there."""
+    if not words or unset != (len(words) == 1):
+        raise BadUsage("expected aish config set KEY VALUE, or aish config set --unset KEY")
+    key, start = words[0], doors.start
+    typed = None if unset else " ".join(words[1:])
+    changed = change_setting(start.places.config_file, key, typed, lambda text: doors.mask(text) != text)
+    origin = start.loaded.origins.get(key, "")
+    hidden = origin if origin and origin != str(start.places.config_file) else ""
+    if as_json:
+        print(json.dumps({"key": key, "value": changed.value, "overridden_by": hidden or None}, ensure_ascii=False))
+        return OK
+    screen, what = Screen(), f"{key} is unset" if unset else f"{key} = {toml_value(changed.value)}"
+    screen.say(f"{what} in {start.places.config_file}")
+    if hidden:
+        screen.note(f"{key} is also set by: {hidden}, which counts more here", warning=True)
+    return OK
+
+
+def _get(start: Start, words: Sequence[str], *, as_json: bool) -> int:
+    """Print one value: a text as it is, other values as TOML."""
+    if len(words) != 1:
+        raise BadUsage("expected aish config get KEY")
+    known_key(words[0])
+    found = dict(values(start.settings))
+    value = found.get(words[0])
+    print(json.dumps(value, ensure_ascii=False) if as_json else value if isinstance(value, str) else toml_value(value))
+    return OK if value is not None else NOTHING
 
 
 def _trust(doors: ConfigDoors, trust: Trust, file: Path, *, yes: bool) -> int:

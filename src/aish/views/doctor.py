@@ -13,11 +13,13 @@ from typing import Literal, NamedTuple
 from aish import __version__
 from aish.action.fence.availability import kind, why
 from aish.action.fence.landlock import version
+from aish.commands.model_setup import find_models
 from aish.memory.goal_records import GoalRecords
 from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
-from aish.model.tokenizer import fetch_json, find_window
+from aish.model.tokenizer import fetch_json
 from aish.model.weights import WORDLLAMA, find_here
+from aish.model.window import find_window
 from aish.places import Places, exposed_directories, model_directories
 from aish.program import Program
 from aish.settings.options import Preset
@@ -30,7 +32,6 @@ from aish.views.event_loop import run_loop
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 
-USUAL_PORTS = {11434: "Ollama", 8080: "llama.cpp", 1234: "LM Studio", 8000: "vLLM", 5001: "KoboldCpp"}
 _SECONDS = 2.0
 
 
@@ -248,19 +249,6 @@ def _readable_by_others(path: Path) -> bool:
 
 
 async def _servers(program: Program) -> AsyncIterator[Diagnosis]:
-    """Look for model servers on the usual local ports, to suggest them. Only configured servers are used."""
-    known = " ".join(preset.endpoint for preset in program.presets().values())
-    for port, name in USUAL_PORTS.items():
-        endpoint = f"http://127.0.0.1:{port}/v1"
-        if f":{port}" in known:
-            continue
-        try:
-            async with asyncio.timeout(_SECONDS):
-                status, answer = await fetch_json("GET", f"{endpoint}/models")
-        except (TimeoutError, HttpTrouble):
-            continue
-        listed = answer.get("data") if isinstance(answer, dict) else None
-        if status == 200 and isinstance(listed, list) and listed and isinstance(listed[0], dict):
-            model = listed[0].get("id", "")
-            text = f"{name} runs here; to use it: [models.{name.lower().replace(' ', '-').replace('.', '')}] "
-            yield Diagnosis("server", "note", text + f'endpoint = "{endpoint}", model = "{model}"')
+    """Look for model servers on the usual local ports and for keys, to suggest them. Only configured ones are used."""
+    for found in await find_models(program.settings, os.environ):
+        yield Diagnosis("server", "note", f"{found.about}; to use it: aish setup {found.name}")

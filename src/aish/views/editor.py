@@ -2,8 +2,10 @@
 
 import asyncio
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from aish.action.completion import files
@@ -12,6 +14,7 @@ from aish.intake.completion import Scan, Suggestion, TypedWord, break_words, quo
 from aish.places import home_directory
 from aish.values.text import for_terminal
 from aish.views.prompt import plain_sign
+from aish.views.themes import Theme
 
 LONGEST_LINE = 16 << 20  # bytes
 MOST_OFFERED = 500  # nobody reads a longer list, and it is slow to draw
@@ -26,6 +29,10 @@ class Editor(Protocol):
 
     def read(self, runner: asyncio.Runner, prompt: str) -> str: ...
 
+    @property
+    def is_reading(self) -> bool:
+        """Is a prompt shown, above which can be written?"""
+
     async def edit(self, text: str) -> str: ...
 
     def take_keys(self, keys: bytes) -> None:
@@ -36,6 +43,9 @@ class Editor(Protocol):
 
     def remember(self, line: str) -> None:
         """Add a line to the history that was typed elsewhere."""
+
+    def restyle(self, styles: Theme, *, vi: bool) -> None:
+        """Use other colours and keys from the next line on."""
 
     def show_above(self, write: Callable[[], object]) -> None:
         """Write above the line that is being typed."""
@@ -56,8 +66,15 @@ class PlainEditor:
     def remember(self, line: str) -> None:
         """Do nothing: there is no history."""
 
+    def restyle(self, styles: Theme, *, vi: bool) -> None:
+        """Do nothing: there are no colours and no keys."""
+
     def show_above(self, write: Callable[[], object]) -> None:
         write()
+
+    @property
+    def is_reading(self) -> bool:
+        return False  # it waits for a line without the event loop
 
     def read(self, runner: asyncio.Runner, prompt: str) -> str:
         if sys.stdin.isatty():
@@ -144,6 +161,18 @@ class ShellSuggestions:
         found = files(start, self._directory())
         return [(path + "/" * is_directory, len(start), "") for path, is_directory in found]
 
+    def attached(self, text: str) -> list[Suggestion]:
+        """Complete a file after `@` in a question, with its size."""
+        typed = re.search(r"(?:^|[\s(])@((?:\\.|[^\s\\\"'])*)$", text)
+        if not typed:
+            return []
+        start, directory = re.sub(r"\\(.)", r"\1", typed[1]), self._directory()
+        found = files(start, directory)[:MOST_OFFERED]
+        return [
+            (re.sub(r"(\s)", r"\\\1", path) + ("/" if is_directory else " "), len(typed[1]), _size(directory, path))
+            for path, is_directory in found
+        ]
+
     def _commands(self, word: TypedWord) -> list[Suggestion]:
         if not word.text:
             return []  # a list of all commands would not help
@@ -174,6 +203,15 @@ class ShellSuggestions:
         found = files(typed, self._directory(), only_directories=only_directories, expand=home)
         replaced = len(typed) if simple else length
         return [(_as_typed(path, is_directory, word.quote, home), replaced, "") for path, is_directory in found]
+
+
+def _size(directory: str, path: str) -> str:
+    """Return the size of a file as a hint; empty for a directory."""
+    try:
+        found = Path(directory, path).stat()
+    except (OSError, ValueError):
+        return ""
+    return f"{found.st_size:,} bytes" if stat.S_ISREG(found.st_mode) else ""
 
 
 def _as_typed(path: str, is_directory: bool, quote: str, home: bool) -> str:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from aish.action.completion import BashCompletion
 from aish.action.shell_words import BUILTINS
 from aish.commands.manual import COMMANDS
-from aish.conversation.session import Session
+from aish.commands.settings import complete_setting
 from aish.intake.completion import matching, suggest
 from aish.program import Program
 from aish.values.errors import AishError
 from aish.values.text import one_line
+from aish.views.command_history import CommandHistory
 from aish.views.editor import Editor, PlainEditor, ShellSuggestions
 from aish.views.screen import Screen
 from aish.views.themes import theme
@@ -28,10 +29,10 @@ _MOST_ASKED = 500  # earlier questions that Ctrl-R can find
 
 def make_editor(
     program: Program,
-    session: Session,
     user_shell: PromptShell,
     screen: Screen,
     line_editor: "tuple[type[LineEditor], type[Look]] | None",
+    history: CommandHistory,
 ) -> Editor:
     """Return the line editor if its classes were loaded, else the plain one."""
     if line_editor is None:
@@ -47,9 +48,10 @@ def make_editor(
     )
 
     def suggestions(text: str) -> Iterable[tuple[str, int, str]]:
-        return suggest(text, COMMANDS, arguments(program, shell)) if text.startswith(":") else shell(text)
+        if text.startswith(":"):
+            return suggest(text, COMMANDS, arguments(program, shell))
+        return shell(text) or shell.attached(text)
 
-    lasting = program.places.lasting and session.remembers
     look = make_look(
         theme(view.theme, view.colors, colors=screen.colors),
         colors=screen.colors,
@@ -57,13 +59,11 @@ def make_editor(
         known=lambda name: bool(words.kind(name)),
     )
     return make_line_editor(
-        program.places.typed_history if lasting else None,
+        history,
         suggestions,
-        program.redaction.text,
         vi=program.settings.view.keys == "vi",
         chosen=lambda: user_shell.shell.keys,
         route=user_shell.kind,
-        older=lambda: asked_before(program) if lasting else (),
         look=look,
     )
 
@@ -86,6 +86,7 @@ def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:
     by_id = ("forget", "edit", "why", "purge")
     return {
         "model": list(program.presets()),
+        "set": lambda typed: complete_setting(program, typed),
         "resume": [name for name in program.conversations.names().values() if name],
         "cost": ["detail", "all"],
         "export": export,

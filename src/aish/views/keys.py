@@ -58,7 +58,7 @@ class Keyboard:
         with _at_once() as fd:
             await self._settle(fd)
             with _question(question):
-                parser, hint, missed = KeyParser(), f"(press {', '.join(keys[:-1])} or {keys[-1]}) ", False
+                parser, hint, missed = KeyParser(), _hint(keys), False
                 while True:
                     typed = await _next(fd, parser)
                     letter = typed.text.lower() if typed and typed.kind == "key" else ""
@@ -82,6 +82,11 @@ class Keyboard:
             self._answers = self._answers or answered  # later it may only be slow
         while await _byte(fd, patience):
             patience = _PAUSE
+
+
+def _hint(keys: str) -> str:
+    names = ["space" if key == " " else key for key in keys]
+    return f"(press {', '.join(names[:-1])} or {names[-1]}) "
 
 
 async def _barrier(fd: int) -> tuple[bool, float]:

@@ -7,32 +7,33 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 from itertools import groupby
 from operator import itemgetter
-from pathlib import Path
 from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, run_in_terminal
-from prompt_toolkit.auto_suggest import AutoSuggest, Suggestion
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
-from prompt_toolkit.filters import emacs_insert_mode, has_focus, vi_insert_mode, vi_navigation_mode
+from prompt_toolkit.filters import Condition, emacs_insert_mode, has_focus, vi_insert_mode, vi_navigation_mode
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.formatted_text.utils import split_lines
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import store_typeahead
 from prompt_toolkit.input.vt100_parser import Vt100Parser
 from prompt_toolkit.key_binding import KeyBindings, KeyPress, KeyPressEvent
+from prompt_toolkit.layout import HSplit, to_container
 from prompt_toolkit.lexers import Lexer
 from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
 from aish.intake.completion import read_command
 from aish.values.text import for_terminal
+from aish.views.command_history import CommandHistory
+from aish.views.history_list import HistoryList
 from aish.views.prompt import OWN_SIGN, SIGN, signs
 from aish.views.themes import PLAIN, Theme, editor_style, theme
-from aish.views.typed_history import Mask, typed_history
+from aish.views.typed_history import FromHistory, TypedHistory
 
 Suggest = Callable[[str], Iterable[tuple[str, int, str]]]  # text before the cursor → (word, replaced length, hint)
 Route = Callable[[str], tuple[str, str]]  # a line → command, question, ask or colon, and the reason
@@ -72,14 +73,12 @@ class LineEditor:
 
     def __init__(
         self,
-        history: Path | None,
+        history: CommandHistory,
         suggest: Suggest,
-        mask: Mask,
         *,
         vi: bool = False,
         chosen: Callable[[], str] = str,
         route: Route | None = None,
-        older: Callable[[], Iterable[str]] = tuple,
         look: Look | None = None,
         input: Input | None = None,
         output: Output | None = None,
@@ -90,30 +89,39 @@ class LineEditor:
         self._signs = signs(unicode=self._look.unicode)
         self._style = _style(self._look.styles)
         self._prompts: dict[str, StyleAndTextTuples] = {kind: [] for kind in self._signs}
-        suggestions = _Suggestions(suggest)
+        suggestions, typed = _Suggestions(suggest), TypedHistory(history)
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
-            history=typed_history(history, mask, older),
+            history=typed,
             completer=suggestions,
-            auto_suggest=_FromHistory(),
+            auto_suggest=FromHistory(history),
             lexer=_Colours(self._line, self._look.known),
             complete_while_typing=False,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             enable_history_search=True,
             multiline=True,
             prompt_continuation=lambda width, line, wrapped: "" if wrapped else "> ",
-            key_bindings=_keys(self._line, suggestions),
+            key_bindings=(keys := _keys(self._line, suggestions, typed)),
             style=self._style,
             color_depth=None if self._look.colors else ColorDepth.DEPTH_1_BIT,
             input=input,
             output=output,
         )
+        self._list = HistoryList(history, self._session.default_buffer, self._run_again)
+        self._list.bind(keys, has_focus(DEFAULT_BUFFER))
+        under_prompt = self._session.layout.container
+        assert isinstance(under_prompt, HSplit)
+        under_prompt.children.append(to_container(self._list.container()))
         self._session.default_buffer.on_text_changed += self._tell_reason
         self._text = ""  # what the next line starts with
 
     @property
     def app(self) -> Application[str]:
         return self._session.app
+
+    @property
+    def is_reading(self) -> bool:
+        return self._session.app.is_running
 
     def read(self, runner: asyncio.Runner, prompt: str) -> str:
         return runner.run(self.read_line(prompt))
@@ -139,6 +147,17 @@ class LineEditor:
 
     def remember(self, line: str) -> None:
         self._session.history.append_string(line)
+
+    def restyle(self, styles: Theme, *, vi: bool) -> None:
+        self._session.style = self._style = _style(styles)
+        self._session.editing_mode = EditingMode.VI if vi else EditingMode.EMACS
+
+    def _run_again(self, buffer: Buffer) -> None:
+        """Send a line of the history. What was a command then is one now, also if it looks like a question."""
+        chosen = self._list.chosen
+        if chosen and chosen.is_command and self._line.of(chosen.text)[0] != "command":
+            buffer.document = Document(f"!{chosen.text}")
+        buffer.validate_and_handle()
 
     def show_above(self, write: Callable[[], object]) -> None:
         asyncio.ensure_future(run_in_terminal(write))  # noqa: RUF006  # the application keeps it
@@ -250,19 +269,6 @@ class _Suggestions(Completer):
             self._done.set()
 
 
-class _FromHistory(AutoSuggest):
-    """Suggests the rest of the newest history line with the same beginning."""
-
-    def get_suggestion(self, buffer: Buffer, document: Document) -> Suggestion | None:
-        text = document.text
-        if not text.strip() or "\n" in text:
-            return None
-        for line in reversed(buffer.history.get_strings()):
-            if line.startswith(text) and line != text:
-                return Suggestion(line[len(text) :].partition("\n")[0])
-        return None
-
-
 class _Colours(Lexer):
     """Colours command names, known or unknown; the rest of the line has no colour."""
 
@@ -292,7 +298,7 @@ class _Colours(Lexer):
         return [("", text[:start]), *fragments, ("", text[done:])]
 
 
-def _keys(line: _LineKind, suggestions: _Suggestions) -> KeyBindings:
+def _keys(line: _LineKind, suggestions: _Suggestions, history: TypedHistory) -> KeyBindings:
     """Return the key bindings that differ from prompt_toolkit's."""
     keys = KeyBindings()
     typing = has_focus(DEFAULT_BUFFER)
@@ -314,6 +320,11 @@ def _keys(line: _LineKind, suggestions: _Suggestions) -> KeyBindings:
         else:
             suggestions.begin()
             event.current_buffer.start_completion(insert_common_part=True)
+
+    @keys.add("up", filter=typing & Condition(lambda: not history.there.is_set()))
+    def go_back(event: KeyPressEvent) -> None:
+        """Wait for the history: Up may be the first key."""
+        event.app.create_background_task(_up_later(history, event.current_buffer))
 
     @keys.add("escape", "enter", filter=typing & (emacs_insert_mode | vi_insert_mode))
     def new_line(event: KeyPressEvent) -> None:
@@ -349,6 +360,14 @@ async def _enter_later(suggestions: _Suggestions, buffer: Buffer, line: _LineKin
     _enter(buffer, line)
 
 
+async def _up_later(history: TypedHistory, buffer: Buffer) -> None:
+    try:
+        await asyncio.wait_for(history.there.wait(), _PATIENCE)
+    except TimeoutError:
+        pass
+    buffer.auto_up()
+
+
 def unfinished(text: str, kind: str) -> bool:
     """Return whether Enter should only add a line. Quotes count in commands only: a question may have an apostrophe."""
     if kind == "command":
@@ -360,5 +379,6 @@ def _style(styles: Theme) -> Style:
     """Translate the theme to prompt_toolkit's style names."""
     names = {f"sign.{kind}": kind for kind in _KINDS} | {"auto-suggestion": "suggestion", "bottom-toolbar": "ask"}
     names |= {name: name for name in ("command", "unknown", "colon")}
+    names |= {"history.dim": "dim", "history.match": "match", "history.chosen": "command", "history.active": "ask"}
     rules = {ours: f"noinherit {editor_style(styles[theirs])}" for ours, theirs in names.items()}
     return Style.from_dict(rules | (_MENU if any(styles.values()) and styles != theme(PLAIN) else {}))

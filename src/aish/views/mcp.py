@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from aish.places import find_project, home_directory
 from aish.settings.layers import mismatch, type_of
 from aish.settings.options import ServerSettings, options_of
 from aish.settings.tables import add_table, remove_table
-from aish.storage.files import locked, replace_file
+from aish.settings.user_file import edit_settings_file, read_settings_file
 from aish.values.errors import BadUsage, NotFound
 from aish.values.person import agrees
 from aish.values.text import counted, for_terminal
@@ -23,7 +22,6 @@ from aish.views.screen import Screen
 from aish.views.start import Start
 
 _TABLE = ("mcp", "servers")
-_LARGEST_FILE = 64 << 20
 
 
 class McpDoors(NamedTuple):
@@ -132,12 +130,14 @@ def _pairs(given: Sequence[str]) -> dict[str, str]:
 
 def _remove(start: Start, name: str) -> int:
     path = start.places.config_file
-    with locked(path.with_name("config.lock")):
-        text = _read(path)
+
+    def edit(text: str) -> str:
         changed = remove_table(text, [*_TABLE, name])
         if changed.strip() == text.strip():
             raise NotFound(f"there is no MCP server {name!r} in {path}")
-        _replace(path, changed)
+        return changed
+
+    edit_settings_file(path, edit)
     Screen().say(f"removed {name} from {path}")
     return OK
 
@@ -175,7 +175,7 @@ def _import(doors: McpDoors, files: Sequence[str], *, yes: bool) -> int:
 
 def _servers_in(path: Path, doors: McpDoors, screen: Screen, *, named: bool) -> list[FoundServer]:
     try:
-        return read_servers(_read(path, must_exist=named), str(path), doors.has_secret)
+        return read_servers(read_settings_file(path, must_exist=named), str(path), doors.has_secret)
     except BadUsage as error:
         if named:
             raise
@@ -200,26 +200,10 @@ def _write(start: Start, servers: Sequence[FoundServer]) -> None:
             wrong = mismatch(value, type_of(f"mcp.servers.x.{key}"))
             if wrong:
                 raise BadUsage(f"{server.name}: {key}: {wrong}")
-    with locked(path.with_name("config.lock")):
-        text = _read(path)
+
+    def edit(text: str) -> str:
         for server in servers:
             text = add_table(text, [*_TABLE, server.name], server.values)
-        _replace(path, text)
+        return text
 
-
-def _replace(path: Path, text: str) -> None:
-    """Write the settings. A link stays one: many people keep their settings in a repository elsewhere."""
-    replace_file(Path(os.path.realpath(path)), text.encode())
-
-
-def _read(path: Path, *, must_exist: bool = False) -> str:
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise BadUsage(f"{path} is too large")
-        return path.read_text(encoding="utf-8-sig")
-    except FileNotFoundError:
-        if must_exist:
-            raise NotFound(f"there is no file {path}") from None
-        return ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadUsage(f"{path} cannot be read: {error}") from None
+    edit_settings_file(path, edit)

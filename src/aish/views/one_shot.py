@@ -17,6 +17,7 @@ from aish.values.person import Nobody
 from aish.views.answers import AnswerScreen
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import answer_code
+from aish.views.piped import PipedQuestion, ask_about
 from aish.views.screen import Screen
 
 MOST_INPUT = 16 << 20
@@ -24,20 +25,20 @@ _FIRST_BYTE_SECONDS = 60.0
 _HINT_SECONDS = 2.0
 
 
-def run(program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool) -> int:
-    """Ask the question, show the answer, and return the exit code."""
+def run(
+    program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool, explains: bool = False
+) -> int:
+    """Ask the question, show the answer, and return the exit code. `explains`: piped text is no question by itself."""
     data = read_input(screen, wait=bool(question))
     if not (question or data).strip():
         raise BadUsage('no question; use aish "QUESTION", or pipe one in')
-
+    piped = ask_about(data) if explains and not question else PipedQuestion(question or data, data if question else "")
+    typed = bool(question) or piped.typed  # piped text may be a file, so it does not count as the user's own words
     program.is_script = True
     person = Nobody(lambda text: screen.note(text, warning=True))
 
     async def show_answer() -> TurnDone | None:
-        if question:
-            events = take_turn(session, question, person, data)
-        else:  # piped text may be a file, so it does not count as the user's own words
-            events = take_turn(session, data, person, typed_by_user=False)
+        events = take_turn(session, piped.words, person, piped.attached, typed_by_user=typed)
         if not as_json:
             return await screen.show(events)
         done = None

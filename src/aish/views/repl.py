@@ -1,9 +1,9 @@
 """The interactive shell: read a line, run or ask it, show the result, and repeat."""
 
 import asyncio
-import re
+import os
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,38 +12,45 @@ from aish.acting.gate import Gate
 from aish.acting.message_queue import MessageQueue
 from aish.acting.worker import Worker
 from aish.commands.manual import COMMANDS
+from aish.commands.model_setup import SetupRecord, new_offers, offer_text
 from aish.commands.shell import Shell
 from aish.conversation.held_output import hold_output
 from aish.conversation.prompt import is_stable, load_layers
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
+from aish.intake.history_expansion import expand, names_earlier
 from aish.intake.line import ColonCommand, read_line
+from aish.intake.operands import Kind
 from aish.jobs.scheduler import Scheduler
 from aish.jobs.table import JOBS
 from aish.memory.secret_hints import may_hold_secret
+from aish.model.discovery import FoundModel
 from aish.places import home_directory
 from aish.program import Program
-from aish.values.errors import AishError
+from aish.values.errors import AishError, StoreTrouble
+from aish.values.outcomes import Outcome
 from aish.values.person import Person
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, one_line
 from aish.views.answers import AnswerScreen
+from aish.views.command_history import CommandHistory, Run
 from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
 from aish.views.exit_codes import BUG, OK, answer_code, exit_code
 from aish.views.keys import lines
+from aish.views.pager import show_reply
 from aish.views.person import TerminalPerson
 from aish.views.prompt import FROM_SHELL, PromptFacts, fill, from_shell, git_branch, plain_sign
 from aish.views.surroundings import TerminalSurroundings
+from aish.views.themes import theme
 from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
-_WELCOME = "type a command or a question; :help lists more, Ctrl-D quits"
 _LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
-_REPEATS = r"""(?s)\\.|'[^']*'?|"(?:\\.|[^"\\])*"?|(?<!\S)!!(?!\S)"""
 _NO_SUCH_COMMAND = 127
+_OFTEN = 2  # runs of a word that make it a command; one may be a slip of the finger
 _AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
 _MOST_MEANT = 3  # names to suggest; many short names are similar to each other
 _NO_FAULT = (0, 1, 130, 141, 148)  # success, nothing found, Ctrl-C, closed pipe, Ctrl-Z: no hint needed
@@ -59,11 +66,14 @@ class Repl:
         editor: Editor,
         screen: AnswerScreen,
         user_shell: PromptShell,
+        history: CommandHistory | None = None,
     ) -> None:
         self._program = program
         self._editor = editor
         self._screen = screen
         self._user_shell = user_shell
+        self._history = history or CommandHistory()
+        user_shell.words.has_run = lambda word: self._history.past.ran(word) >= _OFTEN
         self._interactive = sys.stdin.isatty()
         self._queue = MessageQueue()
         edits = self._interactive and not isinstance(editor, PlainEditor)
@@ -86,12 +96,16 @@ class Repl:
         )
         self._worker.on_ctrl_c = ctrl_c
         self._shell.worker = self._worker
+        self._shell.router = user_shell.router
+        self._shell.on_setting = self._show_setting
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
+        self._ran = list[str]()  # the commands of the user, oldest first
         self._exit_status = OK  # of a line that ended the user's shell
+        self._offering: asyncio.Task[None] | None = None
+        self._offers: list[FoundModel] = []  # models that the user has not been told about yet
         self._gone = ""  # the directory of the shell, if it does not exist
-        self._last = ""  # the last line that was run
         self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
@@ -102,6 +116,7 @@ class Repl:
             try:
                 if self._interactive:
                     self._user_shell.begin()
+                    self._history.start()
                     runner.run(self._warm())
                 while not self._shell.leaving:
                     line = self._next_queued() or self._read(runner)
@@ -118,6 +133,14 @@ class Repl:
                 runner.run(self._close())
         return self._exit_status if self._interactive else code
 
+    def _show_setting(self, key: str) -> None:
+        """Let a changed setting of the view be seen at once."""
+        view = self._program.settings.view
+        if key.startswith("view."):
+            self._screen.restyle(theme(view.theme, view.colors))
+            self._screen.show_reasoning = view.show_reasoning
+            self._editor.restyle(theme(view.theme, view.colors, colors=self._screen.colors), vi=view.keys == "vi")
+
     def _next_queued(self) -> str | None:
         """Return the next line that was typed while the model worked, and show it as if it were typed now."""
         line = self._queue.take()
@@ -132,6 +155,7 @@ class Repl:
             self._typing.leaves = False
             self._editor.take_keys(b"\x04")
         while True:
+            self._tell_offers()
             terminal = self._user_shell.idle
             try:
                 if terminal and self._interactive:
@@ -185,6 +209,7 @@ class Repl:
     def _do(self, runner: asyncio.Runner, line: str) -> int:
         """Act on one line. Errors are shown, and the shell continues."""
         self._shell.width = self._screen.width
+        self._shell.height = self._screen.size.lines if self._interactive and sys.stdout.isatty() else 0
         try:
             code = runner.run(self._act(line))
             for notice in self._jobs.take_notices():
@@ -225,7 +250,7 @@ class Repl:
         match read_line(line):
             case ColonCommand(name, words):
                 command, arguments = COMMANDS.parse(name, words)
-                self._screen.say(await command.run(self._shell, arguments))
+                await show_reply(await command.run(self._shell, arguments), self._screen, self._person)
                 self._jobs.start("after command", self._shell.session)  # :new and others leave work for idle times
                 return OK
             case None:
@@ -233,7 +258,8 @@ class Repl:
         kind, text = await self._route(line)
         if kind == "question":
             return await self._ask(text)
-        return await self._run(text) if kind == "command" else OK
+        hidden = self._history.hides(line) or self._history.hides(text)
+        return await self._run(text, hidden=hidden) if kind == "command" else OK
 
     def _run_at_once(self, line: str) -> bool:
         """Run a command while the model works, if it only shows or stops something; its reply comes in between."""
@@ -262,26 +288,55 @@ class Repl:
         else:
             self._screen.aside(reply if isinstance(reply, str) else reply.text)
 
-    async def _route(self, line: str) -> tuple[str, str]:
+    async def _route(self, line: str) -> tuple[Kind, str]:
         """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""
         if not self._interactive and not line.lstrip().startswith("!"):
             return "question", line.strip().removeprefix("?").strip()
-        found = self._user_shell.route(line)
+        if self._interactive and names_earlier(line, self._earlier()):
+            return "command", line.strip()
+        router = self._user_shell.router
+        found = router.route(line)
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
+        said = found.kind == "ask" or line.lstrip()[:1] in ("!", "?", "？")
+        if said and kind != "ask" and self._may_keep(line) and self._may_keep(found.text):
+            try:
+                router.learn(found.text, kind)
+            except StoreTrouble as error:
+                self._screen.note(f"what you decided is not kept: {error}", warning=True)
         return kind, found.text
 
-    async def _run(self, line: str) -> int:
-        """Run a line in the user's shell. `!!` is replaced by the previous line, which is shown, as in other shells."""
-        repeated = repeat(line, self._last)
-        if repeated != line:
-            line = repeated
+    def _earlier(self) -> Iterator[str]:
+        """Yield the commands of this shell, newest first, then those of earlier ones."""
+        yield from reversed(self._ran)
+        own = set(self._ran)
+        yield from (one.text for one in self._history.past.newest() if one.is_command and one.text not in own)
+
+    def _may_keep(self, line: str) -> bool:
+        """May this line be written to a file? Not if it is hidden, has a secret, or if nothing is kept at all."""
+        kept = self._shell.session.remembers and not self._history.hides(line)
+        return kept and self._program.redaction.text(line) == line
+
+    async def _run(self, line: str, *, hidden: bool = False) -> int:
+        """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells.
+
+        A `hidden` line leaves no trace: it is not in any history, and the model never sees it or its output.
+        """
+        expanded = expand(line, self._earlier) if self._interactive else line
+        if expanded != line:
+            line = expanded
             print(for_terminal(line))
-        again = line == self._last
-        self._last = line
-        outcome = await self._user_shell.run(line, self._program.redaction.text(line))
-        hold_output(self._shell.session, line, outcome)
+        again = self._ran[-1:] == [line]
+        if not hidden:
+            self._ran.append(line)
+        masked = "" if hidden else self._program.redaction.text(line)
+        begun = self._history.begin(line, self._user_shell.shell.directory)
+        outcome = await self._user_shell.run(line, masked)
+        if not hidden:
+            hold_output(self._shell.session, line, outcome)
+            self._record(begun, outcome)
+        self._history.notice_deletions()
         self._editor.take_keys(outcome.unread)
-        self._failed = (self._program.redaction.text(line), outcome.status) if outcome.status else ("", 0)
+        self._failed = (masked, outcome.status) if outcome.status and not hidden else ("", 0)
         if outcome.moved:
             self._shell.enter(outcome.directory)
         self._tell_gone(outcome.directory)
@@ -300,6 +355,13 @@ class Repl:
             for notice in self._shell.session.say_once("why", "? asks why it failed"):
                 self._screen.note(notice.text)
         return outcome.status
+
+    def _record(self, begun: Run, outcome: Outcome) -> None:
+        """Add a command to the history. Trouble is told once: a full disk must not add a line to each command."""
+        session = self._shell.session
+        if trouble := self._history.end(begun, outcome, session.journal.id):
+            for notice in session.say_once("history", trouble):
+                self._screen.note(notice.text, warning=True)
 
     def _tell_gone(self, directory: str) -> None:
         """Say once that the directory of the shell no longer exists."""
@@ -333,11 +395,28 @@ class Repl:
     async def _warm(self) -> None:
         """Load memory and project into the prompt, and start background jobs while the first question is typed."""
         session = self._shell.session
-        if not self._program.places.sessions.exists():  # the first start
-            self._screen.note(_WELCOME)
         async for notice in load_layers(TurnContext(session, self._person), is_stable):
             self._screen.note(notice.text, warning=notice.warning)
         self._jobs.start("start", session)
+        if self._interactive and session.remembers:
+            self._offering = asyncio.get_running_loop().create_task(self._offer_models())
+
+    async def _offer_models(self) -> None:
+        """Look for models on this machine while the first line is typed, and offer what is found, once."""
+        record = SetupRecord(self._program.places.setup_record)
+        record.welcome()
+        self._offers = await new_offers(self._program.loaded, os.environ, record)
+        if self._offers and self._editor.is_reading:
+            self._editor.show_above(self._tell_offers)
+
+    def _tell_offers(self) -> None:
+        """Offer the models that were found. Before the prompt is drawn, an earlier one may be on the line."""
+        offers, self._offers = self._offers, []
+        if offers:
+            sys.stdout.write("" if isinstance(self._editor, PlainEditor) else "\r\x1b[K")
+            sys.stdout.flush()
+            self._screen.note(offer_text(offers))
+            SetupRecord(self._program.places.setup_record).offer(offers)
 
 
 def colon_command(line: str) -> tuple[str, str]:
@@ -351,12 +430,7 @@ def colon_command(line: str) -> tuple[str, str]:
     return "", ""
 
 
-async def ask_kind(person: Person, reason: str) -> str:
-    """Ask what a line is; empty if the user cancels, or if there is no user."""
+async def ask_kind(person: Person, reason: str) -> Kind:
+    """Ask what a line is; still `ask` if the user cancels, or if there is no user."""
     key = await person.key(f"{for_terminal(reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
-    return {"a": "question", "r": "command"}.get(key, "")
-
-
-def repeat(line: str, last: str) -> str:
-    """Replace `!!` by the previous line, except inside quotes."""
-    return re.sub(_REPEATS, lambda found: last if found[0] == "!!" else found[0], line) if last else line
+    return "question" if key == "a" else "command" if key == "r" else "ask"

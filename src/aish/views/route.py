@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
-from aish.intake.routing import KnownWords, route
+from aish.intake.operands import KnownWords
+from aish.intake.routing import route
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
 from aish.views.arguments import make_parser

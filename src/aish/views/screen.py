@@ -27,6 +27,10 @@ class Screen:
         self._color = color
         self._styles = styles or theme()
 
+    def restyle(self, styles: Theme) -> None:
+        """Use other colours from now on."""
+        self._styles = styles
+
     @property
     def width(self) -> int:
         return self.size.columns

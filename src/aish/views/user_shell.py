@@ -15,8 +15,8 @@ from pathlib import Path
 from aish.action.shell import UserShell
 from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
 from aish.action.terminal import Terminal
-from aish.intake.line import read_line
-from aish.intake.routing import Route, route
+from aish.intake.line import ColonCommand, read_line
+from aish.intake.route_choices import LineRouter, RouteChoices
 from aish.storage.files import write_all
 from aish.values.errors import AishError
 from aish.values.outcomes import Outcome
@@ -25,6 +25,7 @@ from aish.views.screen import Screen
 
 _KEY_READER_SECONDS = 0.1
 _PROMPT_SECONDS = 1.0  # to wait for the shell when its own prompt is wanted
+_START_SECONDS = 3.0
 _SLOW_FILES = 2.0  # seconds after which a start is said to be slow
 # Leave the alternate screen, switch off bracketed paste and mouse reports, show the cursor, reset colours.
 _RESTORE_TERMINAL = b"\x1b[?47l\x1b[?2004l\x1b[?1000l\x1b[?25h\x1b[m\r\n"
@@ -34,12 +35,20 @@ class PromptShell:
     """One shell for all lines of a conversation. It starts in the background; the first command may wait for it."""
 
     def __init__(
-        self, wanted: str, directory: Path, screen: Screen, private: Path | None = None, *, login: bool = False
+        self,
+        wanted: str,
+        directory: Path,
+        screen: Screen,
+        private: Path | None = None,
+        choices: RouteChoices | None = None,
+        *,
+        login: bool = False,
     ) -> None:
         path = os.environ.get("PATH", os.defpath)
         kind, extra = choose_shell(wanted), _ourselves(path)
         self.shell = UserShell(kind, env=os.environ, directory=directory, private=private, extra=extra, login=login)
         self.words = ShellWords(path, str(directory), aliases=WIDESPREAD_ALIASES)
+        self.router = LineRouter(self.words, choices)
         self._screen = screen
         self._starting: threading.Thread | None = None
         self._trouble: AishError | None = None
@@ -71,21 +80,23 @@ class PromptShell:
             self._screen.note(self.shell.greeting)
             self.shell.greeting = ""
 
+    def wait_started(self) -> None:
+        """Wait until the shell has started, but not for start-up files that hang."""
+        if starting := self._starting:
+            starting.join(_START_SECONDS)
+
     @property
     def idle(self) -> Terminal | None:
         """The shell's terminal, or None while the shell starts: then the starting thread reads its output."""
         starting = self._starting  # read once: `ready` may reset it in another thread
         return None if starting and starting.is_alive() else self.shell.terminal
 
-    def route(self, line: str) -> Route:
-        """Return what a line is, without running anything."""
-        return route(line, self.words)
-
     def kind(self, line: str) -> tuple[str, str]:
         """Return kind and reason of a line for the editor, including colon commands."""
-        if line.lstrip().startswith(":") and read_line(line):
+        typed = read_line(line)
+        if isinstance(typed, ColonCommand) or (typed and line.lstrip().startswith(":")):
             return "colon", ""
-        found = self.route(line)
+        found = self.router.route(line)
         return found.kind, found.reason
 
     async def run(self, line: str, remembered: str) -> Outcome:

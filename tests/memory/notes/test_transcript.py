@@ -4,8 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aish.memory.notes.transcript import Grounds, RanCommand, SaidTurn, said_turns, split_typed, transcript
+from aish.memory.notes.transcript import Grounds, RanCommand, SaidTurn, said_turns, transcript
 from aish.values.turns import SUMMARIZER_META, JournalEntry, ToolCall, Turn
+from aish.values.typed_words import split_typed
 
 NOW = datetime(2026, 11, 17, tzinfo=UTC)
 

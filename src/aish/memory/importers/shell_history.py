@@ -1,27 +1,15 @@
 """Read the histories of bash, zsh and fish: each command is a user turn, each day a conversation."""
 
-import functools
-import re
-from collections.abc import Iterable, Iterator
-from datetime import datetime
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
+from aish.memory.command_history.history_formats import commands
 from aish.memory.importers.fields import Oddities, Refs, label, moment, text_of
-from aish.memory.importers.files import MOST, FileLine, day_of, each_file, lines
+from aish.memory.importers.files import day_of, each_file, lines
 from aish.values.imported import ImportedRecord, ImportedTurn
 
 NAMES = ("*_history", "*.history", ".histfile", "*.zhistory")
 _ZSH = ("zsh", "zhistory", "histfile")
-_ESCAPED = {b"\\n": b"\n", b"\\\\": b"\\"}
-_META = 0x83  # zsh escapes some bytes with this byte, followed by the byte XOR 32
-
-
-class Typed(NamedTuple):
-    """A command, and its time if the history has it."""
-
-    command: bytes
-    time: datetime | None = None
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
@@ -33,110 +21,11 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
     odd, refs = Oddities(), Refs()
     name = label(path.name.lstrip("."))
     with path.open("rb") as file:
-        for command, time in _commands(lines(file, odd), any(sign in name for sign in _ZSH)):
+        typed = (line.data for line in lines(file, odd))
+        for command, seconds in commands(typed, is_zsh=any(sign in name for sign in _ZSH)):
+            time = moment(seconds)
             if text := text_of(command.decode("utf-8", "replace")):
                 conversation = f"{name} {day_of(time)}".rstrip()
                 ref = refs.name(time.isoformat() if time else "", text)
                 yield ImportedTurn(conversation, time, "user", text, ref=ref, title=conversation)
     yield from odd.told(path.name)
-
-
-def _commands(text: Iterator[FileLine], is_zsh: bool) -> Iterator[Typed]:
-    """Yield the commands of a file. The first line shows the shell, except for a zsh history without times."""
-    first = next((line for line in text if line.data.strip()), None)
-    if first is None:
-        return
-    rest = _chained(first, text)
-    if first.data.startswith(b"- cmd:"):
-        yield from _fish(rest)
-    elif is_zsh or _zsh_line().match(first.data):
-        yield from _zsh(rest)
-    else:
-        yield from _bash(rest)
-
-
-def _chained(first: FileLine, rest: Iterable[FileLine]) -> Iterator[bytes]:
-    yield first.data
-    for line in rest:
-        yield line.data
-
-
-def _bash(text: Iterator[bytes]) -> Iterator[Typed]:
-    """Yield the command of each line; with time stamps, all lines up to the next stamp are one command."""
-    time, timed = None, False
-    command: list[bytes] = []
-    size = 0
-    for line in text:
-        if stamp := _bash_time().fullmatch(line):
-            yield from _typed(command, time)
-            command, size = [], 0
-            time, timed = moment(int(stamp[1])), True
-        elif not timed:
-            yield Typed(line)
-        elif (size := size + len(line) + 100) < MOST:
-            command.append(line)
-    yield from _typed(command, time)
-
-
-def _typed(command: list[bytes], time: datetime | None) -> Iterator[Typed]:
-    if command:
-        yield Typed(b"\n".join(command), time)
-
-
-def _zsh(text: Iterator[bytes]) -> Iterator[Typed]:
-    """Yield the command of each line with its time; a backslash at the end continues the command."""
-    time: datetime | None = None
-    command: list[bytes] = []
-    size = 0
-    for line in text:
-        if not command:
-            stamp = _zsh_line().match(line)
-            # In a line without a time, zsh escapes a colon at the start, which would look like a time.
-            bare = line[1:] if line.startswith(b"\\:") else line
-            time, line, size = (moment(int(stamp[1])), line[stamp.end() :], 0) if stamp else (None, bare, 0)
-        goes_on = line.endswith(b"\\")
-        if (size := size + len(line) + 100) < MOST or not command:
-            command.append(line[:-1] if goes_on else line)
-        if not goes_on:
-            yield Typed(_plain(b"\n".join(command)), time)
-            command = []
-    if command:
-        yield Typed(_plain(b"\n".join(command)), time)
-
-
-def _plain(data: bytes) -> bytes:
-    return _zsh_meta().sub(lambda found: bytes([found[1][0] ^ 32]), data) if _META in data else data
-
-
-def _fish(text: Iterator[bytes]) -> Iterator[Typed]:
-    """Yield the commands of YAML-like blocks: one line has the command, another its time."""
-    command, time = b"", None
-    for line in text:
-        if line.startswith(b"- cmd:"):
-            if command:
-                yield Typed(command, time)
-            command, time = _fish_escape().sub(lambda found: _ESCAPED[found[0]], line[6:].strip()), None
-        elif (when := line.strip()).startswith(b"when:") and when[5:].strip().isdigit():
-            time = moment(int(when[5:].strip()[:20]))
-    if command:
-        yield Typed(command, time)
-
-
-@functools.cache
-def _bash_time() -> re.Pattern[bytes]:
-    return re.compile(rb"#(\d{9,11})")
-
-
-@functools.cache
-def _zsh_line() -> re.Pattern[bytes]:
-    return re.compile(rb": {0,9}(\d{1,12}):\d{1,12};")
-
-
-@functools.cache
-def _zsh_meta() -> re.Pattern[bytes]:
-    return re.compile(rb"\x83(.)", re.DOTALL)
-
-
-@functools.cache
-def _fish_escape() -> re.Pattern[bytes]:
-    return re.compile(rb"\\n|\\\\")

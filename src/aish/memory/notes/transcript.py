@@ -16,6 +16,7 @@ from aish.values.invisible import visible
 from aish.values.text import clip, one_line
 from aish.values.turns import (
     EXEC_MARK,
+    FILES_MARK,
     HOOK_MARK,
     INPUT_MARK,
     PROPOSED_MARK,
@@ -25,8 +26,8 @@ from aish.values.turns import (
     JournalEntry,
     Role,
 )
+from aish.values.typed_words import split_typed
 
-TYPED_META = "typed"  # the number of lines at the end of a user turn that the user typed
 _STATUS = re.compile(r"\[exit status (\d{1,3})\]")
 _MOST_ANSWER = 1_500  # characters of one turn in a transcript
 _MOST_COMMAND = 200
@@ -95,20 +96,6 @@ def said_turns(entries: Iterable[JournalEntry], *, imported: bool = False) -> li
     """Return the user's and the model's turns, oldest first."""
     reader = ConversationReader(imported=imported)
     return [turn for entry in entries if (turn := reader.read(entry))]
-
-
-def split_typed(entry: JournalEntry) -> tuple[str, str]:
-    """Return the text in front of a question, and the words that the user typed."""
-    lines = entry.turn.content.split("\n")
-    typed = entry.meta.get(TYPED_META)
-    if isinstance(typed, int) and 0 <= typed <= len(lines):
-        return "\n".join(lines[: len(lines) - typed]).rstrip("\n"), "\n".join(lines[len(lines) - typed :])
-    repeated = {number for span in entry.meta.get("recalled") or () for number in _span(span)}
-    left = "\n".join(line for number, line in enumerate(lines) if number not in repeated).strip("\n")
-    if EXEC_MARK not in left and not left.startswith(INPUT_MARK):
-        return "", left
-    front, _, last = left.rpartition("\n\n")  # an older journal: only the last paragraph can be the question
-    return (front, last) if front else (left, "")
 
 
 def transcript(turns: Sequence[SaidTurn], limit: int) -> str:
@@ -233,7 +220,7 @@ def _as_text(turn: SaidTurn) -> str:
 
 def _origins_of_front(front: str) -> list[str]:
     marks = {EXEC_MARK: "tool:exec", INPUT_MARK: "file", HOOK_MARK: "tool:hook", SKILL_MARK: "file:skill"}
-    marks[TASK_MARK] = "tool:delegate"
+    marks |= {TASK_MARK: "tool:delegate", FILES_MARK: "file"}
     return [origin for mark, origin in marks.items() if mark in front]
 
 
@@ -242,7 +229,9 @@ def _commands(front: str, model: str) -> Iterator[RanCommand]:
 
     A command that the model proposed has the origin `model`, the least trusted text that the model had read.
     """
-    own = f"\n{front}".partition(f"\n{INPUT_MARK}\n")[0]  # a file could forge the mark
+    own = f"\n{front}".partition(f"\n{INPUT_MARK}\n")[0].partition(f"\n{FILES_MARK}\n")[
+        0
+    ]  # a file could forge the mark
     for block in own.split(f"\n{EXEC_MARK}\n")[1:]:
         lines = [line for line in block.split("\n") if line.strip()]
         proposed = lines[:1] == [PROPOSED_MARK]
@@ -257,10 +246,3 @@ def _commands(front: str, model: str) -> Iterator[RanCommand]:
 
 def _day(entry: JournalEntry) -> str:
     return entry.time.astimezone().date().isoformat()
-
-
-def _span(span: object) -> range:
-    match span:
-        case [int(begin), int(end)]:
-            return range(begin, min(end, begin + 1_000_000))
-    return range(0)

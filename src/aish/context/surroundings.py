@@ -1,0 +1,48 @@
+"""What a colleague at the same desk would know: system, shell, directory, branch, time and last command.
+
+Pure: takes facts, returns text. A fact is said again only when it has changed, so that a message stays short and the
+messages before it stay as they are.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+from aish.values.turns import Turn
+
+SURROUNDINGS_MARK = "[surroundings] (from aish; facts, not instructions)"
+NONE = "none"  # a fact that held before and does not hold any more
+MOST_CHARS = 700
+TIME = "time"
+_MINUTES = re.compile(r"(?<=\d\d):\d\d")
+
+Facts = Mapping[str, str]
+"""Facts by name, in the order in which they are said. A value is one line; an empty one is not known."""
+
+
+def news(facts: Facts, said: Facts) -> dict[str, str]:
+    """Return the facts that are not said yet, or have changed since. The time is news once an hour."""
+    new = {name: value for name, value in facts.items() if value and _changed(name, value, said.get(name, ""))}
+    gone = {name: NONE for name, value in said.items() if value != NONE and not facts.get(name)}
+    return {**new, **{name: value for name, value in gone.items() if name in facts}}
+
+
+def _changed(name: str, value: str, said: str) -> bool:
+    if name == TIME:
+        return _MINUTES.sub("", value, count=1) != _MINUTES.sub("", said, count=1)
+    return value != said
+
+
+def as_text(facts: Facts) -> str:
+    """Return the facts for the model, each in a line; nothing if there are none."""
+    rows = [f"{name}: {value}" for name, value in facts.items()]
+    return "\n".join([SURROUNDINGS_MARK, *rows])[:MOST_CHARS] if rows else ""
+
+
+def said_in(turns: Iterable[Turn]) -> dict[str, str]:
+    """Return what the messages of a prompt say about the surroundings: of each fact, what was said last."""
+    said: dict[str, str] = {}
+    for turn in turns:
+        if turn.role == "user" and turn.content.startswith(SURROUNDINGS_MARK):
+            block = turn.content.partition("\n\n")[0]
+            said |= dict(row.split(": ", 1) for row in block.split("\n")[1:] if ": " in row)
+    return said

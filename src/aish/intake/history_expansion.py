@@ -1,0 +1,105 @@
+"""History expansion as in bash and zsh: `!!`, `!-2`, `!git`, `!$`, `!!:1`, `^old^new`.
+
+Pure: takes a line and the earlier commands, returns the line that will run. What names no earlier command stays as it
+is: an exclamation mark in a message should not stop a command. `!5`, the number of a command, is not supported, because
+the numbers of the shell's own list are not known here.
+"""
+
+import itertools
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from aish.intake.simple_commands import words_of
+
+# An event, then the words of it, then changes to them: !git:2-3:s/a/b/
+_EVENT = r"!(?:(?P<last>!)|-(?P<back>\d{1,4})|\?(?P<within>[^?\n]+)\??|(?P<start>[A-Za-z_./~][\w./~-]*)|(?=[$^*:]))"
+_WORDS = r"(?P<words>:?[$^*]|:\d{1,3}(?:-\d{1,3}|-|\*)?)?"
+_CHANGES = r"(?P<changes>(?::(?:[htrep]|g?s/(?:[^/\n])*/(?:[^/\n])*/?))*)"
+_ONE = re.compile(_EVENT + _WORDS + _CHANGES)
+_SKIPPED = re.compile(r"\\.|'[^']*'?|\$!|!(?=[\s=(\"]|$)|\[!", re.DOTALL)  # in these, `!` is an ordinary character
+_QUICK = re.compile(r"\^(?P<old>[^^\n]+)\^(?P<new>[^^\n]*)(?:\^(?P<rest>[^\n]*))?$")
+
+
+def is_expansion(word: str) -> bool:
+    """Does this first word of a line stand for an earlier command? `!name` does not: it may also force a command."""
+    found = _ONE.match(word)
+    return bool(_QUICK.match(word)) or bool(found and not found["start"])
+
+
+def names_earlier(line: str, earlier: Iterable[str]) -> bool:
+    """Is this line `!name` and no more, and was there a command that starts with the name?"""
+    found = _ONE.fullmatch(line.strip())
+    return bool(found and found["start"] and _find(found, earlier) is not None)
+
+
+def expand(line: str, earlier: Callable[[], Iterable[str]]) -> str:
+    """Return the line with what it repeats filled in. `earlier` returns earlier commands, the newest first."""
+    if quick := _QUICK.match(line):
+        last = next(iter(earlier()), "")
+        return last.replace(quick["old"], quick["new"], 1) + (quick["rest"] or "") if quick["old"] in last else line
+    if "!" not in line:
+        return line
+    return "".join(_pieces(line, earlier))
+
+
+def _pieces(line: str, earlier: Callable[[], Iterable[str]]) -> Iterator[str]:
+    place = 0
+    while place < len(line):
+        if skipped := _SKIPPED.match(line, place):
+            yield skipped[0]
+            place = skipped.end()
+        elif line[place] == "!" and (one := _ONE.match(line, place)) and (text := _text(one, earlier)) is not None:
+            yield text
+            place = one.end()
+        else:
+            yield line[place]
+            place += 1
+
+
+def _text(found: re.Match[str], earlier: Callable[[], Iterable[str]]) -> str | None:
+    """Return what an event stands for; None if there is no such command or no such word in it."""
+    command = _find(found, earlier())
+    if command is None:
+        return None
+    text = _chosen(words_of(command), found["words"]) if found["words"] else command
+    return text if text is None else _changed(text, found["changes"])
+
+
+def _find(found: re.Match[str], earlier: Iterable[str]) -> str | None:
+    if found["start"]:
+        return next((one for one in earlier if one.startswith(found["start"])), None)
+    if found["within"]:
+        return next((one for one in earlier if found["within"] in one), None)
+    back = int(found["back"] or 1)
+    return next(itertools.islice(earlier, back - 1, None), None) if back else None
+
+
+def _chosen(words: Sequence[str], which: str) -> str | None:
+    """Return the words that a designator such as `:2-3`, `^` or `*` names, joined by spaces."""
+    which = which.removeprefix(":")
+    last = len(words) - 1
+    if which == "*":
+        return " ".join(words[1:])
+    if which in ("$", "^"):
+        which = str(last if which == "$" else 1)
+    first, dash, end = which.replace("*", f"-{last}").partition("-")
+    until = int(end or (last - 1 if dash else first))
+    return " ".join(words[int(first) : until + 1]) if int(first) <= until <= last else None
+
+
+def _changed(text: str, changes: str) -> str:
+    for change in re.findall(r":(g?s/[^/\n]*/[^/\n]*|[htrep])/?", changes):
+        if "/" in change:
+            how, old, new = change.split("/", 2)
+            text = text.replace(old, new, -1 if how == "gs" else 1) if old else text
+            continue
+        folder, slash, name = text.rpartition("/")
+        stem, dot, ending = name.rpartition(".")
+        text = {
+            "h": folder or text,
+            "t": name,
+            "r": f"{folder}{slash}{stem}" if dot and stem else text,
+            "e": f".{ending}" if dot else "",
+            "p": text,
+        }[change]
+    return text

@@ -1,0 +1,167 @@
+"""The context windows of models: told by the server, by the settings or by a table, and remembered.
+
+A server is asked at the first question, once for each model. Servers of your own may be started again with another
+window, so they are asked in each run; the answers of others are believed for a week.
+"""
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from aish.model.addresses import server_root
+from aish.model.backend import Backend
+from aish.model.http import HttpTrouble
+from aish.model.known_windows import known_window
+from aish.model.model_cards import ModelCards
+from aish.model.tokenizer import Server, fetch_json
+from aish.values.errors import AishError
+
+_PAUSE = 30.0  # seconds before a server that did not answer is asked again
+
+
+class ContextWindow(NamedTuple):
+    """A window in tokens, 0 if nobody tells. One that is not `settled` is asked for again."""
+
+    tokens: int = 0
+    settled: bool = True
+
+
+class ContextWindows:
+    """The window of each model of this program."""
+
+    def __init__(self, cards: ModelCards, clock: Callable[[], float] = time.monotonic) -> None:
+        self._cards, self._clock = cards, clock
+        self._known: dict[str, ContextWindow] = {}
+        self._ask_again: dict[str, float] = {}
+
+    def expected(self, backend: Backend) -> int:
+        """Return the window as far as it is known without asking; 0 if it is not."""
+        if backend.window or not backend.server:
+            return backend.window
+        known = self._known.get(backend.identity)
+        return (known.tokens if known else 0) or self._cards.of(backend.identity).window_tokens
+
+    @property
+    def some_known(self) -> bool:
+        return bool(self._known)
+
+    async def of(self, backend: Backend) -> int:
+        """Return the window, and ask the server for it if it must be; 0 if nobody tells."""
+        if backend.window or not backend.server:
+            self._known.setdefault(backend.identity, ContextWindow(backend.window))
+            return backend.window
+        known = self._known.get(backend.identity)
+        if known and (known.settled or self._clock() < self._ask_again.get(backend.identity, 0.0)):
+            return known.tokens
+        if not is_own_server(backend.endpoint) and (remembered := self._cards.fresh_window(backend.identity)):
+            window = ContextWindow(remembered)
+        else:
+            window = await self._ask(backend)
+        self._known[backend.identity] = window
+        return window.tokens
+
+    async def _ask(self, backend: Backend) -> ContextWindow:
+        assert backend.server
+        try:
+            window = await ask_for_window(await backend.server(), backend.model_name)
+        except AishError:  # the server cannot be started; the question will fail with the reason
+            window = ContextWindow(settled=False)
+        if window.tokens:
+            self._cards.saw_window(backend.identity, window.tokens)
+            return window
+        if not window.settled:
+            self._ask_again[backend.identity] = self._clock() + _PAUSE
+        known = known_window(backend.model_name) if not is_own_server(backend.endpoint) else 0
+        return window._replace(tokens=self._cards.of(backend.identity).window_tokens or known)
+
+
+def is_own_server(endpoint: str) -> bool:
+    """Return whether a server is one of your own, as far as its address tells: it is spoken to without TLS."""
+    try:
+        return urlsplit(endpoint).scheme != "https"
+    except ValueError:
+        return True
+
+
+async def find_window(server: Server, model: str, seconds: float = 2.0) -> int | None:
+    """Return the context window if the server reports it."""
+    return (await ask_for_window(server, model, seconds)).tokens or None
+
+
+async def ask_for_window(server: Server, model: str, seconds: float = 2.0) -> ContextWindow:
+    """Ask a server for the window: `/props` of llama.cpp, `/v1/models`, and what Ollama and LM Studio have."""
+    try:
+        for path, pick in _QUESTIONS if is_own_server(server.endpoint) else _QUESTIONS[:2]:
+            window = pick(await _get(server, path, seconds), model)
+            if window is not None:
+                return window
+        if is_own_server(server.endpoint):
+            return await _ask_ollama(server, model, seconds)
+    except (TimeoutError, HttpTrouble, AishError):
+        return ContextWindow(settled=False)
+    return ContextWindow()
+
+
+async def _get(server: Server, path: str, seconds: float, body: bytes = b"") -> Mapping[str, Any]:
+    """Return the answer, which is empty if the server does not know the path."""
+    async with asyncio.timeout(seconds):
+        url = server_root(server.endpoint) + path
+        status, answer = await fetch_json("POST" if body else "GET", url, server.key, body)
+    return answer if status == 200 and isinstance(answer, dict) else {}
+
+
+def _of_props(answer: Mapping[str, Any], _: str) -> ContextWindow | None:
+    settings = answer.get("default_generation_settings")
+    size = _positive(settings.get("n_ctx")) if isinstance(settings, dict) else None
+    return ContextWindow(size) if size else None
+
+
+def _of_models(answer: Mapping[str, Any], model: str) -> ContextWindow | None:
+    entry = _entry(answer.get("data"), "id", model)
+    meta = entry.get("meta")
+    names = ("max_model_len", "context_length", "context_window", "max_context_length")
+    told = [entry.get(name) for name in names]
+    told += [meta.get("n_ctx")] if isinstance(meta, dict) else []
+    size = next((size for value in told if (size := _positive(value))), None)
+    return ContextWindow(size) if size else None
+
+
+def _of_lm_studio(answer: Mapping[str, Any], model: str) -> ContextWindow | None:
+    """Return the window with which the model is loaded; LM Studio loads it at the first question."""
+    entry = _entry(answer.get("data"), "id", model)
+    size = _positive(entry.get("loaded_context_length"))
+    return ContextWindow(size) if size else ContextWindow(settled=False) if "max_context_length" in entry else None
+
+
+_Pick = Callable[[Mapping[str, Any], str], ContextWindow | None]
+_QUESTIONS: tuple[tuple[str, _Pick], ...] = (
+    ("/props", _of_props),
+    ("/v1/models", _of_models),
+    ("/api/v0/models", _of_lm_studio),
+)
+
+
+async def _ask_ollama(server: Server, model: str, seconds: float) -> ContextWindow:
+    """Ask Ollama how the model is loaded, otherwise how it will be. Its largest window is rarely used."""
+    running = await _get(server, "/api/ps", seconds)
+    if not isinstance(running.get("models"), list):
+        return ContextWindow()  # not Ollama
+    for name in (model, f"{model}:latest"):
+        if size := _positive(_entry(running["models"], "model", name).get("context_length")):
+            return ContextWindow(size)
+    shown = await _get(server, "/api/show", seconds, json.dumps({"model": model}).encode())
+    set_in_file = re.search(r"(?m)^\s*num_ctx\s+(\d{3,9})\s*$", str(shown.get("parameters", "")))
+    return ContextWindow(int(set_in_file[1]) if set_in_file else 0, settled=False)
+
+
+def _entry(listed: object, key: str, name: str) -> Mapping[str, Any]:
+    entries = listed if isinstance(listed, list) else []
+    return next((entry for entry in entries if isinstance(entry, dict) and entry.get(key) == name), {})
+
+
+def _positive(value: object) -> int | None:
+    return value if isinstance(value, int) and 0 < value < 1 << 40 else None

@@ -1,0 +1,22 @@
+"""A command that was run, with what is known of the run."""
+
+from typing import NamedTuple
+
+LONGEST_COMMAND = 65_536  # characters; a longer one is pasted data, and a shortened one must never be run again
+
+
+class PastCommand(NamedTuple):
+    """One run of a command. Histories of other shells know the text, and perhaps the time."""
+
+    text: str
+    time: float = 0.0  # the start in seconds since the epoch; 0 if unknown
+    directory: str = ""
+    status: int | None = None
+    seconds: float | None = None
+    host: str = ""
+    conversation: str = ""
+    source: str = "aish"  # or bash, zsh, fish, atuin; "typed": a line of the prompt that is no command
+
+    @property
+    def is_command(self) -> bool:
+        return self.source != "typed"

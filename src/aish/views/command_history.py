@@ -1,0 +1,134 @@
+"""The history of the interactive shell: loads it in the background, records commands, and says which lines to hide."""
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from datetime import datetime
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
+
+from aish.memory.command_history.command_store import CommandStore
+from aish.memory.command_history.history_rules import HistoryRules
+from aish.memory.command_history.past_commands import PastCommands
+from aish.memory.command_history.typed_lines import TypedLines
+from aish.memory.secret_hints import may_hold_secret
+from aish.values.errors import StoreTrouble
+from aish.values.outcomes import Outcome
+from aish.values.past_command import PastCommand
+from aish.views.crash import file_report
+
+if TYPE_CHECKING:  # loaded by the thread that needs it
+    from aish.memory.command_history.loading import Sources
+
+MOST_LINES = 10_000  # that Up goes through
+_PAUSE = 0.0005  # seconds; while the loader sleeps, keys are handled
+_PATIENCE = 5.0  # seconds
+
+
+class Run(NamedTuple):
+    """A command that has begun: where and when."""
+
+    line: str
+    directory: str
+    time: float
+    clock: float  # for the duration; `time` may be set while a command runs
+
+
+class CommandHistory:
+    """What was typed and run.
+
+    1. Loading never delays a key: it is done in a thread that sleeps after each millisecond of work.
+    2. A hidden line is in no list and no file.
+    3. Without files, or if they cannot be written, the history of this shell works in memory.
+    """
+
+    def __init__(
+        self,
+        store: CommandStore | None = None,
+        typed: TypedLines | None = None,
+        open_sources: Callable[[], "Sources | None"] = lambda: None,
+        rules: Callable[[], HistoryRules] = HistoryRules,
+        wait_for_shell: Callable[[], object] = lambda: None,
+        directory: Callable[[], str] = os.getcwd,
+    ) -> None:
+        self.directory = directory  # the current one of the user's shell
+        self.past = PastCommands()
+        self._store, self._typed, self._open_sources = store, typed, open_sources
+        self._rules = rules
+        self._wait_for_shell = wait_for_shell
+        self._host = os.uname().nodename
+        self._loader: threading.Thread | None = None
+        self._begun, self._loaded = threading.Event(), threading.Event()
+        self.loads = 0  # how often the history was loaded
+        self._version = store.version if store else 0
+
+    def start(self) -> None:
+        """Begin to load what was typed and run before."""
+        if self._loader is None:
+            self.loads += 1
+            self._loader = threading.Thread(target=self._load, daemon=True, name="history")
+            self._loader.start()
+
+    def _load(self) -> None:
+        try:
+            if sources := self._open_sources():
+                sources.load_newest(self.past, lambda: None)
+                self._begun.set()
+                self._wait_for_shell()  # it knows the name of its history file
+                sources.load_all(self.past, lambda: time.sleep(_PAUSE))
+        except Exception:  # the shell works without its history
+            file_report(may_hold_secret)
+        finally:
+            self._begun.set()
+            self._loaded.set()
+
+    def notice_deletions(self) -> None:
+        """Load again if commands were deleted, here or in another shell."""
+        version = self._store.version if self._store else 0
+        if self._version and version != self._version and self.loaded:
+            self.past.clear()
+            self._begun.clear()
+            self._loaded.clear()
+            self._loader = None
+            self.start()
+        self._version = version
+
+    def lines(self) -> list[str]:
+        """Return the newest lines, newest first. It waits until the first of them are loaded."""
+        self.start()
+        self._begun.wait(_PATIENCE)
+        return [one.text for one in islice(self.past.newest(), MOST_LINES)]
+
+    @property
+    def loaded(self) -> bool:
+        """Is everything loaded?"""
+        return self._loaded.is_set()
+
+    def hides(self, line: str) -> bool:
+        """Does a line leave no trace: in history, in what the model is sent, and in the shell's own history?"""
+        return self._rules().hides(line)
+
+    def typed(self, line: str) -> None:
+        """Remember a line that was typed."""
+        if self.hides(line):
+            return
+        now = datetime.now()  # as the line editor writes it
+        self.past.add(PastCommand(line, now.timestamp(), source="typed"))
+        if self._typed:
+            self._typed.add(line, now)
+
+    def begin(self, line: str, directory: str) -> Run:
+        return Run(line, directory, time.time(), time.monotonic())
+
+    def end(self, run: Run, outcome: Outcome, conversation: str) -> str:
+        """Record a command that has ended. Return what went wrong; the shell continues without its history."""
+        seconds = time.monotonic() - run.clock
+        command = PastCommand(run.line, run.time, run.directory, outcome.status, seconds, self._host, conversation)
+        self.past.add(command)
+        try:
+            if self._store:
+                self._store.add(command)
+        except StoreTrouble as error:
+            return f"this command is not in the history: {error}"
+        return ""

@@ -1,0 +1,134 @@
+"""The history of commands, as the user of a terminal meets it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+from world import World
+
+
+def recorded(world: World) -> list[dict[str, object]]:
+    lines = world.places.commands.read_text("utf-8").splitlines() if world.places.commands.exists() else []
+    return [record for record in map(json.loads, lines) if "command" in record]
+
+
+def traces(directory: Path, text: str) -> list[str]:
+    """Return the files below a directory that have a text."""
+    files = (path for path in directory.rglob("*") if path.is_file())
+    return [str(path) for path in files if text.encode() in path.read_bytes()]
+
+
+def test_each_command_is_recorded_with_directory_time_duration_status_and_host(world: World) -> None:
+    world.script("An answer.")
+    (world.directory / "sub").mkdir()
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.enter("cd sub")
+        terminal.wait_for("aish>")
+        terminal.enter("sh -c 'exit 3'")
+        terminal.wait_for("asks why it failed")
+        terminal.enter("?why did it fail")
+        terminal.wait_for("An answer.")
+
+    moved, failed = recorded(world)
+    assert (moved["command"], moved["directory"], moved["status"]) == ("cd sub", str(world.directory), 0)
+    assert (failed["command"], failed["directory"]) == ("sh -c 'exit 3'", str(world.directory / "sub"))
+    assert failed["status"] == 3
+    assert isinstance(failed["seconds"], float)
+    assert failed["host"]
+    assert str(failed["ts"]) >= str(moved["ts"])
+    assert world.journals()[0].stem.endswith(str(failed["conversation"]).rpartition("-")[2])
+
+
+@pytest.mark.parametrize(
+    ("setting", "line"),
+    [("", " echo un''seen"), ("HISTIGNORE='echo *'", "echo un''seen"), ("HISTCONTROL=ignoreboth", " echo un''seen")],
+)
+def test_a_hidden_line_leaves_no_trace_anywhere(world: World, setting: str, line: str) -> None:
+    """Neither the line nor its output: in no history, and not with the next question."""
+    world.script("An answer.")
+    (world.directory / ".bashrc").write_text(f"{setting}\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.enter(line)
+        terminal.wait_for("unseen")
+        terminal.enter("ls -d /")
+        terminal.wait_for("aish>")
+        terminal.enter("?what did I do")
+        terminal.wait_for("An answer.")
+        terminal.enter("exit")
+        terminal.code()
+
+    assert [one["command"] for one in recorded(world)] == ["ls -d /", "exit"]
+    assert traces(world.directory, "un''seen") == []
+    assert traces(world.directory, "unseen") == []
+    assert traces(world.directory, "ls -d /")
+
+
+def test_without_memory_no_command_is_recorded(world: World) -> None:
+    world.script("An answer.")
+    with Terminal(world, "--no-memory") as terminal:
+        terminal.wait_ready()
+        terminal.enter("echo se''cret")
+        terminal.wait_for("secret")
+
+    assert recorded(world) == []
+
+
+UP, RIGHT = "\x1b[A", "\x1b[C"
+
+
+def test_the_history_of_bash_is_there_from_the_first_minute(world: World) -> None:
+    """In Up and in suggestions, without being copied into any file of ours."""
+    world.script("An answer.")
+    (world.directory / ".bash_history").write_text("ls -d /etc\necho brought along\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.type(UP)
+        terminal.wait("aish> echo brought along")
+        terminal.type(UP)
+        terminal.wait("aish> ls -d /etc")
+        terminal.type("\x15ec")
+        terminal.wait("aish> echo brought along")
+        terminal.type(RIGHT + "\r")
+        terminal.wait("aish> echo brought along", "brought along", "aish>")
+        terminal.enter("exit")
+        terminal.code()
+
+    assert traces(world.home, "ls -d /etc") == []
+    assert [one["command"] for one in recorded(world)] == ["echo brought along", "exit"]
+
+
+def test_the_file_that_the_shell_names_is_read(world: World) -> None:
+    world.script("An answer.")
+    (world.directory / "elsewhere").write_text("echo from elsewhere\n", "utf-8")
+    (world.directory / ".bashrc").write_text("HISTFILE=~/elsewhere\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        for _ in range(50):
+            terminal.type("\x15echo")
+            terminal.watch(0.1)
+            if any(line.endswith("echo from elsewhere") for line in terminal.lines):
+                break
+        terminal.wait("aish> echo from elsewhere")
+
+
+@pytest.mark.proves("P1")
+def test_what_was_run_in_bash_is_a_command_here_and_can_be_repeated(world: World) -> None:
+    """A program that is not found is then reported by the shell; the model is not asked."""
+    world.script("An answer.")
+    (world.directory / ".bash_history").write_text("frobctl sync\necho brought along\nfrobctl stop\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.type(UP)
+        terminal.wait("aish> frobctl stop")  # the history is loaded
+        terminal.type("\x15")
+        terminal.enter("frobctl restart everything")
+        terminal.wait("bash: frobctl: command not found", "[aish] type ? to ask the model", "aish>")
+        terminal.enter("!ec")
+        terminal.wait("echo brought along", "brought along", "aish>")
+        terminal.enter("exit")
+        terminal.code()
+
+    assert world.journals() == []

@@ -1,0 +1,166 @@
+"""`aish setup` finds models on this machine and by keys, and writes a preset without any key."""
+
+import json
+import tomllib
+from typing import Any
+
+import pytest
+from fake_server import FakeServer, host, ollama, reply_json
+from terminal import Terminal
+from world import World
+
+from aish.commands.model_setup import SetupRecord
+from aish.model.discovery import FoundModel, choose_model, find_keys, find_local
+
+pytestmark = pytest.mark.anyio
+KEY = "sk-test-Ab3dEf6hIj9lMn2pQr5tUv8x"
+
+
+def settings(world: World) -> dict[str, Any]:
+    return tomllib.loads(world.places.config_file.read_text(encoding="utf-8"))
+
+
+def test_a_server_on_this_machine_is_set_up_and_answers(world: World) -> None:
+    """One command from nothing to an answer; models for embeddings cannot chat and are not chosen."""
+    with ollama("nomic-embed-text", "qwen3:8b", "llama3") as server:
+        listed = world.aish("setup", "--json", OLLAMA_HOST=host(server))
+        done = world.aish("setup", "--yes", OLLAMA_HOST=host(server))
+        answer = world.aish("hi there", AISH_SET_TOKENIZE__USE_ENDPOINT="false")
+        again = world.aish("setup", "--json", OLLAMA_HOST=host(server))
+
+    (found,) = [one for one in json.loads(listed.out)["found"] if one["name"] == "ollama"]
+    assert (found["model"], found["models"]) == ("qwen3:8b", ["qwen3:8b", "llama3"])
+    assert json.loads(listed.out)["written"] == []
+    assert done.code == 0 and "it answers from now on" in done.out
+    assert settings(world)["model"] == "ollama"
+    assert settings(world)["models"]["ollama"] == {"endpoint": f"{server.url}/v1", "model": "qwen3:8b"}
+    assert answer.out == "Hello from it.\n"
+    assert "ollama" not in [one["name"] for one in json.loads(again.out)["found"]]
+
+
+def test_a_key_is_used_by_the_name_of_its_variable(world: World) -> None:
+    """The key itself is in no file."""
+    ran = world.aish("setup", "groq", "some-model", GROQ_API_KEY=KEY)
+
+    assert ran.code == 0
+    assert settings(world) == {
+        "model": "groq",
+        "models": {
+            "groq": {
+                "endpoint": "https://api.groq.com/openai/v1",
+                "model": "some-model",
+                "api_key_env": "GROQ_API_KEY",
+            }
+        },
+    }
+    files = [path.read_bytes() for path in world.home.rglob("*") if path.is_file()]
+    assert not any(KEY.encode() in content for content in files) and KEY not in ran.out + ran.err
+
+
+def test_a_script_gets_codes_and_messages(world: World) -> None:
+    """Nothing is written without --yes or a name, and comments of the file stay."""
+    world.configure("# mine\n")
+    with ollama("m1", "m2") as server:
+        here = host(server)
+        asked = world.aish("setup", OLLAMA_HOST=here)
+        wrong = world.aish("setup", "ollama", "m3", OLLAMA_HOST=here)
+        nobody = world.aish("setup", "nobody", OLLAMA_HOST=here)
+        both = world.aish("setup", "--yes", "ollama", OLLAMA_HOST=here)
+        assert world.places.config_file.read_text(encoding="utf-8") == "# mine\n"
+        second = world.aish("setup", "ollama", "m2", OLLAMA_HOST=here)
+
+    assert (asked.code, wrong.code, nobody.code, both.code, second.code) == (1, 1, 1, 2, 0)
+    assert "Ollama on this machine: m1 (and 1 more)" in asked.out and "use --yes" in asked.err
+    assert "Ollama has no m3; it has: m1, m2" in wrong.err
+    assert "nobody was not found; there are: ollama" in nobody.err
+    assert settings(world)["models"]["ollama"]["model"] == "m2"
+    assert world.places.config_file.read_text(encoding="utf-8").startswith("# mine\n")
+
+
+def test_a_chosen_model_is_not_replaced_by_a_script(world: World) -> None:
+    """`--yes` adds presets, but the user's choice stays."""
+    world.script("A1")
+    with ollama("m1") as server:
+        ran = world.aish("setup", "--yes", "--json", OLLAMA_HOST=host(server))
+
+    assert json.loads(ran.out)["written"] == ["ollama"] and json.loads(ran.out)["model"] == ""
+    assert settings(world)["model"] == "script"
+
+
+@pytest.mark.parametrize(
+    ("env", "names"),
+    [
+        ({}, []),
+        ({"OPENAI_API_KEY": " "}, []),
+        ({"OPENAI_API_KEY": KEY}, ["openai"]),
+        ({"GOOGLE_API_KEY": KEY}, ["gemini"]),
+        ({"GEMINI_API_KEY": KEY, "GOOGLE_API_KEY": KEY}, ["gemini"]),
+        ({"ANTHROPIC_API_KEY": KEY, "OPENROUTER_API_KEY": KEY}, ["anthropic", "openrouter"]),
+        ({"MISTRAL_API_KEY": KEY, "DEEPSEEK_API_KEY": KEY, "GROQ_API_KEY": KEY}, ["mistral", "deepseek", "groq"]),
+    ],
+)
+def test_keys_are_known_by_their_variables(env: dict[str, str], names: list[str]) -> None:
+    found = find_keys(env)
+
+    assert [one.name for one in found] == names
+    assert all(one.api_key_env in env and one.endpoint.startswith("https://") and one.model for one in found)
+    assert KEY not in repr(found)
+    assert find_keys(env, {one.api_key_env for one in found}) == []
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [{"data": []}, {"data": [1, {"id": 3}, {"id": "\x1b[31m"}]}, {"data": {}}, [], "x", {"data": [{"id": "embedder"}]}],
+)
+async def test_another_server_on_a_usual_port_is_not_offered(answer: object) -> None:
+    """Many programs listen at 8080 or 8000, and answer anything."""
+    with FakeServer(reply_json(answer)) as server:
+        found = await find_local({"OLLAMA_HOST": host(server)})
+
+    assert "ollama" not in [one.name for one in found]
+
+
+@pytest.mark.parametrize("given", ["http://example.org:1", "[", "0.0.0.0:99999999", "example.org"])
+async def test_only_this_machine_is_contacted(given: str) -> None:
+    """OLLAMA_HOST may name another machine; that is not asked without the user's word."""
+    assert all("//127.0.0.1:" in one.endpoint for one in await find_local({"OLLAMA_HOST": given}))
+
+
+async def test_the_best_known_model_of_a_provider_is_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names of models age; the provider says which it has."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    listed = {"data": [{"id": "whisper"}, {"id": "gpt-4o-mini"}, {"id": "gpt-4.1-mini"}]}
+    with FakeServer(reply_json(listed)) as server:
+        found = FoundModel("openai", "OpenAI", server.url, "gpt-5-mini", api_key_env="OPENAI_API_KEY")
+        chosen, trouble = await choose_model(found)
+        asked = server.asked[0]
+    unreachable, told = await choose_model(found)
+
+    assert (chosen.model, trouble) == ("gpt-4.1-mini", "")
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert unreachable.model == "gpt-5-mini" and "could not be asked" in told
+
+
+def test_a_damaged_record_is_empty_and_nothing_fails(world: World) -> None:
+    record, found = SetupRecord(world.places.setup_record), FoundModel("a", "A", "http://127.0.0.1:1/v1", "m")
+    assert record.is_new(found)
+    record.decline([found])
+    assert not record.is_new(found)
+    for content in (b"", b"\xff", b"[]", b'{"offered": 3}', b'{"declined": [[1]]}'):
+        world.places.setup_record.write_bytes(content)
+        assert record.is_new(found)
+
+
+def test_a_person_chooses_by_number_and_a_no_is_remembered(world: World) -> None:
+    with ollama("m1") as server:
+        with Terminal(world, "setup", OLLAMA_HOST=host(server)) as terminal:
+            terminal.wait_for("which one shall answer?")
+            terminal.enter("n")
+            assert terminal.code() == 1
+        assert not world.places.config_file.exists()
+        assert f"{server.url}/v1" in world.places.setup_record.read_text(encoding="utf-8")
+        with Terminal(world, "setup", OLLAMA_HOST=host(server)) as terminal:
+            terminal.wait_for("which one shall answer?")
+            terminal.enter("1")
+            assert terminal.code() == 0
+    assert settings(world)["model"] == "ollama"
