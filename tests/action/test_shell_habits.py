@@ -175,6 +175,16 @@ def test_a_debug_trap_sees_the_users_commands_and_nothing_else(bash: Person, mor
     assert "aish" not in (bash.home / "seen").read_text(encoding="utf-8")
 
 
+def test_a_debug_trap_and_repeated_lines_go_together(bash: Person) -> None:
+    """`set -v` also repeats the text of a trap, which must be the user's own."""
+    with_rc(bash, "trap ': mine' DEBUG\n")
+    bash.run("set -v")
+    assert bash.says("echo one").splitlines()[0] == "echo one"
+    assert "aish" not in bash.says("echo one; echo two")
+    bash.run("set +v; trap ': other' DEBUG")
+    assert bash.says("echo on") == "on"
+
+
 def test_a_debug_trap_can_be_set_by_hand(bash: Person) -> None:
     bash.run("trap 'echo \"[$BASH_COMMAND]\"' DEBUG")
     assert bash.says("(exit 3)") == "[( exit 3 )]\n[exit 3]" or bash.says("false") == "[false]"
