@@ -1,6 +1,8 @@
 """Looking up words as the shell does, on a real PATH and in a real directory."""
 
 import os
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -206,3 +208,36 @@ def test_commands_one_slip_away_are_near(words: ShellWords) -> None:
     assert "cd" in words.near("dc")
     for other in ("frobnicate", "frobinactes", "", "x", "ümläut", "y" * 1000):
         assert words.near(other) == (), other
+
+
+@pytest.mark.proves("P1")
+def test_a_directory_that_does_not_answer_delays_nobody(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dead network drive on the PATH. What it has is known when it answers; the others are known at once."""
+    put_program(place / "far", "distant")
+    for number in range(200):
+        put_program(place / f"bin{number}", f"tool{number}")
+    path = os.pathsep.join([str(place / "far"), *(str(place / f"bin{number}") for number in range(200))])
+    clock, answers = Clock(), threading.Event()
+    words = ShellWords(path, str(place), clock=clock)
+    listing = ShellWords._list
+
+    def slow(self: ShellWords, folder: str, before: tuple[int, frozenset[str]] | None) -> tuple[int, frozenset[str]]:
+        if folder.endswith("far"):
+            assert answers.wait(30)
+        return listing(self, folder, before)
+
+    monkeypatch.setattr(ShellWords, "_list", slow)
+    start = time.monotonic()
+    assert words.kind("tool199") == "program" and words.kind("distant") == ""
+    assert time.monotonic() - start < 2
+    put_program(place / "bin7", "newer")
+    touch_folder(place / "bin7", 1_000_000)
+    for _ in range(20):  # and it is not waited for again
+        clock.now += 2
+        assert words.kind("newer") == "program"
+    assert time.monotonic() - start < 3
+    answers.set()
+    deadline = time.monotonic() + 10
+    while not words.kind("distant") and time.monotonic() < deadline:
+        clock.now += 2
+    assert words.kind("distant") == "program"

@@ -99,7 +99,7 @@ def test_a_directory_that_cannot_be_entered_is_said(world: World) -> None:
     code = f"import os, sys; {enter}; os.execv(sys.executable, sys.argv[1:])"
     try:
         started = subprocess.run(
-            [sys.executable, "-c", code, sys.executable, "-m", "aish"],
+            [sys.executable, "-c", code, sys.executable, "-m", "aish", "--lines"],
             input="!pwd\n",
             capture_output=True,
             text=True,

@@ -91,7 +91,8 @@ __aish_restore() {
         if [ "$4" = DEBUG ] && [ -n "$3" ]; then
             __aish_text=${__aish_text#"$__aish_case"}
             __aish_debug=${__aish_text%"$__aish_esac"}
-            __aish_text=$__aish_case$__aish_debug$__aish_esac
+            __aish_text=$__aish_debug
+            case $__aish_set in *v*) ;; *) __aish_text=$__aish_case$__aish_debug$__aish_esac ;; esac  # -v shows traps
         fi
         if [ "${3#__aish_s}" = "$3" ] && [ "$3" != - ]; then  # in posix mode, `-` stands for no trap
             trap -- "$__aish_text" "$4"

@@ -79,7 +79,7 @@ def _first(line: str, before: Before, functions: frozenset[str], kind: str) -> s
     replayed = ""
     if stops:  # a failing command would end the shell here
         replayed = "; ! :" if before.status else ""
-    elif len(before.pipe) > 1 and "t" not in before.flags:
+    elif len(before.pipe) > 1 and (not before.status or "t" not in before.flags):  # a trap for errors would run
         replayed = "; " + " | ".join(f"__aish_status {status}" for status in before.pipe)
     status = 0 if stops else before.status
     traced = "setopt xtrace; " if kind == "zsh" and "x" in before.flags else ""

@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 BUILTINS = frozenset(
@@ -19,6 +21,8 @@ KEYWORDS = frozenset(
 )
 # Aliases that distributions put into bashrc; used until the user's shell has reported its own.
 WIDESPREAD_ALIASES = frozenset("ll la l lt lla egrep fgrep vdir ..".split())
+_PATIENCE = 0.2  # seconds to wait for directories that have not been listed before
+_THREADS = 4
 FRESH = 1.0  # seconds for which a directory listing is reused
 LONG = 255  # bytes of the longest file name
 BIG = 1_000_000  # bytes read of a makefile
@@ -30,12 +34,15 @@ MAKEFILES = {
 }
 
 
+_Folder = tuple[int, frozenset[str]]  # when it was modified, and the programs in it
+
+
 class _Listed(NamedTuple):
     """The programs on a PATH at one time: by folder with its modification time, and all together."""
 
     path: str
     when: float
-    folders: dict[str, tuple[int, frozenset[str]]]
+    folders: dict[str, _Folder]
     programs: frozenset[str]
 
 
@@ -44,6 +51,7 @@ class ShellWords:
 
     1. A directory of PATH is listed once, and again after a change.
     2. Changes are checked at most once a second.
+    3. A directory that does not answer delays a lookup once, by at most a fifth of a second.
     """
 
     def __init__(
@@ -62,6 +70,9 @@ class ShellWords:
         self.has_run: Callable[[str], bool] = lambda word: False
         self._clock = clock
         self._listed = _Listed("", float("-inf"), {}, frozenset())
+        self._busy: set[str] = set()  # directories that a thread lists now
+        self._slow: set[str] = set()  # directories that did not answer in time
+        self._late: dict[str, _Folder] = {}  # what threads have found
         self._targets: dict[str, tuple[int, frozenset[str]]] = {}
 
     def kind(self, word: str) -> str:
@@ -112,18 +123,45 @@ class ShellWords:
         return tuple(sorted(slip for slip in slips if any(slip in names for names in known)))
 
     def programs(self) -> frozenset[str]:
-        """Return the names of all programs on the PATH."""
+        """Return the names of all programs on the PATH, as far as its directories have answered."""
         now, wanted, known = self._clock(), self.path, self._listed  # read once: another thread may change them
         if known.path == wanted and now - known.when < FRESH:
             return known.programs
-        folders = {
-            folder: self._list(folder, known.folders.get(folder)) for folder in wanted.split(os.pathsep) if folder
-        }
+        names = [folder for folder in wanted.split(os.pathsep) if folder]
+        folders = self._look(names, known.folders)
         programs = known.programs
-        if known.path != wanted or any(names is not known.folders.get(folder) for folder, names in folders.items()):
-            programs = frozenset().union(*(names for _, names in folders.values()))
+        if known.path != wanted or any(found is not known.folders.get(folder) for folder, found in folders.items()):
+            programs = frozenset().union(*(found for _, found in folders.values()))
         self._listed = _Listed(wanted, now, folders, programs)
         return programs
+
+    def _look(self, names: list[str], known: dict[str, _Folder]) -> dict[str, _Folder]:
+        """List the directories. New and slow ones are listed in threads; those that are late are taken next time."""
+        unsure = [name for name in names if name not in known or name in self._slow]
+        found = {name: self._list(name, known.get(name)) for name in names if name not in unsure}
+        started = [name for name in unsure if name not in self._busy]
+        self._busy.update(started)
+        todo = SimpleQueue[str]()
+        for name in started:
+            todo.put(name)
+        threads = [threading.Thread(target=self._work, args=(todo, known), daemon=True) for _ in started[:_THREADS]]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + _PATIENCE
+        for thread in threads if not self._slow.issuperset(started) else ():
+            thread.join(max(deadline - time.monotonic(), 0))
+        self._slow.update(name for name in started if name in self._busy)
+        return found | {name: self._late.get(name) or known.get(name) or (0, frozenset()) for name in unsure}
+
+    def _work(self, todo: "SimpleQueue[str]", known: dict[str, _Folder]) -> None:
+        """List directories until none is left. A directory that hangs stops one thread only."""
+        try:
+            while True:
+                name = todo.get_nowait()
+                self._late[name] = self._list(name, self._late.get(name) or known.get(name))
+                self._busy.discard(name)
+        except Empty:
+            return
 
     def _list(self, folder: str, before: tuple[int, frozenset[str]] | None) -> tuple[int, frozenset[str]]:
         place = Path(self.directory, folder)
