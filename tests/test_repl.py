@@ -3,7 +3,7 @@
 import pytest
 
 from aish.values.person import Nobody
-from aish.views.repl import ask_kind
+from aish.views.command_lines import ask_kind
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,26 +14,22 @@ from aish.acting.worker import Worker
 from aish.commands.manual import COMMANDS
 from aish.commands.model_setup import SetupRecord, new_offers, offer_text
 from aish.commands.shell import Shell
-from aish.conversation.held_output import hold_output
 from aish.conversation.prompt import is_stable, load_layers
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
-from aish.intake.history_expansion import expand, names_earlier
 from aish.intake.line import ColonCommand, read_line
-from aish.intake.operands import Kind
 from aish.jobs.scheduler import Scheduler
 from aish.jobs.table import JOBS
 from aish.memory.secret_hints import may_hold_secret
 from aish.model.discovery import FoundModel
 from aish.places import home_directory
 from aish.program import Program
-from aish.values.errors import AishError, StoreTrouble
-from aish.values.outcomes import Outcome
-from aish.values.person import Person
+from aish.values.errors import AishError
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, one_line
 from aish.views.answers import AnswerScreen
-from aish.views.command_history import CommandHistory, Run
+from aish.views.command_history import CommandHistory
+from aish.views.command_lines import CommandLines
 from aish.views.crash import file_report
 from aish.views.editor import Editor, PlainEditor
 from aish.views.event_loop import new_runner
@@ -47,13 +43,8 @@ from aish.views.themes import theme
 from aish.views.typing_ahead import TypingAhead
 from aish.views.user_shell import PromptShell, clean_exit_on_signal, ctrl_c, show
 
-_LEAVES = ("exit", "logout")
 _WHY = "The command `{}` ended with exit status {}. What went wrong, and what should I do?"
-_NO_SUCH_COMMAND = 127
-_OFTEN = 2  # runs of a word that make it a command; one may be a slip of the finger
 _AT_ONCE = ("agents", "agents stop", "steps")  # they can be used while the model works
-_MOST_MEANT = 3  # names to suggest; many short names are similar to each other
-_NO_FAULT = (0, 1, 130, 141, 148)  # success, nothing found, Ctrl-C, closed pipe, Ctrl-Z: no hint needed
 
 
 class Repl:
@@ -73,7 +64,6 @@ class Repl:
         self._screen = screen
         self._user_shell = user_shell
         self._history = history or CommandHistory()
-        user_shell.words.has_run = lambda word: self._history.past.ran(word) >= _OFTEN
         self._interactive = sys.stdin.isatty()
         self._queue = MessageQueue()
         edits = self._interactive and not isinstance(editor, PlainEditor)
@@ -102,12 +92,11 @@ class Repl:
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
-        self._ran = list[str]()  # the commands of the user, oldest first
-        self._exit_status = OK  # of a line that ended the user's shell
+        self._lines = CommandLines(
+            self._shell, user_shell, self._history, screen, editor, interactive=self._interactive
+        )
         self._offering: asyncio.Task[None] | None = None
         self._offers: list[FoundModel] = []  # models that the user has not been told about yet
-        self._gone = ""  # the directory of the shell, if it does not exist
-        self._failed = ("", 0)  # the last line that was run, if it failed, and its status
 
     def run(self) -> int:
         """Run the shell. Return the exit code: of the last line on a pipe, otherwise that of `exit`."""
@@ -132,7 +121,7 @@ class Repl:
             finally:
                 self._user_shell.close()
                 runner.run(self._close())
-        return self._exit_status if self._interactive else code
+        return self._lines.exit_status if self._interactive else code
 
     def _show_setting(self, key: str) -> None:
         """Let a changed setting of the view be seen at once."""
@@ -243,8 +232,8 @@ class Repl:
 
     async def _act(self, line: str) -> int:
         if line.strip() == "?" and self._interactive:
-            if self._failed[0]:
-                return await self._ask(_WHY.format(*self._failed))
+            if self._lines.failed[0]:
+                return await self._ask(_WHY.format(*self._lines.failed))
             self._screen.note("no failed command to explain; write your question after the ?")
             return OK
         if line.strip() == "quit":  # shells do not have it, but many users try it
@@ -258,11 +247,10 @@ class Repl:
                 return OK
             case None:
                 return OK
-        kind, text = await self._route(line)
+        kind, text = await self._lines.route(line)
         if kind == "question":
             return await self._ask(text)
-        hidden = self._history.hides(line) or self._history.hides(text)
-        return await self._run(text, hidden=hidden) if kind == "command" else OK
+        return await self._lines.run(line, text) if kind == "command" else OK
 
     def _run_at_once(self, line: str) -> bool:
         """Run a command while the model works, if it only shows or stops something; its reply comes in between."""
@@ -291,89 +279,6 @@ class Repl:
         else:
             self._screen.aside(reply if isinstance(reply, str) else reply.text)
 
-    async def _route(self, line: str) -> tuple[Kind, str]:
-        """Return what a line is. On a pipe nobody can check a guess, so a command needs its `!` there."""
-        if not self._interactive and not line.lstrip().startswith("!"):
-            return "question", line.strip().removeprefix("?").strip()
-        if self._interactive and names_earlier(line, self._earlier()):
-            return "command", line.strip()
-        router = self._user_shell.router
-        found = router.route(line)
-        kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
-        said = found.kind == "ask" or line.lstrip()[:1] in ("!", "?", "？")
-        if said and kind != "ask" and self._may_keep(line) and self._may_keep(found.text):
-            try:
-                router.learn(found.text, kind)
-            except StoreTrouble as error:
-                self._screen.note(f"what you decided is not kept: {error}", warning=True)
-        return kind, found.text
-
-    def _earlier(self) -> Iterator[str]:
-        """Yield the commands of this shell, newest first, then those of earlier ones."""
-        yield from reversed(self._ran)
-        own = set(self._ran)
-        yield from (one.text for one in self._history.past.newest() if one.is_command and one.text not in own)
-
-    def _may_keep(self, line: str) -> bool:
-        """May this line be written to a file? Not if it is hidden, has a secret, or if nothing is kept at all."""
-        kept = self._shell.session.remembers and not self._history.hides(line)
-        return kept and self._program.redaction.text(line) == line
-
-    async def _run(self, line: str, *, hidden: bool = False) -> int:
-        """Run a line in the user's shell. What it repeats (`!!`, `!git`) is filled in and shown, as in other shells.
-
-        A `hidden` line leaves no trace: it is not in any history, and the model never sees it or its output.
-        """
-        expanded = expand(line, self._earlier) if self._interactive else line
-        if expanded != line:
-            line = expanded
-            print(for_terminal(line))
-        again = self._ran[-1:] == [line]
-        if not hidden:
-            self._ran.append(line)
-        masked = "" if hidden else self._program.redaction.text(line)
-        begun = self._history.begin(line, self._user_shell.shell.directory)
-        outcome = await self._user_shell.run(line, masked)
-        if not hidden:
-            hold_output(self._shell.session, line, outcome)
-            self._record(begun, outcome)
-        self._history.notice_deletions()
-        self._editor.take_keys(outcome.unread)
-        self._failed = (masked, outcome.status) if outcome.status and not hidden else ("", 0)
-        if outcome.moved:
-            self._shell.enter(outcome.directory)
-        self._tell_gone(outcome.directory)
-        if outcome.died:
-            if outcome.left:
-                self._shell.leaving, self._exit_status = True, outcome.status
-            else:
-                self._screen.note("your shell has ended; the next command starts another one", warning=True)
-        elif again and line.strip() in _LEAVES:  # the shell warned about jobs, and the user repeated the command
-            self._shell.leaving = True
-        elif outcome.status == _NO_SUCH_COMMAND:
-            near = self._user_shell.words.near(line.split()[0])[:_MOST_MEANT]
-            meant = f"did you mean {' or '.join(near)}? " if near else ""
-            self._screen.note(f"{meant}type ? to ask the model")
-        elif outcome.status not in _NO_FAULT and self._interactive:
-            for notice in self._shell.session.say_once("why", "? asks why it failed"):
-                self._screen.note(notice.text)
-        return outcome.status
-
-    def _record(self, begun: Run, outcome: Outcome) -> None:
-        """Add a command to the history. Trouble is told once: a full disk must not add a line to each command."""
-        session = self._shell.session
-        if trouble := self._history.end(begun, outcome, session.journal.id):
-            for notice in session.say_once("history", trouble):
-                self._screen.note(notice.text, warning=True)
-
-    def _tell_gone(self, directory: str) -> None:
-        """Say once that the directory of the shell no longer exists."""
-        if Path(directory).is_dir():
-            self._gone = ""
-        elif self._gone != directory and self._interactive:
-            self._gone = directory
-            self._screen.note("this directory no longer exists; cd .. or cd leaves it", warning=True)
-
     def _leave(self, runner: asyncio.Runner) -> None:
         """Run the jobs that are due at quit. Ctrl-C stops them."""
         session = self._shell.session
@@ -391,7 +296,7 @@ class Repl:
     async def _ask(self, text: str) -> int:
         self._jobs.person_first()
         done = await self._worker.ask(text)
-        self._failed = self._worker.failed
+        self._lines.failed = self._worker.failed
         self._jobs.start("after answer", self._shell.session)
         return answer_code(done)
 
@@ -431,9 +336,3 @@ def colon_command(line: str) -> tuple[str, str]:
             except AishError:
                 return "", ""
     return "", ""
-
-
-async def ask_kind(person: Person, reason: str) -> Kind:
-    """Ask what a line is; still `ask` if the user cancels, or if there is no user."""
-    key = await person.key(f"{for_terminal(reason)}: [a]sk the model, [r]un it, or [c]ancel ", "arc")
-    return "question" if key == "a" else "command" if key == "r" else "ask"
