@@ -177,6 +177,11 @@ def test_two_shells_write_one_history_and_the_next_shell_has_both(world: World) 
             other.enter(f"echo t''wo {number}")
             one.wait_for(f"one {number}")
             other.wait_for(f"two {number}")
+        one.wait("one 2", "aish>")
+        one.type("\x12")  # the list has what the other shell ran meanwhile
+        one.wait_for("  echo t''wo 0")
+        one.type("\x1b")
+        one.wait("aish>")
         for terminal in (one, other):
             terminal.enter("exit")
             terminal.code()

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -62,6 +63,8 @@ class CommandHistory:
         self._begun, self._loaded = threading.Event(), threading.Event()
         self.loads = 0  # how often the history was loaded
         self._version = store.version if store else 0
+        self._read_to = 0  # the offset in the store up to which commands of other shells are known
+        self._own: set[int] = set()  # times of the commands of this shell, in milliseconds
 
     def start(self) -> None:
         """Begin to load what was typed and run before."""
@@ -72,6 +75,8 @@ class CommandHistory:
 
     def _load(self) -> None:
         try:
+            if self._store:
+                self._read_to = self._store.appended(sys.maxsize)[1]
             if sources := self._open_sources():
                 sources.load_newest(self.past, lambda: None)
                 self._begun.set()
@@ -94,6 +99,15 @@ class CommandHistory:
             self._loader = None
             self.start()
         self._version = version
+
+    def catch_up(self) -> None:
+        """Add the commands that other shells have run meanwhile."""
+        if not self._store or not self.loaded:
+            return
+        commands, self._read_to = self._store.appended(self._read_to)
+        for one in commands:
+            if round(one.time * 1000) not in self._own:
+                self.past.add(one)
 
     def lines(self) -> list[str]:
         """Return the newest lines that are loaded, newest first."""
@@ -130,6 +144,7 @@ class CommandHistory:
         seconds = time.monotonic() - run.clock
         command = PastCommand(run.line, run.time, run.directory, outcome.status, seconds, self._host, conversation)
         self.past.add(command)
+        self._own.add(int(run.time * 1000))
         try:
             if self._store:
                 self._store.add(command)

@@ -76,6 +76,7 @@ class HistoryList:
     def open(self, app: Application[str]) -> None:
         """Show the list, with the line as the first search words."""
         self._history.start()
+        self._history.catch_up()
         self._open, self._escape_before, self._last = True, app.ttimeoutlen, None
         self._here, self._status, self._time = False, 0, 0
         app.ttimeoutlen = _ESCAPE_SECONDS

@@ -64,6 +64,26 @@ def test_a_command_too_long_to_be_run_again_is_not_recorded(tmp_path: Path) -> N
     assert list(store.newest_first()) == []
 
 
+def test_what_others_append_is_read_once(tmp_path: Path) -> None:
+    """A line that is still being written is read when it is complete."""
+    store = store_in(tmp_path)
+    assert store.appended(0) == ([], 0)
+    store.add(PastCommand("one", 1.0))
+    found, end = store.appended(0)
+    assert [one.text for one in found] == ["one"]
+    store.add(PastCommand("two", 2.0))
+    with store.path.open("ab") as file:
+        file.write(b'{"command":"half')
+    found, end = store.appended(end)
+    assert [one.text for one in found] == ["two"]
+    with store.path.open("ab") as file:
+        file.write(b'"}\n')
+    found, end = store.appended(end)
+    assert [one.text for one in found] == ["half"]
+    assert store.appended(end) == ([], end)
+    assert store.appended(10**9) == ([], end), "the file was replaced by a shorter one"
+
+
 def _write(directory: Path, name: str) -> None:
     store = store_in(directory)
     for number in range(200):

@@ -1,14 +1,18 @@
 """The record of commands: `commands.jsonl`, one line for each command that the user ran at the prompt."""
 
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from aish.storage.line_reading import opener_now
 from aish.storage.lines import LineFile, decode
 from aish.values.items import stamp, utc_time
 from aish.values.past_command import LONGEST_COMMAND, PastCommand
 from aish.values.stores import Health, Record
+
+_MOST_APPENDED = 1 << 18  # bytes; more is there after the next start
 
 
 class CommandStore:
@@ -39,6 +43,21 @@ class CommandStore:
             command = command_of(record)
             if command:
                 yield command
+
+    def appended(self, offset: int) -> tuple[list[PastCommand], int]:
+        """Return the commands behind an offset, oldest first, and the offset behind them. Reads little at a time."""
+        try:
+            with open(self.path, "rb", opener=opener_now) as file:
+                size = file.seek(0, os.SEEK_END)
+                file.seek(offset if size - _MOST_APPENDED <= offset <= size else size)
+                data = file.read()
+                end = file.tell() - len(data) + data.rfind(b"\n") + 1
+        except FileNotFoundError:
+            return [], 0
+        except OSError:
+            return [], offset
+        found = (command_of(decode(line) or {}) for line in data[: data.rfind(b"\n") + 1].splitlines())
+        return [one for one in found if one], end
 
     def health(self) -> Health:
         """Read the whole file, and report damage. Raises `StoreTrouble`."""
