@@ -139,6 +139,7 @@ __aish_tidy() {
 __aish_hook() { builtin eval "__aish_status ${__aish_pipe//|/ | __aish_status }"$'\n'"$1"; }
 __aish_end() {
     local __aish_status=$? __aish_one
+    if [ "$__aish_said" = "$1" ] && [ "$__aish_state" != got ]; then __aish_mark "$1"; return 0; fi
     __aish_status "$__aish_status"
     __aish_tidy
     local __aish_stored=$?
@@ -153,6 +154,7 @@ __aish_end() {
         fi
     fi
     __aish_mark "$1"
+    { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
     return "$__aish_stored"
 }
 __aish_mark() {
@@ -160,7 +162,6 @@ __aish_mark() {
     if [ -s "$__aish_traps" ]; then __aish_flags=${__aish_flags}t; fi
     builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s;%s;%s\a' "$1" "$__aish_was" "$__aish_pipe" "$__aish_flags" \
         "${#PWD}" "$PWD" >'@TTY@'
-    { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
 }
 __aish_words() { { builtin printf '%s\n' "$PATH"; alias -p; echo; echo --; compgen -A function; echo --
     compgen -v; } >|"$1"; }

@@ -127,6 +127,7 @@ __aish_tidy() {
 }
 __aish_end() {
     local __aish_status=$? __aish_one
+    if [ "$__aish_said" = "$1" ] && [ "$__aish_state" != got ]; then __aish_mark "$1"; return 0; fi
     __aish_status "$__aish_status"
     __aish_tidy
     local __aish_stored=$?
@@ -142,6 +143,7 @@ __aish_end() {
         fi
     fi
     __aish_mark "$1"
+    { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
     return "$__aish_stored"
 }
 __aish_mark() {
@@ -149,7 +151,6 @@ __aish_mark() {
     if [ -s "$__aish_traps" ]; then __aish_flags=${__aish_flags}t; fi
     builtin printf '\e]6973;@TOKEN@;D;%s;%s;%s;%s;%s;%s\a' "$1" "$__aish_was" "$__aish_pipe" "$__aish_flags" \
         "${#PWD}" "$PWD" >'@TTY@'
-    { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
 }
 __aish_words() { { builtin printf '%s\n' "$PATH"; alias; echo; echo --
     print -l -- ${(k)functions} ${(k)builtins}; echo --; print -l -- ${(k)parameters}; } >|"$1"; }
