@@ -27,7 +27,7 @@ async def share(world: World, *, memory: bool) -> tuple[float, list[tuple[int, i
     """Hold a conversation of 20 questions, and return the share of cached prompt tokens from the third one on."""
     settings = {
         "model": "small",
-        "context": {"token_budget": 6000},
+        "context": {"token_budget": 6000, "surroundings": True},
         "models": {"small": {"kind": "embedded", "max_tokens": 12}},
         "notes": {"upkeep": memory, "recall_tokens": 400 if memory else 0, "idle_seconds": 600, "tools": False},
     }
