@@ -67,6 +67,19 @@ def test_a_hidden_line_leaves_no_trace_anywhere(world: World, setting: str, line
     assert traces(world.directory, "ls -d /")
 
 
+def test_no_explanation_is_offered_for_a_hidden_line(world: World) -> None:
+    """`?` would not know it."""
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.enter(" !frobctl stop")
+        terminal.wait("bash: frobctl: command not found", "aish>")
+        terminal.enter(" sh -c 'exit 3'")
+        terminal.enter("echo th''en")
+        terminal.wait("then", "aish>")
+
+        assert not any("[aish]" in line for line in terminal.lines)
+
+
 def test_without_memory_no_command_is_recorded(world: World) -> None:
     world.script("An answer.")
     with Terminal(world, "--no-memory") as terminal:

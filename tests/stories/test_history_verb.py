@@ -76,6 +76,13 @@ def test_an_import_copies_a_history_once_with_secrets_masked(past: World) -> Non
     assert "name a file" in history(past, "import", "nowhere").err
 
 
+def test_an_import_does_not_count_runs_in_aish_again(past: World) -> None:
+    """The user's shell writes them to its own file as well, usually without a time."""
+    (past.directory / ".bash_history").write_text("make test\nls from bash\ngit push\n", "utf-8")
+
+    assert json.loads(history(past, "import", "bash", "--json").out) == {"read": 3, "added": 1}
+
+
 def test_an_export_can_be_read_by_other_shells_and_by_aish(past: World, tmp_path: Path) -> None:
     lines = [json.loads(line) for line in history(past, "export").out.splitlines()]
     assert [one["command"] for one in lines] == ["make test", "git push", "make test"]

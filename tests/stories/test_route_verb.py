@@ -31,6 +31,12 @@ def test_a_person_asks_about_one_line(world: World) -> None:
     ]
 
 
+def test_a_command_of_aish_is_not_called_a_question(world: World) -> None:
+    ran = world.aish("route", given="help\n/help\n:memory list\nhelp cd\n")
+    assert [line.split(":")[0] for line in ran.out.splitlines()] == ["aish", "aish", "aish", "command"]
+    assert ran.out.startswith("aish: it is the command :help\n")
+
+
 @pytest.mark.proves("P1")
 def test_aliases_and_programs_that_are_not_here_are_known(world: World) -> None:
     """`aish route` has no live shell, and a program may be missing. Running such a line fails with a clear message."""

@@ -250,6 +250,8 @@ def test_one_key_decides_about_an_unclear_line(shell: World) -> None:
         tmux.wait_for("forgotten: test this")
         tmux.enter(":route why test this")
         tmux.wait_for("you are asked: test is also an English word")
+        tmux.enter(":route why help")
+        tmux.wait_for("aish does it: it is the command :help")
 
 
 @pytest.mark.proves("P2", "C7", "C8", "C9")

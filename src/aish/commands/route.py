@@ -2,6 +2,7 @@
 
 from aish.commands.shell import COMMANDS, Shell
 from aish.intake.commands import Arguments
+from aish.intake.line import ColonCommand, read_line
 from aish.intake.route_choices import LineRouter
 from aish.values.errors import BadUsage
 
@@ -13,7 +14,7 @@ async def route(shell: Shell, arguments: Arguments) -> str:
     """List what you decided about lines: which are commands and which are questions.
 
     aish learns from you. A line that you run with `!`, send with `?`, or decide with a key is treated that way from
-    then on, and a first word that you have run as a command is one.
+    then on, and a first word that you have run twice as a command is one.
     """
     decided = _router(shell).decided()
     return "\n".join(f"{kind:8}  {line}" for line, kind in decided.items()) or "you have decided nothing so far"
@@ -24,7 +25,10 @@ async def route_why(shell: Shell, arguments: Arguments) -> str:
     """Say whether a line is a command or a question, and why. Nothing is run."""
     if not arguments.text.strip():
         raise BadUsage("write the line after :route why")
-    found = _router(shell).route(arguments.text)
+    router = _router(shell)
+    if isinstance(line := read_line(arguments.text), ColonCommand):
+        return f"aish does it: it is the command :{line.name}"
+    found = router.route(arguments.text)
     return f"{_WORDS[found.kind]}: {found.reason}"
 
 

@@ -111,9 +111,11 @@ class CommandLines:
             self._shell.leaving = True
         elif outcome.status == _NO_SUCH_COMMAND:
             near = self._user_shell.words.near(line.split()[0])[:_MOST_MEANT]
-            meant = f"did you mean {' or '.join(near)}? " if near else ""
-            self._screen.note(f"{meant}type ? to ask the model")
-        elif outcome.status not in _NO_FAULT and self._interactive:
+            meant = f"did you mean {' or '.join(near)}?" if near else ""
+            hint = "" if hidden else "type ? to ask the model"  # `?` does not explain what leaves no trace
+            if meant or hint:
+                self._screen.note(f"{meant} {hint}".strip())
+        elif outcome.status not in _NO_FAULT and self._interactive and not hidden:
             for notice in self._shell.session.say_once("why", "? asks why it failed"):
                 self._screen.note(notice.text)
         return outcome.status

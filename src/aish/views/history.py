@@ -124,13 +124,14 @@ def _search(doors: HistoryDoors, options: argparse.Namespace, screen: Screen) ->
 def _import(doors: HistoryDoors, options: argparse.Namespace, screen: Screen) -> int:
     store, added, seen = doors.store, 0, 0
     known = {(one.text, int(one.time)) for one in store.newest_first()}
+    known |= {(text, 0) for text, _ in known}  # a line without a time may be the same run, written by the shell too
     for file in [one for name in options.histories for one in _named(doors, name)]:
         newest = [placed.command for placed in read_history(file, {}, _no_pause, most=1 << 40)]
         found = newest[::-1]
         masked = [one._replace(text=doors.mask(one.text)) for one in found]
         new = list({(one.text, int(one.time)): one for one in masked}.items())
         fresh = [one for key, one in new if key not in known]
-        known |= {key for key, _ in new}
+        known |= {key for key, _ in new} | {(text, 0) for (text, _), _ in new}
         store.add(*fresh)
         seen, added = seen + len(found), added + len(fresh)
     if options.json:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
+from aish.intake.line import ColonCommand, read_line
 from aish.intake.operands import KnownWords
 from aish.intake.routing import route
 from aish.values.errors import BadUsage
@@ -34,6 +35,9 @@ def run(start: Start, arguments: Sequence[str]) -> int:
     given = options.line[1:] if options.line[:1] == ["--"] else options.line
     lines = [" ".join(given)] if given else sys.stdin.read().splitlines()
     for line in lines:
+        if isinstance(typed := read_line(line), ColonCommand):  # with --jsonl there are just three kinds
+            print(f"aish: it is the command :{for_terminal(typed.name)}")
+            continue
         answer = _answer(line, words)
         print(f"{answer['route']}: {for_terminal(answer['reason'])}")
     return OK
