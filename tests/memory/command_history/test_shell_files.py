@@ -138,3 +138,17 @@ def test_no_bytes_break_the_reader(tmp_path: Path, data: bytes, kind: str) -> No
 
     assert all(one.command.text.strip() and "\0" not in one.command.text for one in found)
     assert [one.at for one in found] == sorted((one.at for one in found), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("zsh", b": 999999999999:0;far\n"),
+        ("fish", b"- cmd: far\n  when: 99999999999999999999\n"),
+    ],
+)
+def test_a_time_that_makes_no_sense_is_unknown(tmp_path: Path, kind: str, data: bytes) -> None:
+    """Otherwise the list and the search would fail when they show it."""
+    path = tmp_path / "history"
+    path.write_bytes(data)
+    assert [one.command.time for one in read_history(HistoryFile(kind, path), {}, lambda: None)] == [0.0]

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 from aish.memory.command_history.history_formats import commands
 from aish.storage.line_reading import opener_now
-from aish.values.past_command import LONGEST_COMMAND, PastCommand
+from aish.values.past_command import LONGEST_COMMAND, PastCommand, known_time
 
 MOST_READ = 16 << 20  # bytes from the end of a file: about 400,000 commands
 _MOST_ROWS = 400_000
@@ -83,7 +83,7 @@ def _texts(file: HistoryFile, most: int, pause: Pause) -> Iterator[tuple[str, fl
         for number, (data, time) in enumerate(commands(_lines(stream), is_zsh=file.kind == "zsh")):
             text = decoded(data).strip()
             if text and len(text) <= LONGEST_COMMAND:
-                yield text, float(time)
+                yield text, known_time(time)
             if number % 256 == 255:
                 pause()
 
@@ -127,7 +127,7 @@ def _of_row(row: tuple[object, ...]) -> PastCommand | None:
         return None
     return PastCommand(
         text.strip(),
-        float(time),
+        known_time(time),
         directory if isinstance(directory, str) else "",
         status if isinstance(status, int) and status >= 0 else None,  # -1: it has not ended
         float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else None,
