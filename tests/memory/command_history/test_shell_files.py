@@ -152,3 +152,22 @@ def test_a_time_that_makes_no_sense_is_unknown(tmp_path: Path, kind: str, data: 
     path = tmp_path / "history"
     path.write_bytes(data)
     assert [one.command.time for one in read_history(HistoryFile(kind, path), {}, lambda: None)] == [0.0]
+
+
+@pytest.mark.parametrize("most", range(60, 100))
+def test_the_end_of_a_fish_history_has_no_parts_of_entries(tmp_path: Path, most: int) -> None:
+    path = tmp_path / "fish_history"
+    path.write_bytes(b"".join(b"- cmd: echo %d\n  when: 1700000000\n" % number for number in range(50)))
+
+    found = texts("fish", path, most)
+    assert found[:2] == ["echo 49", "echo 48"][: len(found)]
+    assert all(text.startswith("echo ") for text in found)
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20, 3 << 20])
+def test_the_rest_of_a_long_line_is_no_command(tmp_path: Path, size: int) -> None:
+    """It would do something else than the line."""
+    path = tmp_path / "history"
+    path.write_bytes(b"first\necho " + b"x" * ((1 << 20) - 6 + size) + b"; rm -rf keep\nlast\n")
+
+    assert texts("bash", path, 8 << 20) == ["last", "first"]

@@ -6,6 +6,7 @@ They belong to other programs: nothing is locked, written or copied, and what ca
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from itertools import dropwhile
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from urllib.parse import quote
@@ -78,9 +79,12 @@ def _texts(file: HistoryFile, most: int, pause: Pause) -> Iterator[tuple[str, fl
     with open(file.path, "rb", opener=opener_now) as stream:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(size - most, 0))
+        lines = _lines(stream)
         if size > most:
             stream.readline()  # probably only a part of a line
-        for number, (data, time) in enumerate(commands(_lines(stream), is_zsh=file.kind == "zsh")):
+            if file.kind == "fish":  # perhaps the middle of an entry, which would look like a file of bash
+                lines = dropwhile(lambda line: not line.startswith(b"- cmd:"), lines)
+        for number, (data, time) in enumerate(commands(lines, is_zsh=file.kind == "zsh")):
             text = decoded(data).strip()
             if text and len(text) <= LONGEST_COMMAND:
                 yield text, known_time(time)
@@ -89,8 +93,11 @@ def _texts(file: HistoryFile, most: int, pause: Pause) -> Iterator[tuple[str, fl
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines without their ends. A line is cut where no command can be that long."""
+    """Yield the lines without their ends. A line is cut where no command can be that long, and its rest left out."""
     while line := stream.readline(_LONGEST_LINE):
+        end = line
+        while len(end) == _LONGEST_LINE and not end.endswith(b"\n"):
+            end = stream.readline(_LONGEST_LINE)
         yield line.rstrip(b"\r\n")
 
 
