@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -55,6 +56,9 @@ def test_an_earlier_command_is_filled_in(line: str, wanted: str) -> None:
     "line",
     [
         "echo '!!'",
+        "for i in ${!cp[@]}; do echo $i; done",
+        "!: > file",
+        "cat >run.sh <<'EOF'\n#!git/bin\necho !! !ls\nEOF",
         r"echo \!!",
         "echo wow!",
         'git commit -m "done!"',
@@ -115,3 +119,24 @@ def _quoted(text: str) -> str:
 def test_any_line_can_be_expanded(line: str, ran: list[str]) -> None:
     text = expand(line, lambda: ran)
     assert "!" in line or "^" in line or text == line
+
+
+def test_the_line_before_a_document_is_filled_in_and_the_document_is_not() -> None:
+    assert expanded("sudo tee !$ <<EOF\n!!\nEOF") == "sudo tee /tmp/copy.txt <<EOF\n!!\nEOF"
+
+
+def test_earlier_commands_are_read_once_for_all_names() -> None:
+    read = []
+
+    def earlier() -> Iterator[str]:
+        for one in reversed(RAN):
+            read.append(one)
+            yield one
+
+    assert expand("echo !no !such !name !git:0", earlier) == "echo !no !such !name git"
+    assert len(read) == len(RAN)
+
+
+def test_a_name_with_a_space_after_it_is_a_command_that_is_forced() -> None:
+    assert names_earlier("!ls", RAN)
+    assert not names_earlier("!ls ", RAN)

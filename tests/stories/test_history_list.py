@@ -143,3 +143,17 @@ def test_a_command_of_this_shell_is_found_at_once_and_one_that_is_hidden_never(s
         assert chosen(terminal) == "sh -c 'echo fresh; exit 4'"
         terminal.type("seen")
         terminal.wait_for("nothing found")
+
+
+def test_a_word_of_the_past_runs_and_no_longer_command_that_starts_with_it(shell: World) -> None:
+    ran(shell, ("split", Path("/"), 0, 1), ("splitter --remove", Path("/"), 0, 0.5))
+    (shell.directory / ".bashrc").write_text(
+        "split() { echo the short one; }\nsplitter() { echo the long one; }\n", "utf-8"
+    )
+    with Terminal(shell) as terminal:
+        terminal.wait_ready()
+        terminal.type(CTRL_R)
+        terminal.wait_for("2 of 2")
+        terminal.type(DOWN + ENTER)
+        terminal.wait_for("the short one")
+        assert "the long one" not in "\n".join(terminal.lines)

@@ -12,11 +12,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from aish.intake.simple_commands import words_of
 
 # An event, then the words of it, then changes to them: !git:2-3:s/a/b/
-_EVENT = r"!(?:(?P<last>!)|-(?P<back>\d{1,4})|\?(?P<within>[^?\n]+)\??|(?P<start>[A-Za-z_./~][\w./~-]*)|(?=[$^*:]))"
+_NAMED = r"(?P<last>!)|-(?P<back>\d{1,4})|\?(?P<within>[^?\n]+)\??|(?P<start>[A-Za-z_./~][\w./~-]*)"
+_EVENT = rf"!(?:{_NAMED}|(?=:?[$^*]|:[\dghtreps]))"
 _WORDS = r"(?P<words>:?[$^*]|:\d{1,3}(?:-\d{1,3}|-|\*)?)?"
 _CHANGES = r"(?P<changes>(?::(?:[htrep]|g?s/(?:[^/\n])*/(?:[^/\n])*/?))*)"
 _ONE = re.compile(_EVENT + _WORDS + _CHANGES)
-_SKIPPED = re.compile(r"\\.|'[^']*'?|\$!|!(?=[\s=(\"]|$)|\[!", re.DOTALL)  # in these, `!` is an ordinary character
+_SKIPPED = re.compile(r"\\.|'[^']*'?|\$\{?!|!(?=[\s=(\"]|$)|\[!", re.DOTALL)  # in these, `!` is an ordinary character
+_PLAIN = re.compile(r"[^!\\'$\[]+")
+_DOCUMENT = re.compile(r"(?<!<)<<(?!<)[^\n]*\n")  # the lines after it are the content of a file
 _QUICK = re.compile(r"\^(?P<old>[^^\n]+)\^(?P<new>[^^\n]*)(?:\^(?P<rest>[^\n]*))?$")
 
 
@@ -27,8 +30,8 @@ def is_expansion(word: str) -> bool:
 
 
 def names_earlier(line: str, earlier: Iterable[str]) -> bool:
-    """Is this line `!name` and no more, and was there a command that starts with the name?"""
-    found = _ONE.fullmatch(line.strip())
+    """Is this line `!name` and no more, not even a space, and was there a command that starts with the name?"""
+    found = _ONE.fullmatch(line.lstrip())
     return bool(found and found["start"] and _find(found, earlier) is not None)
 
 
@@ -39,7 +42,22 @@ def expand(line: str, earlier: Callable[[], Iterable[str]]) -> str:
         return last.replace(quick["old"], quick["new"], 1) + (quick["rest"] or "") if quick["old"] in last else line
     if "!" not in line:
         return line
-    return "".join(_pieces(line, earlier))
+    document = _DOCUMENT.search(line)
+    end = document.end() if document else len(line)
+    return "".join(_pieces(line[:end], _read_once(earlier))) + line[end:]
+
+
+def _read_once(earlier: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
+    """Keep what was read for the next name: a long history is slow to read."""
+    seen, rest = list[str](), iter(earlier())
+
+    def again() -> Iterator[str]:
+        yield from seen
+        for one in rest:
+            seen.append(one)
+            yield one
+
+    return again
 
 
 def _pieces(line: str, earlier: Callable[[], Iterable[str]]) -> Iterator[str]:
@@ -52,8 +70,9 @@ def _pieces(line: str, earlier: Callable[[], Iterable[str]]) -> Iterator[str]:
             yield text
             place = one.end()
         else:
-            yield line[place]
-            place += 1
+            plain = _PLAIN.match(line, place)
+            yield plain[0] if plain else line[place]
+            place = plain.end() if plain else place + 1
 
 
 def _text(found: re.Match[str], earlier: Callable[[], Iterable[str]]) -> str | None:

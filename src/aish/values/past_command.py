@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 LONGEST_COMMAND = 65_536  # characters; a longer one is pasted data, and a shortened one must never be run again
+_LAST_TIME = 32_503_680_000.0  # the year 3000; a damaged history may have any number
 
 
 class PastCommand(NamedTuple):
@@ -20,3 +21,8 @@ class PastCommand(NamedTuple):
     @property
     def is_command(self) -> bool:
         return self.source != "typed"
+
+
+def known_time(seconds: float) -> float:
+    """Return the time of a command in seconds since the epoch; 0, unknown, if it makes no sense."""
+    return float(seconds) if 0 < seconds < _LAST_TIME else 0.0

@@ -156,7 +156,9 @@ class LineEditor:
         """Send a line of the history. What was a command then is one now, also if it looks like a question."""
         chosen = self._list.chosen
         if chosen and chosen.is_command and self._line.of(chosen.text)[0] != "command":
-            buffer.document = Document(f"!{chosen.text}")
+            buffer.document = Document(
+                f"!{chosen.text} "
+            )  # with a space, `!name` is no earlier command with that start
         buffer.validate_and_handle()
 
     def show_above(self, write: Callable[[], object]) -> None:

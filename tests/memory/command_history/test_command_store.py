@@ -56,6 +56,12 @@ def test_damaged_lines_and_lines_of_people_are_survived(tmp_path: Path) -> None:
     assert [one.text for one in store.newest_first()] == ["after", "x", "by hand", "before"]
 
 
+def test_a_duration_that_makes_no_sense_is_unknown() -> None:
+    assert [command_of({"command": "ls", "seconds": one}) for one in (float("inf"), 10**400, -1, float("nan"))] == [
+        PastCommand("ls")
+    ] * 4
+
+
 def test_a_command_too_long_to_be_run_again_is_not_recorded(tmp_path: Path) -> None:
     """A shortened command would do something else."""
     store = store_in(tmp_path)

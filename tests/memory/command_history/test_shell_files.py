@@ -138,3 +138,36 @@ def test_no_bytes_break_the_reader(tmp_path: Path, data: bytes, kind: str) -> No
 
     assert all(one.command.text.strip() and "\0" not in one.command.text for one in found)
     assert [one.at for one in found] == sorted((one.at for one in found), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("zsh", b": 999999999999:0;far\n"),
+        ("fish", b"- cmd: far\n  when: 99999999999999999999\n"),
+    ],
+)
+def test_a_time_that_makes_no_sense_is_unknown(tmp_path: Path, kind: str, data: bytes) -> None:
+    """Otherwise the list and the search would fail when they show it."""
+    path = tmp_path / "history"
+    path.write_bytes(data)
+    assert [one.command.time for one in read_history(HistoryFile(kind, path), {}, lambda: None)] == [0.0]
+
+
+@pytest.mark.parametrize("most", range(60, 100))
+def test_the_end_of_a_fish_history_has_no_parts_of_entries(tmp_path: Path, most: int) -> None:
+    path = tmp_path / "fish_history"
+    path.write_bytes(b"".join(b"- cmd: echo %d\n  when: 1700000000\n" % number for number in range(50)))
+
+    found = texts("fish", path, most)
+    assert found[:2] == ["echo 49", "echo 48"][: len(found)]
+    assert all(text.startswith("echo ") for text in found)
+
+
+@pytest.mark.parametrize("size", [1, 1 << 20, 3 << 20])
+def test_the_rest_of_a_long_line_is_no_command(tmp_path: Path, size: int) -> None:
+    """It would do something else than the line."""
+    path = tmp_path / "history"
+    path.write_bytes(b"first\necho " + b"x" * ((1 << 20) - 6 + size) + b"; rm -rf keep\nlast\n")
+
+    assert texts("bash", path, 8 << 20) == ["last", "first"]

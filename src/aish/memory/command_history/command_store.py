@@ -13,6 +13,7 @@ from aish.values.past_command import LONGEST_COMMAND, PastCommand
 from aish.values.stores import Health, Record
 
 _MOST_APPENDED = 1 << 18  # bytes; more is there after the next start
+_LONGEST_RUN = 1e10  # seconds
 
 
 class CommandStore:
@@ -104,7 +105,7 @@ def command_of(record: Record) -> PastCommand | None:
         _seconds_of(record.get("ts")),
         _text(record.get("directory")),
         status if isinstance(status, int) else None,
-        float(seconds) if isinstance(seconds, int | float) else None,
+        float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < _LONGEST_RUN else None,
         _text(record.get("host")),
         _text(record.get("conversation")),
         _text(record.get("source")) or "aish",

@@ -6,13 +6,14 @@ They belong to other programs: nothing is locked, written or copied, and what ca
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from itertools import dropwhile
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 from urllib.parse import quote
 
 from aish.memory.command_history.history_formats import commands
 from aish.storage.line_reading import opener_now
-from aish.values.past_command import LONGEST_COMMAND, PastCommand
+from aish.values.past_command import LONGEST_COMMAND, PastCommand, known_time
 
 MOST_READ = 16 << 20  # bytes from the end of a file: about 400,000 commands
 _MOST_ROWS = 400_000
@@ -78,19 +79,25 @@ def _texts(file: HistoryFile, most: int, pause: Pause) -> Iterator[tuple[str, fl
     with open(file.path, "rb", opener=opener_now) as stream:
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(size - most, 0))
+        lines = _lines(stream)
         if size > most:
             stream.readline()  # probably only a part of a line
-        for number, (data, time) in enumerate(commands(_lines(stream), is_zsh=file.kind == "zsh")):
+            if file.kind == "fish":  # perhaps the middle of an entry, which would look like a file of bash
+                lines = dropwhile(lambda line: not line.startswith(b"- cmd:"), lines)
+        for number, (data, time) in enumerate(commands(lines, is_zsh=file.kind == "zsh")):
             text = decoded(data).strip()
             if text and len(text) <= LONGEST_COMMAND:
-                yield text, float(time)
+                yield text, known_time(time)
             if number % 256 == 255:
                 pause()
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines without their ends. A line is cut where no command can be that long."""
+    """Yield the lines without their ends. A line is cut where no command can be that long, and its rest left out."""
     while line := stream.readline(_LONGEST_LINE):
+        end = line
+        while len(end) == _LONGEST_LINE and not end.endswith(b"\n"):
+            end = stream.readline(_LONGEST_LINE)
         yield line.rstrip(b"\r\n")
 
 
@@ -127,7 +134,7 @@ def _of_row(row: tuple[object, ...]) -> PastCommand | None:
         return None
     return PastCommand(
         text.strip(),
-        float(time),
+        known_time(time),
         directory if isinstance(directory, str) else "",
         status if isinstance(status, int) and status >= 0 else None,  # -1: it has not ended
         float(seconds) if isinstance(seconds, int | float) and seconds >= 0 else None,
