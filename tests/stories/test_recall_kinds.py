@@ -30,6 +30,15 @@ async def test_items_and_commands_are_found_beside_turns_each_with_its_kind(worl
     assert {record["kind"] for record in reply.data} == {"turn", "item", "command"}
 
 
+async def test_a_command_of_this_minute_was_run_now(world: World) -> None:
+    program = world.program({"finding": {"tools": False, "meaning": False}})
+    shell = world.shell(program, program.session())
+    shell.past = PastCommands()
+    shell.past.add(PastCommand("make deploy", program.now().timestamp(), "/srv"))
+
+    assert "make deploy (now, /srv)" in (await world.type(shell, ":recall deploy")).text
+
+
 async def test_a_query_with_bounds_is_about_turns(world: World) -> None:
     program = world.program({"finding": {"tools": False, "meaning": False}})
     shell = world.shell(program, program.session())

@@ -11,7 +11,7 @@ from aish.values.errors import AishError
 from aish.values.items import Item
 from aish.values.past_command import PastCommand
 from aish.values.text import for_terminal, one_line
-from aish.values.times import age
+from aish.values.times import ago
 
 _MOST = 5  # of each kind
 _MOST_READ = 10_000  # items; each is read from the disk
@@ -65,7 +65,7 @@ def _commands(shell: Shell, terms: list[str]) -> list[PastCommand]:
 
 def _where(shell: Shell, one: PastCommand) -> str:
     """Return when and where a command was run, as far as it is known."""
-    when = f"{age(datetime.fromtimestamp(one.time, UTC), shell.program.now())} ago" if one.time > 0 else ""
+    when = ago(datetime.fromtimestamp(one.time, UTC), shell.program.now()) if one.time > 0 else ""
     failed = f"exit status {one.status}" if one.status else ""
     known = [part for part in (when, one.directory, failed) if part]
     return f"   ({', '.join(known)})" if known else ""

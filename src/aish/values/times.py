@@ -39,6 +39,12 @@ def age(time: datetime, now: datetime) -> str:
     return "ages"
 
 
+def ago(time: datetime, now: datetime) -> str:
+    """Return the age for a sentence: "3 min ago", "now"."""
+    told = age(time, now)
+    return told if told in ("now", "in the future") else f"{told} ago"
+
+
 def local(time: datetime) -> str:
     """Return a moment in local time, to the minute."""
     try:

@@ -23,7 +23,7 @@ from aish.memory.command_history.past_commands import Status, Wanted, narrowed
 from aish.places import home_directory
 from aish.values.past_command import PastCommand
 from aish.values.text import for_terminal, one_line
-from aish.values.times import age
+from aish.values.times import ago
 from aish.views.command_history import CommandHistory
 
 _MOST_ROWS = 12  # of the list
@@ -257,8 +257,7 @@ def _is_longer(wanted: Wanted, before: Wanted) -> bool:
 def details(one: PastCommand, now: float) -> Iterator[str]:
     """Yield what is known of a command: time, directory, status, duration, and where it is from."""
     if one.time > 0:
-        told = age(datetime.fromtimestamp(one.time, UTC), datetime.fromtimestamp(now, UTC))
-        yield told if told in ("now", "in the future") else f"{told} ago"
+        yield ago(datetime.fromtimestamp(one.time, UTC), datetime.fromtimestamp(now, UTC))
     if one.directory:
         home = str(home_directory())
         inside = one.directory == home or one.directory.startswith(home + os.sep)
