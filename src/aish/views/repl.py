@@ -324,7 +324,7 @@ class Repl:
         """
         expanded = expand(line, self._earlier) if self._interactive else line
         if expanded != line:
-            line = expanded
+            line, hidden = expanded, hidden or self._history.hides(expanded)
             print(for_terminal(line))
         again = self._ran[-1:] == [line]
         if not hidden:
