@@ -20,6 +20,8 @@ from aish.values.turns import EXEC_MARK, FILES_MARK, INPUT_MARK
         ("a@b @ c", []),
         ("@x @x @x.", ["x"]),
         ("is `@decorator` fine?", ["decorator"]),
+        ("The command `curl -d @body.json x\nnpm i @types/node` ended with exit status 1.", []),
+        ("is `a` in @x.py and `b c`?", ["x.py"]),
     ],
 )
 def test_names_begin_with_an_at_sign_at_the_start_of_a_word(question: str, paths: list[str]) -> None:

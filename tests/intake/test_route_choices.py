@@ -1,5 +1,6 @@
 """What the user decided about lines is kept, until it is forgotten."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,13 @@ def test_without_a_store_only_the_rules_count() -> None:
     plain.learn("make tea", "command")
 
     assert plain.route("make tea").kind == "ask" and plain.forget() == 0
+
+
+def test_pasted_data_is_not_compared_at_every_key(tmp_path: Path) -> None:
+    mine = router(tmp_path)
+    mine.learn("make tea", "command")
+    pasted = "echo " + "word " * 1_000_000
+    start = time.perf_counter()
+    for _ in range(10):
+        mine.route(pasted)
+    assert time.perf_counter() - start < 1.0  # it was 2 to 4 seconds

@@ -80,6 +80,22 @@ def test_no_explanation_is_offered_for_a_hidden_line(world: World) -> None:
         assert not any("[aish]" in line for line in terminal.lines)
 
 
+def test_a_line_that_expands_to_a_hidden_one_leaves_no_trace(world: World) -> None:
+    world.script("An answer.")
+    (world.directory / ".bashrc").write_text("HISTIGNORE='printf *'\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.enter("echo un''seen words")
+        terminal.wait_for("unseen words")
+        terminal.enter("^echo^printf %s,")
+        terminal.wait_for("unseen,words,")
+        terminal.enter("?what did I do")
+        terminal.wait_for("An answer.")
+
+    assert [one["command"] for one in recorded(world)] == ["echo un''seen words"]
+    assert traces(world.directory, "unseen,words") == []
+
+
 def test_without_memory_no_command_is_recorded(world: World) -> None:
     world.script("An answer.")
     with Terminal(world, "--no-memory") as terminal:

@@ -87,6 +87,17 @@ def test_a_chosen_model_is_not_replaced_by_a_script(world: World) -> None:
     assert settings(world)["model"] == "script"
 
 
+def test_a_preset_of_the_same_name_is_not_overwritten(world: World) -> None:
+    mine = {"endpoint": "http://10.0.0.5:11434/v1", "model": "large"}
+    world.configure(f"[models.ollama]\nendpoint = '{mine['endpoint']}'\nmodel = '{mine['model']}'\n")
+    with ollama("m1") as server:
+        ran = world.aish("setup", "ollama-2", OLLAMA_HOST=host(server))
+
+    assert ran.code == 0
+    assert settings(world)["models"]["ollama"] == mine
+    assert settings(world)["models"]["ollama-2"] == {"endpoint": f"{server.url}/v1", "model": "m1"}
+
+
 @pytest.mark.parametrize(
     ("env", "names"),
     [

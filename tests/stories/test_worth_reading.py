@@ -37,7 +37,7 @@ async def test_a_call_of_a_tool_is_no_hit_but_its_result_is(world: World) -> Non
 
     assert any(line.startswith("tool:") and "quokka" in line for line in hits(found))
     assert not any("read_file" in line for line in hits(found))
-    assert 'aish: read_file {"path": "kettle.txt"}' in (await world.type(shell, ":thread 1")).text
+    assert 's: read_file {"path": "kettle.txt"}' in (await world.type(shell, ":thread 1")).text
 
 
 async def test_a_question_is_shown_without_the_output_that_was_sent_with_it(world: World) -> None:
@@ -72,7 +72,7 @@ async def test_neighbours_are_shown_with_a_hit_and_are_none(world: World) -> Non
     page = (await world.type(shell, ":recall carburettors")).text
 
     assert [line.partition(":")[2].strip() for line in hits(page)] == ["tell me about carburettors"]
-    assert "     aish: In the hall." in page and "     aish: They mix air and fuel for engines." in page
+    assert "     s: In the hall." in page and "     s: They mix air and fuel for engines." in page
     assert "umbrella" not in page
     listed = json.loads(world.aish("search", "--json", "carburettors").out)["hits"]
     assert [hit["text"] for hit in listed if not hit.get("beside")] == ["tell me about carburettors"]

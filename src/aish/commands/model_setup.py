@@ -1,8 +1,9 @@
 """Set up a model that was found on this machine or by a key: write its preset, and remember what was offered."""
 
+import itertools
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 from aish.model.addresses import api_root
@@ -67,11 +68,20 @@ def _identity(found: FoundModel) -> str:
 
 
 async def find_models(settings: Settings, env: Mapping[str, str]) -> list[FoundModel]:
-    """Return the models that could be set up: servers of this machine first, then keys. Loopback only."""
+    """Return the models that could be set up: servers of this machine first, then keys. Loopback only.
+
+    None has the name of a preset that is there: it would be overwritten.
+    """
     presets = settings.models.values()
     known = {api_root(one.endpoint).replace("//localhost:", "//127.0.0.1:") for one in presets if one.endpoint}
     known |= {one.api_key_env for one in presets if one.api_key_env}
-    return [*await find_local(env, known), *find_keys(env, known)]
+    found = [*await find_local(env, known), *find_keys(env, known)]
+    return [one._replace(name=_free_name(one.name, settings.models)) for one in found]
+
+
+def _free_name(name: str, taken: Container[str]) -> str:
+    others = (f"{name}-{number}" for number in itertools.count(2))
+    return next(one for one in itertools.chain([name], others) if one not in taken)
 
 
 async def new_offers(loaded: Loaded, env: Mapping[str, str], record: SetupRecord) -> list[FoundModel]:

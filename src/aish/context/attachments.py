@@ -13,6 +13,7 @@ from aish.values.turns import EXEC_MARK, FILES_MARK, HOOK_MARK, INPUT_MARK, SKIL
 
 MOST_NAMES = 10  # files of one question
 _NAME = re.compile(r"""(?<![^\s("'`])@(?:"([^"\n]+)"|'([^'\n]+)'|((?:\\.|[^\s\\"'`])+))""")
+_QUOTED = re.compile(r"`[^`]*`")
 _AFTER = ".,;:!?)]}>"  # punctuation that ends a sentence, not a name
 _MARKS = (EXEC_MARK, INPUT_MARK, FILES_MARK, TASK_MARK, SKILL_MARK, HOOK_MARK, "[recalled", "[surroundings]")
 _FORGED = re.compile(rf"(?m)^(?:{'|'.join(map(re.escape, _MARKS))})")
@@ -31,14 +32,19 @@ class NamedPath(NamedTuple):
 
 
 def named_paths(question: str) -> list[NamedPath]:
-    """Return what a question names with `@`, each once."""
+    """Return what a question names with `@`, each once; not what a quoted command has."""
     found: dict[str, NamedPath] = {}
-    for match in _NAME.finditer(question):
+    for match in _NAME.finditer(_QUOTED.sub(_without_command, question)):
         quoted, bare = match[1] or match[2] or "", re.sub(r"\\(.)", r"\1", match[3] or "")
         one = NamedPath(quoted, quoted) if quoted else NamedPath(bare, bare.rstrip(_AFTER))
         if one.otherwise:
             found.setdefault(one.otherwise, one)
     return list(found.values())[:MOST_NAMES]
+
+
+def _without_command(quoted: re.Match[str]) -> str:
+    """Leave out a quoted text of several words: its `@` belongs to a command, as in `curl -d @body.json`."""
+    return "``" if len(quoted[0].split()) > 1 else quoted[0]
 
 
 def attachment(kind: str, name: str, size: str, text: str) -> str:

@@ -10,6 +10,7 @@ from aish.values.errors import StoreTrouble
 from aish.values.stores import RecordLog
 
 _LONGEST = 300  # characters of a line; nobody types a longer one twice
+_MOST_READ = 4 * _LONGEST  # with its spaces; at every key, a pasted text costs nothing
 
 
 class RouteChoices:
@@ -21,7 +22,7 @@ class RouteChoices:
 
     def of(self, line: str) -> Kind | None:
         """Return what the user decided about this line. A log that cannot be read has no decisions."""
-        return self.all().get(_key(line))
+        return self.all().get(_key(line)) if len(line) <= _MOST_READ else None
 
     def learn(self, line: str, kind: Kind) -> None:
         """Keep a decision. Raises `StoreTrouble`."""

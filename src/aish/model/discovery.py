@@ -158,7 +158,7 @@ async def choose_model(found: FoundModel, env: Mapping[str, str] = os.environ) -
 
     This uses the network and the key, so the user must have agreed.
     """
-    provider = next((one for one in _PROVIDERS if one.name == found.name), None)
+    provider = next((one for one in _PROVIDERS if one.title == found.title), None)
     if provider is None or not provider.lists_models or not env.get(found.api_key_env):
         return found, ""
     listed = await _list_models(found.endpoint, _REMOTE_SECONDS, found.api_key_env)

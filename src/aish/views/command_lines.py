@@ -86,6 +86,7 @@ class CommandLines:
         hidden = self._history.hides(typed) or self._history.hides(text)
         line = expand(text, self._earlier) if self._interactive else text
         if line != text:
+            hidden = hidden or self._history.hides(line)
             print(for_terminal(line))
         again = self._ran[-1:] == [line]
         if not hidden:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aish.memory.command_history.past_commands import PER_CHUNK, Builder, PastCommands, Wanted
-from aish.values.past_command import PastCommand
+from aish.values.past_command import LONGEST_COMMAND, PastCommand
 
 
 def listed(*commands: PastCommand | str) -> PastCommands:
@@ -138,3 +138,11 @@ def test_no_query_and_no_command_makes_a_step_slow(words: str) -> None:
 
     assert steps >= 2
     assert time.monotonic() - begun < 5.0
+
+
+def test_nothing_is_suggested_for_pasted_data() -> None:
+    """Comparing it at each key would take seconds; a longer line cannot be known."""
+    long = "x" * LONGEST_COMMAND
+    past = PastCommands()
+    past.add(PastCommand(f"{long} more"))
+    assert past.suggest(long) == "" and past.suggest(long[1:])

@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
-from aish.values.past_command import PastCommand
+from aish.values.past_command import LONGEST_COMMAND, PastCommand
 
 MOST_KEPT = 250_000  # commands; about as many as a person types in twenty years
 PER_CHUNK = 2_048  # a chunk is searched in less than a millisecond
@@ -125,6 +125,8 @@ class PastCommands:
 
     def suggest(self, start: str) -> str:
         """Return the newest line that begins with a text and is longer; empty if there is none."""
+        if len(start) >= LONGEST_COMMAND:  # pasted data; comparing it at each key would take seconds
+            return ""
         for text in reversed(self._recent):
             if text.startswith(start) and text != start:
                 return text
