@@ -61,6 +61,8 @@ def test_proposed_commands_count_if_there_is_no_block() -> None:
     [
         ("sh", "ls\nmake\n", "ls\nmake"),
         ("console", "$ ls\na  b\n$ make test\nok", "ls\nmake test"),
+        ("console", "# install what is needed\n$ npm ci\nok", "npm ci"),
+        ("console", "# apt update\n# reboot", "apt update\nreboot"),
         ("", "$ ls", "ls"),
         ("bash", "$ cd x\n$ make", "cd x\nmake"),
         ("bash", "# build it\nmake", "# build it\nmake"),

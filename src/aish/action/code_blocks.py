@@ -30,7 +30,9 @@ class CodeBlock(NamedTuple):
         """What to run: of a session with prompts only what was typed after them, otherwise the text."""
         lines = self.text.split("\n")
         shows_prompts = self.language in _SESSIONS or all(_PROMPT.match(line) for line in lines if line.strip())
-        typed = [line[found.end() :] for line in lines if (found := _PROMPT.match(line))]
+        prompts = [line[0] for line in lines if _PROMPT.match(line)]
+        sign = next((one for one in prompts if one != "#"), "#")  # beside another prompt, # begins a comment
+        typed = [line[found.end() :] for line in lines if (found := _PROMPT.match(line)) and line[0] == sign]
         if shows_prompts and typed and not (self.language not in _SESSIONS and self.text.lstrip().startswith("#")):
             return "\n".join(typed)
         return self.text.strip("\n")
