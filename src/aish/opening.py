@@ -432,7 +432,7 @@ def open_history(program: Program, session: Session, user_shell: PromptShell) ->
         store,
         typed,
         lambda: _history_sources(program, store, typed, shell),
-        lambda: HistoryRules(*shell.history),
+        lambda: None if user_shell.is_starting else HistoryRules(*shell.history),
         user_shell.wait_started,
         lambda: shell.directory,
     )

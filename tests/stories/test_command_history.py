@@ -96,6 +96,25 @@ def test_a_line_that_expands_to_a_hidden_one_leaves_no_trace(world: World) -> No
     assert traces(world.directory, "unseen,words") == []
 
 
+def test_a_line_typed_before_the_shell_has_started_is_hidden_by_its_rules(world: World) -> None:
+    world.script("An answer.")
+    (world.directory / ".bashrc").write_text("sleep 1.5; HISTIGNORE='echo *'\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_for("aish>")
+        terminal.enter("echo un''seen")
+        terminal.wait_for("unseen")
+        terminal.enter("ls -d /")
+        terminal.wait_for("aish>")
+        terminal.enter("?what did I do")
+        terminal.wait_for("An answer.")
+        terminal.enter("exit")
+        terminal.code()
+
+    assert [one["command"] for one in recorded(world)] == ["ls -d /", "exit"]
+    assert traces(world.directory, "un''seen") == []
+    assert traces(world.directory, "unseen") == []
+
+
 def test_without_memory_no_command_is_recorded(world: World) -> None:
     world.script("An answer.")
     with Terminal(world, "--no-memory") as terminal:

@@ -49,14 +49,15 @@ class CommandHistory:
         store: CommandStore | None = None,
         typed: TypedLines | None = None,
         open_sources: Callable[[], "Sources | None"] = lambda: None,
-        rules: Callable[[], HistoryRules] = HistoryRules,
+        rules: Callable[[], HistoryRules | None] = HistoryRules,
         wait_for_shell: Callable[[], object] = lambda: None,
         directory: Callable[[], str] = os.getcwd,
     ) -> None:
         self.directory = directory  # the current one of the user's shell
         self.past = PastCommands()
         self._store, self._typed, self._open_sources = store, typed, open_sources
-        self._rules = rules
+        self._rules = rules  # None while the shell starts, which sets them
+        self._waiting: list[tuple[str, datetime]] = []  # lines that were typed before the rules were known
         self._wait_for_shell = wait_for_shell
         self._host = os.uname().nodename
         self._loader: threading.Thread | None = None
@@ -125,18 +126,26 @@ class CommandHistory:
 
     def hides(self, line: str) -> bool:
         """Does a line leave no trace: in history, in what the model is sent, and in the shell's own history?"""
-        return self._rules().hides(line)
+        return (self._rules() or HistoryRules()).hides(line)
 
     def typed(self, line: str) -> None:
-        """Remember a line that was typed."""
-        if self.hides(line):
+        """Remember a line that was typed, as soon as it is known whether it is hidden."""
+        self._waiting.append((line, datetime.now()))  # as the line editor writes it
+        self._keep_typed()
+
+    def _keep_typed(self) -> None:
+        if self._rules() is None:
             return
-        now = datetime.now()  # as the line editor writes it
-        self.past.add(PastCommand(line, now.timestamp(), source="typed"))
-        if self._typed:
-            self._typed.add(line, now)
+        lines, self._waiting = self._waiting, []
+        for line, now in lines:
+            if not self.hides(line):
+                self.past.add(PastCommand(line, now.timestamp(), source="typed"))
+                if self._typed:
+                    self._typed.add(line, now)
 
     def begin(self, line: str, directory: str) -> Run:
+        """Begin to measure a command. The shell has started."""
+        self._keep_typed()
         return Run(line, directory, time.time(), time.monotonic())
 
     def end(self, run: Run, outcome: Outcome, conversation: str) -> str:

@@ -73,8 +73,9 @@ class CommandLines:
         yield from (one.text for one in self._history.past.newest() if one.is_command and one.text not in own)
 
     def _may_keep(self, line: str) -> bool:
-        """May this line be written to a file? Not if it is hidden, has a secret, or if nothing is kept at all."""
-        kept = self._shell.session.remembers and not self._history.hides(line)
+        """May this line be written to a file? Not if it is or may be hidden, has a secret, or if nothing is kept."""
+        hidden = self._user_shell.is_starting or self._history.hides(line)  # the shell says which lines are hidden
+        kept = self._shell.session.remembers and not hidden
         return kept and self._shell.program.redaction.text(line) == line
 
     async def run(self, typed: str, text: str) -> int:
@@ -83,6 +84,7 @@ class CommandLines:
         What it repeats (`!!`, `!git`) is filled in and shown, as in other shells. A hidden line leaves no trace: it is
         not in any history, and the model never sees it or its output.
         """
+        await self._user_shell.wait_ready()  # it knows which lines are hidden
         hidden = self._history.hides(typed) or self._history.hides(text)
         line = expand(text, self._earlier) if self._interactive else text
         if line != text:

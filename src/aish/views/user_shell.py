@@ -86,10 +86,14 @@ class PromptShell:
             starting.join(_START_SECONDS)
 
     @property
+    def is_starting(self) -> bool:
+        starting = self._starting  # read once: `ready` may reset it in another thread
+        return starting is not None and starting.is_alive()
+
+    @property
     def idle(self) -> Terminal | None:
         """The shell's terminal, or None while the shell starts: then the starting thread reads its output."""
-        starting = self._starting  # read once: `ready` may reset it in another thread
-        return None if starting and starting.is_alive() else self.shell.terminal
+        return None if self.is_starting else self.shell.terminal
 
     def kind(self, line: str) -> tuple[str, str]:
         """Return kind and reason of a line for the editor, including colon commands."""
@@ -99,10 +103,14 @@ class PromptShell:
         found = self.router.route(line)
         return found.kind, found.reason
 
-    async def run(self, line: str, remembered: str) -> Outcome:
-        """Run a line in the user's shell. `remembered` is the line with secrets masked. Raises `StoreTrouble`."""
+    async def wait_ready(self) -> None:
+        """Wait until lines can run; Ctrl-C goes on without start-up files. Raises `StoreTrouble`."""
         with ctrl_c(self.shell.skip_files):
             await asyncio.to_thread(self.ready)
+
+    async def run(self, line: str, remembered: str) -> Outcome:
+        """Run a line in the user's shell. `remembered` is the line with secrets masked. Raises `StoreTrouble`."""
+        await self.wait_ready()
         loop, keys = asyncio.get_running_loop(), sys.stdin.fileno() if sys.stdin.isatty() else None
         _follow_window(loop, self.shell)
         try:
