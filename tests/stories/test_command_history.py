@@ -2,11 +2,16 @@
 
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
 from terminal import Terminal
 from world import World
+
+from aish.memory.command_history.command_store import CommandStore
+from aish.values.outcomes import Outcome
+from aish.views.command_history import CommandHistory
 
 
 def recorded(world: World) -> list[dict[str, object]]:
@@ -236,3 +241,19 @@ def test_two_shells_write_one_history_and_the_next_shell_has_both(world: World) 
 
     texts = [str(record["command"]) for record in recorded(world)]
     assert sorted(texts) == sorted([f"echo {name} {n}" for name in ("o''ne", "t''wo") for n in range(3)] + ["exit"] * 2)
+
+
+def test_commands_that_two_shells_begin_in_the_same_millisecond_are_both_known(tmp_path: Path) -> None:
+    store = CommandStore(tmp_path / "commands.jsonl", str)
+    here = CommandHistory(store)
+    here.start()
+    end = time.monotonic() + 10.0
+    while not here.loaded and time.monotonic() < end:
+        time.sleep(0.001)
+    done = Outcome(0, "", "/")
+    run = here.begin("echo here", "/")
+    here.end(run, done, "c1")
+    CommandHistory(store).end(run._replace(line="echo there"), done, "c2")
+
+    here.catch_up()
+    assert sorted(here.lines()) == ["echo here", "echo there"]

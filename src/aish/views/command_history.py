@@ -65,7 +65,7 @@ class CommandHistory:
         self.loads = 0  # how often the history was loaded
         self._version = store.version if store else 0
         self._read_to = 0  # the offset in the store up to which commands of other shells are known
-        self._own: set[int] = set()  # times of the commands of this shell, in milliseconds
+        self._own = set[tuple[int, str]]()  # own commands: their milliseconds, which others may share, and conversation
 
     def start(self) -> None:
         """Begin to load what was typed and run before."""
@@ -107,7 +107,7 @@ class CommandHistory:
             return
         commands, self._read_to = self._store.appended(self._read_to)
         for one in commands:
-            if round(one.time * 1000) not in self._own:
+            if (round(one.time * 1000), one.conversation) not in self._own:
                 self.past.add(one)
 
     def lines(self) -> list[str]:
@@ -153,7 +153,7 @@ class CommandHistory:
         seconds = time.monotonic() - run.clock
         command = PastCommand(run.line, run.time, run.directory, outcome.status, seconds, self._host, conversation)
         self.past.add(command)
-        self._own.add(int(run.time * 1000))
+        self._own.add((int(run.time * 1000), conversation))
         try:
             if self._store:
                 self._store.add(command)
