@@ -85,6 +85,8 @@ def _dispatch(arguments: list[str]) -> int:
     if options.version:
         print(f"aish {__version__}")
         return 0
+    if options.c is not None:  # first on the command line, it never comes here
+        raise BadUsage("-c is for your own shell and comes first: aish -c COMMAND; nothing was run")
     question = " ".join(options.question)
     if options.question and not options.print and (meant := opening.meant_verb(options.question, VERBS)):
         raise BadUsage(meant)

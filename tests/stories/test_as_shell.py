@@ -51,6 +51,14 @@ def test_a_command_runs_in_the_users_own_shell(
     assert not world.journals()
 
 
+def test_a_command_after_options_of_aish_is_refused(world: World) -> None:
+    """It was neither run nor asked about, without a word."""
+    done = aish(world, "--set", "commands.shell=bash", "-c", "echo hi")
+
+    assert (done.stdout, done.returncode) == ("", 2)
+    assert "-c is for your own shell and comes first" in done.stderr
+
+
 def test_the_shell_of_the_settings_is_used(world: World) -> None:
     need("zsh")
     world.configure('[view]\nprompt = "x"\n[commands]\n# mine\nshell = "/usr/bin/zsh"\n')

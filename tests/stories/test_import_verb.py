@@ -491,6 +491,8 @@ def test_what_has_no_time_is_not_said_to_be_of_1970(world: World) -> None:
     opened = world.aish("thread", "1")
 
     assert found.out.startswith("no date · old · from shell-history · 19700101-")
+    listed = world.aish("--lines", given=":sessions\n").out
+    assert listed.split() == ["1", "no", "date", "1", "turn", "tar", "-xf", "kiln.tar"]
     assert "1 no date  you: tar -xf kiln.tar" in opened.out
 
 

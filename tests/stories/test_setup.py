@@ -38,6 +38,20 @@ def test_a_server_on_this_machine_is_set_up_and_answers(world: World) -> None:
     assert "ollama" not in [one["name"] for one in json.loads(again.out)["found"]]
 
 
+def test_another_model_of_a_server_that_is_set_up_is_taken(world: World) -> None:
+    """The first choice is often wrong, and the server is still there."""
+    with ollama("qwen3:8b", "llama3") as server:
+        world.aish("setup", "ollama", OLLAMA_HOST=host(server))
+        alone = world.aish("setup", "ollama", OLLAMA_HOST=host(server))
+        nothing = world.aish("setup", OLLAMA_HOST=host(server))
+        other = world.aish("setup", "ollama", "llama3", OLLAMA_HOST=host(server))
+
+    assert alone.code == 2 and "ollama is set up already; add the name of a model" in alone.err
+    assert nothing.code == 1 and "not set up already: ollama" in nothing.err
+    assert other.code == 0
+    assert settings(world)["models"]["ollama"] == {"endpoint": f"{server.url}/v1", "model": "llama3"}
+
+
 def test_a_key_is_used_by_the_name_of_its_variable(world: World) -> None:
     """The key itself is in no file."""
     ran = world.aish("setup", "groq", "some-model", GROQ_API_KEY=KEY)

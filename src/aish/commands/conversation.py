@@ -9,6 +9,7 @@ from aish.intake.commands import Arguments
 from aish.jobs.notes import finish_conversation
 from aish.memory.conversations import as_json, as_markdown, is_conversation
 from aish.values.errors import BadUsage, NotFound
+from aish.values.hits import local_or_no_date
 from aish.values.text import counted, one_line
 from aish.values.typed_words import split_typed
 
@@ -65,7 +66,7 @@ async def sessions(shell: Shell, arguments: Arguments) -> str:
     for place, item in enumerate(listed, start=1):
         mark = "*" if item.id == shell.session.journal.id else " "
         name = f"[{item.name}] " if item.name else ""
-        when = item.time.astimezone().strftime("%Y-%m-%d %H:%M")
+        when = f"{local_or_no_date(item.time):16}"
         turns = counted(item.turns, "turn")
         title = one_line(f"{name}{item.title}", max(shell.width - 34, 6))
         rows.append(f"{place:>3}{mark} {when}  {turns:>9}  {title}")

@@ -3,7 +3,7 @@
 import itertools
 import json
 import os
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 
 from aish.model.addresses import api_root
@@ -15,9 +15,12 @@ from aish.settings.user_file import edit_settings_file
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 
-NOTHING_FOUND = (
+_NOTHING_FOUND = (
     "no model server answers on this machine, and no key of a provider is in the environment; start a server such as "
     "Ollama, or export a key such as OPENAI_API_KEY, and try again"
+)
+_NOTHING_ELSE_FOUND = (
+    "nothing was found that is not set up already: {}; name it and a model for another one of its models: {} MODEL"
 )
 
 
@@ -67,16 +70,35 @@ def _identity(found: FoundModel) -> str:
     return f"{found.endpoint} {found.api_key_env}".strip()
 
 
-async def find_models(settings: Settings, env: Mapping[str, str]) -> list[FoundModel]:
+def nothing_found(settings: Settings) -> str:
+    """Say that there is nothing to set up, and what to do."""
+    names = [name for name, one in settings.models.items() if one.endpoint]
+    return _NOTHING_ELSE_FOUND.format(", ".join(names), names[0]) if names else _NOTHING_FOUND
+
+
+async def find_models(settings: Settings, env: Mapping[str, str], words: Sequence[str] = ()) -> list[FoundModel]:
     """Return the models that could be set up: servers of this machine first, then keys. Loopback only.
 
-    None has the name of a preset that is there: it would be overwritten.
+    What is set up already is left out, unless the user names it together with a model. None has the name of another
+    preset that is there: it would be overwritten.
     """
-    presets = settings.models.values()
-    known = {api_root(one.endpoint).replace("//localhost:", "//127.0.0.1:") for one in presets if one.endpoint}
+    again = words[0] if len(words) == 2 else ""
+    presets = [one for name, one in settings.models.items() if name != again]
+    known = {_address(one.endpoint) for one in presets if one.endpoint}
     known |= {one.api_key_env for one in presets if one.api_key_env}
     found = [*await find_local(env, known), *find_keys(env, known)]
-    return [one._replace(name=_free_name(one.name, settings.models)) for one in found]
+    same = _address(settings.models[again].endpoint) if again in settings.models else ""
+    return [
+        one if one.name == again and _address(one.endpoint) == same else _renamed(one, settings.models) for one in found
+    ]
+
+
+def _address(endpoint: str) -> str:
+    return api_root(endpoint).replace("//localhost:", "//127.0.0.1:")
+
+
+def _renamed(one: FoundModel, taken: Container[str]) -> FoundModel:
+    return one._replace(name=_free_name(one.name, taken))
 
 
 def _free_name(name: str, taken: Container[str]) -> str:
@@ -97,7 +119,7 @@ def offer_text(found: list[FoundModel]) -> str:
     return f"found {what}. {':setup uses it' if len(found) == 1 else ':setup lets you choose one'}"
 
 
-def chosen(found: list[FoundModel], words: list[str]) -> FoundModel:
+def chosen(found: list[FoundModel], words: list[str], settings: Settings) -> FoundModel:
     """Return the model that the user named by number or name, with another model of its server if that is named.
 
     Raises `NotFound` and `BadUsage`.
@@ -105,8 +127,10 @@ def chosen(found: list[FoundModel], words: list[str]) -> FoundModel:
     if len(words) > 2:
         raise BadUsage("expected the name of what was found, and perhaps the name of one of its models")
     named = {str(number): one for number, one in enumerate(found, start=1)} | {one.name: one for one in found}
+    if words[0] not in named and words[0] in settings.models and len(words) == 1:
+        raise BadUsage(f"{words[0]} is set up already; add the name of a model to use another one: {words[0]} MODEL")
     if not found:
-        raise NotFound(NOTHING_FOUND)
+        raise NotFound(nothing_found(settings))
     if words[0] not in named:
         raise NotFound(f"{words[0]} was not found; there are: {', '.join(one.name for one in found)}")
     one = named[words[0]]

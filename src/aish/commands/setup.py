@@ -2,7 +2,7 @@
 
 import os
 
-from aish.commands.model_setup import NOTHING_FOUND, SetupRecord, chosen, find_models, listing, write_presets
+from aish.commands.model_setup import SetupRecord, chosen, find_models, listing, nothing_found, write_presets
 from aish.commands.shell import COMMANDS, Shell
 from aish.intake.commands import Arguments
 from aish.model.discovery import FoundModel, choose_model
@@ -17,13 +17,14 @@ async def set_up(shell: Shell, arguments: Arguments) -> str:
 
     It asks the usual servers on this machine (Ollama, llama.cpp, LM Studio, …) and looks for keys in the environment
     (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, …). Nothing is written before you choose. A key is never written: the preset
-    has the name of its variable. `aish setup` does the same outside the shell.
+    has the name of its variable. With NAME and MODEL it also takes another model of a server that is set up already.
+    `aish setup` does the same outside the shell.
     """
-    found = await find_models(shell.program.settings, os.environ)
-    words = arguments.text.split()
-    if not found:
-        raise NotFound(NOTHING_FOUND)
-    one = chosen(found, words) if words else await _ask(shell, found)
+    settings, words = shell.program.settings, arguments.text.split()
+    found = await find_models(settings, os.environ, words)
+    if not found and not words:
+        raise NotFound(nothing_found(settings))
+    one = chosen(found, words, settings) if words else await _ask(shell, found)
     if one is None:
         return "nothing was changed; :setup asks again"
     one, trouble = (one, "") if len(words) > 1 else await choose_model(one)
@@ -42,7 +43,7 @@ async def _ask(shell: Shell, found: list[FoundModel]) -> FoundModel | None:
     if answer.strip().lower() in ("", "n", "no", NOBODY):
         SetupRecord(shell.program.places.setup_record).decline(found)
         return None
-    return chosen(found, answer.split())
+    return chosen(found, answer.split(), shell.program.settings)
 
 
 async def _use(shell: Shell, one: FoundModel) -> None:

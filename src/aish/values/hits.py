@@ -14,6 +14,11 @@ from aish.values.turns import Role, speaker
 NO_DATE = "no date"
 
 
+def local_or_no_date(time: datetime) -> str:
+    """Return a moment in local time; undated imports have the epoch, shown as no date."""
+    return local(time) if time.year > 1970 else NO_DATE
+
+
 class Hit(NamedTuple):
     """A turn that was found. `source` is the program it was imported from, empty for our own."""
 
@@ -48,8 +53,8 @@ class Hit(NamedTuple):
 
     @property
     def when(self) -> str:
-        """The local time of the turn; undated imports have the epoch, shown as no date."""
-        return local(self.time) if self.time.year > 1970 else NO_DATE
+        """The local time of the turn."""
+        return local_or_no_date(self.time)
 
     def record(self) -> dict[str, Any]:
         """Return the hit as a record for JSON output."""

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from aish.commands.model_setup import NOTHING_FOUND, SetupRecord, chosen, find_models, listing, write_presets
+from aish.commands.model_setup import SetupRecord, chosen, find_models, listing, nothing_found, write_presets
 from aish.model.discovery import FoundModel, choose_model
 from aish.settings.options import EMBEDDED
 from aish.values.errors import BadUsage
@@ -34,8 +34,8 @@ def run(start: Start, arguments: Sequence[str]) -> int:
     if options.yes and options.choice:
         raise BadUsage("expected either --yes or the name of what to use")
     screen = Screen(start.settings.view.color)
-    found = run_loop(find_models(start.settings, os.environ))
-    wanted = found if options.yes else [chosen(found, options.choice)] if options.choice else []
+    found = run_loop(find_models(start.settings, os.environ, options.choice))
+    wanted = found if options.yes else [chosen(found, options.choice, start.settings)] if options.choice else []
     if not (options.yes or options.choice or options.json):
         wanted = _ask(start, found, screen)
     wanted = [_checked(one, screen, named=len(options.choice) > 1) for one in wanted]
@@ -53,7 +53,7 @@ def run(start: Start, arguments: Sequence[str]) -> int:
         if wanted:
             screen.say(f"written to {start.places.config_file}; aish models check {wanted[0].name} tries it")
         elif not found:
-            screen.note(NOTHING_FOUND, warning=True)
+            screen.note(nothing_found(start.settings), warning=True)
     return OK if wanted or (options.json and found) else NOTHING
 
 
@@ -74,7 +74,7 @@ def _ask(start: Start, found: list[FoundModel], screen: Screen) -> list[FoundMod
         SetupRecord(start.places.setup_record).decline(found)
         screen.note("nothing was written; aish setup asks again")
         return []
-    return [chosen(found, answer.split())]
+    return [chosen(found, answer.split(), start.settings)]
 
 
 def _checked(one: FoundModel, screen: Screen, *, named: bool) -> FoundModel:
