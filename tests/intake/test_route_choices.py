@@ -34,6 +34,16 @@ def test_what_the_rules_say_anyway_is_not_kept(tmp_path: Path) -> None:
     assert not (tmp_path / "routes.jsonl").exists()
 
 
+def test_asking_about_a_command_does_not_make_it_a_question(tmp_path: Path) -> None:
+    """Nor does a slip behind an exclamation mark become a command."""
+    mine = router(tmp_path)
+    for line in ("ls", "ls -l", "git log | head", "cat /etc/hosts"):
+        mine.learn(line, "question")
+    mine.learn("frob the knob", "command")
+
+    assert not (tmp_path / "routes.jsonl").exists()
+
+
 def test_a_decision_can_be_changed_and_taken_back(tmp_path: Path) -> None:
     mine = router(tmp_path)
     mine.learn("make tea", "question")

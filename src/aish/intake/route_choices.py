@@ -1,5 +1,6 @@
 """What typed lines are, by the rules and by what the user decided: with `!`, with `?`, or with a key."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -77,8 +78,14 @@ class LineRouter:
         return route(line, self._words)
 
     def learn(self, text: str, kind: Kind) -> None:
-        """The user says that a line without its mark is of this kind. Kept only if the rules say otherwise."""
-        if self._choices and (self.route(text).kind != kind):
+        """The user says that a line without its mark is of this kind. Kept only if the rules say otherwise.
+
+        `?ls -l` asks about a command and does not make it a question; `!frob` of an unknown name may be a slip.
+        """
+        words = text.split()
+        plain = len(words) > 1 and not re.search(r"(?<!\S)-|[|&;<>$`/]", text)
+        fits = plain if kind == "question" else bool(words and self._words.kind(words[0]))
+        if self._choices and fits and self.route(text).kind != kind:
             self._choices.learn(text, kind)
 
     def decided(self) -> Mapping[str, Kind]:
