@@ -257,3 +257,17 @@ def test_commands_that_two_shells_begin_in_the_same_millisecond_are_both_known(t
 
     here.catch_up()
     assert sorted(here.lines()) == ["echo here", "echo there"]
+
+
+def test_a_line_that_is_no_command_is_kept_while_the_shell_still_starts(world: World) -> None:
+    """The rules of the shell are about commands, so a question need not wait for them."""
+    world.script("An answer.")
+    (world.directory / ".bashrc").write_text("sleep 20\n", "utf-8")
+    with Terminal(world) as terminal:
+        terminal.wait_ready()
+        terminal.enter("?what is a wombat")
+        terminal.wait_for("An answer.")
+        terminal.type("\x12")
+        terminal.wait_for("> ?what is a wombat")
+
+    assert "what is a wombat" in world.places.typed_history.read_text("utf-8")

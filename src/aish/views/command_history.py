@@ -133,8 +133,12 @@ class CommandHistory:
         self._waiting.append((line, datetime.now()))  # as the line editor writes it
         self._keep_typed()
 
-    def _keep_typed(self) -> None:
-        if self._rules() is None:
+    def settle(self) -> None:
+        """The last line was no command: it need not wait for the rules of a shell that still starts."""
+        self._keep_typed(even_unknown=True)
+
+    def _keep_typed(self, *, even_unknown: bool = False) -> None:
+        if self._rules() is None and not even_unknown:
             return
         lines, self._waiting = self._waiting, []
         for line, now in lines:

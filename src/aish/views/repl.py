@@ -241,6 +241,7 @@ class Repl:
             return OK
         match read_line(line):
             case ColonCommand(name, words):
+                self._history.settle()
                 command, arguments = COMMANDS.parse(name, words)
                 await show_reply(await command.run(self._shell, arguments), self._screen, self._person)
                 self._jobs.start("after command", self._shell.session)  # :new and others leave work for idle times
@@ -249,6 +250,7 @@ class Repl:
                 return OK
         kind, text = await self._lines.route(line)
         if kind == "question":
+            self._history.settle()
             return await self._ask(text)
         return await self._lines.run(line, text) if kind == "command" else OK
 
