@@ -60,7 +60,9 @@ class Library:
 @pytest.fixture
 def library() -> Iterator[Library]:
     """Use a directory in memory if there is one: syncing does not matter here, and takes most of the time."""
-    with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
+    with TemporaryDirectory(
+        dir="/dev/shm" if Path("/dev/shm").is_dir() else None, ignore_cleanup_errors=True
+    ) as directory:
         yield Library(Path(directory))
 
 

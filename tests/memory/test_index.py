@@ -144,7 +144,9 @@ def contents_of(conversations: Conversations, words: Iterable[str] = ANIMALS) ->
 @pytest.fixture
 def top() -> Iterator[Path]:
     """Use a directory in memory if there is one: syncing does not matter here, and takes most of the time."""
-    with TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as directory:
+    with TemporaryDirectory(
+        dir="/dev/shm" if Path("/dev/shm").is_dir() else None, ignore_cleanup_errors=True
+    ) as directory:
         yield Path(directory)
 
 
