@@ -17,7 +17,7 @@ CTRL_G, CTRL_U, TO_EDITOR = "\x07", "\x15", "\x18\x05"
 
 # A shell that prints each line it gets, with its own rule for the kind of a line.
 PROGRAM = """
-import asyncio, os, sys
+import asyncio, os, sys, time
 from pathlib import Path
 from aish.memory.command_history.loading import Sources
 from aish.memory.command_history.typed_lines import TypedLines
@@ -42,7 +42,11 @@ def options(words, directory):
 colors = "NO_COLOR" not in os.environ
 shell = ShellSuggestions(lambda: NAMES, os.getcwd, options)
 typed = TypedLines(Path("typed"), lambda line: line.replace("hunter2", "***"))
-before = lambda: ["what is a monad", "echo from before"]
+def before():
+    while Path("slow").exists():
+        time.sleep(0.01)
+    return ["what is a monad", "echo from before"]
+
 editor = LineEditor(
     CommandHistory(None, typed, lambda: Sources(None, typed, tuple, before)),
     lambda text: [("help", len(text) - 1, "explain")] if text.startswith(":") else shell(text),
@@ -165,6 +169,22 @@ def test_history_is_searched_suggested_and_walked_by_prefix(tmp_path: Path) -> N
         stage.wait("got 'list one'", "aish>")
         stage.type("echo" + UP + UP)
         stage.wait("aish$ echo from before")
+
+
+@pytest.mark.proves("P12")
+def test_a_search_that_begins_while_history_loads_finds_what_is_loaded_later(tmp_path: Path) -> None:
+    """The words are searched again in everything, not only in what they had found."""
+    slow = tmp_path / "slow"
+    slow.touch()
+    with Stage(tmp_path) as stage:
+        stage.type(CTRL_R + "mo")
+        stage.wait_for("nothing found")
+        stage.wait_for(", loading")
+        slow.unlink()
+        stage.wait_for("> what is a monad")
+        stage.type("n")
+        stage.wait_for("history: mon")
+        stage.wait_for("> what is a monad")
 
 
 @pytest.mark.proves("P12")

@@ -55,6 +55,7 @@ class HistoryList:
         self._top = 0  # the first command on the screen
         self._search: Iterator[list[PastCommand]] | None = None
         self._last: Wanted | None = None  # what was searched for
+        self._in_all = False  # was everything loaded when that search began?
         self._here, self._status, self._time = False, 0, 0
         self._escape_before: float | None = None
 
@@ -115,7 +116,8 @@ class HistoryList:
         if not self._open:
             return
         wanted, before = self._wanted(), self._last
-        whole = self._search is None and self._history.loaded and len(self._found) < _MOST_FOUND
+        whole = self._search is None and self._in_all and len(self._found) < _MOST_FOUND
+        self._in_all = self._history.loaded
         if whole and before and before.words and _is_longer(wanted, before):
             self._search = narrowed(self._found, wanted.words)
         else:
