@@ -7,8 +7,10 @@ import json
 import re
 from collections.abc import Container
 
+from aish.values.patterns import pattern
+
 _LONGEST = 20_000  # characters of an answer that are looked at
-_WRAPPED = re.compile(  # how models wrap a call that nobody parses
+_WRAPPED = pattern(  # how models wrap a call that nobody parses
     r"\A\s*(?:```\w*|<tool_call>|<function_call>|\[TOOL_CALLS\]|<\|tool_call\|>)?\s*(?P<call>[\[{].*[\]}])"
     r"\s*(?:```|</tool_call>|</function_call>|<\|/tool_call\|>)?\s*\Z",
     re.DOTALL,

@@ -6,8 +6,9 @@ import re
 from collections.abc import AsyncGenerator, Iterable
 
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
+from aish.values.patterns import pattern
 
-_CALL = re.compile(r"^TOOL: ([\w-]+) ?(.*)\n?", re.MULTILINE)
+_CALL = pattern(r"^TOOL: ([\w-]+) ?(.*)\n?", re.MULTILINE)
 
 
 class ScriptedModel:
