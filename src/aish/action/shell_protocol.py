@@ -20,6 +20,7 @@ _STORE = 'builtin eval "$__aish_store"'  # short, because shells read a pipe byt
 _ECHO = b"{ __aish_"  # how all our requests begin, after a space
 _STARTS_FILES = r"\bsource\b|(^|[;&|(\s])\.\s"
 _DEFINES = rf"alias|function|\(\s*\)|{_STARTS_FILES}|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b|\bPATH\b"
+_RULES = rf"{_DEFINES}|compdef|zstyle|fpath|\bexport\b"
 _PROMPTS = rf"PS1|PROMPT|precmd|preexec|add-zsh-hook|\beval\b|{_STARTS_FILES}"
 _ENDS_ON_ERRORS = rf"(?i)err_?exit|\bset\s+-\w*e|{_STARTS_FILES}"
 
@@ -137,6 +138,11 @@ def answer(number: int, command: str) -> str:
     return f" {_ECHO.decode()}status 0; {command}; __aish_mark {number}; }} 2>/dev/null\n"
 
 
+def tell_rules(file: str) -> str:
+    """Return the request to write the rules and functions for completion into a file. There is no end mark."""
+    return f" {_ECHO.decode()}rules {quoted(file)}; }} 2>/dev/null\n"
+
+
 def quoted(text: str) -> str:
     """Quote a text as one shell word of printable ASCII."""
     escaped = re.sub(rb"[^ !-&(-\[\]-~]", lambda match: b"\\x%02x" % match[0][0], _bytes(text))
@@ -150,6 +156,11 @@ def _bytes(text: str) -> bytes:
 def may_define(line: str) -> bool:
     """Could this line define aliases, functions or a new PATH?"""
     return re.search(_DEFINES, line[:100_000]) is not None
+
+
+def may_change_rules(line: str) -> bool:
+    """Could this line change how words complete?"""
+    return re.search(_RULES, line[:100_000]) is not None
 
 
 class Marks:

@@ -158,6 +158,24 @@ __aish_prompt() {
     __aish_status "$__aish_was"
     builtin print -rn -- "${(%%)__aish_ps1}" >|"$1"
 }
+__aish_rules() {
+    emulate -L zsh
+    setopt extended_glob
+    local __aish_one
+    {
+        print -r -- "fpath=(${(@qq)fpath}); __aish_begin ${(qq)_comp_dumpfile-} ${(@qq)fpath}"
+        for __aish_one in _comps _services _patcomps _postpatcomps; do
+            [[ ${(Pt)__aish_one} != association* ]] || print -r -- "$__aish_one=(${(@kvqq)${(@kvP)__aish_one}})"
+        done
+        functions -- ${${(k)functions[(R)^builtin autoload -X*]}:#(__aish_*|TRAP*|precmd|preexec|chpwd|periodic|\
+            zshaddhistory|zshexit|compadd|compdef|compinit|_main_complete|-ftb*|.autocomplete*)}
+        for __aish_one in ${(k)parameters[(R)*export*]}; do  # not all, because some are secrets
+            [[ $__aish_one != *(DIR|ROOT|PATH|PREFIX|PROFILE|CONTEXT|CONFIG|ENV|HOST) ]] || typeset -p -- $__aish_one
+        done
+        alias -L; zstyle -L
+    } >|"$1"
+    : >|"$1.done"
+}
 : >|"$__aish_traps"
 {
     for __aish_file in @USERS@; do

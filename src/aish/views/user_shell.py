@@ -136,6 +136,10 @@ class PromptShell:
             starting.join(_PROMPT_SECONDS)
         return self.shell.prompt(show) if self.idle else ""
 
+    def rules(self) -> str:
+        """Return a file with the shell's rules for completion; empty while it starts."""
+        return self.shell.rules() if self.idle else ""
+
     def refresh(self) -> None:
         """Do what an empty line does in the shell: finished jobs are reported."""
         if self.idle:
