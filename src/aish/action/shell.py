@@ -96,6 +96,7 @@ class UserShell:
         self.history = HistorySettings()
         self.variables: set[str] = set()
         self.greeting = ""  # the output of its startup files, or why it runs without them
+        self.printed = b""  # the output of its startup files and of the hooks of the first prompt, as it was
         self._terminal: Terminal | None = None
         self._input = -1
         self._marks = Marks("")
@@ -135,6 +136,7 @@ class UserShell:
             why = f"they start {Path(self._replaced).name}" if self._replaced else "they exit or hang"
             if self._stopped or not self._start(users_files=False):
                 raise StoreTrouble(f"cannot use {self._program} as your shell: it exits at once")
+            self.printed = b""
             self.greeting = f"{self._program} runs without your startup files, because {why}"
         self._changes += 1
         self._update_names()
@@ -198,7 +200,7 @@ class UserShell:
                 terminal.end()
 
         end = self._until_end(greeting.feed, seconds=self._patience, check=check if users_files else None)
-        self.greeting = greeting.text(MOST)
+        self.greeting, self.printed = greeting.text(MOST), greeting.head()
         self._before = Before(0, (0,), end.flags if end else "")
         return end is not None
 

@@ -21,7 +21,7 @@ _ECHO = b"{ __aish_"  # how all our requests begin, after a space
 _STARTS_FILES = r"\bsource\b|(^|[;&|(\s])\.\s"
 _DEFINES = rf"alias|function|\(\s*\)|{_STARTS_FILES}|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b|\bPATH\b"
 _RULES = rf"{_DEFINES}|compdef|zstyle|fpath|\bexport\b"
-_PROMPTS = rf"PS1|PROMPT|precmd|preexec|add-zsh-hook|\beval\b|{_STARTS_FILES}"
+_PROMPTS = rf"PS[01]|PROMPT|precmd|preexec|add-zsh-hook|\beval\b|{_STARTS_FILES}"
 _ENDS_ON_ERRORS = rf"(?i)err_?exit|\bset\s+-\w*e|{_STARTS_FILES}"
 
 
@@ -129,8 +129,11 @@ def run_line(number: int, *, tty: str, stops: bool = False) -> str:
 
 
 def say_end(number: int) -> str:
-    """Return the request to end a line: run the hooks of the prompt once, and print the end mark."""
-    return f" {_ECHO.decode()}end {number} || {_STORE}; }} 2>/dev/null\n"
+    """Return the request to end a line: run the hooks of the prompt once, and print the end mark.
+
+    bash runs them outside of all functions, because bash-preexec does nothing inside one.
+    """
+    return f' {_ECHO.decode()}end {number}; builtin eval "$__aish_then"; }} 2>/dev/null\n'
 
 
 def answer(number: int, command: str) -> str:
