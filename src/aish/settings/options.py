@@ -166,7 +166,9 @@ class CommandSettings(Section):
         "auto", "What the fences around commands of the model are made of: auto, landlock, bubblewrap, off (no fence)."
     )
     pass_variables: list[str] = option(
-        [], "Names of environment variables for commands that run unasked, besides the usual ones; never secrets."
+        [],
+        "Names of environment variables for commands that run unasked, besides the usual ones. Secrets among them are "
+        "passed on within a goal only.",
     )
     unasked_seconds: float = option(300.0, "Seconds after which a command that nobody was asked about is ended.")
 
