@@ -283,3 +283,13 @@ def test_an_export_for_people_reads_like_a_conversation(tmp_path: Path) -> None:
         "\n## tool · 2026-11-16 00:05\n\na b\n"
         "\n## aish · 2026-11-15 19:09, interrupted\n\nhalf an\n"
     )
+
+
+def test_what_another_model_thought_is_not_sent_when_a_conversation_goes_on(tmp_path: Path) -> None:
+    """An imported conversation has it as turns of their own; a model would take it for its answer."""
+    journal = Journal(tmp_path, FIRST)
+    journal.add(Turn("user", "Slugs?"), NOW)
+    journal.extend([(Turn("assistant", "[thinking] hm"), NOW, {"name": "thinking"})])
+    journal.extend([(Turn("assistant", "Use beer."), NOW, {})])
+
+    assert [entry.turn.content for entry in window(journal, 10, 1_000)] == ["Slugs?", "Use beer."]
