@@ -187,6 +187,7 @@ def test_every_verb_says_what_it_opens() -> None:
     """Only two verbs, which talk to a model, need the whole program."""
     assert {name for name, verb in VERBS.items() if verb.opens is open_program} == {"doctor", "tokens"}
     assert {name for name, verb in VERBS.items() if verb.opens is open_library} == {
+        "export",
         "import",
         "notes",
         "recent",

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from aish.memory.command_history.typed_lines import TypedLines
     from aish.memory.curation import Memory
     from aish.memory.finding.vectors import Embedder
+    from aish.memory.journal import TurnLog
     from aish.memory.notes.channel_notes import ChannelNotes
     from aish.memory.redaction import Redaction, SecretPatterns
     from aish.places import Places
@@ -154,6 +155,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     program.load_gate_tools, program.open_files = _load_gate_tools, _open_files
     program.open_agents = _open_agents
     program.open_goals, program.open_goal_mode = _open_goals, _open_goal_mode
+    program.export = _export
     program.open_servers = lambda: _open_servers(program)
     program.open_skills = _open_skills
     return program
@@ -250,6 +252,13 @@ def _open_goal_mode(program: Program) -> GoalMode:
     from aish.memory.goal_records import GoalRecords
 
     return GoalMode(GoalRecords(program.places.goals), lambda: program.now())
+
+
+def _export(format: str, journal: TurnLog, name: str) -> Iterator[str]:
+    """The text of a conversation in a format for other tools, in pieces; loaded by the first `:export`."""
+    from aish.memory.exporters import FORMATS, talk_of
+
+    return FORMATS[format].pieces(talk_of(journal, name))
 
 
 def _open_finder(library: Library) -> Finder:
