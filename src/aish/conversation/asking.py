@@ -76,6 +76,8 @@ class Asking:
                         text = f"{old}: {reason}; continuing with {new}"
                         yield notice("model.switched", text, warning=True, old=old, new=new, reason=reason)
                     case _:
+                        if not isinstance(event, Failed):
+                            session.endpoints.windows.refresh(self.backend)
                         yield event
 
     def _request(self, backend: Backend, offer_tools: bool) -> ChatRequest:
