@@ -21,6 +21,7 @@ from aish.values.events import (
     Notice,
     ReasoningPiece,
     TextPiece,
+    ThoughtSoFar,
     ToolPiece,
     ToolProgress,
     Usage,
@@ -66,7 +67,7 @@ class ToolDone(NamedTuple):
     shown: bool = False  # the tool has shown the user what it does
 
 
-LoopEvent = TextPiece | ReasoningPiece | Usage | Notice | ToolProgress | StepDone | ToolDone
+LoopEvent = TextPiece | ReasoningPiece | ThoughtSoFar | Usage | Notice | ToolProgress | StepDone | ToolDone
 
 
 async def run_loop(
@@ -112,14 +113,21 @@ class _Reply:
         self.problems: dict[str, str] = {}  # by call id: why it cannot be run
         self.failure: Failed | None = None
         self.cut = False
+        self.thought = False
 
-    def take(self, event: AskEvent) -> list[TextPiece | ReasoningPiece | Usage | Notice]:
+    def take(self, event: AskEvent) -> list[TextPiece | ReasoningPiece | ThoughtSoFar | Usage | Notice]:
         """Collect one event, and return the events to pass on."""
         match event:
             case TextPiece(text):
                 self.text.append(text)
                 return [event]
-            case ReasoningPiece() | Notice() | Usage():  # usage at once: it counts also if the answer is stopped
+            case ThoughtSoFar():
+                self.text, self.thought = [], True
+                return [event]
+            case ReasoningPiece():
+                self.thought = True
+                return [event]
+            case Notice() | Usage():  # usage at once: it counts also if the answer is stopped
                 return [event]
             case ToolPiece():
                 self.calls.add(event)
@@ -134,8 +142,8 @@ class _Reply:
         text, failure = "".join(self.text), self.failure
         made = self.calls.made(lambda place: f"{new_id()}-{step}-{place}")
         if not failure and not text and not (made and may_call):
-            only_calls = "the model only called tools and gave no answer"
-            failure = Failed(only_calls if made else "the model gave an empty answer")
+            only = "called tools" if made else "thought" if self.thought else ""
+            failure = Failed(f"the model only {only} and gave no answer" if only else "the model gave an empty answer")
         last = not made or failure is not None or not may_call
         self.problems = {one.call.id: one.problem for one in made if one.problem}
         return StepDone(text, () if last else tuple(one.call for one in made), failure, self.cut, last)
