@@ -46,12 +46,13 @@ from aish.values.events import (
 )
 from aish.values.person import Person
 from aish.values.text import clip, for_keeping, one_line
-from aish.values.turns import INPUT_MARK, STEERING_META, THINKING_META, State, Turn
+from aish.values.turns import INPUT_MARK, STEERING_META, THINKING_META, Message, State, Turn
 from aish.values.typed_words import TYPED_META
 
 _MOST_THINKING = 100_000  # characters that the journal keeps of the thinking before an answer
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
 _WROTE_CALL = "{0} wrote a call of {1} as text; it is offered no tools for a week (to try it: aish models check {0})"
+_READ_CALL = "{} writes its calls as text, such as that of {}; they are run like other calls"
 _NOT_SAVED = "the model says it will remember this, but nothing was saved; to save it, use :remember TEXT"
 
 
@@ -168,7 +169,10 @@ class Answer:
         def new_id() -> str:
             return f"call-{session.turn_number}"
 
-        loop = run_loop(self.ask, tools, permission, self.turn, may_call=may_call, new_id=new_id)
+        def offered() -> list[Message]:
+            return [tool.schema for tool in offered_tools(session, self.asking.backend, self.turn)]
+
+        loop = run_loop(self.ask, tools, permission, self.turn, may_call=may_call, new_id=new_id, offered=offered)
         async with aclosing(loop) as happening:
             async for step in happening:
                 for shown in await self.take(step):
@@ -238,6 +242,9 @@ class Answer:
         written = "" if made or step.failure else written_call(step.text, names)
         if made:
             session.endpoints.called(backend, made)
+        if made and step.written and session.recorder.is_news(f"model.writes_calls {backend.name}"):
+            text = _READ_CALL.format(backend.name, made)
+            return [notice("model.written_calls_run", text, model=backend.name, tool=made)]
         if written and session.endpoints.wrote_call(backend, written):
             text = _WROTE_CALL.format(backend.name, written)
             return [notice("model.writes_calls", text, warning=True, model=backend.name, tool=written)]
