@@ -274,7 +274,9 @@ class View(Section):
     )
     colors: dict[str, str] = option({}, 'Colours of your own, such as {prompt = "bold green", dim = "#767676"}.')
     markdown: bool = option(True, "Render Markdown in answers on a terminal: headings, lists, tables, coloured code.")
-    show_reasoning: bool = option(False, "Show the reasoning of the model before the answer.")
+    show_reasoning: bool = option(
+        False, "Show the thinking of the model as it comes; otherwise in one line, and :unfold shows it."
+    )
     keys: Literal["emacs", "vi"] = option("emacs", "Key bindings of the line editor.")
 
 
