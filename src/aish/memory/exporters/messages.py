@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from aish.memory.exporters.talk import Talk, calls_of, name_of
-from aish.memory.importers.fields import ImportedCall, parsed
+from aish.memory.importers.calls import ImportedCall
+from aish.memory.importers.fields import parsed
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry, ToolCall
 
