@@ -19,6 +19,7 @@ from aish.action.shell_protocol import (
     Marks,
     answer,
     edited_in_files,
+    leaving,
     line_file,
     may_change_rules,
     may_define,
@@ -217,6 +218,7 @@ class UserShell:
         self._terminal.resize()
         told = Path(self._files.name) / "line"
         text = edited_in_files(line, self._files.name) if self.kind == "bash" else line
+        text = leaving(text) if self._login and self.kind == "bash" else text
         _write_file(told, line_file(text, remembered, self._before, self.names.functions, kind=self.kind))
         self._number += 1
         stops = may_stop(line, self._before)
