@@ -286,6 +286,13 @@ class UserShell:
         except OSError:
             return []
 
+    def numbered(self, number: int) -> str:
+        """Return the command with this number in the shell's own history; empty if there is none."""
+        if not self.started:
+            return ""
+        found, _, command = self._ask(f"__aish_past {number} {{}}", "past").decode("utf-8", "replace").partition(" ")
+        return command.strip() if found.strip() == str(number) else ""
+
     def rules(self) -> str:
         """Return a file with the rules and functions for completion, written by the shell; empty if there is none.
 
