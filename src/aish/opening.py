@@ -417,12 +417,12 @@ def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
 
 def open_user_shell(start: Start, screen: Screen, *, login: bool) -> PromptShell:
     from aish.intake.route_choices import RouteChoices
-    from aish.views.as_shell import is_login, parent_name
+    from aish.views.as_shell import is_login, parent_command
     from aish.views.user_shell import PromptShell
 
     places = start.places
     choices = RouteChoices(places.route_choices) if places.lasting else None
-    login = login or is_login(os.environ, parent_name())
+    login = login or is_login(os.environ, parent_command())
     return PromptShell(start.settings.commands.shell, start.cwd, screen, places.state, choices, login=login)
 
 
