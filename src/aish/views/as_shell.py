@@ -41,6 +41,8 @@ def is_for_shell(arguments: Sequence[str], *, piped: bool, parent: str) -> bool:
     """Are these arguments for a shell: `-c COMMAND`, `-s`, a script, or the input of a login without a terminal?"""
     if not arguments:
         return piped and parent in _LOGINS
+    if piped and {"-l", "--login"}.intersection(arguments) and {"-l", "--login", "-i"}.issuperset(arguments):
+        return True
     return _has_command(arguments) or _is_script(arguments[0], arguments[1:])
 
 
