@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from bench import fence, finding, history, ledger, mcp, notes, recall_speed, routing, shell, tools
+from bench import fence, finding, history, ledger, masking, mcp, notes, recall_speed, routing, shell, tools
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -94,6 +94,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     times |= mcp.measure(directory)
     times |= notes.measure(directory / "notes")
     times |= recall_speed.measure()
+    times |= masking.measure()
     times |= routing.measure(directory / "programs")
     times |= finding.measure(finding.SIZES if SCALE else list(finding.SIZES)[:-1], AISH, env)
 
@@ -136,6 +137,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         *tools.figures(times),
         *mcp.figures(times),
         *recall_speed.figures(times),
+        *masking.figures(times),
         *routing.figures(times),
         *finding.figures(times),
         *notes.figures(times),

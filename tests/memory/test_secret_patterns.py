@@ -393,6 +393,20 @@ def test_the_time_grows_linearly(unit: str) -> None:
     assert cpu_seconds(lambda: find(long)) < 9 * cpu_seconds(lambda: find(short)) + 0.1
 
 
+def test_a_line_with_very_many_names_is_still_searched() -> None:
+    """Each name takes time, so that many of them are searched in a simpler way; passwords are found all the same."""
+    words = " ".join(f"token=word{number}" for number in range(400))
+    masked, _ = redact(f"{words} password={VALUE} token={VALUE}", SALT)
+
+    assert masked.startswith(words) and VALUE not in masked
+
+
+def test_an_option_is_found_wherever_its_program_is_named_first() -> None:
+    """A program that is named again and again is searched once for each command."""
+    again = "mysql " * 40
+    assert VALUE not in redact(f"{again} -p{VALUE}; ls | curl -s x; curl -u bob:{VALUE} x", SALT)[0]
+
+
 def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
     """Other programs can use it as a filter."""
     plain = world.aish("redact", given=f"my password is {VALUE}\nok\n")
