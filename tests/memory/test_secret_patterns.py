@@ -419,6 +419,22 @@ def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
     assert (wrong.code, wrong.out) == (2, "") and "line 1" in wrong.err
 
 
+def test_the_verb_says_why_it_masked_and_where_nothing_was_found(world: World) -> None:
+    """A person can see what was taken for a secret, and the reasons show none of it."""
+    given = f"ls -l\npwd\ncurl https://bob:{VALUE}@x.example?token={VALUE}9\nok\n"
+    said = world.aish("redact", "--explain", given=given)
+    answer = json.loads(world.aish("redact", "--json", given=given).out)
+    wrong = world.aish("redact", "--jsonl", "--explain", given="")
+
+    assert said.out.startswith("lines 1 to 2: nothing found\nline 3: [masked password in a URL …8TnW #")
+    assert "  rule:    password in a URL near “://”\n  context: https://bob:\n" in said.out
+    assert "  value:   20 characters, upper and lower case, 6 digits, mostly random\n" in said.out
+    assert said.out.endswith("line 4: nothing found\n") and VALUE not in said.out
+    assert [(one["line"], one["kind"]) for one in answer["found"]] == [(3, "password in a URL"), (3, "token")]
+    assert VALUE not in json.dumps(answer) and answer["text"].startswith("ls -l\npwd\ncurl https://bob:[masked ")
+    assert (wrong.code, wrong.out) == (2, "")
+
+
 def test_masks_stay_the_same_from_run_to_run(world: World) -> None:
     """The salt is created once, and only this user can read it."""
     first, second = (world.aish("redact", given=f"password: {VALUE}") for _ in range(2))
