@@ -108,6 +108,14 @@ def test_the_first_screen_of_an_account_loads_nothing_heavy(tmp_path: Path) -> N
     assert not loaded & (HEAVY | {"asyncio", "subprocess", "socket", "ssl"})
 
 
+def test_proxies_and_certificates_are_loaded_when_a_connection_needs_them() -> None:
+    """They cost nothing where there are none."""
+    loaded = loaded_by("import aish.views.repl, aish.views.one_shot, aish.wiring")
+
+    ways = {f"aish.model.{name}" for name in ("detours", "proxies", "socks", "body_decoding")}
+    assert loaded & ways == set()
+
+
 def test_what_only_acting_needs_is_loaded_when_the_model_acts() -> None:
     """The shell itself starts without the judge, servers, undo and what a check of a model needs."""
     loaded = loaded_by("import aish.views.repl, aish.views.one_shot, aish.wiring")

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from aish.memory.journal import TurnLog
     from aish.memory.notes.channel_notes import ChannelNotes
     from aish.memory.redaction import Redaction, SecretPatterns
+    from aish.model.http import Detours
     from aish.places import Places
     from aish.program import Program
     from aish.settings.options import ServerSettings, Settings
@@ -141,10 +142,19 @@ def open_library(start: Start, progress: ShowProgress | None = Bar) -> Library:
     return library
 
 
+def load_detours() -> Detours:
+    """Proxies, certificates and whatever else most connections do not need."""
+    from aish.model import detours
+
+    return detours
+
+
 def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     """The whole program: models, memory and all conversations."""
+    from aish.model.http import provide_detours
     from aish.wiring import build
 
+    provide_detours(load_detours)
     program = build(start.loaded, start.places, start.cwd, open_redaction(start.places))
     program.progress = progress
     program.open_finder = lambda: _open_finder(program)
