@@ -76,6 +76,7 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
     packages = {name.split(".")[1] for name in loaded if "." in name}
     assert packages == {"cli", "opening", "places", "settings", "values", "verbs", "views"}
     assert {name for name in loaded if name.startswith("aish.views.")} == {
+        "aish.views.arguments",
         "aish.views.exit_codes",
         "aish.views.screen",
         "aish.views.start",
@@ -105,6 +106,14 @@ def test_the_first_screen_of_an_account_loads_nothing_heavy(tmp_path: Path) -> N
     loaded = loaded_by(f"{code}assert 'Three things' in opening.first_screen(cli._load_start([]), 80)")
 
     assert not loaded & (HEAVY | {"asyncio", "subprocess", "socket", "ssl"})
+
+
+def test_proxies_and_certificates_are_loaded_when_a_connection_needs_them() -> None:
+    """They cost nothing where there are none."""
+    loaded = loaded_by("import aish.views.repl, aish.views.one_shot, aish.wiring")
+
+    ways = {f"aish.model.{name}" for name in ("detours", "proxies", "socks", "body_decoding")}
+    assert loaded & ways == set()
 
 
 def test_what_only_acting_needs_is_loaded_when_the_model_acts() -> None:
@@ -186,6 +195,7 @@ def test_every_verb_says_what_it_opens() -> None:
     """Only two verbs, which talk to a model, need the whole program."""
     assert {name for name, verb in VERBS.items() if verb.opens is open_program} == {"doctor", "tokens"}
     assert {name for name, verb in VERBS.items() if verb.opens is open_library} == {
+        "export",
         "import",
         "notes",
         "recent",

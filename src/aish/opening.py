@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,8 +41,10 @@ if TYPE_CHECKING:
     from aish.memory.command_history.typed_lines import TypedLines
     from aish.memory.curation import Memory
     from aish.memory.finding.vectors import Embedder
+    from aish.memory.journal import TurnLog
     from aish.memory.notes.channel_notes import ChannelNotes
     from aish.memory.redaction import Redaction, SecretPatterns
+    from aish.model.http import Detours
     from aish.places import Places
     from aish.program import Program
     from aish.settings.options import ServerSettings, Settings
@@ -140,10 +142,19 @@ def open_library(start: Start, progress: ShowProgress | None = Bar) -> Library:
     return library
 
 
+def load_detours() -> Detours:
+    """Proxies, certificates and whatever else most connections do not need."""
+    from aish.model import detours
+
+    return detours
+
+
 def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     """The whole program: models, memory and all conversations."""
+    from aish.model.http import provide_detours
     from aish.wiring import build
 
+    provide_detours(load_detours)
     program = build(start.loaded, start.places, start.cwd, open_redaction(start.places))
     program.progress = progress
     program.open_finder = lambda: _open_finder(program)
@@ -154,6 +165,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     program.load_gate_tools, program.open_files = _load_gate_tools, _open_files
     program.open_agents = _open_agents
     program.open_goals, program.open_goal_mode = _open_goals, _open_goal_mode
+    program.export = _export
     program.open_servers = lambda: _open_servers(program)
     program.open_skills = _open_skills
     return program
@@ -250,6 +262,13 @@ def _open_goal_mode(program: Program) -> GoalMode:
     from aish.memory.goal_records import GoalRecords
 
     return GoalMode(GoalRecords(program.places.goals), lambda: program.now())
+
+
+def _export(format: str, journal: TurnLog, name: str) -> Iterator[str]:
+    """The text of a conversation in a format for other tools, in pieces; loaded by the first `:export`."""
+    from aish.memory.exporters import FORMATS, talk_of
+
+    return FORMATS[format].pieces(talk_of(journal, name))
 
 
 def _open_finder(library: Library) -> Finder:
@@ -408,12 +427,12 @@ def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
 
 def open_user_shell(start: Start, screen: Screen, *, login: bool) -> PromptShell:
     from aish.intake.route_choices import RouteChoices
-    from aish.views.as_shell import is_login, parent_name
+    from aish.views.as_shell import is_login, parent_command
     from aish.views.user_shell import PromptShell
 
     places = start.places
     choices = RouteChoices(places.route_choices) if places.lasting else None
-    login = login or is_login(os.environ, parent_name())
+    login = login or is_login(os.environ, parent_command())
     return PromptShell(start.settings.commands.shell, start.cwd, screen, places.state, choices, login=login)
 
 

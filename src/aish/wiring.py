@@ -4,11 +4,11 @@ import os
 from pathlib import Path
 
 from aish.memory.redaction import Redaction
-from aish.model.addresses import model_identity
+from aish.model.addresses import model_identity, query_of
 from aish.model.backend import Backend
 from aish.model.cost import Price
 from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
-from aish.model.http import Patience
+from aish.model.http import Patience, Reach
 from aish.model.keys import key_finder
 from aish.model.openai_chat import OpenAIChat
 from aish.model.scripted import ScriptedModel
@@ -47,13 +47,13 @@ def _openai(program: Program, name: str, preset: Preset) -> Backend:
         endpoint=preset.endpoint,
         model=model,
         key=key,
-        patience=_patience(program),
+        patience=_patience(program, _reach(program, preset)),
         retries=program.settings.network.retries,
         temperature=preset.temperature,
     )
 
     async def server() -> Server:
-        return Server(chat.endpoint, key)
+        return Server(chat.endpoint, key, _reach(program, preset))
 
     price = _price(program.settings.prices.get(model) or program.settings.prices.get(name))
     return Backend(
@@ -133,9 +133,19 @@ def _tokenizer(program: Program, model: str, server: FindServer) -> Tokenizer:
     )
 
 
-def _patience(program: Program) -> Patience:
+def _patience(program: Program, reach: Reach | None = None) -> Patience:
     network = program.settings.network
-    return Patience(connect=network.connect_seconds, first=network.first_token_seconds, silence=network.silence_seconds)
+    return Patience(network.connect_seconds, network.first_token_seconds, network.silence_seconds, reach or Reach())
+
+
+def _reach(program: Program, preset: Preset) -> Reach:
+    return Reach(
+        headers=preset.headers,
+        query=query_of(preset.endpoint),
+        ca_file=preset.ca_file or program.settings.network.ca_file,
+        client_cert=preset.client_cert,
+        client_key=preset.client_key,
+    )
 
 
 def _price(tag: PriceTag | None) -> Price | None:

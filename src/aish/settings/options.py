@@ -46,6 +46,12 @@ class Preset(Section):
     api_key_env: str = option("", "Environment variable that holds the key.")
     api_key_file: str = option("", "File that holds the key.")
     api_key_command: str = option("", "Command that prints the key.")
+    headers: dict[str, str] = option(
+        {}, 'Further headers for the server, such as {X-Team = "$TEAM"}; $NAME is replaced by your own variable.'
+    )
+    ca_file: str = option("", "File with the authority that signed the server's certificate, in PEM form.")
+    client_cert: str = option("", "File with your certificate for the server, in PEM form.")
+    client_key: str = option("", "File with the key of your certificate; unset: it is in the same file.")
     temperature: float | None = option(None, "Sampling temperature; unset: the server decides.")
     max_tokens: int | None = option(None, "Maximum length of an answer in tokens; unset: the server decides.")
     window: int | None = option(None, "Context window of the model in tokens; unset: the server is asked.")
@@ -225,7 +231,7 @@ class Tokenize(Section):
 
 
 class Network(Section):
-    """Timeouts and retries."""
+    """Timeouts, retries and certificates."""
 
     connect_seconds: float = option(10.0, "Seconds to wait for a connection.")
     first_token_seconds: float = option(180.0, "Seconds to wait for the beginning of an answer.")
@@ -233,6 +239,7 @@ class Network(Section):
     retries: int = option(
         3, "Retries when a server is busy or unreachable, as long as no part of the answer has arrived."
     )
+    ca_file: str = option("", "File with further authorities for certificates of servers, in PEM form.")
 
 
 class Cost(Section):
@@ -274,7 +281,9 @@ class View(Section):
     )
     colors: dict[str, str] = option({}, 'Colours of your own, such as {prompt = "bold green", dim = "#767676"}.')
     markdown: bool = option(True, "Render Markdown in answers on a terminal: headings, lists, tables, coloured code.")
-    show_reasoning: bool = option(False, "Show the reasoning of the model before the answer.")
+    show_reasoning: bool = option(
+        False, "Show the thinking of the model as it comes; otherwise in one line, and :unfold shows it."
+    )
     keys: Literal["emacs", "vi"] = option("emacs", "Key bindings of the line editor.")
 
 

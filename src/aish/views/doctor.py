@@ -110,7 +110,7 @@ async def _reach(name: str, preset: Preset, program: Program) -> Diagnosis:
     server = await backend.server()
     try:
         async with asyncio.timeout(_SECONDS * 2):
-            status, answer = await fetch_json("GET", f"{server.endpoint}/models", server.key)
+            status, answer = await fetch_json("GET", f"{server.endpoint}/models", server.key, b"", server.reach)
     except (TimeoutError, HttpTrouble) as error:
         return Diagnosis("model", "bad", f"{name}: {error or 'no answer'}; is the server running?")
     if status in (401, 403):
