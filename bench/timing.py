@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import select
 import signal
 import socket
@@ -80,7 +81,10 @@ def _wait_for(fd: int, mark: bytes, seconds: float = 20) -> None:
 
 
 def until_asked(command: Callable[[int], list[str]], env: Mapping[str, str]) -> float:
-    """Return the seconds until a command has sent a whole request to a local port."""
+    """Return the seconds until a command has sent a whole question to a local port.
+
+    What it asks the server first (its window) is answered with "not found", and counts.
+    """
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(20)
         started = time.perf_counter()
@@ -92,13 +96,26 @@ def until_asked(command: Callable[[int], list[str]], env: Mapping[str, str]) -> 
             stderr=subprocess.DEVNULL,
         )
         try:
-            client, _ = server.accept()
-            with client:
-                client.settimeout(20)
-                seen = b""
-                while b"\r\n\r\n" not in seen or not seen.rstrip().endswith(b"}"):
-                    seen += client.recv(65536)
-            return time.perf_counter() - started
+            while True:
+                client, _ = server.accept()
+                with client:
+                    client.settimeout(20)
+                    if b"/chat/completions" in _request(client).partition(b"\r\n")[0]:
+                        return time.perf_counter() - started
+                    client.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
         finally:
             child.kill()
             child.wait()
+
+
+def _request(client: socket.socket) -> bytes:
+    """Return a whole request; its body is as long as its head says."""
+    seen = b""
+    while True:
+        head, end, body = seen.partition(b"\r\n\r\n")
+        length = re.search(rb"(?i)content-length: *(\d+)", head)
+        if end and len(body) >= (int(length[1]) if length else 0):
+            return seen
+        if not (piece := client.recv(65536)):
+            raise ConnectionError(f"the request ended in its middle: {seen[-200:]!r}")
+        seen += piece

@@ -224,3 +224,13 @@ def test_a_window_is_the_longest_end_that_fits_and_starts_with_a_question(
             expected = expected[1:]
 
         assert window(journal, turns, chars) == expected
+
+
+def test_what_another_model_thought_is_not_sent_when_a_conversation_goes_on(tmp_path: Path) -> None:
+    """An imported conversation has it as turns of their own; a model would take it for its answer."""
+    journal = Journal(tmp_path, FIRST)
+    journal.add(Turn("user", "Slugs?"), NOW)
+    journal.extend([(Turn("assistant", "[thinking] hm"), NOW, {"name": "thinking"})])
+    journal.extend([(Turn("assistant", "Use beer."), NOW, {})])
+
+    assert [entry.turn.content for entry in window(journal, 10, 1_000)] == ["Slugs?", "Use beer."]

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.memory.importers import FORMATS, read, sniff
+from aish.memory.importers import FORMATS, read, sniff, sort_files
 from aish.memory.importers.block_yaml import block_lists
 from aish.memory.importers.fields import Oddities, Refs, label, last_part, moment, text_of
 from aish.memory.importers.files import MOST, lines
@@ -182,13 +182,14 @@ def test_a_log_with_other_columns_and_types_is_borne(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("format", GOOD)
 def test_a_file_is_known_by_what_is_in_it(format: str, tmp_path: Path) -> None:
-    """The user need not name the format, also for a zip file or a directory."""
+    """The user need not name the format, also for a zip file, a directory, or another name."""
     name, good = GOOD[format]
     path = write(tmp_path / name, b"\xef\xbb\xbf" + json.dumps(good).encode())
-    assert sniff(path) == sniff(tmp_path) == format
+    assert sniff(path) == sniff(path.rename(tmp_path / "letter.txt")) == format
+    assert sort_files(tmp_path).formats == {format: [tmp_path / "letter.txt"]}
     if name == "conversations.json":
         with zipfile.ZipFile(tmp_path / "export.zip", "w") as archive:
-            archive.write(path, "data/conversations.json")
+            archive.write(tmp_path / "letter.txt", "data/conversations.json")
         assert sniff(tmp_path / "export.zip") == format
 
 
@@ -208,6 +209,10 @@ def test_a_file_is_known_by_what_is_in_it(format: str, tmp_path: Path) -> None:
         ),
         ("s.jsonl", b'{"parentUuid":null,"sessionId":"s","type":"user","message":"' + b"x" * 99_999, "claude-code"),
         ("a.json", b'[{"mapping": {"a": {"message": {"metadata": {"chat_messages": []}}}}}]', "chatgpt"),
+        ("s.jsonl", b'{"type": "mode", "mode": "x", "sessionId": "s"}\n', "claude-code"),
+        ("s.jsonl", b'{"type": "user", "sessionId": "s", "messageId": 0, "message": "hi"}\n', ""),
+        ("s.jsonl", b'{"type": "user", "payload": {}}\n', ""),
+        ("a.json", b'{"title": "x", "mapping": {"a": "b"}}', ""),
         ("letter.txt", b"Dear Ada,\n", ""),
         ("a.json", b'{"a": 1}', ""),
         ("empty", b"", ""),

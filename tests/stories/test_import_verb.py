@@ -496,15 +496,22 @@ def test_what_has_no_time_is_not_said_to_be_of_1970(world: World) -> None:
     assert "1 no date  you: tar -xf kiln.tar" in opened.out
 
 
-def test_what_a_directory_is_taken_for_is_said_and_nothing_is_called_empty(world: World) -> None:
-    """A directory is read as one format; the user must see which one was chosen."""
+def test_a_directory_is_read_as_what_its_files_are_and_nothing_is_called_empty(world: World) -> None:
+    """Formats stand side by side under any name; what is no conversation is counted."""
     own(world.directory / "there")
+    codex(world.directory / "there").rename(world.directory / "there" / "old backup.txt")
+    put(world.directory / "there" / ".git" / "notes.jsonl", lines({"conversation": "c", "role": "user", "text": "x"}))
+    put(world.directory / "there" / "letter.txt", "Dear Ada")
     (world.directory / "bare").mkdir()
     (world.directory / "nil").touch()
 
     taken, bare, nil = [world.aish("import", str(world.directory / name)) for name in ("there", "bare", "nil")]
 
-    assert f"{world.directory / 'there'}: all files are read as jsonl; " in taken.err
+    there = world.directory / "there"
+    assert taken.out == "".join(
+        f"{there} ({format}): 2 turns of 1 conversation imported\n" for format in ("jsonl", "codex")
+    )
+    assert f"{there}: 1 other file holds no conversations that aish knows (first: letter.txt)" in taken.err
     assert (bare.code, nil.code) == (2, 2)
     assert "bare is empty" in bare.err and "nil is empty" in nil.err
 

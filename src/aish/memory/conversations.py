@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from aish.memory.journal import JournalFiles, TurnLog, first_record, new_id
 from aish.memory.redaction import Redaction
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
+from aish.values.imported import THINKING
 from aish.values.invisible import is_visible, visible
 from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
@@ -170,12 +171,12 @@ def window(
 ) -> list[JournalEntry]:
     """Return the newest entries that fit into a prompt, oldest first, starting with a user turn.
 
-    Turns whose meta is `leave_out` are not part of the conversation.
+    Turns whose meta is `leave_out` are not part of the conversation, and what another model thought is never sent.
     """
     entries: list[JournalEntry] = []
     chars = 0
     for entry in journal.entries_back(damage):
-        if leave_out and entry.meta.get("meta") == leave_out:
+        if (leave_out and entry.meta.get("meta") == leave_out) or entry.meta.get("name") == THINKING:
             continue
         chars += len(entry.turn.content)
         if len(entries) >= max_turns or (chars > max_chars and entries):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from aish.values.turns import Role, State, ToolCall
 
+THINKING = "thinking"  # the name of the speaker of what a model thought before its answer
 MADE_REF = "said:"  # prefix of a `ref` that was made from the text, if the source has no ids
 
 

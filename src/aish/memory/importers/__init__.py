@@ -1,6 +1,6 @@
 """Readers for the files of other tools. They write nothing, and hold one turn at a time."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from aish.memory.importers import (
@@ -14,10 +14,11 @@ from aish.memory.importers import (
     shell_gpt,
     shell_history,
 )
+from aish.memory.importers.directories import sort_files
 from aish.memory.importers.files import require
 from aish.memory.importers.sniff import sniff
-from aish.values.errors import BadUsage
-from aish.values.imported import ImportedRecord, ImportedTurn
+from aish.values.errors import BadUsage, StoreTrouble
+from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
 
 FORMATS: Mapping[str, Callable[[Path], Iterator[ImportedRecord]]] = {
     "jsonl": own.read,
@@ -31,7 +32,7 @@ FORMATS: Mapping[str, Callable[[Path], Iterator[ImportedRecord]]] = {
     "shell-history": shell_history.read,
 }
 
-__all__ = ["FORMATS", "read", "sniff"]
+__all__ = ["FORMATS", "read", "read_files", "sniff", "sort_files"]
 
 
 def read(format: str, path: Path) -> Generator[ImportedRecord]:
@@ -53,3 +54,12 @@ def read(format: str, path: Path) -> Generator[ImportedRecord]:
         yield record
     if not some and not looks and (path.is_dir() or (path.is_file() and path.stat().st_size)):
         raise BadUsage(f"found nothing with the format {format} in {path}")
+
+
+def read_files(format: str, files: Iterable[Path]) -> Generator[ImportedRecord]:
+    """Yield every turn of files that are known to have a format. A file that cannot be read is reported."""
+    for file in files:
+        try:
+            yield from FORMATS[format](file)
+        except StoreTrouble as error:
+            yield Skipped(str(file), str(error).removeprefix(f"cannot read {file}: "))

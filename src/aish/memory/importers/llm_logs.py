@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from aish.memory.importers.calls import ImportedCall, thought
 from aish.memory.importers.fields import (
-    ImportedCall,
     Oddities,
     compact,
     dict_of,
@@ -23,7 +23,7 @@ from aish.memory.importers.fields import (
 )
 from aish.memory.importers.files import each_file
 from aish.values.errors import StoreTrouble
-from aish.values.imported import ImportedRecord, ImportedTurn
+from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _ROWS = 100
@@ -101,6 +101,8 @@ def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iter
         for result in results:
             ref, name = f"{id}/tool-{label(result.get('id'))}", label(result.get("name"))
             yield from _filled(base_turn._replace(role="tool", name=name, text=compact(result.get("output")), ref=ref))
+        thinking = base_turn._replace(role="assistant", name=THINKING, ref=f"{id}/reasoning")
+        yield from _filled(thinking._replace(text=thought(row.get("reasoning"))))
         yield from _filled(base_turn._replace(role="assistant", text=answered, ref=f"{id}/response"))
 
 
@@ -179,6 +181,9 @@ def _message(base: sqlite3.Connection, message: Row, said: ImportedTurn, odd: Od
         if part.get("type") == "tool_result":
             name, output = label(part.get("tool_name")), text_of(part.get("text")) or compact(payload.get("output", ""))
             yield from _filled(said._replace(role="tool", name=name, text=output, ref=f"{ref}/{number}"))
+        elif part.get("type") == "reasoning":
+            text = thought(part.get("text") or payload.get("text"))
+            yield from _filled(said._replace(role="assistant", name=THINKING, text=text, ref=f"{ref}/{number}"))
         else:
             words.append(_part(base, part, payload, odd))
     yield from _filled(said._replace(role=_ROLES[role], text="\n".join(filter(None, words)), ref=ref))
@@ -193,8 +198,7 @@ def _part(base: sqlite3.Connection, part: Row, payload: dict[str, Any], odd: Odd
     if kind == "text":
         pieces = [_piece(base, dict_of(piece)) for piece in list_of(payload.get("text_ref"))]
         return text_of(part.get("text")) or "\n".join(filter(None, pieces))
-    if kind != "reasoning":
-        odd.add("a part with unknown type", compact(kind))
+    odd.add("a part with unknown type", compact(kind))
     return ""
 
 
