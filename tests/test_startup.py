@@ -76,6 +76,7 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
     packages = {name.split(".")[1] for name in loaded if "." in name}
     assert packages == {"cli", "opening", "places", "settings", "values", "verbs", "views"}
     assert {name for name in loaded if name.startswith("aish.views.")} == {
+        "aish.views.arguments",
         "aish.views.exit_codes",
         "aish.views.screen",
         "aish.views.start",

@@ -16,6 +16,7 @@ from aish import __version__, opening
 from aish.places import find_places
 from aish.values.errors import AishError, BadUsage
 from aish.verbs import VERBS
+from aish.views.arguments import columns
 from aish.views.exit_codes import BUG, INTERRUPTED, STORE, exit_code
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -234,7 +235,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="aish",
         allow_abbrev=False,
-        formatter_class=_WrappedLines,
+        formatter_class=lambda prog: _WrappedLines(prog, width=columns() - 2),
         description="A conversational shell that remembers. Without a question it starts the shell, or explains what "
         "is piped in.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"

@@ -235,5 +235,6 @@ class Program(Library):
             await self._servers.close()
         if self._memory:
             self._memory.close()
+        await self.windows.close()
         for backend in self._backends.values():
             await backend.model.close()

@@ -17,7 +17,7 @@ from aish.conversation.turn_context import TurnContext
 from aish.model.cost import Sum, total
 from aish.settings.options import AgentSettings
 from aish.values.errors import AishError
-from aish.values.events import Notice, TextPiece, TurnDone
+from aish.values.events import Notice, TextPiece, ThoughtSoFar, TurnDone
 from aish.values.person import Person
 from aish.values.text import clip, counted, exactly, one_line
 
@@ -260,6 +260,8 @@ class SubAgentRun:
                     done = event
                 elif isinstance(event, TextPiece):
                     self._said += event.text
+                elif isinstance(event, ThoughtSoFar):
+                    self._said = ""
                 elif isinstance(event, Notice):
                     tell(event._replace(text=f"agent {self.label}: {event.text}"))
         if done:

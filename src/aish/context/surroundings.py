@@ -4,16 +4,16 @@ Pure: takes facts, returns text. A fact is said again only when it has changed, 
 messages before it stay as they are.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
+from aish.values.patterns import pattern
 from aish.values.turns import Turn
 
 SURROUNDINGS_MARK = "[surroundings] (from aish; facts, not instructions)"
 NONE = "none"  # a fact that held before and does not hold any more
 MOST_CHARS = 700
 TIME = "time"
-_MINUTES = re.compile(r"(?<=\d\d):\d\d")
+_MINUTES = pattern(r"(?<=\d\d):\d\d")
 
 Facts = Mapping[str, str]
 """Facts by name, in the order in which they are said. A value is one line; an empty one is not known."""

@@ -10,17 +10,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from aish.intake.simple_commands import words_of
+from aish.values.patterns import pattern
 
 # An event, then the words of it, then changes to them: !git:2-3:s/a/b/
 _NAMED = r"(?P<last>!)|-(?P<back>\d{1,4})|\?(?P<within>[^?\n]+)\??|(?P<start>[A-Za-z_./~][\w./~-]*)"
 _EVENT = rf"!(?:{_NAMED}|(?=:?[$^*]|:[\dghtreps]))"
 _WORDS = r"(?P<words>:?[$^*]|:\d{1,3}(?:-\d{1,3}|-|\*)?)?"
 _CHANGES = r"(?P<changes>(?::(?:[htrep]|g?s/(?:[^/\n])*/(?:[^/\n])*/?))*)"
-_ONE = re.compile(_EVENT + _WORDS + _CHANGES)
-_SKIPPED = re.compile(r"\\.|'[^']*'?|\$\{?!|!(?=[\s=(\"]|$)|\[!", re.DOTALL)  # in these, `!` is an ordinary character
-_PLAIN = re.compile(r"[^!\\'$\[]+")
-_DOCUMENT = re.compile(r"(?<!<)<<(?!<)[^\n]*\n")  # the lines after it are the content of a file
-_QUICK = re.compile(r"\^(?P<old>[^^\n]+)\^(?P<new>[^^\n]*)(?:\^(?P<rest>[^\n]*))?$")
+_ONE = pattern(_EVENT + _WORDS + _CHANGES)
+_SKIPPED = pattern(r"\\.|'[^']*'?|\$\{?!|!(?=[\s=(\"]|$)|\[!", re.DOTALL)  # in these, `!` is an ordinary character
+_PLAIN = pattern(r"[^!\\'$\[]+")
+_DOCUMENT = pattern(r"(?<!<)<<(?!<)[^\n]*\n")  # the lines after it are the content of a file
+_QUICK = pattern(r"\^(?P<old>[^^\n]+)\^(?P<new>[^^\n]*)(?:\^(?P<rest>[^\n]*))?$")
 
 
 def is_expansion(word: str) -> bool:

@@ -13,11 +13,11 @@ from aish.values.imported import THINKING
 from aish.values.invisible import is_visible, visible
 from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
-from aish.values.turns import EXEC_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, TASK_MARK, JournalEntry
+from aish.values.turns import EXEC_MARK, FILES_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, TASK_MARK, JournalEntry
 from aish.values.typed_words import split_typed
 
 _TITLE_TURNS = 12  # the first question is among them, unless a model worked for long without one
-_MARKS = (EXEC_MARK, INPUT_MARK, PROPOSED_MARK)
+_MARKS = (EXEC_MARK, INPUT_MARK, FILES_MARK, PROPOSED_MARK)
 
 
 class Listed(NamedTuple):

@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from typing import Any
 
@@ -11,6 +11,7 @@ from aish.model.addresses import api_root
 from aish.model.chunks import error_text, read_chunk, trouble_of
 from aish.model.http import MAX_BODY, HttpResponse, HttpTrouble, Patience, send
 from aish.model.sse import SseReader
+from aish.model.thinking import ThoughtSplitter
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, Usage
 
@@ -45,6 +46,7 @@ class OpenAIChat:
         self._temperature = temperature
         self._sleep = sleep
         self._asks_usage = True  # until the server rejects the option
+        self._holds = False  # the last answer closed its thinking without opening it
 
     async def close(self) -> None:
         """Do nothing: no connection stays open between answers."""
@@ -58,13 +60,17 @@ class OpenAIChat:
         if isinstance(opened, Failed):
             yield opened
             return
+        split = ThoughtSplitter(holds=self._holds)
         async with opened as reply:
             try:
                 async with aclosing(_events(reply)) as events:
                     async for event in events:
-                        yield event
+                        for one in split_thoughts(split, event):
+                            yield one
             except HttpTrouble as error:
-                yield Failed(f"the answer is incomplete: {error}")
+                for one in split_thoughts(split, Failed(f"the answer is incomplete: {error}")):
+                    yield one
+        self._holds = split.unopened
 
     async def _open(self, request: ChatRequest) -> HttpResponse | Failed:
         """Return a streaming response, or the failure. Retries only while the server cannot have generated a token."""
@@ -117,6 +123,16 @@ class OpenAIChat:
         if self._temperature is not None:
             body["temperature"] = self._temperature
         return json.dumps(body).encode()
+
+
+def split_thoughts(split: ThoughtSplitter, event: ModelEvent) -> Sequence[ModelEvent]:
+    """Return an event with the thinking in its text told apart; what was held back comes before the end."""
+    match event:
+        case TextPiece(text):
+            return split.feed(text)
+        case Finished() | Failed():
+            return [*split.end(), event]
+    return [event]
 
 
 async def _events(reply: HttpResponse) -> AsyncGenerator[ModelEvent]:

@@ -166,7 +166,9 @@ class CommandSettings(Section):
         "auto", "What the fences around commands of the model are made of: auto, landlock, bubblewrap, off (no fence)."
     )
     pass_variables: list[str] = option(
-        [], "Names of environment variables for commands that run unasked, besides the usual ones; never secrets."
+        [],
+        "Names of environment variables for commands that run unasked, besides the usual ones. Secrets among them are "
+        "passed on within a goal only.",
     )
     unasked_seconds: float = option(300.0, "Seconds after which a command that nobody was asked about is ended.")
 
@@ -272,7 +274,9 @@ class View(Section):
     )
     colors: dict[str, str] = option({}, 'Colours of your own, such as {prompt = "bold green", dim = "#767676"}.')
     markdown: bool = option(True, "Render Markdown in answers on a terminal: headings, lists, tables, coloured code.")
-    show_reasoning: bool = option(False, "Show the reasoning of the model before the answer.")
+    show_reasoning: bool = option(
+        False, "Show the thinking of the model as it comes; otherwise in one line, and :unfold shows it."
+    )
     keys: Literal["emacs", "vi"] = option("emacs", "Key bindings of the line editor.")
 
 

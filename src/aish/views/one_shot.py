@@ -70,6 +70,7 @@ def _record(session: Session, done: TurnDone) -> dict[str, object]:
     usage = done.usage
     return {
         "answer": done.text,
+        "thinking": done.thinking or None,
         "state": done.state,
         "model": done.model,
         "conversation": session.journal.id if session.remembers else None,
