@@ -305,7 +305,7 @@ def page(rows: list[DriftRow]) -> str:
         f"`make drift` wrote this page on {datetime.now(UTC):%Y-%m-%d}. It installs the real programs, lets each",
         "hold a short conversation with a scripted model server on loopback (three questions, one of them with a",
         "tool call where the program has tools), imports the files that they wrote, and looks for every turn that was",
-        "said, with `aish export` and `aish search`. Other turns are those that nobody said, such as hints of a program.",
+        "said, with `aish export` and `aish search`. Other turns are those that nobody said, such as hints of it.",
         "",
         "| program | version | API | turns said | turns found | other turns | |",
         "|---|---|---|---|---|---|---|",

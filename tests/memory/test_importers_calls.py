@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aish.memory.importers.calls import ImportedCall, thought
@@ -48,6 +48,7 @@ words = st.text("abcdef \n", max_size=300)
 arguments = st.recursive(words, lambda inner: st.lists(inner) | st.dictionaries(st.text("xyz", min_size=1), inner))
 
 
+@settings(max_examples=20, deadline=None)
 @given(st.dictionaries(st.sampled_from(["command", "content", "edits", "file_path"]), arguments))
 def test_every_text_in_the_arguments_is_in_the_text_of_the_call(given: dict[str, Any]) -> None:
     """Whatever the tool calls its arguments, and however deep they are."""

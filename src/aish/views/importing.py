@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +12,14 @@ from aish.memory.curation import open_memory
 from aish.memory.importers import FORMATS, read, read_files, sniff, sort_files
 from aish.memory.importing import Imported, Importer
 from aish.values.errors import AishError, BadUsage
-from aish.values.imported import ImportedRecord
+from aish.values.imported import ImportedRecord, Skipped
 from aish.values.text import counted, for_terminal, json_text, one_line
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
+
+# Formats with prompts only, and those with the sessions; names of their files have the ids of sessions.
+_SESSIONS = {"codex-history": "codex", "claude-history": "claude-code"}
 
 
 class ImportJob(NamedTuple):
@@ -25,9 +28,12 @@ class ImportJob(NamedTuple):
     path: Path
     format: str
     files: tuple[Path, ...] = ()
+    sessions: str = ""  # names of files with sessions, whose prompts are not taken from a history as well
 
     def records(self) -> Generator[ImportedRecord]:
-        return read_files(self.format, self.files) if self.files else read(self.format, self.path)
+        for one in read_files(self.format, self.files) if self.files else read(self.format, self.path):
+            if not self.sessions or isinstance(one, Skipped) or one.conversation not in self.sessions:
+                yield one
 
 
 def run(library: Library, arguments: Sequence[str]) -> int:
@@ -103,7 +109,12 @@ def _jobs(path: Path, format: str | None, screen: Screen) -> list[ImportJob]:
         empty = not others and not found_files.unreadable
         what = "is empty" if empty else f"has no file of a known format; use --format with one of: {', '.join(FORMATS)}"
         raise BadUsage(f"{path} {what}")
-    return [ImportJob(path, format, tuple(files)) for format, files in found_files.formats.items()]
+    return [_job(path, format, found_files.formats) for format in found_files.formats]
+
+
+def _job(path: Path, format: str, formats: Mapping[str, Sequence[Path]]) -> ImportJob:
+    sessions = formats.get(_SESSIONS.get(format, ""), ())
+    return ImportJob(path, format, tuple(formats[format]), " ".join(file.name for file in sessions))
 
 
 class _Progress:

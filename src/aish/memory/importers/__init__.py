@@ -5,14 +5,24 @@ from pathlib import Path
 
 from aish.memory.importers import (
     aichat,
+    aider,
+    atuin,
     chatgpt,
     claude,
     claude_code,
     codex,
+    cursor,
+    gemini,
+    goose,
+    librechat,
     llm_logs,
+    open_webui,
+    opencode,
     own,
+    prompt_histories,
     shell_gpt,
     shell_history,
+    specstory,
 )
 from aish.memory.importers.directories import sort_files
 from aish.memory.importers.files import require
@@ -29,7 +39,18 @@ FORMATS: Mapping[str, Callable[[Path], Iterator[ImportedRecord]]] = {
     "llm": llm_logs.read,
     "shell-gpt": shell_gpt.read,
     "aichat": aichat.read,
+    "aider": aider.read,
+    "gemini": gemini.read,
+    "opencode": opencode.read,
+    "goose": goose.read,
+    "cursor": cursor.read,
+    "specstory": specstory.read,
+    "open-webui": open_webui.read,
+    "librechat": librechat.read,
+    "codex-history": prompt_histories.read_codex,
+    "claude-history": prompt_histories.read_claude,
     "shell-history": shell_history.read,
+    "atuin": atuin.read,
 }
 
 __all__ = ["FORMATS", "read", "read_files", "sniff", "sort_files"]

@@ -40,6 +40,18 @@ _SHAPES: tuple[tuple[str, Callable[[JsonShape], bool]], ...] = (
     ("claude-code", lambda one: one.has("type", "sessionId") and one.any("uuid", "parentUuid", "isSidechain")),
     ("claude-code", lambda one: one.has("type", "summary", "leafUuid")),
     ("claude-code", lambda one: one.has("type", "messageId", "snapshot")),
+    ("gemini", lambda one: one.has("sessionId", "projectHash")),
+    ("gemini", lambda one: one.is_list and one.has("sessionId", "messageId", "message")),
+    ("gemini", lambda one: one.is_list and one.has("role", "parts")),
+    ("gemini", lambda one: one.has("history") and one.has("role", "parts", level=1)),
+    ("open-webui", lambda one: one.has("id", "chat") and one.any("history", "messages", level=1)),
+    ("librechat", lambda one: one.has("conversationId", "exportAt") and one.any("messages", "messagesTree")),
+    ("opencode", lambda one: one.has("info", "messages") and one.any("slug", "projectID", "version", level=1)),
+    ("opencode", lambda one: one.has("id", "version", "title", "time") and one.any("projectID", "directory")),
+    ("goose", lambda one: one.has("role", "created", "content") and not one.is_list),
+    ("cursor", lambda one: one.has("role", "message") and one.has("content", level=1) and not one.has("type")),
+    ("codex-history", lambda one: one.has("session_id", "ts", "text")),
+    ("claude-history", lambda one: one.has("display", "timestamp") and one.any("project", "pastedContents")),
     ("shell-gpt", lambda one: one.is_list and one.has("role") and one.any("content", "tool_calls")),
 )
 
