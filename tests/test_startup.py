@@ -125,6 +125,8 @@ def test_what_only_acting_needs_is_loaded_when_the_model_acts() -> None:
     assert "aish.acting.gate" in loaded
     assert loaded & (acting | action | {"aish.conversation.model_check", "aish.views.model_check"}) == set()
     assert not {name for name in loaded if name.startswith("aish.mcp.")}
+    services = {f"aish.model.{name}" for name in ("anthropic_messages", "gemini", "openai_responses")}
+    assert not loaded & services  # each with the first model of its kind
 
 
 def test_no_event_loop_is_loaded_before_the_prompt_or_for_a_search() -> None:

@@ -146,7 +146,8 @@ def test_messages_of_openai_have_a_result_for_each_call_and_a_call_for_each_resu
         ImportedTurn("one", NOW, role, text, name)  # type: ignore[arg-type]  # a list of literals
         for role, text, name in (
             ("user", "list it", ""),
-            ("assistant", "So:\n[Bash] ls -l\n[Bash] pwd", ""),
+            ("assistant", "[thinking] which?", "thinking"),
+            ("assistant", "So:\n[Bash] ls -l\ndescription: list it\n[Bash] pwd", ""),
             ("tool", "total 0", "Bash"),
             ("tool", "/work", "Bash"),
             ("user", "and now?", ""),
@@ -164,7 +165,7 @@ def test_messages_of_openai_have_a_result_for_each_call_and_a_call_for_each_resu
         "function": {"name": "ls", "arguments": '{"path": "."}'},
     }
     assert [call["function"]["arguments"] for call in other[1]["tool_calls"]] == [
-        '{"command": "ls -l"}',
+        '{"command": "ls -l", "description": "list it"}',
         '{"command": "pwd"}',
     ]
     assert (other[1]["content"], other[5]["tool_calls"][0]["function"]["name"]) == ("So:", "Read")

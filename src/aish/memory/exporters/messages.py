@@ -5,12 +5,14 @@ the id of a call. Such a text becomes a call again; a result without one gets a 
 """
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from aish.memory.exporters.talk import Talk, calls_of, name_of
 from aish.memory.importers.calls import ImportedCall
 from aish.memory.importers.fields import parsed
+from aish.values.imported import THINKING
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry, ToolCall
 
@@ -27,10 +29,12 @@ class ChatMessage(NamedTuple):
 
 
 def chat_messages(talk: Talk) -> Iterator[ChatMessage]:
-    """Yield the messages. Holds one answer and the results of its calls at a time."""
+    """Yield the messages, without what a model thought. Holds one answer and the results of its calls at a time."""
     answer: JournalEntry | None = None
     results: list[JournalEntry] = []
     for entry in talk.turns():
+        if name_of(entry) == THINKING:
+            continue
         if entry.turn.role == "tool":
             results.append(entry)
             continue
@@ -94,7 +98,21 @@ def _written_calls(text: str, names: list[str]) -> tuple[str, list[ToolCall]]:
 def _call(name: str, text: str) -> ToolCall | None:
     """Read a call that was written as text. None if the same text would not come back from it."""
     rest = text[len(name) + 2 :].removeprefix(" ")
-    read = parsed(rest) if rest.startswith("{") else None
-    given: dict[str, Any] = read if isinstance(read, dict) else {"command": rest} if rest else {}
-    written = json.dumps(given, ensure_ascii=False)
-    return ToolCall("", name, written) if str(ImportedCall(name, written)) == text else None
+    for given in _readings(rest):
+        written = json.dumps(given, ensure_ascii=False)
+        if str(ImportedCall(name, written)) == text:
+            return ToolCall("", name, written)
+    return None
+
+
+def _readings(text: str) -> Iterator[dict[str, Any]]:
+    """Yield what the arguments may have been: an object, a command with named arguments in lines below, a command."""
+    read = parsed(text) if text.startswith("{") else None
+    if isinstance(read, dict):
+        yield read
+    first, *lines = text.split("\n")
+    named = [re.fullmatch(r"(\w+): ?(.*)", line) for line in lines]
+    if lines and all(named):
+        arguments = {found[1]: found[2] for found in named if found}
+        yield {"command": first, **arguments} if first else arguments
+    yield {"command": text} if text else {}
