@@ -193,7 +193,6 @@ readonly -f __aish_status __aish_get __aish_keep __aish_on __aish_off __aish_qui
         unset -f bind; unset __aish_file __aish_profile
         set +o history
         shopt -s expand_aliases
-        [ ! -r "${HISTFILE-}" ] || builtin history -r
         __aish_plain
     } >/dev/null 2>&1
 }
