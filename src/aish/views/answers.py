@@ -3,8 +3,8 @@
 import asyncio
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Protocol
 
 from aish.acting.steps import StepList, is_short
@@ -42,6 +42,7 @@ class AnswerScreen(Screen):
         self._told_status = 0  # the exit status that the line of the last command has said
         self.hides_proposals = False  # a gate shows them
         self._stream: Stream | None = None  # the answer that is being shown
+        self._questions, self._answered = 0, asyncio.Event()  # open questions to the user
         self.load_stream: Callable[[], Stream] | None = None  # formats answers; None: show them unchanged
 
     async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
@@ -57,6 +58,8 @@ class AnswerScreen(Screen):
         try:
             async with aclosing(events):
                 async for event in events:
+                    while self._questions:  # news of another tool would hide the question
+                        await self._answered.wait()
                     if not isinstance(event, ReasoningPiece) or self.show_reasoning:
                         status.stop()
                     if not isinstance(event, ReasoningPiece | ThoughtSoFar | Notice):
@@ -169,6 +172,18 @@ class AnswerScreen(Screen):
             self._stream.pause()
         self.note(text, warning=warning)
         self.status.refresh()
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Show nothing of the turn while the user is asked something."""
+        self._questions += 1
+        self._answered.clear()
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._answered.set()
 
     def pause(self) -> None:
         """Stop the status line and end the line of the answer, because something else is about to be shown."""

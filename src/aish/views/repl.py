@@ -3,8 +3,8 @@
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine
-from contextlib import nullcontext
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ class Repl:
         self._typing = TypingAhead(self._queue, screen, colon_command, wanted=edits and sys.stderr.isatty())
         self._typing.run_at_once = self._run_at_once
         self._aside: set[asyncio.Task[None]] = set()
-        self._person = TerminalPerson(screen, editor.edit, screen.pause, self._typing.paused)
+        self._person = TerminalPerson(screen, editor.edit, screen.pause, self._asking)
         self._shell = Shell(program=program, session=session, person=self._person, past=self._history.past)
         surroundings = TerminalSurroundings(user_shell, screen, self._shell.enter, self._typing)
         gate = Gate(session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event)
@@ -253,6 +253,12 @@ class Repl:
             self._history.settle()
             return await self._ask(text)
         return await self._lines.run(line, text) if kind == "command" else OK
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Leave the terminal to a question: nobody else reads it or writes to it."""
+        with self._screen.asking(), self._typing.paused():
+            yield
 
     def _run_at_once(self, line: str) -> bool:
         """Run a command while the model works, if it only shows or stops something; its reply comes in between."""
