@@ -1,6 +1,7 @@
 """Opens settings, stores and the program on first use. Views are opened by `doors.py`.
 
-Only these two modules, `verbs.py` and `adapters.py` import own modules inside functions. The layers are the same as for other imports; `tools/watch.py` checks them.
+Only these two modules, `verbs.py` and `adapters.py` import own modules inside functions. The layers are the
+same as for other imports; `tools/watch.py` checks them.
 """
 
 from __future__ import annotations
