@@ -150,7 +150,9 @@ class Repl:
             try:
                 if terminal and self._interactive:
                     runner.get_loop().add_reader(terminal.master, self._show_background)
-                return self._editor.read(runner, self._prompt())
+                prompt = self._prompt()
+                self._greet(runner)
+                return self._editor.read(runner, prompt)
             except KeyboardInterrupt:
                 if not self._interactive:
                     raise
@@ -167,6 +169,27 @@ class Repl:
             await self._jobs.close()
         finally:
             await self._program.close()
+
+    def _greet(self, runner: asyncio.Runner) -> None:
+        """Show what the user's startup files print: now, or above the line as soon as they are done."""
+        user_shell, loop = self._user_shell, runner.get_loop()
+        if not self._interactive:
+            return
+
+        def tell() -> None:
+            try:
+                loop.call_soon_threadsafe(self._greet_above)
+            except RuntimeError:
+                pass  # the program ends, and its loop is closed
+
+        if user_shell.is_starting:
+            user_shell.when_started = tell
+        if not user_shell.is_starting:  # it may just have started
+            user_shell.greet()
+
+    def _greet_above(self) -> None:
+        if self._editor.is_reading and (self._user_shell.shell.greeting or self._user_shell.shell.printed):
+            self._editor.show_above(self._user_shell.greet)
 
     def _show_background(self) -> None:
         """Show output of background programs above the line that is being typed."""
