@@ -10,7 +10,7 @@ SOURCES := $(shell find src -name '*.py')
 # A test module stays on one worker: its fixtures, such as a loaded model, are then made once.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup run test test-random check docs pictures bench bench-scale faults effects mcp-servers jobs clean
+.PHONY: setup run test test-random check docs pictures bench bench-scale faults effects mcp-servers drift jobs clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -77,6 +77,10 @@ effects: setup
 mcp-servers: setup
 	$(BIN)/python tools/mcp_servers.py
 	$(BIN)/python tools/mcp_conformance.py
+
+# The real programs that aish imports from, installed into $(VENV)/drift: is every turn still found? Some minutes.
+drift: setup
+	$(BIN)/python tools/drift.py
 
 # Eight small jobs of a developer, done by the model of your settings, or: make jobs WEIGHTS=file.gguf
 jobs: setup

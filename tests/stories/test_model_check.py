@@ -13,7 +13,7 @@ pytestmark = pytest.mark.anyio
 
 SAYS_WINDOW = reply_json({"default_generation_settings": {"n_ctx": 16384}})
 ON: dict[str, Any] = {"memory": {"propose": True}}
-WRITTEN = '{"name": "memory_add", "arguments": {"kind": "fact", "content": "x"}}'
+WRITTEN = '{"name": "memory_add", "arguments": {"kind": "fact"}}'  # without what it must have
 
 
 def calls(name: str, arguments: str) -> Say:
@@ -252,6 +252,21 @@ async def test_a_model_that_writes_calls_as_text_gets_no_tools_from_then_on(worl
     assert session_program.cards.of("script:script").tools.text == (
         "wrote a call of memory_add as text instead of making it"
     )
+
+
+async def test_a_call_that_is_written_with_fitting_arguments_is_run(world: World) -> None:
+    """Small models know what to call, but not how. It is said once, and the text is not taken for the answer."""
+    call = '{"name": "memory_add", "arguments": {"kind": "fact", "content": "the cat is called Miso"}}'
+    session = world.session([f"I note it.\n<tool_call>\n{call}\n</tool_call>", f"```json\n{call}\n```", "Done."], ON)
+    one = await world.ask(session, "my cat is called Miso")
+
+    said = "script writes its calls as text, such as that of memory_add; they are run like other calls"
+    assert [text for text in one.notices if "as text" in text] == [said]
+    assert one.text == "Done."
+    second = script_of(session).requests[1].messages[-2:]
+    assert (second[0]["content"], second[0]["tool_calls"][0]["function"]["name"]) == ("I note it.\n", "memory_add")
+    assert "status" in second[1]["content"]
+    assert world.program().cards.takes_tools("script:script") is True
 
 
 async def test_a_setting_keeps_tools_whatever_the_model_writes(world: World) -> None:

@@ -173,7 +173,8 @@ async def _answer(backend: Backend, request: ChatRequest) -> Trial:
                 failure = event if isinstance(event, Failed) else failure
                 yield event
 
-    async with aclosing(run_loop(ask, {}, AllowReading[None](), None)) as happening:
+    loop = run_loop(ask, {}, AllowReading[None](), None, offered=lambda: request.tools)
+    async with aclosing(loop) as happening:
         async for event in happening:
             match event:
                 case TextPiece() | ReasoningPiece():

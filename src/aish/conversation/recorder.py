@@ -108,6 +108,16 @@ class Recorder:
             return self.say_once("store.not_kept", f"this answer is not recorded while it streams: {error}")
         return []
 
+    def take_back_shown(self, journal: TurnLog) -> list[Notice]:
+        """Take back what was kept of an answer, because it was the model's reasoning."""
+        if not self.remembers:
+            return []
+        try:
+            journal.take_back_shown()
+        except StoreTrouble as error:
+            return self.say_once("store.not_kept", f"this answer is not recorded while it streams: {error}")
+        return []
+
     def is_news(self, code: str) -> bool:
         """Return whether nothing was said under this code before; the next time it is not news."""
         news = code not in self._said

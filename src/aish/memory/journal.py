@@ -82,6 +82,12 @@ class TurnLog:
         else:
             self._live.put(self._live.size, text.encode("utf-8", "replace"))
 
+    def take_back_shown(self) -> None:
+        """Forget the pieces that were shown: they were not the answer. Raises `StoreTrouble`."""
+        if self._showing:
+            self._stream_redaction = StreamRedaction(self._redaction.text) if self._redaction else None
+            self._live.put(0, b"")
+
     def _masked(self, turn: Turn) -> Turn:
         """Return the turn with its secrets masked."""
         self.masked, self.masked_parts = [], []

@@ -2,19 +2,38 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 from aish.conversation.library import Library
 from aish.memory.curation import open_memory
-from aish.memory.importers import FORMATS, read, sniff
+from aish.memory.importers import FORMATS, read, read_files, sniff, sort_files
 from aish.memory.importing import Imported, Importer
 from aish.values.errors import AishError, BadUsage
+from aish.values.imported import ImportedRecord, Skipped
 from aish.values.text import counted, for_terminal, json_text, one_line
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
+
+# Formats with prompts only, and those with the sessions; names of their files have the ids of sessions.
+_SESSIONS = {"codex-history": "codex", "claude-history": "claude-code"}
+
+
+class ImportJob(NamedTuple):
+    """What to import: a path as the user named it, or the files of one format in a directory."""
+
+    path: Path
+    format: str
+    files: tuple[Path, ...] = ()
+    sessions: str = ""  # names of files with sessions, whose prompts are not taken from a history as well
+
+    def records(self) -> Generator[ImportedRecord]:
+        for one in read_files(self.format, self.files) if self.files else read(self.format, self.path):
+            if not self.sessions or isinstance(one, Skipped) or one.conversation not in self.sessions:
+                yield one
 
 
 def run(library: Library, arguments: Sequence[str]) -> int:
@@ -31,21 +50,25 @@ def run(library: Library, arguments: Sequence[str]) -> int:
     )
     options = parser.parse_intermixed_args(arguments)
     screen = Screen(library.settings.view.color)
-    results: list[tuple[str, Imported]] = []
     paths = [library.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
+    jobs = [job for path in paths for job in _jobs(path, options.format, screen)]  # before anything is written
+    return _import(library, jobs, options, screen)
+
+
+def _import(library: Library, jobs: Sequence[ImportJob], options: argparse.Namespace, screen: Screen) -> int:
+    results: list[tuple[ImportJob, Imported]] = []
     redaction = library.redaction.reading() if options.dry_run else library.redaction
     # Opened without the lock of `memory.exclusive`, because memory is only read here.
     memory, _ = open_memory(library.places.memory_file(library.settings.memory.path), None, redaction, library.now)
-    formats = [options.format or _format(path, screen) for path in paths]  # before anything is written
     try:
-        for path, format in zip(paths, formats, strict=True):
-            importer = Importer(library.places.sessions, format, redaction, memory.purged, dry_run=options.dry_run)
-            results.append((str(path), importer.result))
-            with closing(read(format, path)) as heard:
-                importer.take(heard, _Progress(path))
+        for job in jobs:
+            importer = Importer(library.places.sessions, job.format, redaction, memory.purged, dry_run=options.dry_run)
+            results.append((job, importer.result))
+            with closing(job.records()) as heard:
+                importer.take(heard, _Progress(job.path))
         trouble = "" if options.dry_run else library.finder.catch_up(wait=True)
     except (AishError, KeyboardInterrupt) as stopped:
-        _report(screen, [(path, result) for path, result in results if result.turns or result.known], options)
+        _report(screen, [(job, result) for job, result in results if result.turns or result.known], options)
         if isinstance(stopped, KeyboardInterrupt):
             screen.note("stopped; run the same import again to continue")
         raise
@@ -55,27 +78,43 @@ def run(library: Library, arguments: Sequence[str]) -> int:
     return OK if any(result.turns or result.known for _, result in results) else NOTHING
 
 
-def _report(screen: Screen, results: Sequence[tuple[str, Imported]], options: argparse.Namespace) -> None:
+def _report(screen: Screen, results: Sequence[tuple[ImportJob, Imported]], options: argparse.Namespace) -> None:
     """Report what was imported. Also called after an error, because turns imported before it are kept."""
     if sys.stderr.isatty():
         sys.stderr.write("\r\x1b[K")
     if options.json:
-        print(json_text([{"file": path, **_record(result)} for path, result in results]))
+        print(json_text([{"file": str(job.path), "format": job.format, **_record(result)} for job, result in results]))
         return
-    for path, result in results:
-        _say(screen, path, result, dry_run=options.dry_run)
+    for job, result in results:
+        _say(screen, f"{job.path} ({job.format})" if job.files else str(job.path), result, dry_run=options.dry_run)
 
 
-def _format(path: Path, screen: Screen) -> str:
-    """Detect the format of a file, or of most files in a directory, from its content."""
-    found = sniff(path)
-    if found and path.is_dir():
-        screen.note(f"{path}: all files are read as {found}; import files of other formats separately, or use --format")
-    if not found:
-        empty = not any(path.iterdir()) if path.is_dir() else path.is_file() and not path.stat().st_size
-        unknown = f"unknown format of {path}; use --format with one of: {', '.join(FORMATS)}"
-        raise BadUsage(f"{path} is empty" if empty else unknown)
-    return found
+def _jobs(path: Path, format: str | None, screen: Screen) -> list[ImportJob]:
+    """Find what a path holds: one format, or several in a directory. Raises `BadUsage` for nothing known."""
+    if format:
+        return [ImportJob(path, format)]
+    if not path.is_dir():
+        if found := sniff(path):
+            return [ImportJob(path, found)]
+        if path.is_file() and not path.stat().st_size:
+            raise BadUsage(f"{path} is empty")
+        raise BadUsage(f"unknown format of {path}; use --format with one of: {', '.join(FORMATS)}")
+    found_files = sort_files(path)
+    for file, why, _ in found_files.unreadable:
+        screen.note(f"left out: {file}: {why}", warning=True)
+    if others := found_files.others:
+        are = "other files hold" if len(others) > 1 else "other file holds"
+        screen.note(f"{path}: {len(others):,} {are} no conversations that aish knows (first: {others[0].name})")
+    if not found_files.formats:
+        empty = not others and not found_files.unreadable
+        what = "is empty" if empty else f"has no file of a known format; use --format with one of: {', '.join(FORMATS)}"
+        raise BadUsage(f"{path} {what}")
+    return [_job(path, format, found_files.formats) for format in found_files.formats]
+
+
+def _job(path: Path, format: str, formats: Mapping[str, Sequence[Path]]) -> ImportJob:
+    sessions = formats.get(_SESSIONS.get(format, ""), ())
+    return ImportJob(path, format, tuple(formats[format]), " ".join(file.name for file in sessions))
 
 
 class _Progress:
