@@ -41,6 +41,7 @@ class AnswerScreen(Screen):
         self.steps: StepList | None = None  # where the model's own steps are kept; None: they are not shown
         self._told_status = 0  # the exit status that the line of the last command has said
         self.hides_proposals = False  # a gate shows them
+        self.takes_commands = False  # the user can type a `:` command next
         self._stream: Stream | None = None  # the answer that is being shown
         self._questions, self._answered = 0, asyncio.Event()  # open questions to the user
         self.load_stream: Callable[[], Stream] | None = None  # formats answers; None: show them unchanged
@@ -81,7 +82,7 @@ class AnswerScreen(Screen):
                             status.begin(since=since)
                         case Notice(text, warning):
                             stream.pause()
-                            self.note(text, warning=warning)
+                            self.note(text + self._way_back(event), warning=warning)
                             status.begin(since=since)
                         case ToolProgress(_, text):
                             _end_part(stream, proposed)
@@ -104,6 +105,14 @@ class AnswerScreen(Screen):
         if done and done.trouble:
             self.note(done.trouble.reason, warning=True)
         return done
+
+    def _way_back(self, event: Notice) -> str:
+        """Return how to take back what a notice says, if that is possible."""
+        numbers = event.fields.get("numbers") if event.code == "secrets.masked" and self.takes_commands else ()
+        if not isinstance(numbers, tuple) or not numbers:
+            return ""
+        last = f" to {numbers[-1]}" if len(numbers) > 1 else ""
+        return f"; a mistake? :unmask {numbers[0]}{last}"
 
     def _think(self, thought: "Thought", text: str) -> None:
         """Show a piece of thinking if that is wanted, otherwise how much there is."""

@@ -89,6 +89,7 @@ class Repl:
         self._shell.router = user_shell.router
         self._shell.on_setting = self._show_setting
         screen.hides_proposals = visible
+        screen.takes_commands = True
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
