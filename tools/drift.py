@@ -1,6 +1,6 @@
 """Check that what other programs write today can still be imported, and write docs/drift.md.
 
-    python tools/drift.py [NAME…]
+    python tools/drift.py [--keep DIRECTORY] [NAME…]
 
 The real programs are installed from npm and PyPI. Each holds a short conversation with a scripted model server on
 loopback, in a home directory of its own and in a fence without any other network. What it wrote is imported, and every
@@ -8,6 +8,7 @@ turn that was said must be found, by `aish export` and by `aish search`. Exits w
 cannot be installed or driven is a line with the reason. Not part of the tests: registries may be out of reach.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -54,7 +55,11 @@ class DriftRow(NamedTuple):
 def main() -> int:
     if sys.argv[1:2] == ["--inside"]:
         return inside(sys.argv[2], Path(sys.argv[3]))
-    wanted = sys.argv[1:] or list(PROGRAMS)
+    parser = argparse.ArgumentParser(description="Check that what other programs write can be imported.")
+    parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="keep the home directory of each program there")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PROGRAMS))
+    options = parser.parse_args()
+    wanted = options.names or list(PROGRAMS)
     unknown = [name for name in wanted if name not in PROGRAMS]
     if unknown or not shutil.which("bwrap"):
         known = ", ".join(PROGRAMS)
@@ -63,15 +68,15 @@ def main() -> int:
     rows = []
     for name in wanted:
         started = time.monotonic()
-        rows.append(check(name, PROGRAMS[name]))
+        rows.append(check(name, PROGRAMS[name], options.keep))
         print(f"{told(rows[-1])} ({time.monotonic() - started:.0f} s)", flush=True)
-    if not sys.argv[1:]:
+    if not options.names:
         PAGE.write_text(page(rows), encoding="utf-8")
         print(f"written to {PAGE.relative_to(TOP)}")
     return 1 if any(row.lost for row in rows) else 0
 
 
-def check(name: str, program: DriftProgram) -> DriftRow:
+def check(name: str, program: DriftProgram, keep: Path | None = None) -> DriftRow:
     """Install a program, let it speak in the fence, and return what was found of it."""
     try:
         install_server()
@@ -100,6 +105,9 @@ def check(name: str, program: DriftProgram) -> DriftRow:
             result = json.loads((home / "result.json").read_text(encoding="utf-8"))
         except (CannotDrive, OSError, ValueError) as trouble:
             return DriftRow(name, version, program.api, note=f"not driven: {trouble}")
+        finally:
+            if keep:
+                shutil.copytree(home, keep / name, symlinks=True, dirs_exist_ok=True)
     return DriftRow(name, version, program.api, **result)
 
 
