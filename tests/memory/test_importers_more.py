@@ -306,6 +306,10 @@ def test_chats_of_cursor_are_in_its_database_and_in_transcripts(tmp_path: Path) 
         ("assistant", "", "One file."),
     ]
     assert said("cursor", transcript)[0].channel == "x-loom"
+    stamped = "<timestamp>Wednesday, Apr 1, 2026, 3:00 PM (UTC+3)</timestamp>\n<user_query>\nHi\n</user_query>"
+    message = {"role": "user", "message": {"content": [{"type": "text", "text": stamped}]}}
+    [turn] = said("cursor", put_lines(tmp_path / "t.jsonl", message, {"type": "turn_ended", "status": "success"}))
+    assert (turn.text, turn.time) == ("Hi", datetime(2026, 4, 1, 12, tzinfo=UTC))
 
 
 def test_turns_of_specstory_have_the_time_and_the_session_that_the_file_names(tmp_path: Path) -> None:

@@ -149,26 +149,28 @@ def _message(message: dict[str, Any], head: dict[str, Any], odd: Oddities) -> It
     time = moment(message.get("timestamp")) or moment(head.get("startTime"))
     project = last_part(next(iter(list_of(head.get("directories"))), ""))
     base = ImportedTurn(session, time, role, "", "subagent" if side else "", id, project, label(head.get("summary")))
-    for number, one in enumerate(map(dict_of, list_of(message.get("thoughts")))):
-        words = "\n".join(filter(None, (text_of(one.get(name)) for name in ("subject", "description"))))
-        if text := thought(words):
-            yield base._replace(role="assistant", name=THINKING, text=text, ref=f"{id}/thinking-{number}")
+    for number, one in enumerate(list_of(message.get("thoughts"))):
+        fields = [text_of(one), *(text_of(dict_of(one).get(name)) for name in ("subject", "description"))]
+        if text := thought("\n".join(filter(None, fields))):
+            ref = f"{id}/thinking-{number}" if id else ""
+            yield base._replace(role="assistant", name=THINKING, text=text, ref=ref)
     text = _text(message.get("content"))
     if text and not (kind == "user" and text.startswith(_FIRST)):
         yield base._replace(text=text)
     for call in map(dict_of, list_of(message.get("toolCalls"))):
-        yield from _call(call, base, f"{id}/{label(call.get('id'))}")
+        yield from _call(call, base, f"{id}/{label(call.get('id'))}" if id else "")
 
 
 def _call(call: dict[str, Any], base: ImportedTurn, ref: str) -> Iterator[ImportedTurn]:
     name = label(call.get("name"))
     yield base._replace(role="assistant", text=str(ImportedCall(name, call.get("args"))), ref=ref)
-    answers = [dict_of(dict_of(one).get("functionResponse")) for one in list_of(call.get("result"))]
+    result = call.get("result")
+    answers = [dict_of(dict_of(one).get("functionResponse")) for one in list_of(result)]
     results = [_result(answer.get("response")) for answer in answers if answer]
-    shown = call.get("resultDisplay")
+    shown = call.get("resultDisplay") or (result if isinstance(result, str | dict) else "")
     text = "\n".join(filter(None, results)) or (compact(shown) if shown else "")
     if text:
-        yield base._replace(role="tool", name=name, text=text, ref=f"{ref}/result")
+        yield base._replace(role="tool", name=name, text=text, ref=f"{ref}/result" if ref else "")
 
 
 def _result(response: object) -> str:
