@@ -216,7 +216,8 @@ def ask(name: str, program: DriftProgram, line: tuple[str, ...], question: str, 
     folder = PLACE / name / ("node_modules/.bin" if program.npm else "bin")
     start = [str(folder / program.program)] if program.package else AISH
     words = [*start, *(word.replace("{text}", question) for word in line)]
-    return run(words, TURN_SECONDS, cwd=cwd)
+    given = "" if "{text}" in "".join(line) else question
+    return run(words, TURN_SECONDS, {**os.environ, "PWD": str(cwd)}, cwd, given)  # bwrap has set PWD
 
 
 def imported(program: DriftProgram, home: Path) -> dict[str, Any]:

@@ -54,7 +54,8 @@ def fixtures() -> dict[str, Any]:
 class DriftProgram(NamedTuple):
     """A program, and how it is driven for a conversation without a screen.
 
-    `first` and `more` are the command lines for the first question and the following ones. `writes` is what is
+    `first` and `more` are the command lines for the first question and the following ones; without {text} the question
+    goes to standard input. `writes` is what is
     imported, in the home directory. `tool` says that the second question makes it call a tool. Without a package it is
     aish itself, which needs no import.
     """
@@ -155,8 +156,8 @@ PROGRAMS = {
         "opencode-ai",
         "opencode",
         "OpenAI Responses",
-        ("run", "{text}"),
-        ("run", "--continue", "{text}"),
+        ("run",),  # it puts words of its command line into quotation marks
+        ("run", "--continue"),
         ".local/share/opencode",
         tool=True,
         npm=True,
