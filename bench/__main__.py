@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from bench import fence, finding, history, ledger, mcp, notes, recall_speed, routing, shell, tools
+from bench import fence, finding, history, ledger, masking, mcp, notes, recall_speed, routing, shell, tools
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -92,6 +92,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         "MCP": lambda: mcp.measure(directory),
         "notes": lambda: notes.measure(directory / "notes"),
         "recall": recall_speed.measure,
+        "masking": masking.measure,
         "routing": lambda: routing.measure(directory / "programs"),
         "search": lambda: finding.measure(sizes, AISH, env),
     }
@@ -139,6 +140,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         *tools.figures(times),
         *mcp.figures(times),
         *recall_speed.figures(times),
+        *masking.figures(times),
         *routing.figures(times),
         *finding.figures(times),
         *notes.figures(times),

@@ -3,15 +3,18 @@
 import os
 from pathlib import Path
 
+from aish.adapters import load_adapter
 from aish.memory.redaction import Redaction
-from aish.model.addresses import model_identity
+from aish.model.addresses import model_identity, query_of
 from aish.model.backend import Backend
 from aish.model.cost import Price
 from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
-from aish.model.http import Patience
+from aish.model.http import Patience, Reach
 from aish.model.keys import key_finder
+from aish.model.known_windows import known_window
 from aish.model.openai_chat import OpenAIChat
 from aish.model.scripted import ScriptedModel
+from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
 from aish.model.weights import find_embedded
 from aish.places import Places, model_directories
@@ -36,24 +39,26 @@ def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Pr
 
 def make_backend(program: Program, name: str, preset: Preset) -> Backend:
     """Build the backend of a preset, with adapter, tokenizer and price."""
-    makers = {"openai": _openai, "embedded": _embedded, "scripted": _scripted}
-    return makers[preset.kind](program, name, preset)
+    makers = {"embedded": _embedded, "scripted": _scripted}
+    return makers.get(preset.kind, _served)(program, name, preset)
 
 
-def _openai(program: Program, name: str, preset: Preset) -> Backend:
+def _served(program: Program, name: str, preset: Preset) -> Backend:
+    """Build the backend of a model on a server."""
+    adapter: type[StreamedApi] = OpenAIChat if preset.kind == "openai" else load_adapter(preset.kind)
     key = key_finder(env=preset.api_key_env, file=preset.api_key_file, command=preset.api_key_command)
     model = preset.model or name
-    chat = OpenAIChat(
-        endpoint=preset.endpoint,
+    chat = adapter(
+        endpoint=preset.address,
         model=model,
         key=key,
-        patience=_patience(program),
+        patience=_patience(program, _reach(program, preset)),
         retries=program.settings.network.retries,
         temperature=preset.temperature,
     )
 
     async def server() -> Server:
-        return Server(chat.endpoint, key)
+        return Server(chat.endpoint, key, _reach(program, preset))
 
     price = _price(program.settings.prices.get(model) or program.settings.prices.get(name))
     return Backend(
@@ -64,11 +69,11 @@ def _openai(program: Program, name: str, preset: Preset) -> Backend:
         tokenizer=_tokenizer(program, model, server),
         price=price,
         max_tokens=preset.max_tokens,
-        window=preset.window or 0,
+        window=preset.window or (0 if preset.kind == "openai" else known_window(model)),
         server=server,
         use_tool_role=preset.use_tool_role,
         tools=preset.tools,
-        identity=model_identity(preset.kind, name, endpoint=preset.endpoint, model=preset.model),
+        identity=model_identity(preset.kind, name, endpoint=preset.address, model=preset.model),
     )
 
 
@@ -133,9 +138,19 @@ def _tokenizer(program: Program, model: str, server: FindServer) -> Tokenizer:
     )
 
 
-def _patience(program: Program) -> Patience:
+def _patience(program: Program, reach: Reach | None = None) -> Patience:
     network = program.settings.network
-    return Patience(connect=network.connect_seconds, first=network.first_token_seconds, silence=network.silence_seconds)
+    return Patience(network.connect_seconds, network.first_token_seconds, network.silence_seconds, reach or Reach())
+
+
+def _reach(program: Program, preset: Preset) -> Reach:
+    return Reach(
+        headers=preset.headers,
+        query=query_of(preset.endpoint),
+        ca_file=preset.ca_file or program.settings.network.ca_file,
+        client_cert=preset.client_cert,
+        client_key=preset.client_key,
+    )
 
 
 def _price(tag: PriceTag | None) -> Price | None:

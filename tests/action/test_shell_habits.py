@@ -79,6 +79,17 @@ def test_the_last_argument_and_the_status_of_each_part_go_to_the_next_line(perso
     assert person.says('echo $? "${PIPESTATUS[@]}${pipestatus[@]}"') == "5 5"
 
 
+def test_a_command_is_found_by_its_number_in_the_shells_history(person: Person) -> None:
+    """The number that `history` shows."""
+    person.run("echo one", remembered="echo one")
+    person.run("for i in 1 2\ndo true; done", remembered="for i in 1 2\ndo true; done")
+    listed = person.run("fc -l 1", remembered="fc -l 1").output.splitlines()
+    number = int(next(line for line in listed if "echo one" in line).split()[0])
+    assert person.shell.numbered(number) == "echo one"
+    assert person.shell.numbered(number + 1).replace("\n", "; ").startswith("for i in 1 2; do true; done")
+    assert person.shell.numbered(99999) == "" and person.shell.numbered(0) == ""
+
+
 def test_a_here_document_keeps_its_text(person: Person) -> None:
     """Nothing of ours becomes part of it, and the status is the line's."""
     assert person.says("cat <<END\nhello\nEND") == "hello"

@@ -393,6 +393,20 @@ def test_the_time_grows_linearly(unit: str) -> None:
     assert cpu_seconds(lambda: find(long)) < 9 * cpu_seconds(lambda: find(short)) + 0.1
 
 
+def test_a_line_with_very_many_names_is_still_searched() -> None:
+    """Each name takes time, so that many of them are searched in a simpler way; passwords are found all the same."""
+    words = " ".join(f"token=word{number}" for number in range(400))
+    masked, _ = redact(f"{words} password={VALUE} token={VALUE}", SALT)
+
+    assert masked.startswith(words) and VALUE not in masked
+
+
+def test_an_option_is_found_wherever_its_program_is_named_first() -> None:
+    """A program that is named again and again is searched once for each command."""
+    again = "mysql " * 40
+    assert VALUE not in redact(f"{again} -p{VALUE}; ls | curl -s x; curl -u bob:{VALUE} x", SALT)[0]
+
+
 def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
     """Other programs can use it as a filter."""
     plain = world.aish("redact", given=f"my password is {VALUE}\nok\n")
@@ -403,6 +417,22 @@ def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
     answer = json.loads(lines.out)
     assert (lines.code, VALUE in answer["text"], [one["kind"] for one in answer["found"]]) == (0, False, ["password"])
     assert (wrong.code, wrong.out) == (2, "") and "line 1" in wrong.err
+
+
+def test_the_verb_says_why_it_masked_and_where_nothing_was_found(world: World) -> None:
+    """A person can see what was taken for a secret, and the reasons show none of it."""
+    given = f"ls -l\npwd\ncurl https://bob:{VALUE}@x.example?token={VALUE}9\nok\n"
+    said = world.aish("redact", "--explain", given=given)
+    answer = json.loads(world.aish("redact", "--json", given=given).out)
+    wrong = world.aish("redact", "--jsonl", "--explain", given="")
+
+    assert said.out.startswith("lines 1 to 2: nothing found\nline 3: [masked password in a URL …8TnW #")
+    assert "  rule:    password in a URL near “://”\n  context: https://bob:\n" in said.out
+    assert "  value:   20 characters, upper and lower case, 6 digits, mostly random\n" in said.out
+    assert said.out.endswith("line 4: nothing found\n") and VALUE not in said.out
+    assert [(one["line"], one["kind"]) for one in answer["found"]] == [(3, "password in a URL"), (3, "token")]
+    assert VALUE not in json.dumps(answer) and answer["text"].startswith("ls -l\npwd\ncurl https://bob:[masked ")
+    assert (wrong.code, wrong.out) == (2, "")
 
 
 def test_masks_stay_the_same_from_run_to_run(world: World) -> None:

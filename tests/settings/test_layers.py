@@ -113,7 +113,8 @@ output = 2
         "config.toml:8: context.max_turn: unknown key; did you mean context.max_turns?",
         'config.toml:10: tokenize.use_endpoint: expected "auto" or "true" or "false", got \'yes\'',
         "config.toml:11: tokenize.timeout_ms: expected a whole number from 0 up, got -1",
-        'config.toml:13: models.fast.kind: expected "openai" or "embedded" or "scripted", got \'opnai\'',
+        'config.toml:13: models.fast.kind: expected "openai" or "anthropic" or "google" or "responses" or "embedded" '
+        "or \"scripted\", got 'opnai'",
         "config.toml:15: models.fast.temperture: unknown key; did you mean temperature?",
         "config.toml:16: models.fast.pause: expected a number from 0 up, got true",
         "config.toml:18: prices.\"a/b\".input: expected a number from 0 up, got 'cheap'",

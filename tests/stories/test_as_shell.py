@@ -98,6 +98,10 @@ def test_a_question_stays_a_question(world: World) -> None:
         (("--json", "-c"), True, "bash", False),
         (("what", "-c"), True, "bash", False),
         (("-l",), False, "login", False),
+        (("-l",), True, "bash", True),
+        (("-i", "--login"), True, "cron", True),
+        (("-l", "-p"), True, "bash", False),
+        (("-i",), True, "bash", False),
         (("--login", "-c", "x"), False, "bash", True),
         (("--resume", "x"), False, "bash", False),
         (("-",), False, "bash", False),
@@ -107,10 +111,27 @@ def test_what_is_for_a_shell(arguments: tuple[str, ...], piped: bool, parent: st
     assert is_for_shell(arguments, piped=piped, parent=parent) is wanted
 
 
-def test_a_login_is_known_by_the_program_that_starts_it() -> None:
+@pytest.mark.parametrize(
+    ("parent", "login"),
+    [
+        ("sshd", True),
+        ("sshd-session", True),
+        ("xterm", False),
+        ("su - ann", True),
+        ("su -l ann -c ls", True),
+        ("su ann -c ls", False),
+        ("sudo -i", True),
+        ("sudo -u ann -i ls", True),
+        ("sudo --login -u ann", True),
+        ("sudo -nu ann -s", False),
+        ("sudo -s grep -i x", False),
+        ("", False),
+    ],
+)
+def test_a_login_is_known_by_the_program_that_starts_it(parent: str, login: bool) -> None:
     """A script does not see the `-` before its name."""
-    assert is_login({}, "sshd") and is_login({}, "su")
-    assert not is_login({"SHLVL": "1"}, "su") and not is_login({}, "xterm")
+    assert is_login({}, parent.split()) is login
+    assert parent.startswith("su") or not is_login({"SHLVL": "1"}, parent.split())
 
 
 def test_a_damaged_or_missing_configuration_does_not_stop_a_command(tmp_path: Path) -> None:

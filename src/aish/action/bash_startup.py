@@ -175,10 +175,11 @@ __aish_prompt() {
     __aish_status "$__aish_was"
     builtin printf '%s' "${__aish_ps1@P}" >|"$1"
 }
+__aish_past() { builtin fc -l "$1" "$1" >|"$2"; }  # with the number: a wrong one gives other commands
 __aish_rules() { { declare -f; complete -p; } >|"$1"; : >|"$1.done"; }
 readonly -f __aish_status __aish_get __aish_keep __aish_on __aish_off __aish_quiet __aish_show __aish_plain \
     __aish_restore __aish_watch __aish_stop __aish_skip __aish_tidy __aish_end __aish_over __aish_mark \
-    __aish_words __aish_prompt __aish_rules
+    __aish_words __aish_prompt __aish_past __aish_rules
 : >|"$__aish_traps"
 {
     bind() { :; }

@@ -19,6 +19,7 @@ from aish.action.shell_protocol import (
     Marks,
     answer,
     edited_in_files,
+    leaving,
     line_file,
     may_change_rules,
     may_define,
@@ -217,6 +218,7 @@ class UserShell:
         self._terminal.resize()
         told = Path(self._files.name) / "line"
         text = edited_in_files(line, self._files.name) if self.kind == "bash" else line
+        text = leaving(text) if self._login and self.kind == "bash" else text
         _write_file(told, line_file(text, remembered, self._before, self.names.functions, kind=self.kind))
         self._number += 1
         stops = may_stop(line, self._before)
@@ -283,6 +285,13 @@ class UserShell:
             return jobs(path.read_text(encoding="utf-8", errors="replace")) if path else []
         except OSError:
             return []
+
+    def numbered(self, number: int) -> str:
+        """Return the command with this number in the shell's own history; empty if there is none."""
+        if not self.started:
+            return ""
+        found, _, command = self._ask(f"__aish_past {number} {{}}", "past").decode("utf-8", "replace").partition(" ")
+        return command.strip() if found.strip() == str(number) else ""
 
     def rules(self) -> str:
         """Return a file with the rules and functions for completion, written by the shell; empty if there is none.

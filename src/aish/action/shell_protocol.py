@@ -106,6 +106,11 @@ def edited_in_files(line: str, files: str) -> str:
     return re.sub(r"""\A([^'"`\\<#]*?(?<![^\s;&|(]))set[ \t]+([-+])o[ \t]+(vi|emacs)(?![^\s;&|)])""", replaced, line)
 
 
+def leaving(line: str) -> str:
+    """Replace `logout`: a bash that is started with a file of ours is no login shell to itself."""
+    return re.sub(r"\A(\s*)logout(?=\s*[\d$]|\s*\Z)", r"\1exit", line)
+
+
 def may_stop(line: str, before: Before) -> bool:
     """Could this line run with `set -e`? Then a failure ends the line, and must not end the shell."""
     return "e" in before.flags or re.search(_ENDS_ON_ERRORS, line[:100_000]) is not None

@@ -164,6 +164,7 @@ __aish_prompt() {
     __aish_status "$__aish_was"
     builtin print -rn -- "${(%%)__aish_ps1}" >|"$1"
 }
+__aish_past() { builtin print -r -- "$1 ${history[$1]-}" >|"$2"; }
 __aish_rules() {
     emulate -L zsh
     setopt extended_glob

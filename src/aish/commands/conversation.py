@@ -112,13 +112,13 @@ async def history(shell: Shell, arguments: Arguments) -> str:
     return "\n".join(lines) or "no turns yet"
 
 
-@COMMANDS.add("export", argument="[md|json|openai|claude-code] [FILE]")
+@COMMANDS.add("export", argument="[FORMAT] [FILE]")
 async def export(shell: Shell, arguments: Arguments) -> str:
     """Export this conversation as Markdown (for people) or JSON lines (for programs).
 
-    `json` is the format that `aish import` reads without loss, `openai` has the messages of a chat API, `claude-code` a
-    session for that program. Without FILE it is shown on the screen. An existing file is not overwritten. `aish export`
-    exports all conversations.
+    FORMAT is `md` (if none is given), `json`, `openai` or `claude-code`. `json` is the format that `aish import`
+    reads without loss, `openai` has the messages of a chat API, `claude-code` a session for that program. Without FILE
+    it is shown on the screen. An existing file is not overwritten. `aish export` exports all conversations.
     """
     form, rest = arguments.take_word(tuple(_FORMS))
     target = rest.text.strip()

@@ -33,9 +33,14 @@ def _changed(name: str, value: str, said: str) -> bool:
 
 
 def as_text(facts: Facts) -> str:
-    """Return the facts for the model, each in a line; nothing if there are none."""
-    rows = [f"{name}: {value}" for name, value in facts.items()]
-    return "\n".join([SURROUNDINGS_MARK, *rows])[:MOST_CHARS] if rows else ""
+    """Return the facts for the model, each in a line; nothing if there are none. What does not fit is said later."""
+    rows, room = [SURROUNDINGS_MARK], MOST_CHARS - len(SURROUNDINGS_MARK)
+    for name, value in facts.items():
+        row = f"{name}: {value}"
+        if len(row) < room:
+            rows.append(row)
+            room -= len(row) + 1
+    return "\n".join(rows) if len(rows) > 1 else ""
 
 
 def said_in(turns: Iterable[Turn]) -> dict[str, str]:

@@ -18,10 +18,10 @@ _NAME = (
     r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|mdp|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola(?: d'ordine)?|lösenord|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
     r"|secret(?:[ _-]?(?:access[ _-]?)?(?:key(?:[ _-]?base)?|token|value|id))?|токен|ключ|token|credentials?|creds|pat"
     r"|(?:(?:api|app|access|auth|account|signing|encryption|master|licen[sc]e|private|session|client|storage|subscription|service)[ _-]?)?(?:key(?![ _-]?(?:name|file|path|type|size|word|board))(?:_id)?))"
-    r"(?P<suffix>(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?)(?![^\W_\d])(?=[\s\\\"'`*\])=:：>\-—–’(])"
+    r"(?P<suffix>(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?)(?![^\W_\d])(?=[\s\\\"'`*\])=:：>\-—–’(])(?![=:]{1,2}[?&]?(?:pw|pass|key|token|secret)[=:])(?![=:\s\"'`]{0,6}…)(?=[^…]{0,120}?[^\s…]{4})"
 )
-_BETWEEN = r"(?:[\w&\[\]<>.|?]{1,20}\s?){1,3}=(?=\s?[\"'])"  # the type in a declaration
-_SET = rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?::=|=>|={{1,3}}|->|:|：)(?:\s{{0,3}}{_BETWEEN})?\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?"
+_TYPE = r"(?:\s{0,3}[\w&\[\]<>.|? ]{1,30}?\s?=(?=\s?[\"']))?"  # in a declaration
+_SET = rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?::=|=>|={{1,3}}|->|：|:{_TYPE})\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?"
 _LINK = (
     r"(?:\s+(?:root|sudo|admin|ssh|wifi|wi-fi|mysql|postgres|db)(?=\s))?(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…\"{}<>,;()]{1,40}\s+){0,4}?[^\s:=…\"{}<>,;()]{1,40}?)?"
     r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to|auf|a|en|para|in|na|на)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|['’]s(?!\w)|[^\S\n]*[:=：—–]|[^\S\n]+-)\s{0,20}:?\s{0,20}"
@@ -37,6 +37,13 @@ _QUOTED = r"\\{0,3}(?P<quote>[\"'`“„«])(?P<value>[^\"'`“”»\n]{1,2000})
 _PLAIN = r"(?P<value>(?:[^\s\"'`,;&<>]|[,;&](?![\w. -]{0,30}=)(?![\s\"'`]|\Z)){1,120})"
 _ALONE = r"\\{0,3}[\"'`*.,;:!?)]{0,4}[^\S\n]*(?:\n|\Z)"
 _WHOLE = 120
+# A text with more names than this, such as the words of a parser, is searched with one simple pattern, as the time for
+# each name would add up: a name each so many characters, and some more for a short line.
+_DENSE, _MORE = 40, 8
+_ANY = (
+    r"(?i:pass(?:word|wd|phrase)?|pwd|pw)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<password>(?=[^\s\"'`,;&]{0,20}\d)[^\s\"'`,;&…]{6,200})"
+    r"|(?i:secret|token|key|credentials?)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<value>(?=[\w+/-]{0,20}\d)(?=[\w+/-]{0,20}[a-z])(?=[\w+/-]{0,20}[A-Z])[\w+/=.-]{16,500})"
+)
 
 
 class NamedValue(NamedTuple):
@@ -60,13 +67,27 @@ class _Form(NamedTuple):
 
 def named_values(block: str, low: str) -> Iterator[NamedValue]:
     """Find values after the name of a secret. `low` is the block in lower case."""
+    left = len(block) // _DENSE + _MORE
     for match in _compiled(_NAME).finditer(low):
         start, end = match.start(), match.start("suffix")
         name = low[start:end]
-        if _is_name(block, low, start, name):
-            found = _value(block, low, start, name, match.end())
-            if found:
-                yield found
+        if not _is_name(block, low, start, name):
+            continue
+        if left == 0:
+            yield from _dense_values(block, start)
+            return
+        left -= 1
+        found = _value(block, low, start, name, match.end())
+        if found:
+            yield found
+
+
+def _dense_values(block: str, start: int) -> Iterator[NamedValue]:
+    """Find values of names that follow each other closely, from `start` on."""
+    for match in _compiled(_ANY).finditer(block, start):
+        kind = "value" if match["value"] else "password"
+        label = "secret" if kind == "value" else kind
+        yield NamedValue(label, *match.span(kind), "one of many names of secrets", match.start())
 
 
 def _is_name(block: str, low: str, start: int, name: str) -> bool:
@@ -87,28 +108,32 @@ def _is_name(block: str, low: str, start: int, name: str) -> bool:
 def _value(block: str, low: str, start: int, name: str, end: int) -> NamedValue | None:
     """Return the value for the name from `start` to `end`."""
     before = low[max(0, start - 60) : start]
-    prefix = "" if before[-1:].isspace() else (before.split() or [""])[-1]
+    prefix = "" if not before or before[-1].isspace() else before.rsplit(None, 1)[-1]
     password = name.startswith(_PASS)
-    label = value_name(prefix + name, name, password=password)
-    context = start - len(prefix)
-    if scalar := _block_scalar(block, end, password=password):
-        return NamedValue(label, *scalar, f"block after “{name}”", context)
+    span, rule = _block_scalar(block, end, password=password), f"block after “{name}”"
     tried = set[int]()
-    for form in _forms(low, name, prefix, before, end):
+    for form in () if span else _forms(low, name, prefix, before, end):
         if form.opening in tried and form.need > LOOSE:
             continue
         tried.add(form.opening)
-        if span := _convincing_span(block, name, before, end, form, context):
-            return NamedValue(label, *span, f"{form.kind} “{name}”", context)
-    return None
+        if span := _convincing_span(block, name, before, end, form, start - len(prefix)):
+            rule = f"{form.kind} “{name}”"
+            break
+    if not span:
+        return None
+    return NamedValue(value_name(prefix + name, name, password=password), *span, rule, start - len(prefix))
 
 
 def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, context: int) -> tuple[int, int] | None:
     """Return the position of the value of this form if it looks like a secret."""
-    value = _compiled(_QUOTED).match(block, form.opening) or _compiled(_PLAIN).match(block, form.opening)
+    value, quote = None, ""
+    if block[form.opening : form.opening + 1] in "\"'`“„«\\" and (
+        value := _compiled(_QUOTED).match(block, form.opening)
+    ):
+        quote = value["quote"]
+    value = value or _compiled(_PLAIN).match(block, form.opening)
     if not value:
         return None
-    quote = value["quote"] if "quote" in value.re.groupindex else ""
     first, last = trimmed(block, *value.span("value"), bool(quote))
     if form.kind == "query":
         last = min([last, *(place for sign in "&#" if (place := block.find(sign, first, last)) >= 0)])
@@ -147,6 +172,9 @@ def _is_key(block: str, name: str, before: str, value: str, context: int) -> boo
 
 def _block_scalar(block: str, end: int, *, password: bool) -> tuple[int, int] | None:
     """Return the position of the lines of a YAML block (`key: |`) if they are a password or a key."""
+    near = block[end : end + 12]
+    if "|" not in near and ">" not in near:
+        return None
     opening = _compiled(r"[\"']?\s{0,4}:[^\S\n]{0,4}[|>][+-]?\d?[^\S\n]{0,4}\n([^\S\n]{1,40})").match(block, end)
     if not opening:
         return None

@@ -33,8 +33,12 @@ _ESCAPE = r"\\{1,4}[nrt]"
 _ESCAPED = rf'\\"|{_ESCAPE}(?=[\s"\'\\]|\Z)|{_ESCAPE}.{{0,2000}}?{_ESCAPE}'
 
 _TOKENS = [(rule.needles.split(), rule) for rule in RULES if rule.token]
-_PLACES = [(rule.needles.split(), rule) for rule in RULES if not rule.token]
+_PLACES = [(rule.needles.split(), rule) for rule in RULES if not rule.token and not rule.hyphen and not rule.foreign]
+_OPTIONS = [(rule.needles.split(), rule) for rule in RULES if rule.hyphen]
+_FOREIGN = [(rule.needles.split(), rule) for rule in RULES if rule.foreign]
 _PASSES = 4
+_FAR, _ROOM = 300, 500  # characters from a program to its option, and for the value of that
+_SHORTEST = 8  # characters of a text with a secret, such as `pin:1234`
 
 
 class FoundSecret(NamedTuple):
@@ -52,6 +56,7 @@ def find(text: str) -> list[FoundSecret]:
     return [
         found._replace(start=start + found.start, end=start + found.end, context=start + found.context)
         for start, end in blocks_with_secrets(text)
+        if end - start >= _SHORTEST
         for found in _find_in_block(text[start:end])
     ]
 
@@ -128,7 +133,14 @@ def _without_escapes(block: str) -> str:
 def _spans(block: str, low: str) -> Iterator[FoundSecret]:
     if "-----BEGIN" in block:
         yield from _keys(block)
-    for needles, rule in [*_TOKENS, *_PLACES] if has_long_run(block) else _PLACES:
+    rules = _PLACES
+    if has_long_run(block):
+        rules = [*_TOKENS, *rules]
+    if "-" in block:
+        rules = [*rules, *_OPTIONS]
+    if not block.isascii():
+        rules = [*rules, *_FOREIGN]
+    for needles, rule in rules:
         text = low if rule.folded else block
         for needle in needles:
             if needle in text:
@@ -151,17 +163,44 @@ def _keys(block: str) -> Iterator[FoundSecret]:
 
 def _places(rule: Rule, block: str, text: str) -> Iterator[FoundSecret]:
     if rule.token:
-        for match in _compiled(rf"(?a)(?<![A-Za-z0-9_])(?:{rule.pattern})").finditer(text):
+        for match in _tokens(rule, text):
             if not _compiled(_SAMPLE).search(match[0]) and not is_sample(match[0]):
                 kind = token_name(rule.kind, match[0])
                 yield FoundSecret(kind, *match.span(), f"{kind} by its form", match.start())
         return
-    pattern = _compiled(rule.pattern)
-    for match in pattern.finditer(text):
+    pattern = _compiled(rule.pattern if not rule.option else rule.argument)
+    for match in pattern.finditer(text) if not rule.option else _options(rule, text):
         quote = match["quote"] if "quote" in pattern.groupindex else ""
         start, end = trimmed(block, *match.span("value"), bool(quote))
         if rule.need is None or _convinces(rule, block[start:end], quote):
             yield FoundSecret(rule.kind, start, end, rule.name, match.start())
+
+
+def _tokens(rule: Rule, text: str) -> Iterator[re.Match[str]]:
+    """Find what has the form of a token."""
+    pattern = _compiled(rf"(?a)(?<![A-Za-z0-9_])(?:{rule.pattern})")
+    if not rule.prefixed:
+        yield from pattern.finditer(text)
+        return
+    for needle in rule.needles.split():
+        place = text.find(needle)
+        while place >= 0:  # much faster than a search with the pattern
+            match = pattern.match(text, place)
+            if match:
+                yield match
+            place = text.find(needle, match.end() if match else place + 1)
+
+
+def _options(rule: Rule, text: str) -> Iterator[re.Match[str]]:
+    """Find the option of a rule in each command that has its program; once, however often the program is named."""
+    done = 0
+    for program in _compiled(rule.program).finditer(text):
+        if program.start() < done:
+            continue
+        done = end = _compiled(r"(?:[^|;&\n\\]|\\\n|\\)*").match(text, program.end()).end()  # type: ignore[union-attr]  # matches nothing, too
+        option = _compiled(rule.argument).search(text, program.end(), min(end, program.end() + _FAR) + _ROOM)
+        if option and option.start("value") <= end:
+            yield option
 
 
 def _convinces(rule: Rule, value: str, quote: str) -> bool:

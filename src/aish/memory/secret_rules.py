@@ -26,6 +26,36 @@ class Rule(NamedTuple):
         return "(?P<value>" not in self.pattern
 
     @property
+    def prefixed(self) -> bool:
+        """Does a token begin with one of the needles?"""
+        return self.token and not self.needles.startswith((".", ":", "-", "8Q", "hooks", "/"))
+
+    @property
+    def option(self) -> bool:
+        """Is the secret an argument of a command?"""
+        return _GAP in self.pattern
+
+    @property
+    def hyphen(self) -> bool:
+        """Does the text of a secret have a hyphen?"""
+        return self.option and self.pattern.partition(_GAP)[2].startswith(("-", "(?:-"))
+
+    @property
+    def program(self) -> str:
+        """The pattern of the command that takes the option."""
+        return self.pattern.partition(_GAP)[0] + r"\b"
+
+    @property
+    def argument(self) -> str:
+        """The pattern of the option and its value."""
+        return r"\s(?:" + self.pattern.partition(_GAP)[2] + ")"
+
+    @property
+    def foreign(self) -> bool:
+        """Are all needles words that are not ASCII?"""
+        return not any(needle.isascii() for needle in self.needles.split())
+
+    @property
     def words(self) -> bool:
         """May the value be a word with a number? People choose such passwords, programs make no such tokens."""
         return self.kind.startswith("password")
@@ -54,13 +84,15 @@ RULES = (
     Rule("Discord token", None, ".", r"[MNO][\w-]{22,40}\.[\w-]{6}\.[\w-]{20,}"),
     Rule("Telegram token", None, ":AA", r"(?:bot)?\d{8,11}:AA[\w-]{30,}"),
     Rule("SendGrid key", None, "SG.", r"SG\.[\w-]{16,80}\.[\w-]{16,}"),
-    Rule("mail service key", None, "key- -us xkeysib- re_", r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,40}_[A-Za-z0-9]{16,}"),
+    Rule("mail service key", None, "-us", r"[0-9a-f]{32}-us\d{1,2}"),
+    Rule("mail service key", None, "key- xkeysib- re_", r"key-[0-9a-f]{32}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,40}_[A-Za-z0-9]{16,}"),
     Rule("package registry token", None, "pypi- npm_ rubygems_ cio NuGet oy2", r"pypi-[\w-]{40,}|npm_[A-Za-z0-9]{30,}|rubygems_[0-9a-f]{40,}|cio[A-Za-z0-9]{32}|NuGet[\w-]{30,}|oy2[a-z0-9]{43}"),
     Rule("Docker token", None, "dckr_", r"dckr_(?:pat|oat)_[\w-]{20,}"),
-    Rule("cloud token", None, "_v1_ dapi tskey- HRKU- fo1_", r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]{2,12}-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}"),
+    Rule("cloud token", None, "doo_v1_ dop_v1_ dor_v1_ dapi tskey- HRKU- fo1_", r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]{2,12}-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}"),
     Rule("cloud token", None, "LTAI vercel_ rnd_ ops_", r"LTAI[A-Za-z0-9]{16,26}|vercel_\w{20,}|rnd_[A-Za-z0-9]{28,}|ops_eyJ[\w-]{50,}"),
     Rule("shop token", None, "shp sq0 EAAA", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp|idp)-[\w-]{20,}|EAAA[\w-]{50,}"),
-    Rule("Vault token", None, "hv .atlasv1. dp. pul-", r"hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}"),
+    Rule("Vault token", None, ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
+    Rule("Vault token", None, "hv dp. pul-", r"hv[sbr]\.[\w-]{24,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}"),
     Rule("service token", None, "gl lin_ ntn_ PMAK-", r"gl(?:sa|c)_[\w=+/-]{20,}|lin_(?:api|oauth)_\w{30,}|ntn_\w{30,}|PMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
     Rule("service token", None, "ATATT3 ATCTT3 ATBB figd_ sntr NRAK- sbp_", r"AT[AC]TT3[\w=-]{50,}|ATBB\w{28,}|figd_[\w-]{30,}|sntr[ysu]_[\w=+/-]{30,}|NRAK-[A-Z0-9]{27}|sbp_[0-9a-f]{40}"),
     Rule("service token", None, "pscale_ CFPAT- bkaa_ bkua_ nfp_ phx_", r"pscale_(?:tkn|pw|oauth)_[\w.=-]{30,}|CFPAT-[\w-]{40,}|bk[au]a_[0-9a-f]{40}|nfp_[A-Za-z0-9]{30,}|phx_[A-Za-z0-9]{40,}"),
@@ -126,7 +158,7 @@ RULES = (
     Rule("password", SURE, "echo printf", r"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"']?(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+(?:-\w+\s+){0,4}-\w*S|(?:sudo\s+)?(?:passwd\b|cryptsetup\b|kinit\b|[\w ./-]{1,80}?\s--(?:password-stdin|passphrase-fd|with-token|stdin)))"),
     Rule("password", SURE, "chpasswd", r"\b(?:echo|printf)\s+(?:-\w\s+)?[\"']?[\w.-]{1,60}:(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
     Rule("password", SURE, "<<<", r"\b(?:sudo\s+(?:-\w+\s+){0,4}-\w*S[^|;&\n]{0,200}?<<<\s*|chpasswd\s*<<<\s*[\"']?[\w.-]{1,60}:)[\"']?(?P<value>[^\s\"']+)"),
-    Rule("password", LOOSE, "nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp", r"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp)\b[^|;&\n]{0,300}?(?:password|passphrase|psk|/p:)\s{0,4}=?\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"']+)", folded=True),
+    Rule("password", LOOSE, "nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp", rf"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp){_GAP}\S{{0,20}}?(?:password|passphrase|psk|/p:)\s{{0,4}}=?\s{{0,4}}(?P<quote>[\"']?)(?P<value>[^\s\"']+)", folded=True),
     Rule("password", SURE, "wpa_passphrase", rf"\bwpa_passphrase\s+(?:\"[^\"\n]*\"|\S+)\s+{_ARGUMENT}"),
     Rule("password", SURE, "sqlplus", r"\bsqlplus\s+(?:-\w+\s+)*[\"']?[\w.-]{1,60}/(?P<value>[^\s@\"'/]+)"),
     Rule("password", SURE, "rabbitmqctl", rf"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+{_ARGUMENT}"),

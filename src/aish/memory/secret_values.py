@@ -13,22 +13,33 @@ LOOSE, LIKELY, HARDLY = 2, 3, 4  # … to "only random values"
 JUDGED = 80  # a value is judged by its start, and masked to its end
 
 # fmt: off
+# Placeholders: what they contain, and how they begin.
+_HOLDERS = ("***", "xxxx", "..", "…", "${", "$(", "{{", "your", "example", "placeholder", "redacted", "sanitized", "masked", "dummy", "changeme", "change_me", "change-me", "&ldquo", "&rdquo", "required|")
 _HOLDER = (
-    r"^\$|\$[{(]|^[<{%\[]|[<{]\w+[>}]|\*{3}|x{4}|\.{2}|…|your|example|placeholder|redacted|sanitized|masked|dummy|changeme|change[_-]me|_here$"
-    r"|^(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
+    r"[$<{%\[]|, | % "
+    r"|(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
     r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct)\W*$"
-    r"|^(?:base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt)"
-    r"|^\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)|^arn:|^projects/|\{\{|&[lr]dquo|^, |^ % |required\||^(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$"
+    r"|base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt|arn:|projects/"
+    r"|\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)|(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$"
 )
-# An expression of a programming language or of a shell. In quotes, only what no quoted secret has.
+# An expression of a programming language or of a shell: signs in it, and how it begins.
+_CODE_SIGNS = r"[()\[\]{}→]|@\^\d|::|->|\\\w+\\|%s|\|\||&&|=>|\?\.|,[\w.]+[:=]"
 _CODE = (
-    r"[()\[\]{}]|^(?:self|this|os|env|process|config|settings|args|options|request|req|ctx|var|local|data)\.|^[a-z_]+(?:\.[a-z_]\w*)+$|^[a-z_]+\d{0,2}(?:\.[A-Za-z_]+)+$"
-    r"|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?=[A-Z]{4})[A-Z0-9]+$|^0x[0-9A-Fa-f]{1,8}$|@\^\d|^[./~]|^https?:|::|->|^&|^[A-Za-z_][\w.]*=(?!=*$)|^-{1,2}[A-Za-z]|\\\w+\\|%s"
-    r"|^process\.env|\|\||&&|=>|\?\.|,[\w.]+[:=]|→|^@[a-z_]+(?:\.[a-z_]+)+$|^[!*&][A-Za-z_]|^!\d"
+    r"(?:self|this|os|env|process|config|settings|args|options|request|req|ctx|var|local|data)\.|[a-z_]+(?:\.[a-z_]\w*)+$|[a-z_]+\d{0,2}(?:\.[A-Za-z_]+)+$"
+    r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?=[A-Z]{4})[A-Z0-9]+$|0x[0-9A-Fa-f]{1,8}$|[./~]|https?:|&|[A-Za-z_][\w.]*=(?!=*$)|-{1,2}[A-Za-z]"
+    r"|@[a-z_]+(?:\.[a-z_]+)+$|[!*&][A-Za-z_]|!\d"
 )
 # fmt: on
 _EXPRESSION = r"^(?:self|this|os|env|process|config|settings|args|options|request|req|ctx)\.[A-Za-z_]"
+_TAG = r"[<{]\w+[>}]|_here$"
 _RUN = r"[A-Za-z0-9]+|[^\W\d_A-Za-z]+"
+_CLASSES = (
+    bytes(
+        ord("0" if chr(byte).isdigit() else "a" if chr(byte).isalpha() else "-" if chr(byte) in "_-./:" else "!")
+        for byte in range(128)
+    )
+    + b"!" * 128
+)
 _PARTS = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 _VOWELS = frozenset("aeiouyAEIOUY")
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -60,10 +71,14 @@ class ValueShape(NamedTuple):
 
 def shape(value: str) -> ValueShape:
     """Measure a value."""
-    digits = sum(character.isdigit() for character in value)
-    letters = sum(character.isalpha() for character in value)
+    if value.isascii():
+        classes = value.encode().translate(_CLASSES)
+        digits, letters, odd = classes.count(b"0"), classes.count(b"a"), b"!" in classes
+    else:
+        digits = sum(character.isdigit() for character in value)
+        letters = sum(character.isalpha() for character in value)
+        odd = any(not character.isalnum() and character not in "_-./:" for character in value)
     mixed = value != value.lower() and value[1:] != value[1:].lower() and value != value.upper()
-    odd = any(not character.isalnum() and character not in "_-./:" for character in value)
     runs = words = 0
     random = 32 if _compiled(_UUID).search(value) else 0
     for run in _compiled(_RUN).findall(value):
@@ -82,13 +97,13 @@ def looks_secret(value: str, need: int, quote: str = "", *, words: bool = True, 
     With `words`, a word with a number may be one, as in passwords; with `phrase`, a sentence with a number.
     """
     value = value[:JUDGED]
-    if len(value) < 4 or _compiled(_HOLDER).search(value.replace("İ", "I").lower()):
+    if len(value) < 4 or _is_holder(value):
         return False
     if need == SURE:
         if value.startswith(("-", "~", "/")) or (len(value) < 6 and value.isalpha()):
             return False
         return not _compiled(_EXPRESSION).match(value)
-    if len(value) < 6 or (quote in ("", "`") and (" " in value or _compiled(_CODE).search(value))):
+    if len(value) < 6 or value.isalpha() or (quote in ("", "`") and _is_code(value)):
         return False  # backticks often have code in them
     made = shape(value)
     if made.letters == 0:
@@ -103,6 +118,21 @@ def looks_secret(value: str, need: int, quote: str = "", *, words: bool = True, 
     if need == LOOSE and made.digits == 0:
         return _is_passphrase(value, made) or (made.odd and made.mixed)
     return made.digits + made.odd > 0 and made.strength >= need
+
+
+def _is_holder(value: str) -> bool:
+    """Is this a placeholder, a type, or the name of an algorithm?"""
+    low = value.lower()
+    if _compiled(_HOLDER).match(low):
+        return True
+    for holder in _HOLDERS:
+        if holder in low:
+            return True
+    return ("<" in low or "{" in low or "_" in low) and bool(_compiled(_TAG).search(low))
+
+
+def _is_code(value: str) -> bool:
+    return " " in value or bool(_compiled(_CODE).match(value) or _compiled(_CODE_SIGNS).search(value))
 
 
 def is_sample(token: str) -> bool:

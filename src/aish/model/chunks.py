@@ -128,6 +128,8 @@ def _words(body: bytes) -> str:
         value = json.loads(body)
     except (ValueError, RecursionError):
         value = body.decode("utf-8", "replace")
+    if isinstance(value, list) and value:
+        value = value[0]
     while isinstance(value, dict):
         more = value.get("metadata")  # OpenRouter puts the message of the upstream server here
         raw = more.get("raw") if isinstance(more, dict) else None

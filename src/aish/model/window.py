@@ -149,7 +149,7 @@ async def _get(server: Server, path: str, seconds: float, body: bytes = b"") -> 
     """Return the answer, which is empty if the server does not know the path."""
     async with asyncio.timeout(seconds):
         url = server_root(server.endpoint) + path
-        status, answer = await fetch_json("POST" if body else "GET", url, server.key, body)
+        status, answer = await fetch_json("POST" if body else "GET", url, server.key, body, server.reach)
     return answer if status == 200 and isinstance(answer, dict) else {}
 
 

@@ -91,7 +91,7 @@ class CommandLines:
         """
         await self._user_shell.wait_ready()  # it knows which lines are hidden
         hidden = self._history.hides(typed) or self._history.hides(text)
-        line = expand(text, self._earlier) if self._interactive else text
+        line = expand(text, self._earlier, self._user_shell.shell.numbered) if self._interactive else text
         if line != text:
             hidden = hidden or self._history.hides(line)
             print(for_terminal(line))

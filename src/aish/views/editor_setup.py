@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from aish.action.bash_completion import BashCompletion
 from aish.action.shell_words import BUILTINS
 from aish.action.zsh_completion import Offer, ZshCompletion
+from aish.action.zsh_grammar import is_closed
 from aish.commands.manual import COMMANDS
 from aish.commands.settings import complete_setting
 from aish.intake.completion import matching, suggest
@@ -66,6 +67,7 @@ def make_editor(
         vi=program.settings.view.keys == "vi",
         chosen=lambda: user_shell.shell.keys,
         route=user_shell.kind,
+        closed=lambda text: user_shell.shell.kind == "zsh" and is_closed(text),
         look=look,
     )
 

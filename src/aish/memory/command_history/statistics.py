@@ -12,8 +12,8 @@ from aish.values.past_command import PastCommand
 
 _MOST = 10  # entries of each ranking
 _NAME = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
-_VALUE = r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|`[^`]*`|\\.|[^\s'"\\])*+"""
-_ASSIGNED = re.compile(rf"(?:{_NAME.pattern}{_VALUE}(?:\s+|$))*+", re.ASCII | re.DOTALL)  # at the start
+_VALUE = r"""(?>(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|`[^`]*`|\\.|[^\s'"\\])*)"""
+_ASSIGNED = re.compile(rf"(?>(?:{_NAME.pattern}{_VALUE}(?:\s+|$))*)", re.ASCII | re.DOTALL)  # at the start
 
 
 def program(command: str) -> str:
