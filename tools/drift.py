@@ -1,6 +1,6 @@
 """Check that what other programs write today can still be imported, and write docs/drift.md.
 
-    python tools/drift.py [NAME…]
+    python tools/drift.py [--keep DIRECTORY] [NAME…]
 
 The real programs are installed from npm and PyPI. Each holds a short conversation with a scripted model server on
 loopback, in a home directory of its own and in a fence without any other network. What it wrote is imported, and every
@@ -8,6 +8,7 @@ turn that was said must be found, by `aish export` and by `aish search`. Exits w
 cannot be installed or driven is a line with the reason. Not part of the tests: registries may be out of reach.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -22,7 +23,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from drift_programs import COMMAND, HEARD, PORT, PROGRAMS, RESUMED, TALK, DriftProgram, fixtures
+from drift_programs import HEARD, PORT, PROGRAMS, RESUMED, TALK, DriftProgram, fixtures
 
 from aish import __version__
 
@@ -54,7 +55,11 @@ class DriftRow(NamedTuple):
 def main() -> int:
     if sys.argv[1:2] == ["--inside"]:
         return inside(sys.argv[2], Path(sys.argv[3]))
-    wanted = sys.argv[1:] or list(PROGRAMS)
+    parser = argparse.ArgumentParser(description="Check that what other programs write can be imported.")
+    parser.add_argument("--keep", type=Path, metavar="DIRECTORY", help="keep the home directory of each program there")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(PROGRAMS))
+    options = parser.parse_args()
+    wanted = options.names or list(PROGRAMS)
     unknown = [name for name in wanted if name not in PROGRAMS]
     if unknown or not shutil.which("bwrap"):
         known = ", ".join(PROGRAMS)
@@ -63,15 +68,15 @@ def main() -> int:
     rows = []
     for name in wanted:
         started = time.monotonic()
-        rows.append(check(name, PROGRAMS[name]))
+        rows.append(check(name, PROGRAMS[name], options.keep))
         print(f"{told(rows[-1])} ({time.monotonic() - started:.0f} s)", flush=True)
-    if not sys.argv[1:]:
+    if not options.names:
         PAGE.write_text(page(rows), encoding="utf-8")
         print(f"written to {PAGE.relative_to(TOP)}")
     return 1 if any(row.lost for row in rows) else 0
 
 
-def check(name: str, program: DriftProgram) -> DriftRow:
+def check(name: str, program: DriftProgram, keep: Path | None = None) -> DriftRow:
     """Install a program, let it speak in the fence, and return what was found of it."""
     try:
         install_server()
@@ -100,6 +105,9 @@ def check(name: str, program: DriftProgram) -> DriftRow:
             result = json.loads((home / "result.json").read_text(encoding="utf-8"))
         except (CannotDrive, OSError, ValueError) as trouble:
             return DriftRow(name, version, program.api, note=f"not driven: {trouble}")
+        finally:
+            if keep:
+                shutil.copytree(home, keep / name, symlinks=True, dirs_exist_ok=True)
     return DriftRow(name, version, program.api, **result)
 
 
@@ -123,25 +131,33 @@ def install(name: str, program: DriftProgram) -> str:
 
 
 def into_python(name: str, packages: tuple[str, ...]) -> None:
-    ready = PLACE / name / "ready"
-    if not ready.exists():
+    if not is_new(name):
         venv.create(PLACE / name, with_pip=True)
         pip = [str(PLACE / name / "bin" / "pip"), "install", "--quiet", "--disable-pip-version-check"]
         run([*pip, "--upgrade", *packages], INSTALL_SECONDS)
-        ready.touch()
+        mark_new(name)
 
 
 def into_node(name: str, package: str, *, scripts: bool = False) -> None:
     """Install a package of npm. Its scripts run only if the program does not work without."""
-    ready = PLACE / name / "ready"
-    if not ready.exists():
+    if not is_new(name):
         (PLACE / name).mkdir(parents=True, exist_ok=True)
         npm = [str(node()), str(node().parents[1] / "lib/node_modules/npm/bin/npm-cli.js"), "install"]
         variables = {**os.environ, "PATH": f"{node().parent}:{os.environ.get('PATH', '')}"}
         options = ["--silent", "--no-fund", "--no-audit", "--prefix", str(PLACE / name)]
         options += [] if scripts else ["--ignore-scripts"]
-        run([*npm, *options, package], INSTALL_SECONDS, variables)
-        ready.touch()
+        run([*npm, *options, f"{package}@latest"], INSTALL_SECONDS, variables)
+        mark_new(name)
+
+
+def is_new(name: str) -> bool:
+    """Was the newest version installed today?"""
+    mark = PLACE / name / "installed"
+    return mark.is_file() and mark.read_text(encoding="utf-8") == f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+def mark_new(name: str) -> None:
+    (PLACE / name / "installed").write_text(f"{datetime.now(UTC):%Y-%m-%d}", encoding="utf-8")
 
 
 def node() -> Path:
@@ -208,13 +224,14 @@ def ask(name: str, program: DriftProgram, line: tuple[str, ...], question: str, 
     folder = PLACE / name / ("node_modules/.bin" if program.npm else "bin")
     start = [str(folder / program.program)] if program.package else AISH
     words = [*start, *(word.replace("{text}", question) for word in line)]
-    return run(words, TURN_SECONDS, cwd=cwd)
+    given = "" if "{text}" in "".join(line) else question
+    return run(words, TURN_SECONDS, {**os.environ, "PWD": str(cwd)}, cwd, given)  # bwrap has set PWD
 
 
 def imported(program: DriftProgram, home: Path) -> dict[str, Any]:
     """Import what a program wrote, and look for all that was said."""
     format = ["--format", program.format] if program.format else []
-    said = list(chain.from_iterable(turns_of(place, tool=program.tool) for place in range(len(TALK))))
+    said = list(chain.from_iterable(turns_of(program, place) for place in range(len(TALK))))
     try:
         if program.package:
             run([*AISH, "import", *format, str(home / program.writes)], TURN_SECONDS, cwd=home)
@@ -233,10 +250,10 @@ def imported(program: DriftProgram, home: Path) -> dict[str, Any]:
     return {"said": len(said), "found": len(said) - len(lost), "others": len(turns) - len(used), "lost": lost}
 
 
-def turns_of(place: int, *, tool: bool) -> list[tuple[str, str]]:
+def turns_of(program: DriftProgram, place: int) -> list[tuple[str, str]]:
     """Return what is said around one question."""
     question, _, answer = TALK[place]
-    called = [("assistant", COMMAND), ("tool", HEARD)] if tool and place == 1 else []
+    called = [("assistant", program.call), ("tool", HEARD)] if program.tool and place == 1 else []
     return [("user", question), *called, ("assistant", answer)]
 
 
@@ -302,10 +319,11 @@ def page(rows: list[DriftRow]) -> str:
     lines = [
         "# What other programs write today",
         "",
-        f"`make drift` wrote this page on {datetime.now(UTC):%Y-%m-%d}. It installs the real programs, lets each",
+        f"`make drift` wrote this page on {datetime.now(UTC):%Y-%m-%d}. It installs the newest programs, lets each",
         "hold a short conversation with a scripted model server on loopback (three questions, one of them with a",
         "tool call where the program has tools), imports the files that they wrote, and looks for every turn that was",
-        "said, with `aish export` and `aish search`. Other turns are those that nobody said, such as hints of it.",
+        "said, with `aish export` and `aish search`. Other turns are what nobody said, such as the notes of aider on",
+        "its model and on tokens. The rows of aish are conversations that aish itself held with that server.",
         "",
         "| program | version | API | turns said | turns found | other turns | |",
         "|---|---|---|---|---|---|---|",

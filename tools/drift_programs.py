@@ -11,6 +11,7 @@ PORT = 4010
 URL = f"http://127.0.0.1:{PORT}"
 HEARD = "otter-heard"  # what the tool prints
 COMMAND = f"echo {HEARD}"
+REEDS = "reeds.txt"  # a file that says the same
 
 # What is said: the question, a part of it that the server knows it by, and the answer. The second one needs a tool.
 TALK = (
@@ -29,6 +30,7 @@ _CALLS: dict[str, dict[str, Any]] = {  # the tool that runs a command, by the na
     "bash": {"command": COMMAND, "description": "Listen"},
     "run_shell_command": {"command": COMMAND, "description": "Listen"},
     "exec_command": {"cmd": COMMAND},
+    "read_file": {"path": REEDS},
 }
 
 
@@ -54,7 +56,8 @@ def fixtures() -> dict[str, Any]:
 class DriftProgram(NamedTuple):
     """A program, and how it is driven for a conversation without a screen.
 
-    `first` and `more` are the command lines for the first question and the following ones. `writes` is what is
+    `first` and `more` are the command lines for the first question and the following ones; without {text} the question
+    goes to standard input. `writes` is what is
     imported, in the home directory. `tool` says that the second question makes it call a tool. Without a package it is
     aish itself, which needs no import.
     """
@@ -67,6 +70,7 @@ class DriftProgram(NamedTuple):
     writes: str
     format: str = ""  # only where the content does not tell
     tool: bool = False
+    call: str = COMMAND  # what the call of the tool says
     npm: bool = False
     with_packages: tuple[str, ...] = ()
     scripts: bool = False  # those of npm: needed to put its binary in place
@@ -155,8 +159,8 @@ PROGRAMS = {
         "opencode-ai",
         "opencode",
         "OpenAI Responses",
-        ("run", "{text}"),
-        ("run", "--continue", "{text}"),
+        ("run",),  # it puts words of its command line into quotation marks
+        ("run", "--continue"),
         ".local/share/opencode",
         tool=True,
         npm=True,
@@ -212,15 +216,33 @@ PROGRAMS = {
         settings={".gitconfig": "[user]\nname = nobody\nemail = nobody@example.org\n"},
         variables=_OPENAI,
     ),
-    "aish": DriftProgram(
+}
+
+# aish itself, with each API that it speaks. It needs no import, and its tool reads a file.
+_AISH = {  # kind of the preset: API, path of the endpoint, model
+    "openai": ("OpenAI Chat", "/v1", "gpt-4o"),
+    "responses": ("OpenAI Responses", "/v1", "gpt-4o"),
+    "anthropic": ("Anthropic Messages", "/v1", "claude-sonnet-4-5"),
+    "google": ("Gemini", "/v1beta", "gemini-2.5-flash"),
+}
+PROGRAMS |= {
+    f"aish-{kind}": DriftProgram(
         "",
         "",
-        "OpenAI Chat",
+        api,
         ("{text}",),
         ("--continue", "{text}"),
         "",
+        tool=True,
+        call=REEDS,
         settings={
-            "aish/config/config.toml": f'model = "mock"\n[models.mock]\nendpoint = "{URL}/v1"\nmodel = "gpt-4o"\n'
+            "aish/config/config.toml": (
+                f'model = "mock"\n[models.mock]\nkind = "{kind}"\nendpoint = "{URL}{path}"\nmodel = "{model}"\n'
+                'api_key_env = "KEY"\n'
+            ),
+            f"work/{REEDS}": f"{HEARD}\n",
         },
-    ),
+        variables={"KEY": "none"},
+    )
+    for kind, (api, path, model) in _AISH.items()
 }

@@ -18,6 +18,7 @@ from aish.memory.importers import FORMATS, read
 from aish.values.errors import AishError, BadUsage, StoreTrouble
 from aish.values.imported import ImportedTurn
 from aish.verbs import memory_doors
+from aish.views.import_offer import chosen
 from aish.views.importing import run as run_import
 from aish.views.memory import run as run_memory
 from aish.views.search import run_search, run_thread
@@ -727,3 +728,65 @@ def test_a_dry_run_leaves_the_home_as_it_is(world: World, used: bool) -> None:
     assert "secrets masked: 1 × GitHub token" in ran.err
     assert ("purged text was removed from 1 turn" in ran.err) == used
     assert whole(world) == before
+
+
+# Without arguments
+
+
+@pytest.mark.proves("N26")
+def test_what_is_on_this_machine_is_found_shown_and_imported_when_wanted(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Off a terminal it is only listed; --yes imports all of it. Files of other kinds in these places are no matter."""
+    home = desk.world.directory / "home"
+    for name in (
+        "CODEX_HOME",
+        "CLAUDE_CONFIG_DIR",
+        "XDG_DATA_HOME",
+        "XDG_CONFIG_HOME",
+        "HISTFILE",
+        "ZDOTDIR",
+        "ATUIN_DB_PATH",
+    ):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    codex(home / ".codex")
+    put(home / ".codex" / "config.toml", 'model = "x"')
+    claude_code(home / ".claude")
+    gemini(home / ".gemini")
+    llm(home / "Library/Application Support/io.datasette.llm")
+    atuin(home / ".local/share/atuin")
+    history(home)
+
+    assert run_import(desk.world.program(), []) == 1
+    listed = capsys.readouterr()
+    assert [line.split()[:3] for line in listed.out.splitlines()[1:]] == [
+        ["1", "Claude", "Code"],
+        ["2", "Codex", "~/.codex"],
+        ["3", "Gemini", "CLI"],
+        ["4", "llm", "~/Library/Application"],
+        ["5", "zsh", "~/.zsh_history"],
+        ["6", "atuin", "~/.local/share/atuin/history.db"],
+    ]
+    assert "nothing was imported; use aish import --yes for all, or aish import PATH for one" in listed.err
+    assert desk.world.journals() == []
+
+    assert run_import(desk.world.program(), ["--yes", "--json"]) == 0
+    results = json.loads(capsys.readouterr().out)
+    formats = ["claude-code", "codex", "gemini", "llm", "shell-history", "atuin"]
+    assert [(result["format"], result["turns"]) for result in results] == [(format, 2) for format in formats]
+
+    with pytest.raises(BadUsage, match="--format codex needs a file or directory"):
+        run_import(desk.world.program(), ["--format", "codex"])
+    monkeypatch.setenv("HOME", str(home / "empty"))
+    assert run_import(desk.world.program(), []) == 1
+    assert "found no conversations of other programs; name a file or directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [("y\n", [1, 2, 3]), ("1, 3", [1, 3]), ("3 3", [3]), ("", []), ("n", []), ("4", []), ("1 x", []), ("²", [])],
+)
+def test_an_answer_names_all_some_or_none(answer: str, wanted: list[int]) -> None:
+    """An answer that is not understood imports nothing."""
+    assert chosen(answer, 3) == wanted

@@ -1,6 +1,7 @@
 """`aish import`: import conversations from other tools. Importing again adds nothing."""
 
 import argparse
+import os
 import sys
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
@@ -11,11 +12,13 @@ from aish.conversation.library import Library
 from aish.memory.curation import open_memory
 from aish.memory.importers import FORMATS, read, read_files, sniff, sort_files
 from aish.memory.importing import Imported, Importer
+from aish.places import home_directory
 from aish.values.errors import AishError, BadUsage
 from aish.values.imported import ImportedRecord, Skipped
 from aish.values.text import counted, for_terminal, json_text, one_line
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
+from aish.views.import_offer import ImportOffer, choose_offers, find_offers
 from aish.views.screen import Screen
 
 # Formats with prompts only, and those with the sessions; names of their files have the ids of sessions.
@@ -40,19 +43,41 @@ def run(library: Library, arguments: Sequence[str]) -> int:
     """Import files, and index them."""
     parser = make_parser(
         "aish import",
-        "Import conversations from other tools. Importing again adds nothing.",
+        "Import conversations from other tools. Importing again adds nothing. Without FILE, find what is on this "
+        "machine, show it and ask.",
     )
     parser.add_argument("--format", choices=list(FORMATS), help="the format of the files; detected by default")
     parser.add_argument("--dry-run", action="store_true", help="write nothing; show what would be imported")
+    parser.add_argument("--yes", action="store_true", help="without FILE: import all that is found, and do not ask")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
-        "files", nargs="+", type=Path, metavar="FILE", help="files, directories, or - for standard input"
+        "files", nargs="*", type=Path, metavar="FILE", help="files, directories, or - for standard input"
     )
     options = parser.parse_intermixed_args(arguments)
     screen = Screen(library.settings.view.color)
+    if not options.files:
+        return _import_found(library, options, screen)
     paths = [library.cwd / ("/dev/stdin" if str(path) == "-" else path) for path in options.files]
     jobs = [job for path in paths for job in _jobs(path, options.format, screen)]  # before anything is written
     return _import(library, jobs, options, screen)
+
+
+def _import_found(library: Library, options: argparse.Namespace, screen: Screen) -> int:
+    """Import what is on this machine, as far as the user wants it."""
+    if options.format:
+        raise BadUsage(f"--format {options.format} needs a file or directory: aish import --format NAME PATH")
+    offers = find_offers(os.environ, home_directory(), library.cwd)
+    if options.json and not options.yes:
+        print(json_text([_offer_record(offer) for offer in offers]))
+        return OK if offers else NOTHING
+    wanted = offers if options.json else choose_offers(offers, screen, yes=options.yes)
+    jobs = [_job(offer.path, format, offer.formats) for offer in wanted for format in offer.formats]
+    return _import(library, jobs, options, screen) if jobs else NOTHING
+
+
+def _offer_record(offer: ImportOffer) -> dict[str, object]:
+    formats = {format: len(files) for format, files in offer.formats.items()}
+    return {"program": offer.program, "path": str(offer.path), "formats": formats, "bytes": offer.size}
 
 
 def _import(library: Library, jobs: Sequence[ImportJob], options: argparse.Namespace, screen: Screen) -> int:

@@ -6,6 +6,7 @@ Cursor does not document its files; this follows what others found out about ver
 import re
 import sqlite3
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ _SQLITE = b"SQLite format 3\0"
 _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _ROLES: dict[object, Role] = {1: "user", "user": "user", 2: "assistant", "ai": "assistant", "assistant": "assistant"}
 _QUERY = r"(?s)</?user_query>"
+_STAMP = r"\s*<timestamp>([^<]{0,100})</timestamp>"
+_ZONE = r"(.*\d [AP]M)(?: \(UTC([+-]\d{1,2})(?::?(\d\d))?\))?"
 _TRANSCRIPT = r"(user|assistant):\s*"
 _SPOKEN = r"\[(Thinking|Tool call|Tool result)\] ?(.*)"
 
@@ -94,7 +97,7 @@ def _bubbles(head: ImportedTurn, bubbles: Iterator[dict[str, Any]], odd: Odditie
             yield from _tool(base, tool, id)
 
 
-def _time(bubble: dict[str, Any]) -> Any:
+def _time(bubble: dict[str, Any]) -> datetime | None:
     timing = dict_of(bubble.get("timingInfo"))
     return moment(bubble.get("createdAt")) or moment(timing.get("clientStartTime"))
 
@@ -122,9 +125,24 @@ def _lines(path: Path) -> Iterator[ImportedRecord]:
                 continue
             content = dict_of(record.get("message")).get("content")
             for part, ref in numbered(str(number), parts(content, _ROLES[role], odd)):
-                if text := re.sub(_QUERY, "", part.text).strip():
+                if stamp := re.match(_STAMP, part.text) if part.role == "user" else None:
+                    base = base._replace(time=_stamped(stamp[1]) or base.time)
+                text = part.text[stamp.end() :] if stamp else part.text
+                if text := re.sub(_QUERY, "", text).strip():
                     yield base._replace(role=part.role, name=part.name, text=text, ref=ref)
     yield from odd.told(path.name)
+
+
+def _stamped(text: str) -> datetime | None:
+    """Return a time such as `Sunday, Sep 20, 2026, 12:31 AM (UTC+3)`."""
+    if not (found := re.fullmatch(_ZONE, text.strip())):
+        return None
+    hours, minutes = int(found[2] or 0), int(found[3] or 0)
+    try:
+        local = datetime.strptime(found[1].partition(", ")[2], "%b %d, %Y, %I:%M %p").replace(tzinfo=UTC)
+        return local - timedelta(hours=hours, minutes=minutes if hours >= 0 else -minutes)
+    except (ValueError, OverflowError):
+        return None
 
 
 def _transcript(path: Path) -> Iterator[ImportedRecord]:
