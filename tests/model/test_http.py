@@ -209,6 +209,15 @@ async def test_a_redirect_that_is_not_followed_names_its_target(location: str, m
     assert "s3cret" not in str(raised.value)
 
 
+async def test_a_login_in_the_address_that_is_refused_is_named() -> None:
+    """It is not the key that is wrong."""
+    with (
+        FakeServer(Say(status=401)) as server,
+        pytest.raises(HttpTrouble, match=r"login of 'ann' .*; correct it in the endp"),
+    ):
+        await fetch(server.url.replace("//", "//ann:s3cret@"))
+
+
 async def test_login_query_and_headers_of_the_settings_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gateways want a login in front, a version in the query, and headers with keys that are not in a file."""
     monkeypatch.setenv("TEAM_KEY", "k1")

@@ -91,7 +91,9 @@ async def _through(proxy: Proxy, target: SplitResult, tls: ssl.SSLContext | None
             await _ask_socks(reader, writer, proxy, host, port)
         elif tls is None:
             login = {"Proxy-Authorization": proxy.basic} if proxy.basic else {}
-            return Link(reader, writer, _origin(target), login, lambda offered: refused_login(proxy, offered))
+            return Link(
+                reader, writer, _origin(target), login, proxy.words, lambda offered: refused_login(proxy, offered)
+            )
         else:
             await _ask_http(reader, writer, proxy, host, port)
         if tls:
@@ -138,7 +140,7 @@ async def _ask_http(
         head += data
     status, _, fields = head.partition(b"\r\n\r\n")[0].decode("latin-1").partition("\r\n")
     code, _, words = status.partition(" ")[2].partition(" ")
-    if code == "407":
+    if code == "407" or (code == "401" and proxy.basic):  # tinyproxy means the same with both
         offered = re.findall(r"(?im)^proxy-authenticate:[ \t]*(.*?)\r?$", fields)
         raise HttpTrouble(refused_login(proxy, ", ".join(offered)))
     if not re.fullmatch(r"2\d\d", code):
