@@ -42,7 +42,7 @@ async def connect(target: SplitResult, patience: Patience, proxy: str | None) ->
         async with asyncio.timeout(patience.connect):
             if hop is None:
                 return Link(*await asyncio.open_connection(host, port_of(target), ssl=tls))
-            return await _through(hop, target, tls)
+            return await _through(hop, target, tls, patience.reach)
     except TimeoutError:
         late = f"{hop.words} did not connect to {where}" if hop else f"cannot connect to {where}"
         remedy = f"; {hop.remedy(host)}" if hop else ""
@@ -75,9 +75,9 @@ async def _connect_to_socket(target: SplitResult, patience: Patience) -> Link:
         raise HttpTrouble(f"cannot connect to the socket {path}: {why}; is the server running?", refused=True) from None
 
 
-async def _through(proxy: Proxy, target: SplitResult, tls: ssl.SSLContext | None) -> Link:
+async def _through(proxy: Proxy, target: SplitResult, tls: ssl.SSLContext | None, reach: Reach) -> Link:
     host, port = target.hostname or "", port_of(target)
-    outer = tls_context(Reach(), os.environ) if proxy.scheme == "https" else None
+    outer = tls_context(Reach(ca_file=reach.ca_file), os.environ) if proxy.scheme == "https" else None
     try:
         reader, writer = await asyncio.open_connection(proxy.host, proxy.port, ssl=outer)
     except ssl.SSLError as error:
