@@ -1,6 +1,7 @@
 """The ways to a server: through proxies, over sockets in the file system, and past certificates that are not right."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from fake_server import FakeServer, Say, reply_json
 from tls_server import CA, CERTIFICATES, Speaker, tls
 
+from aish.model.detours import tls_trouble
 from aish.model.http import HttpTrouble, Patience, Reach, send
 
 pytestmark = pytest.mark.anyio
@@ -303,3 +305,10 @@ async def test_plain_http_behind_https_is_named() -> None:
         pytest.raises(HttpTrouble, match="does not speak TLS; if it is a plain HTTP server"),
     ):
         await fetch(f"https://127.0.0.1:{server.port}/v1")
+
+
+async def test_a_server_that_speaks_only_http_2_over_tls_is_named() -> None:
+    """OpenSSL has words for its refusal, but Python has no name."""
+    refusal = ssl.SSLError(1, "[SSL] tlsv1 alert no application protocol (_ssl.c:1006)")
+
+    assert str(tls_trouble(refusal, "h:443", "h")).startswith("h:443 speaks HTTP/2 only; aish speaks HTTP/1.1")

@@ -10,6 +10,7 @@ from fake_server import Asked, FakeServer, Say, reply_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from aish.model.body_decoding import BodyDecoder
 from aish.model.http import HttpResponse, HttpTrouble, Patience, Reach, send
 
 pytestmark = pytest.mark.anyio
@@ -269,6 +270,11 @@ async def test_a_compressed_body_that_is_too_large_or_broken_is_given_up(
         pytest.raises(HttpTrouble, match=message),
     ):
         await fetch(server.url)
+
+
+async def test_a_compressed_body_is_decoded_in_small_pieces() -> None:
+    """What is decoded at once must not depend on the server."""
+    assert len(next(BodyDecoder("gzip").feed(packed("gzip", bytes(1 << 25))))) == 1 << 20
 
 
 async def test_a_web_page_is_no_answer_and_of_an_error_page_only_the_title_is_kept() -> None:

@@ -188,9 +188,10 @@ def tls_trouble(error: ssl.SSLError, where: str, host: str) -> HttpTrouble:
             )
         known = _CERTIFICATES.get(error.verify_code) or f"is not valid: {error.verify_message}"
         return HttpTrouble(f"the certificate of {where} {known}")
-    why = str(error.reason or error)
+    why = str(getattr(error, "reason", None) or error)
+    said = why.upper().replace(" ", "_")  # some have a name, others only words
     for sign, words in _HANDSHAKES.items():
-        if sign in why:
+        if sign in said:
             return HttpTrouble(f"{where} {words}")
     return HttpTrouble(f"TLS connection to {where} failed: {why}")
 
