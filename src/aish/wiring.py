@@ -29,8 +29,9 @@ _abilities: dict[str, Ability] = {}  # the known tokenizer abilities of each end
 def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Program:
     """Build the program for this process."""
 
-    def weights() -> Path:
-        return find_embedded(loaded.settings.embedded.path, model_directories(places, os.environ))
+    def weights(preset: Preset) -> Path:
+        chosen = preset.file(loaded.settings.embedded.path)
+        return find_embedded(chosen, model_directories(places, os.environ), preset.model)
 
     return Program(
         loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, redaction=redaction, cwd=cwd
@@ -79,8 +80,9 @@ def _served(program: Program, name: str, preset: Preset) -> Backend:
 
 def _embedded(program: Program, name: str, preset: Preset) -> Backend:
     options = program.settings.embedded
-    weights = program.find_weights()
-    process = LlamaProcess(weights, program.places.model_log, window=options.window, threads=options.threads)
+    weights = program.find_weights(preset)
+    window = preset.window or options.window
+    process = LlamaProcess(weights, program.places.model_log, window=window, threads=options.threads)
 
     async def server() -> Server:
         address = await process.address()
@@ -100,7 +102,7 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         tokenizer=tokenizer,
         price=FREE,
         max_tokens=preset.max_tokens or 512,
-        window=options.window,
+        window=window,
         server=server,
         use_tool_role=preset.use_tool_role,
         tools=preset.tools,

@@ -14,7 +14,7 @@ from typing import IO, NamedTuple
 
 from aish.model.http import Patience
 from aish.model.openai_chat import OpenAIChat
-from aish.model.weights import SMOLLM2
+from aish.model.weights import missing_weights
 from aish.storage.files import make_directory, private_opener
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ModelEvent
@@ -98,9 +98,10 @@ class LlamaProcess:
 
 
 def _missing(weights: Path) -> str:
-    if weights.name == SMOLLM2.file:
-        return "the embedded model is not installed; run: aish models pull"
-    return f"model file not found: {weights}; correct or remove the setting embedded.path"
+    said = missing_weights(weights)
+    if said.startswith("not installed"):
+        return f"the embedded model is {said}"
+    return f"{said}; correct or remove the setting embedded.path, or path in its preset"
 
 
 class EmbeddedModel:
