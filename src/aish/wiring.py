@@ -13,10 +13,11 @@ from aish.model.http import Patience
 from aish.model.keys import key_finder
 from aish.model.known_windows import known_window
 from aish.model.openai_chat import OpenAIChat
+from aish.model.run_form import RUN_TOOL
 from aish.model.scripted import ScriptedModel
 from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.model.weights import find_embedded
+from aish.model.weights import find_embedded, known_weights
 from aish.places import Places, model_directories
 from aish.program import Program
 from aish.settings.layers import Loaded
@@ -94,11 +95,14 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
 
     tokenizer = _tokenizer(program, MODEL_NAME, server)
     tokenizer.local = True
+    known = known_weights(weights)
+    run_form = bool(known and known.run_form)
+    model = EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature, run_form=run_form)
     return Backend(
         name=name,
         model_name=MODEL_NAME,
         endpoint=MODEL_NAME,
-        model=EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature),
+        model=model,
         tokenizer=tokenizer,
         price=FREE,
         max_tokens=preset.max_tokens or 512,
@@ -106,7 +110,8 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         server=server,
         use_tool_role=preset.use_tool_role,
         tools=preset.tools,
-        offers_tools=False,  # a model this small rarely calls tools correctly
+        offers_tools=run_form,  # models this small rarely call other tools correctly
+        only_tools=frozenset((RUN_TOOL,)) if run_form else frozenset(),
         takes_grammar=True,
         identity=model_identity(preset.kind, name, weights=weights.name),
     )

