@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from bench import fence, finding, history, ledger, mcp, notes, recall_speed, routing, shell, tools
+from bench import fence, finding, history, importing, ledger, mcp, notes, recall_speed, routing, shell, tools
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -95,6 +95,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     times |= notes.measure(directory / "notes")
     times |= recall_speed.measure()
     times |= routing.measure(directory / "programs")
+    times |= importing.measure(directory / "importing")
     times |= finding.measure(finding.SIZES if SCALE else list(finding.SIZES)[:-1], AISH, env)
 
     bare = times["python -c pass"]
@@ -137,6 +138,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         *mcp.figures(times),
         *recall_speed.figures(times),
         *routing.figures(times),
+        *importing.figures(times),
         *finding.figures(times),
         *notes.figures(times),
     ]

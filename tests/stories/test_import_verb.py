@@ -730,6 +730,22 @@ def test_a_dry_run_leaves_the_home_as_it_is(world: World, used: bool) -> None:
     assert whole(world) == before
 
 
+def test_a_file_full_of_unknown_records_is_told_in_a_few_lines(world: World) -> None:
+    """One line for each kind with its count, a bound on kinds, and what can be done."""
+    path = claude_code(world.directory / "there")
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines('{"type": "teleport", "sessionId": "s-1"}\n' for _ in range(2_000))
+        file.writelines(f'{{"type": "kind-{number}", "sessionId": "s-1"}}\n' for number in range(100))
+
+    done = world.aish("import", str(path))
+
+    assert done.out == f"{path}: 2 turns of 1 conversation imported\n"
+    assert "left out, 2,000 ×: a line with unknown type 'teleport' (first: s-1.jsonl)" in done.err
+    assert "left out, 81 ×: other oddities (first: s-1.jsonl)" in done.err
+    assert "what is unknown may be from a newer version of its program; import again after an update" in done.err
+    assert len(done.err.splitlines()) < 30
+
+
 # Without arguments
 
 

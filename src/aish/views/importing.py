@@ -25,6 +25,9 @@ from aish.views.screen import Screen
 _SESSIONS = {"codex-history": "codex", "claude-history": "claude-code"}
 
 
+_UNKNOWN = " with unknown "  # in the reasons for lines, blocks and messages of a kind that no reader knows
+
+
 class ImportJob(NamedTuple):
     """What to import: a path as the user named it, or the files of one format in a directory."""
 
@@ -110,6 +113,8 @@ def _report(screen: Screen, results: Sequence[tuple[ImportJob, Imported]], optio
     if options.json:
         print(json_text([{"file": str(job.path), "format": job.format, **_record(result)} for job, result in results]))
         return
+    if any(_UNKNOWN in why for _, result in results for why in result.skipped):
+        screen.note("what is unknown may be from a newer version of its program; import again after an update of aish")
     for job, result in results:
         _say(screen, f"{job.path} ({job.format})" if job.files else str(job.path), result, dry_run=options.dry_run)
 
