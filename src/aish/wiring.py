@@ -51,7 +51,7 @@ def _served(program: Program, name: str, preset: Preset) -> Backend:
     key = key_finder(env=preset.api_key_env, file=preset.api_key_file, command=preset.api_key_command)
     model = preset.model or name
     chat = adapter(
-        endpoint=preset.address,
+        endpoint=preset.address.partition("?")[0],  # the query goes with every request
         model=model,
         key=key,
         patience=_patience(program, _reach(program, preset)),
