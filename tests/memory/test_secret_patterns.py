@@ -108,6 +108,7 @@ VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # concatenated, so that secret scanners do 
         rf'{{"content":"{{\"token\": \"{VALUE}\"}}"}}',
         f"Verification Token\n{VALUE}\n",
         f"WEATHER_KEY={VALUE}",
+        f"用户名bob，密码{VALUE}",
     ],
 )
 def test_a_secret_is_masked_and_the_rest_stays(text: str) -> None:
@@ -288,6 +289,12 @@ def test_a_password_that_a_person_chose_is_one(value: str) -> None:
     """Words in a password do not make it a label."""
     for text in (f"DB_PASSWORD={value}", f'"password": "{value}"', f"my password is {value}"):
         assert value not in redact(text, SALT)[0]
+
+
+def test_a_password_after_a_chinese_word_needs_no_sign() -> None:
+    """Its parts may look like abbreviations."""
+    value = "Ab4_" + "9lXcd-69WX"
+    assert value not in redact(f"用户名 bob，密码{value}", SALT)[0]
 
 
 def test_text_without_blanks_after_a_value_is_not_part_of_it() -> None:

@@ -128,7 +128,8 @@ RULES = (
     Rule("PIN", None, "pin пин", r"(?<![\w-])(?:sim[- ])?(?:pin|пин)(?:[ -]?(?:code|number|nummer|код))?(?:\s(?:for|of|für|de|du|от|da|do)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\s(?:is|ist|lautet|est|es|é|è|это)\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
     Rule("PIN", None, "code", r"\b(?:verification|security|one[- ]time|2fa|mfa|otp|login|door|alarm|unlock|gate|entry)[- ]code(?:\s(?:for|of)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\sis\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
     Rule("PIN", None, "暗証番号 密码 비밀번호 密碼", r"(?:暗証番号|(?:银行卡|支付|锁屏|门锁|手机)密码|비밀번호)\s?(?:是|为|は|는|:|：)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)"),
-    Rule("secret", LIKELY, "密码 密碼 口令 密钥 密鑰 令牌 パスワード トークン 비밀번호 암호 토큰 รหัส पासवर्ड", r"(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|トークン|비밀번호|암호|토큰|รหัสผ่าน|पासवर्ड)[^\x00-\x7f]{0,8}[^\S\n]{0,4}[:=]?\s{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
+    Rule("secret", LIKELY, "密钥 密鑰 令牌 トークン 토큰", r"(?:密钥|密鑰|令牌|トークン|토큰)[^\x00-\x7f]{0,8}[^\S\n]{0,4}[:=]?\s{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
+    Rule("password", LIKELY, "密码 密碼 口令 パスワード 비밀번호 암호 รหัส पासवर्ड", r"(?:密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)[^\x00-\x7f]{0,8}[^\S\n]{0,4}[:=]?[^\S\n]{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
     Rule("password", LOOSE, "密 口令 パスワード 비밀번호 암호", r"(?:密码|密碼|口令|パスワード|비밀번호|암호)\s?(?:是|为|為|は|는|은|改成|设为|:|：|=)\s{0,4}[「『“\"'`：:]?(?P<value>[!-~]{6,})"),
 
     Rule("password", LOOSE, "/", r"\b(?:log[ -]?(?:in|on)|sign[ -]?in|ssh in|einloggen|anmelden|melde dich|logge dich|connecte-toi|connectez-vous|se connecter|inicia sesión|iniciar sesión|entra|entre|faça login|accedi|entrar|войди|войти|зайди)\s(?:\S{1,30}\s){0,3}?(?:with|as|using|mit|als|avec|con|com|come|с|под|через)\s[\"'`]?[^\s/\"'`]{1,60}[\"'`]?\s{0,2}/\s{0,2}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`/]+)", folded=True),
