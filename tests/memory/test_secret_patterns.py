@@ -218,7 +218,7 @@ def test_a_secret_is_masked_and_the_rest_stays(text: str) -> None:
         "headers = {'Authorization': 'Bearer some-token-from-header'}",
         "hasClientSecret: !!clientSecret2,",
         'kubectl create secret generic x --from-literal=url="postgresql://..."',
-        "password: password123",
+        "bearer token: token123",
         "APP_RPC_SECRET=\nAPP_2_ADMIN_TOKEN=\nX=1",
         '"data": "TIAR91Pk3LZHl5wLeCXWF9Kunbe7ZLD5tgDYBN9QzJWvhZz-' + "sk" + '-B2R5cA5wwDdzaTrGNFdSIbYd5TvJJ0"',
     ],
@@ -272,6 +272,7 @@ def test_a_mask_is_not_a_secret() -> None:
 def test_a_password_of_small_letters_and_a_number_is_one() -> None:
     """Most passwords are like that; after other names the value must look more random."""
     assert find("my password is " + "hunt" + "er22") and find("DB_PASSWORD=" + "hunt" + "er22")
+    assert find("my password is " + "password" + "123")  # a sample, and what people take
     assert not find("the token is " + "utf8x" + "22")
 
 

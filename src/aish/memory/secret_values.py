@@ -20,8 +20,10 @@ _HOLDER = (
     r"|(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
     r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct)\W*$"
     r"|base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt|arn:|projects/"
-    r"|\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)|(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d{0,4}$"
+    r"|\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)"
 )
+# Like placeholders, but people do take them for passwords: placeholders only where the context proves little.
+_SAMPLE = r"(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d{0,4}$"
 # An expression of a programming language or of a shell: signs in it, and how it begins.
 _CODE_SIGNS = r"[()\[\]{}→]|@\^\d|::|->|\\\w+\\|%s|\|\||&&|=>|\?\.|,[\w.]+[:=]"
 _CODE = (
@@ -98,7 +100,7 @@ def looks_secret(value: str, need: int, quote: str = "", *, words: bool = True, 
     With `words`, a word with a number may be one, as in passwords; with `phrase`, a sentence with a number.
     """
     value = value[:JUDGED]
-    if len(value) < 4 or _is_holder(value):
+    if len(value) < 4 or _is_holder(value) or (need > LOOSE and _compiled(_SAMPLE).match(value.lower())):
         return False
     if need == SURE:
         if value.startswith(("-", "~", "/")) or value.endswith("://") or (len(value) < 6 and value.isalpha()):
