@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 # Top to bottom. A module may import its own folder and the layers below; layers in one row never import each other.
 LAYERS = (
-    "__main__ > cli > verbs > opening > wiring | views > commands > program > jobs > prompt | acting > conversation"
-    " > agent | intake | context | model | action | memory | mcp | settings | places > storage > values"
+    "__main__ > cli > verbs > opening | doors > wiring | views > adapters > commands > program > jobs > prompt | acting"
+    " > conversation > agent | intake | context | model | action | memory | mcp | settings | places > storage > values"
 )
 DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name in row.split(" | ")}
 # The index works with any store: it reads conversations only through `feed.py`, and writes files with `storage.files`.
@@ -24,7 +24,12 @@ INDEX = "src/aish/memory/finding/"
 INDEX_IMPORTS = ("aish.memory.finding", "aish.storage.files", "aish.values")
 JOURNAL_SUFFIX = ".jsonl"
 ENTRY_IMPORTS = ("aish.cli", "aish.views.as_shell")  # `__main__` loads them inside its function, to start fast
-LAZY_LOADERS = ("src/aish/opening.py", "src/aish/verbs.py")  # only they may import own modules inside functions
+LAZY_LOADERS = (
+    "src/aish/opening.py",
+    "src/aish/doors.py",
+    "src/aish/verbs.py",
+    "src/aish/adapters.py",
+)  # import own modules inside functions
 # Modules that reach disk, clock, network, processes or randomness. `datetime` is allowed: its values are plain data.
 IMPURE = re.compile(
     r"(os|sys|time|random|socket|subprocess|asyncio|pathlib|http|urllib|shutil|tempfile|threading|secrets|uuid|ssl|fcntl"

@@ -3,17 +3,21 @@
 import os
 from pathlib import Path
 
+from aish.adapters import load_adapter
 from aish.memory.redaction import Redaction
-from aish.model.addresses import model_identity
+from aish.model.addresses import model_identity, query_of
 from aish.model.backend import Backend
 from aish.model.cost import Price
 from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
-from aish.model.http import Patience
+from aish.model.http import Patience, Reach
 from aish.model.keys import key_finder
+from aish.model.known_windows import known_window
 from aish.model.openai_chat import OpenAIChat
+from aish.model.run_form import RUN_TOOL
 from aish.model.scripted import ScriptedModel
+from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.model.weights import find_embedded
+from aish.model.weights import find_embedded, known_weights
 from aish.places import Places, model_directories
 from aish.program import Program
 from aish.settings.layers import Loaded
@@ -26,8 +30,9 @@ _abilities: dict[str, Ability] = {}  # the known tokenizer abilities of each end
 def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Program:
     """Build the program for this process."""
 
-    def weights() -> Path:
-        return find_embedded(loaded.settings.embedded.path, model_directories(places, os.environ))
+    def weights(preset: Preset) -> Path:
+        chosen = preset.file(loaded.settings.embedded.path)
+        return find_embedded(chosen, model_directories(places, os.environ), preset.model)
 
     return Program(
         loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, redaction=redaction, cwd=cwd
@@ -36,24 +41,26 @@ def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Pr
 
 def make_backend(program: Program, name: str, preset: Preset) -> Backend:
     """Build the backend of a preset, with adapter, tokenizer and price."""
-    makers = {"openai": _openai, "embedded": _embedded, "scripted": _scripted}
-    return makers[preset.kind](program, name, preset)
+    makers = {"embedded": _embedded, "scripted": _scripted}
+    return makers.get(preset.kind, _served)(program, name, preset)
 
 
-def _openai(program: Program, name: str, preset: Preset) -> Backend:
+def _served(program: Program, name: str, preset: Preset) -> Backend:
+    """Build the backend of a model on a server."""
+    adapter: type[StreamedApi] = OpenAIChat if preset.kind == "openai" else load_adapter(preset.kind)
     key = key_finder(env=preset.api_key_env, file=preset.api_key_file, command=preset.api_key_command)
     model = preset.model or name
-    chat = OpenAIChat(
-        endpoint=preset.endpoint,
+    chat = adapter(
+        endpoint=preset.address.partition("?")[0],  # the query goes with every request
         model=model,
         key=key,
-        patience=_patience(program),
+        patience=_patience(program, _reach(program, preset)),
         retries=program.settings.network.retries,
         temperature=preset.temperature,
     )
 
     async def server() -> Server:
-        return Server(chat.endpoint, key)
+        return Server(chat.endpoint, key, _reach(program, preset))
 
     price = _price(program.settings.prices.get(model) or program.settings.prices.get(name))
     return Backend(
@@ -64,18 +71,19 @@ def _openai(program: Program, name: str, preset: Preset) -> Backend:
         tokenizer=_tokenizer(program, model, server),
         price=price,
         max_tokens=preset.max_tokens,
-        window=preset.window or 0,
+        window=preset.window or (0 if preset.kind == "openai" else known_window(model)),
         server=server,
         use_tool_role=preset.use_tool_role,
         tools=preset.tools,
-        identity=model_identity(preset.kind, name, endpoint=preset.endpoint, model=preset.model),
+        identity=model_identity(preset.kind, name, endpoint=preset.address, model=preset.model),
     )
 
 
 def _embedded(program: Program, name: str, preset: Preset) -> Backend:
     options = program.settings.embedded
-    weights = program.find_weights()
-    process = LlamaProcess(weights, program.places.model_log, window=options.window, threads=options.threads)
+    weights = program.find_weights(preset)
+    window = preset.window or options.window
+    process = LlamaProcess(weights, program.places.model_log, window=window, threads=options.threads)
 
     async def server() -> Server:
         address = await process.address()
@@ -87,19 +95,23 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
 
     tokenizer = _tokenizer(program, MODEL_NAME, server)
     tokenizer.local = True
+    known = known_weights(weights)
+    run_form = bool(known and known.run_form)
+    model = EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature, run_form=run_form)
     return Backend(
         name=name,
         model_name=MODEL_NAME,
         endpoint=MODEL_NAME,
-        model=EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature),
+        model=model,
         tokenizer=tokenizer,
         price=FREE,
         max_tokens=preset.max_tokens or 512,
-        window=options.window,
+        window=window,
         server=server,
         use_tool_role=preset.use_tool_role,
         tools=preset.tools,
-        offers_tools=False,  # a model this small rarely calls tools correctly
+        offers_tools=run_form,  # models this small rarely call other tools correctly
+        only_tools=frozenset((RUN_TOOL,)) if run_form else frozenset(),
         takes_grammar=True,
         identity=model_identity(preset.kind, name, weights=weights.name),
     )
@@ -133,9 +145,19 @@ def _tokenizer(program: Program, model: str, server: FindServer) -> Tokenizer:
     )
 
 
-def _patience(program: Program) -> Patience:
+def _patience(program: Program, reach: Reach | None = None) -> Patience:
     network = program.settings.network
-    return Patience(connect=network.connect_seconds, first=network.first_token_seconds, silence=network.silence_seconds)
+    return Patience(network.connect_seconds, network.first_token_seconds, network.silence_seconds, reach or Reach())
+
+
+def _reach(program: Program, preset: Preset) -> Reach:
+    return Reach(
+        headers=preset.headers,
+        query=query_of(preset.endpoint),
+        ca_file=preset.ca_file or program.settings.network.ca_file,
+        client_cert=preset.client_cert,
+        client_key=preset.client_key,
+    )
 
 
 def _price(tag: PriceTag | None) -> Price | None:

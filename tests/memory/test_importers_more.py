@@ -72,6 +72,10 @@ A thread is loose:
 
 # aider chat started at 2026-04-02 08:00:00
 
+> /usr/bin/aider --message Why
+does it jam?  
+> Aider v0.86.1  
+
 #### /exit  
 #### <blank>  
 """  # noqa: W291  # aider writes two spaces at the end of its lines
@@ -92,6 +96,7 @@ def test_sessions_of_aider_are_read_by_the_spaces_at_the_end_of_lines(tmp_path: 
             "A thread is loose:\n\n> A quotation of the model\n\n#### A heading of the model\n`loom.py`",
         ),
         ("tool", "aider", "Tokens: 1k sent, 80 received."),
+        ("tool", "aider", "/usr/bin/aider --message Why\ndoes it jam?\nAider v0.86.1"),
         ("user", "", "/exit\n<blank>"),
     ]
     turns = said("aider", path)
@@ -151,6 +156,21 @@ def test_a_session_of_gemini_is_one_object_or_lines_that_replace_earlier_ones(tm
 
     assert told("gemini", old) == told("gemini", new) == GEMINI_TOLD
     assert {(turn.conversation, turn.channel) for turn in said("gemini", new)} == {("g1", "loom")}
+
+
+def test_a_resumed_session_of_gemini_keeps_times_and_tool_results(tmp_path: Path) -> None:
+    """It repeats all messages in one line, without tool results and with the time of the resuming."""
+    asked, call = gemini_message("1", "user", [{"text": "List the files"}]), gemini_message("2", "gemini", "")
+    result = gemini_message("3", "user", GEMINI_CALL["result"])
+    parts = [{"functionCall": {"id": "c1", "name": "run_shell_command", "args": {"command": "ls"}}}]
+    repeated = [one | {"timestamp": "2026-05-01T12:00:00Z"} for one in (asked, call | {"content": parts}, result)]
+    whole = [GEMINI_HEAD, asked, call | {"toolCalls": [GEMINI_CALL]}, result, {"$set": {"messages": repeated}}]
+
+    path = put_lines(tmp_path / "session-1.jsonl", *whole)
+    assert told("gemini", path) == [GEMINI_TOLD[0], *GEMINI_TOLD[3:]]
+    assert {turn.time for turn in said("gemini", path)} == {datetime(2026, 4, 1, 12, tzinfo=UTC)}
+    only = put_lines(tmp_path / "session-2.jsonl", GEMINI_HEAD, {"$set": {"messages": repeated}})
+    assert told("gemini", only) == [GEMINI_TOLD[0], *GEMINI_TOLD[3:]], "if there is nothing else"
 
 
 def test_checkpoints_and_prompts_of_gemini_are_read(tmp_path: Path) -> None:

@@ -12,12 +12,17 @@ from pathlib import Path
 
 import pytest
 from fake_server import Asked, FakeServer, Say, sse
+from service_answers import anthropic_answer, gemini_answer, responses_answer
 
+from aish.model.anthropic_messages import AnthropicMessages
 from aish.model.embedded import EmbeddedModel, LlamaProcess
+from aish.model.gemini import Gemini
 from aish.model.http import Patience
 from aish.model.openai_chat import OpenAIChat
+from aish.model.openai_responses import OpenAIResponses
 from aish.model.port import Model
 from aish.model.scripted import ScriptedModel
+from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import fetch_json
 from aish.model.weights import find_embedded
 from aish.places import find_places, model_directories
@@ -57,30 +62,36 @@ async def scripted(directory: Path) -> AsyncIterator[Case]:
     )
 
 
-@asynccontextmanager
-async def openai(directory: Path) -> AsyncIterator[Case]:
-    """The server stops when the client disconnects."""
-    whole = "Hello, wörld 🌍!\n"
+def served(adapter: type[StreamedApi], streamed: Callable[..., Say]) -> Open:
+    """An adapter of a server, which stops when the client disconnects. `streamed` makes an answer of its API."""
 
-    def answer(asked: Asked) -> Say:
-        if asked.json["messages"] == list(LONG.messages):
-            return Say(pieces=[sse("Once").pieces[0], b"never"], hold=threading.Event())
-        return sse("Hello,", " wörld ", "🌍", "!\n")
+    @asynccontextmanager
+    async def opened(directory: Path) -> AsyncIterator[Case]:
+        whole = "Hello, wörld 🌍!\n"
 
-    async def stopped() -> bool:
-        gone = await asyncio.to_thread(server.gone.wait, 5)
-        server.gone.clear()
-        return gone
+        def answer(asked: Asked) -> Say:
+            if b"dragon" in asked.body:
+                pieces = streamed("Once").pieces
+                told = next(place for place, piece in enumerate(pieces) if b"Once" in piece)
+                return Say(pieces=[*pieces[: told + 1], b"never"], hold=threading.Event())
+            return streamed("Hello,", " wörld ", "🌍", "!\n")
 
-    with FakeServer(answer) as server, socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound, but never listens
-        nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        yield Case(
-            model=OpenAIChat(endpoint=server.url, model="m", patience=PATIENCE),
-            whole=whole,
-            stopped=stopped,
-            broken=OpenAIChat(endpoint=nobody, model="m", patience=PATIENCE, retries=0),
-        )
+        async def stopped() -> bool:
+            gone = await asyncio.to_thread(server.gone.wait, 5)
+            server.gone.clear()
+            return gone
+
+        with FakeServer(answer) as server, socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))  # bound, but never listens
+            nobody = f"http://127.0.0.1:{taken.getsockname()[1]}"
+            yield Case(
+                model=adapter(endpoint=f"{server.url}/v1", model="m", patience=PATIENCE),
+                whole=whole,
+                stopped=stopped,
+                broken=adapter(endpoint=nobody, model="m", patience=PATIENCE, retries=0),
+            )
+
+    return opened
 
 
 @asynccontextmanager
@@ -124,7 +135,17 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.fixture(scope="module", params=[scripted, openai, pytest.param(embedded, marks=pytest.mark.real)])
+ADAPTERS = [
+    pytest.param(scripted, id="scripted"),
+    pytest.param(served(OpenAIChat, sse), id="openai"),
+    pytest.param(served(AnthropicMessages, anthropic_answer), id="anthropic"),
+    pytest.param(served(Gemini, gemini_answer), id="google"),
+    pytest.param(served(OpenAIResponses, responses_answer), id="responses"),
+    pytest.param(embedded, marks=pytest.mark.real, id="embedded"),
+]
+
+
+@pytest.fixture(scope="module", params=ADAPTERS)
 async def case(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Case]:
     adapter: Open = request.param
     async with adapter(tmp_path_factory.mktemp("case")) as opened:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aish.settings.layers import Loaded, SettingsLayer, load, read_file
+from aish.settings.layers import Loaded, SettingsLayer, load, read_file, unknown_key
 from aish.settings.options import Preset, PriceTag, Settings, describe
 
 WRONG = dt.date(2024, 1, 1)  # no setting has this type
@@ -113,7 +113,8 @@ output = 2
         "config.toml:8: context.max_turn: unknown key; did you mean context.max_turns?",
         'config.toml:10: tokenize.use_endpoint: expected "auto" or "true" or "false", got \'yes\'',
         "config.toml:11: tokenize.timeout_ms: expected a whole number from 0 up, got -1",
-        'config.toml:13: models.fast.kind: expected "openai" or "embedded" or "scripted", got \'opnai\'',
+        'config.toml:13: models.fast.kind: expected "openai" or "anthropic" or "google" or "responses" or "embedded" '
+        "or \"scripted\", got 'opnai'",
         "config.toml:15: models.fast.temperture: unknown key; did you mean temperature?",
         "config.toml:16: models.fast.pause: expected a number from 0 up, got true",
         "config.toml:18: prices.\"a/b\".input: expected a number from 0 up, got 'cheap'",
@@ -316,3 +317,21 @@ def test_a_rule_that_cannot_be_used_is_left_out_and_the_others_stay(match: str) 
     assert unknown not in kept
     assert len(kept) + len(loaded.problems) == 3
     assert all(problem.key == "rules" for problem in loaded.problems)
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("nonsense", ""),
+        ("view", ""),
+        ("banana.split", ""),
+        ("keys", "view.keys"),
+        ("view.kyes", "view.keys"),
+        ("token_budget", "context.token_budget"),
+        ("notes.token_budget", "context.token_budget"),
+        ("mcp.servers.a.comand", "command"),
+    ],
+)
+def test_only_a_name_that_is_near_is_suggested(key: str, meant: str) -> None:
+    """A far one would send the user the wrong way."""
+    assert unknown_key(key) == ("unknown key" + (f"; did you mean {meant}?" if meant else ""))

@@ -7,13 +7,15 @@ import pytest
 from fake_server import Answer, Asked, FakeServer, Say, reply_json, sse
 from world import World, script_of
 
+from aish.conversation.model_check import ModelCheck
+from aish.model.model_cards import ModelCard
 from aish.program import Program
 
 pytestmark = pytest.mark.anyio
 
 SAYS_WINDOW = reply_json({"default_generation_settings": {"n_ctx": 16384}})
 ON: dict[str, Any] = {"memory": {"propose": True}}
-WRITTEN = '{"name": "memory_add", "arguments": {"kind": "fact", "content": "x"}}'
+WRITTEN = '{"name": "memory_add", "arguments": {"kind": "fact"}}'  # without what it must have
 
 
 def calls(name: str, arguments: str) -> Say:
@@ -43,6 +45,13 @@ def able(asked: Asked) -> Say:
         return sse('{"city": "Tokyo", "country": "Japan"}')
     if "shell command" in question:
         return sse("Use this:\n\nCMD: ls -la\n")
+    for language, answer in (
+        ("Hauptstadt", "Es ist Paris."),
+        ("capital", "La capital es Roma."),
+        ("首都", "东京。"),
+    ):
+        if language in question and "JSON" not in question:
+            return sse(answer)
     size = len(question) // 4 + 20
     return sse("one ", "two ", "three", usage=(size, 3))
 
@@ -89,7 +98,8 @@ def test_a_model_that_can_do_everything_gets_a_card_that_says_so(world: World) -
         bodies = [asked.json for asked in server.chats()]
 
     assert (before, after) == ("unknown", "yes")
-    assert [found[name]["able"] for name in ("tools", "json", "commands", "window")] == [True] * 4
+    assert [found[name]["able"] for name in ("tools", "json", "commands", "languages", "window")] == [True] * 5
+    assert found["languages"]["text"] == "answered in German, Spanish, Chinese"
     assert found["commands"]["text"] == "proposed 'ls -la'"
     assert found["window_tokens"] == 16384
     assert found["tokens_per_second"] > 0
@@ -101,6 +111,7 @@ def test_a_model_that_can_do_everything_gets_a_card_that_says_so(world: World) -
         "calls tools",
         "answers in JSON",
         "keeps to CMD:",
+        "languages",
         "window",
         "speed",
         "first token",
@@ -254,6 +265,21 @@ async def test_a_model_that_writes_calls_as_text_gets_no_tools_from_then_on(worl
     )
 
 
+async def test_a_call_that_is_written_with_fitting_arguments_is_run(world: World) -> None:
+    """Small models know what to call, but not how. It is said once, and the text is not taken for the answer."""
+    call = '{"name": "memory_add", "arguments": {"kind": "fact", "content": "the cat is called Miso"}}'
+    session = world.session([f"I note it.\n<tool_call>\n{call}\n</tool_call>", f"```json\n{call}\n```", "Done."], ON)
+    one = await world.ask(session, "my cat is called Miso")
+
+    said = "script writes its calls as text, such as that of memory_add; they are run like other calls"
+    assert [text for text in one.notices if "as text" in text] == [said]
+    assert one.text == "Done."
+    second = script_of(session).requests[1].messages[-2:]
+    assert (second[0]["content"], second[0]["tool_calls"][0]["function"]["name"]) == ("I note it.\n", "memory_add")
+    assert "status" in second[1]["content"]
+    assert world.program().cards.takes_tools("script:script") is True
+
+
 async def test_a_setting_keeps_tools_whatever_the_model_writes(world: World) -> None:
     """The user has decided."""
     preset = {"kind": "scripted", "answers": [WRITTEN, "A2"], "tools": True}
@@ -272,3 +298,20 @@ async def test_a_model_that_calls_a_tool_is_known_to_be_able_to(world: World) ->
     await world.ask(session, "my cat is called Miso")
 
     assert world.program().cards.takes_tools("script:script") is True
+
+
+async def test_a_model_that_only_runs_commands_is_tried_with_them(world: World) -> None:
+    """A very small one is offered nothing else, so its card says whether that works."""
+    runs = ['TOOL: run_command {"command": "df -h"}', 'TOOL: run_command {"command": "uname -a"}']
+    for answers, expected in (
+        ([*runs, "Paris."], (True, "runs commands: 3 of 3 answers were correct")),
+        ([runs[0], "4.15"], (False, "Which version of the kernel is this? answered '4.15'")),
+        ([*runs, 'TOOL: run_command {"command": "curl x"}'], (False, "What is the capital of France? ran 'curl x'")),
+    ):
+        session = world.session(["Hello.", "one two", *answers, *["."] * 9])
+        backend = session.backend
+        backend.only_tools = frozenset(("run_command",))
+        found = await ModelCheck(session, backend, "").run()
+
+        assert isinstance(found, ModelCard)
+        assert (found.tools.able, found.tools.text) == expected

@@ -104,6 +104,7 @@ def test_json_tells_the_answer_and_its_circumstances(world: World) -> None:
     assert (ran.code, ran.err) == (0, "")
     assert json.loads(ran.out) == {
         "answer": "Four.",
+        "thinking": None,
         "state": "complete",
         "model": "srv (qwen)",
         "conversation": journal.stem,

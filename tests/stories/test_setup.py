@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from fake_server import FakeServer, host, ollama, reply_json
 from terminal import Terminal
 from world import World
 
-from aish.commands.model_setup import SetupRecord
+from aish.commands.model_setup import SetupRecord, write_presets
 from aish.model.discovery import FoundModel, choose_model, find_keys, find_local
 
 pytestmark = pytest.mark.anyio
@@ -131,6 +132,21 @@ def test_keys_are_known_by_their_variables(env: dict[str, str], names: list[str]
     assert all(one.api_key_env in env and one.endpoint.startswith("https://") and one.model for one in found)
     assert KEY not in repr(found)
     assert find_keys(env, {one.api_key_env for one in found}) == []
+
+
+def test_a_service_with_an_api_of_its_own_is_set_up_with_it(tmp_path: Path) -> None:
+    """The preset works as it is written, and a compatible one for the same service counts as set up."""
+    found = find_keys({"ANTHROPIC_API_KEY": KEY, "GEMINI_API_KEY": KEY})
+    path = tmp_path / "config.toml"
+    write_presets(path, found, "anthropic")
+
+    written = tomllib.loads(path.read_text(encoding="utf-8"))["models"]
+    assert [(one["kind"], one["api_key_env"]) for one in written.values()] == [
+        ("anthropic", "ANTHROPIC_API_KEY"),
+        ("google", "GEMINI_API_KEY"),
+    ]
+    compatible = {"https://generativelanguage.googleapis.com/v1beta/openai"}
+    assert find_keys({"GEMINI_API_KEY": KEY}, compatible) == []
 
 
 @pytest.mark.parametrize(

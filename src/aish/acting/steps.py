@@ -1,4 +1,6 @@
-"""The steps that the model took by itself: commands that ran unasked, and calls of tools. One line each; all is kept.
+"""The steps that the model took by itself: commands that ran unasked, calls of tools, and its thinking.
+
+Each is shown in one line, and all of it is kept.
 
 Pure: values in, values out.
 """
@@ -67,6 +69,10 @@ class StepList:
         what = foreign(one_line(f"{name} {_values(arguments)}".rstrip(), _MOST_ARGUMENTS + len(name)))
         output, size, ended = _read(result)
         return self._add(TakenStep(0, exactly(what), output, size, ended))
+
+    def add_thought(self, text: str, seconds: float) -> TakenStep:
+        """Add the thinking before an answer."""
+        return self._add(TakenStep(0, "thinking", text, counted(len(text.split()), "word"), "", seconds))
 
     def _add(self, step: TakenStep) -> TakenStep:
         if self._is_new:

@@ -6,13 +6,14 @@ records the events: each one is yielded before the next step starts.
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from typing import NamedTuple, TypeVar
 
 from aish.agent.calls import MOST_CALLS, CallPieces, near_names
 from aish.agent.permission import Permission
 from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, read_arguments, refused
+from aish.agent.written_call import CallWatch
 from aish.values.errors import AishError
 from aish.values.events import (
     Failed,
@@ -21,12 +22,13 @@ from aish.values.events import (
     Notice,
     ReasoningPiece,
     TextPiece,
+    ThoughtSoFar,
     ToolPiece,
     ToolProgress,
     Usage,
     notice,
 )
-from aish.values.turns import ToolCall
+from aish.values.turns import Message, ToolCall
 
 C = TypeVar("C")
 MAX_STEPS = 8  # rounds of tool calls before the model must answer
@@ -35,6 +37,8 @@ _MOST_WAITING = 64  # events of tools that wait to be read; a tool with more of 
 AskEvent = ModelEvent | Notice
 Ask = Callable[[bool], AsyncGenerator[AskEvent]]
 """Sends all turns so far to the model; the argument says whether tools are offered."""
+Offered = Callable[[], Sequence[Message]]
+"""The schemas of the tools that the model was offered, once its answer arrives: another model may have taken over."""
 MayCall = Callable[[int], bool]
 """Says before each step, counted from 0, whether the model may still call tools. After a no it must answer."""
 
@@ -48,13 +52,17 @@ CUT = {  # finish reasons of an incomplete answer, with the message for the user
 
 
 class StepDone(NamedTuple):
-    """One answer of the model. If it called tools they run next, unless this step is the last."""
+    """One answer of the model. If it called tools they run next, unless this step is the last.
+
+    `written`: the calls were in its text, so they are not part of `text`.
+    """
 
     text: str
     calls: tuple[ToolCall, ...] = ()
     failure: Failed | None = None
     cut: bool = False
     last: bool = True
+    written: bool = False
 
 
 class ToolDone(NamedTuple):
@@ -66,7 +74,7 @@ class ToolDone(NamedTuple):
     shown: bool = False  # the tool has shown the user what it does
 
 
-LoopEvent = TextPiece | ReasoningPiece | Usage | Notice | ToolProgress | StepDone | ToolDone
+LoopEvent = TextPiece | ReasoningPiece | ThoughtSoFar | Usage | Notice | ToolProgress | StepDone | ToolDone
 
 
 async def run_loop(
@@ -78,19 +86,22 @@ async def run_loop(
     max_steps: int = MAX_STEPS,
     may_call: MayCall | None = None,
     new_id: Callable[[], str] = lambda: "call",
+    offered: Offered = tuple,
 ) -> AsyncGenerator[LoopEvent]:
     """Let the model answer. The last event is a `StepDone` with `last` set.
 
     `may_call` decides instead of `max_steps` how long the model may call tools. Calls without an id get one that starts
-    with `new_id()`.
+    with `new_id()`. Calls of `offered` tools also count if the model wrote them into its text.
     """
     for step in itertools.count():
         may = may_call(step) if may_call else step < max_steps
-        reply = _Reply()
+        reply = _Reply(offered if may else tuple)
         async with aclosing(ask(may)) as events:
             async for event in events:
                 for passed_on in reply.take(event):
                     yield passed_on
+        for held in reply.end():
+            yield held
         done = reply.done(step, new_id, may_call=may)
         yield done
         if done.last:
@@ -106,20 +117,31 @@ async def run_loop(
 class _Reply:
     """Collects the answer of one step while it arrives."""
 
-    def __init__(self) -> None:
+    def __init__(self, offered: Offered) -> None:
+        self._offered = offered
+        self._watch: CallWatch | None = None
+        self.written = False
         self.text: list[str] = []
         self.calls = CallPieces()
         self.problems: dict[str, str] = {}  # by call id: why it cannot be run
         self.failure: Failed | None = None
         self.cut = False
+        self.thought = False
 
-    def take(self, event: AskEvent) -> list[TextPiece | ReasoningPiece | Usage | Notice]:
+    def take(self, event: AskEvent) -> Sequence[TextPiece | ReasoningPiece | ThoughtSoFar | Usage | Notice]:
         """Collect one event, and return the events to pass on."""
         match event:
             case TextPiece(text):
-                self.text.append(text)
+                self._watch = self._watch or CallWatch(self._offered())
+                return self._say(self._watch.feed(text))
+            case ThoughtSoFar():
+                held = self._say(self._watch.held) if self._watch else []
+                self.text, self.thought, self._watch = [], True, None
+                return [*held, event]
+            case ReasoningPiece():
+                self.thought = True
                 return [event]
-            case ReasoningPiece() | Notice() | Usage():  # usage at once: it counts also if the answer is stopped
+            case Notice() | Usage():  # usage at once: it counts also if the answer is stopped
                 return [event]
             case ToolPiece():
                 self.calls.add(event)
@@ -130,15 +152,35 @@ class _Reply:
                 return [notice("answer.cut", CUT[reason], warning=True, reason=reason)]
         return []
 
+    def _say(self, text: str) -> list[TextPiece]:
+        if not text:
+            return []
+        self.text.append(text)
+        return [TextPiece(text)]
+
+    def end(self) -> list[TextPiece]:
+        """Take the calls in the text, if the answer is whole, and return the text that was held back otherwise."""
+        if self._watch is None:
+            return []
+        held = self._watch.held
+        text, calls = self._watch.end()
+        if self.failure or self.cut or self.calls.number:
+            return self._say(held)
+        for place, call in enumerate(calls):
+            self.calls.add(ToolPiece(place, "", call.name, call.arguments))
+        self.written = bool(calls)
+        return self._say(text)
+
     def done(self, step: int, new_id: Callable[[], str], *, may_call: bool) -> StepDone:
         text, failure = "".join(self.text), self.failure
         made = self.calls.made(lambda place: f"{new_id()}-{step}-{place}")
         if not failure and not text and not (made and may_call):
-            only_calls = "the model only called tools and gave no answer"
-            failure = Failed(only_calls if made else "the model gave an empty answer")
+            only = "called tools" if made else "thought" if self.thought else ""
+            failure = Failed(f"the model only {only} and gave no answer" if only else "the model gave an empty answer")
         last = not made or failure is not None or not may_call
         self.problems = {one.call.id: one.problem for one in made if one.problem}
-        return StepDone(text, () if last else tuple(one.call for one in made), failure, self.cut, last)
+        calls = () if last else tuple(one.call for one in made)
+        return StepDone(text, calls, failure, self.cut, last, self.written)
 
 
 async def _run_calls(

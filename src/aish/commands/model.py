@@ -25,9 +25,7 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
         rows = []
         for name, preset in shell.program.presets().items():
             mark = "*" if name == shell.session.model else " "
-            what = preset.endpoint or {"embedded": "runs inside aish", "scripted": "plays a script"}.get(
-                preset.kind, ""
-            )
+            what = preset.address or {"embedded": "runs inside aish", "scripted": "plays a script"}.get(preset.kind, "")
             tools = _tools(shell, name, preset)
             rows.append(f"{mark} {name:<12} {preset.model:<28} tools: {tools:<7} {what}".rstrip())
         return "\n".join(rows)
@@ -38,8 +36,8 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
 
 def _tools(shell: Shell, name: str, preset: Preset) -> str:
     """Return whether the model of a preset can call tools."""
-    weights = shell.program.find_weights().name if preset.kind == "embedded" else ""
-    identity = model_identity(preset.kind, name, endpoint=preset.endpoint, model=preset.model, weights=weights)
+    weights = shell.program.find_weights(preset).name if preset.kind == "embedded" else ""
+    identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
     return tools_word(preset.tools, shell.program.cards.takes_tools(identity))
 
 

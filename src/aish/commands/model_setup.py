@@ -72,7 +72,7 @@ def _identity(found: FoundModel) -> str:
 
 def nothing_found(settings: Settings) -> str:
     """Say that there is nothing to set up, and what to do."""
-    names = [name for name, one in settings.models.items() if one.endpoint]
+    names = [name for name, one in settings.models.items() if one.address]
     return _NOTHING_ELSE_FOUND.format(", ".join(names), names[0]) if names else _NOTHING_FOUND
 
 
@@ -84,10 +84,10 @@ async def find_models(settings: Settings, env: Mapping[str, str], words: Sequenc
     """
     again = words[0] if len(words) == 2 else ""
     presets = [one for name, one in settings.models.items() if name != again]
-    known = {_address(one.endpoint) for one in presets if one.endpoint}
+    known = {_address(one.address) for one in presets if one.address}
     known |= {one.api_key_env for one in presets if one.api_key_env}
     found = [*await find_local(env, known), *find_keys(env, known)]
-    same = _address(settings.models[again].endpoint) if again in settings.models else ""
+    same = _address(settings.models[again].address) if again in settings.models else ""
     return [
         one if one.name == again and _address(one.endpoint) == same else _renamed(one, settings.models) for one in found
     ]
@@ -144,7 +144,8 @@ def write_presets(path: Path, found: list[FoundModel], default: str) -> None:
 
     def edit(text: str) -> str:
         for one in found:
-            values = {"endpoint": one.endpoint, "model": one.model, "api_key_env": one.api_key_env}
+            kind = one.kind if one.kind != "openai" else ""
+            values = {"kind": kind, "endpoint": one.endpoint, "model": one.model, "api_key_env": one.api_key_env}
             for key, value in values.items():
                 text = set_key(text, ["models", one.name, key], value) if value else text
         return set_key(text, ["model"], default) if default else text

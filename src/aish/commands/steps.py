@@ -13,7 +13,7 @@ from aish.values.text import foreign, one_line
 async def steps(shell: Shell, arguments: Arguments) -> Reply:
     """List what the model did by itself, for the last question that led to something.
 
-    These are commands that ran unasked, and calls of tools. `:unfold N` shows what step N printed or read.
+    These are commands that ran unasked, calls of tools, and its thinking. `:unfold N` shows all of step N.
     """
     taken = list(_steps(shell))
     text = "\n".join(visible(step.line) for step in taken)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from aish.conversation.session import Session
 from aish.conversation.spending import affordable, enter
 from aish.model.backend import Backend
-from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
+from aish.values.events import ChatRequest, Failed, Finished, TextPiece, ThoughtSoFar, Usage
 
 
 class SideAnswer(NamedTuple):
@@ -31,6 +31,8 @@ async def ask_side_question(
             match event:
                 case TextPiece(piece):
                     text += piece
+                case ThoughtSoFar():
+                    text = ""
                 case Usage():
                     usage = event
                 case Finished(reason):

@@ -32,14 +32,27 @@ from aish.conversation.tool_results import exchange_room, fitting_result
 from aish.conversation.turn_context import CommandGate, TurnContext
 from aish.memory.journal import PROVENANCE
 from aish.memory.trust import claims_to_have_saved, least_trusted
-from aish.values.events import Failed, Notice, TextPiece, ToolUsed, TurnDone, TurnEvent, Usage, notice
+from aish.values.events import (
+    Failed,
+    Notice,
+    ReasoningPiece,
+    TextPiece,
+    ThoughtSoFar,
+    ToolUsed,
+    TurnDone,
+    TurnEvent,
+    Usage,
+    notice,
+)
 from aish.values.person import Person
-from aish.values.text import for_keeping, one_line
-from aish.values.turns import INPUT_MARK, STEERING_META, State, Turn
+from aish.values.text import clip, for_keeping, one_line
+from aish.values.turns import INPUT_MARK, STEERING_META, THINKING_META, Message, State, Turn
 from aish.values.typed_words import TYPED_META
 
+_MOST_THINKING = 100_000  # characters that the journal keeps of the thinking before an answer
 _INTERRUPTED = as_json(status="interrupted", note="stopped before its result was read")
 _WROTE_CALL = "{0} wrote a call of {1} as text; it is offered no tools for a week (to try it: aish models check {0})"
+_READ_CALL = "{} writes its calls as text, such as that of {}; they are run like other calls"
 _NOT_SAVED = "the model says it will remember this, but nothing was saved; to save it, use :remember TEXT"
 
 
@@ -139,6 +152,7 @@ class Answer:
     def __init__(self, turn: TurnContext, asked: Turn, asking: Asking, steering: Callable[[], str] = str) -> None:
         self.turn, self.asked, self.asking, self.steering = turn, asked, asking, steering
         self.text: list[str] = []  # shown since the last recorded step
+        self.thought: list[str] = []  # the reasoning since then; in the journal apart from the answer, never sent back
         self.usage: Usage | None = None  # of the step that is not recorded yet
         self.failure: Failed | None = None
         self.open_calls: list[str] = []  # ids of tool calls without a result
@@ -155,7 +169,10 @@ class Answer:
         def new_id() -> str:
             return f"call-{session.turn_number}"
 
-        loop = run_loop(self.ask, tools, permission, self.turn, may_call=may_call, new_id=new_id)
+        def offered() -> list[Message]:
+            return [tool.schema for tool in offered_tools(session, self.asking.backend, self.turn)]
+
+        loop = run_loop(self.ask, tools, permission, self.turn, may_call=may_call, new_id=new_id, offered=offered)
         async with aclosing(loop) as happening:
             async for step in happening:
                 for shown in await self.take(step):
@@ -184,6 +201,13 @@ class Answer:
             case TextPiece(text):
                 self.text.append(text)
                 return [*session.recorder.keep_shown(session.journal, text, self.turn.provenance), event]
+            case ReasoningPiece(text):
+                self.thought.append(text)
+                return [event]
+            case ThoughtSoFar():
+                self.thought.append("".join(self.text))
+                self.text = []
+                return [*session.recorder.take_back_shown(session.journal), event]
             case Usage():
                 self.usage = event
                 return []
@@ -205,7 +229,7 @@ class Answer:
         usage, _, notices = settle(self.turn, self.asking.backend, self.usage, text)
         turn = session.history.add(Turn(role="assistant", content=text, tool_calls=step.calls))
         notices += keep(self.turn, turn, self._meta(usage))
-        self.text, self.usage, self.started = [], None, time.monotonic()
+        self.text, self.thought, self.usage, self.started = [], [], None, time.monotonic()
         self.open_calls = [call.id for call in step.calls]
         self.calls = len(step.calls)
         return notices
@@ -218,6 +242,9 @@ class Answer:
         written = "" if made or step.failure else written_call(step.text, names)
         if made:
             session.endpoints.called(backend, made)
+        if made and step.written and session.recorder.is_news(f"model.writes_calls {backend.name}"):
+            text = _READ_CALL.format(backend.name, made)
+            return [notice("model.written_calls_run", text, model=backend.name, tool=made)]
         if written and session.endpoints.wrote_call(backend, written):
             text = _WROTE_CALL.format(backend.name, written)
             return [notice("model.writes_calls", text, warning=True, model=backend.name, tool=written)]
@@ -261,8 +288,8 @@ class Answer:
         else:
             session.history.take_back(self.asked)
         notices += keep(self.turn, turn, self._meta(usage))
-        label = self.asking.backend.label
-        return TurnDone(text, state, label, usage=usage, dollars=dollars, trouble=self.failure), notices
+        label, thinking = self.asking.backend.label, for_keeping("".join(self.thought)).strip()
+        return TurnDone(text, state, label, usage, dollars, self.failure, thinking), notices
 
     def _meta(self, usage: Usage | None) -> dict[str, object]:
         """Return what the journal records about how the answer was made."""
@@ -271,6 +298,8 @@ class Answer:
         meta["ms"] = round(1000 * (time.monotonic() - self.started))
         if usage:
             meta["usage"] = {"prompt": usage.prompt_tokens, "completion": usage.completion_tokens}
+        if thought := for_keeping("".join(self.thought)).strip():
+            meta[THINKING_META] = clip(session.services.redaction.text(thought), _MOST_THINKING)
         if self.failure:
             meta["error"] = session.services.redaction.text(for_keeping(self.failure.reason))
         if self.turn.provenance:  # later text derived from this answer gets no more trust than this

@@ -31,7 +31,7 @@ _NAMES = _FIXED.union(  # field names of our files; without them a line could no
     "consolidation upkeep job turns number parent ids".split(),
     "goal check envelope paths programs network steps minutes tokens step plan answer commands command effect".split(),
     "decision status output tools files spent seconds calls unpriced result project".split(),
-    "host rows note before after section text made until refused terms base mine theirs".split(),
+    "thinking host rows note before after section text made until refused terms base mine theirs".split(),
 )
 _CODES = {
     "user",

@@ -8,20 +8,22 @@ import re
 from typing import Any
 
 from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Trouble, Usage
+from aish.values.patterns import pattern
 
 _decode = json.JSONDecoder().decode  # three times as fast as json.loads on bytes; this runs for every token
+_THOUGHTS = ("thinking", "reasoning", "reasoning_text", "summary_text")  # types of parts
 _TOOL_TROUBLE = (  # compiled on first use
     r"(?i)\btools?\b.{0,60}\b(?:not (?:be )?support|unsupported|not available|requires? --|not allowed|not permitted)"
     r"|(?:not |un)support\w*.{0,40}\b(?:tools?\b|function call|tool use)|no endpoints found that support tool"
     r"|(?:unrecognized|unknown|unexpected|extra)\b.{0,40}\btools\b"
 )
-_ROLE_TROUBLE = re.compile(
+_ROLE_TROUBLE = pattern(
     r"roles? must alternate|alternate user|roles? .{0,40}(not supported|supported|unknown|invalid|unexpected)"
     r"|(unknown|invalid|unexpected|unsupported)( message)? role|tool role|role.{0,12}tool"
     r"|messages\W+\d+\W+role",
     re.IGNORECASE | re.DOTALL,
 )
-_NO_SYSTEM = re.compile(r"system role (is )?not supported", re.IGNORECASE)
+_NO_SYSTEM = pattern(r"system role (is )?not supported", re.IGNORECASE)
 
 
 def read_chunk(data: bytes) -> list[ModelEvent]:
@@ -49,11 +51,13 @@ def _read_choice(choice: dict[str, Any]) -> list[ModelEvent]:
     events: list[ModelEvent] = []
     delta = choice.get("delta") or choice.get("message")
     if isinstance(delta, dict):
-        thought = delta.get("reasoning_content") or delta.get("reasoning")
+        thought = delta.get("reasoning_content") or delta.get("reasoning") or delta.get("thinking")
         if thought and (text := _text(thought)):
             events.append(ReasoningPiece(text))
-        content = delta.get("content")
-        if content and (text := _text(content)):
+        content = delta.get("content") or delta.get("refusal")
+        if isinstance(content, list):
+            events += _parts(content)
+        elif content and (text := _text(content)):
             events.append(TextPiece(text))
         calls = delta.get("tool_calls")
         if calls:
@@ -62,6 +66,16 @@ def _read_choice(choice: dict[str, Any]) -> list[ModelEvent]:
     if reason:
         events.append(Finished(str(reason)))
     return events
+
+
+def _parts(content: list[Any]) -> list[ModelEvent]:
+    """Return the thinking in a content list, then its text."""
+    thoughts, texts = "", ""
+    for part in _dicts(content):
+        thought = part.get("thinking") or part.get("reasoning") or (part.get("type") in _THOUGHTS and [part])
+        thoughts += _text(thought) if thought else ""
+        texts += "" if thought else _text([part])
+    return [*([ReasoningPiece(thoughts)] if thoughts else []), *([TextPiece(texts)] if texts else [])]
 
 
 def _tool_piece(place: int, call: dict[str, Any]) -> ToolPiece:
@@ -114,6 +128,8 @@ def _words(body: bytes) -> str:
         value = json.loads(body)
     except (ValueError, RecursionError):
         value = body.decode("utf-8", "replace")
+    if isinstance(value, list) and value:
+        value = value[0]
     while isinstance(value, dict):
         more = value.get("metadata")  # OpenRouter puts the message of the upstream server here
         raw = more.get("raw") if isinstance(more, dict) else None

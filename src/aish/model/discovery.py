@@ -28,6 +28,7 @@ class FoundModel(NamedTuple):
     model: str
     models: tuple[str, ...] = ()  # all that the server lists
     api_key_env: str = ""  # the variable with the key; the key itself is never kept
+    kind: str = "openai"  # of the preset
 
     @property
     def about(self) -> str:
@@ -48,6 +49,8 @@ class _Provider(NamedTuple):
     endpoint: str
     models: tuple[str, ...]  # which to prefer; the first one is used if the provider cannot be asked
     lists_models: bool = True
+    kind: str = "openai"
+    compatible: str = ""  # where the service is OpenAI-compatible: presets that use it know its key, too
 
 
 _LOCAL = (
@@ -71,14 +74,17 @@ _PROVIDERS = (
         ("ANTHROPIC_API_KEY",),
         "https://api.anthropic.com/v1",
         ("claude-sonnet-4-5",),
-        lists_models=False,  # its compatible endpoint has chats only
+        lists_models=False,  # only with headers of its own
+        kind="anthropic",
     ),
     _Provider(
         "gemini",
         "Google Gemini",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
-        "https://generativelanguage.googleapis.com/v1beta/openai",
+        "https://generativelanguage.googleapis.com/v1beta",
         ("gemini-2.5-flash", "gemini-2.0-flash"),
+        kind="google",
+        compatible="https://generativelanguage.googleapis.com/v1beta/openai",
     ),
     _Provider(
         "openrouter",
@@ -118,8 +124,10 @@ def find_keys(env: Mapping[str, str], known: Set[str] = frozenset()) -> list[Fou
     found = []
     for one in _PROVIDERS:
         variable = next((name for name in one.variables if env.get(name, "").strip()), "")
-        if variable and not known & {variable, one.endpoint}:
-            found.append(FoundModel(one.name, one.title, one.endpoint, one.models[0], api_key_env=variable))
+        if variable and not known & {variable, one.endpoint, one.compatible or one.endpoint}:
+            found.append(
+                FoundModel(one.name, one.title, one.endpoint, one.models[0], api_key_env=variable, kind=one.kind)
+            )
     return found
 
 
@@ -161,7 +169,7 @@ async def choose_model(found: FoundModel, env: Mapping[str, str] = os.environ) -
     provider = next((one for one in _PROVIDERS if one.title == found.title), None)
     if provider is None or not provider.lists_models or not env.get(found.api_key_env):
         return found, ""
-    listed = await _list_models(found.endpoint, _REMOTE_SECONDS, found.api_key_env)
+    listed = await _list_models(provider.compatible or found.endpoint, _REMOTE_SECONDS, found.api_key_env)
     if not listed:
         return found, f"{found.title} could not be asked for its models; aish doctor checks it"
     listed = [model.removeprefix("models/") for model in listed]

@@ -44,6 +44,7 @@ class ModelCard(NamedTuple):
     window_said: bool = False  # the user was told that it is not known
     tokens_per_second: float = 0.0
     first_token_seconds: float = 0.0
+    languages: Finding = Finding()
 
     def over(self, earlier: "ModelCard") -> "ModelCard":
         """Return this card, with findings of an earlier one for what could not be tried now."""
@@ -52,6 +53,7 @@ class ModelCard(NamedTuple):
             json=earlier.json if self.json.able is None else self.json,
             commands=earlier.commands if self.commands.able is None else self.commands,
             window=earlier.window if self.window.able is None else self.window,
+            languages=earlier.languages if self.languages.able is None else self.languages,
             window_time=self.window_time or earlier.window_time,
             window_said=earlier.window_said,
         )
@@ -75,15 +77,16 @@ class ModelCards:
         found = self.of(identity).tools
         return found.able if found.tried or self._now() - found.time < _SEEN_SECONDS else None
 
-    def fresh_window(self, identity: str) -> int:
-        """Return the window that the server told not long ago, or 0."""
+    def fresh_window(self, identity: str) -> int | None:
+        """Return the window that the server told not long ago, 0 if it told none, and None if it was not asked."""
         card = self.of(identity)
-        return card.window_tokens if self._now() - card.window_time < _SEEN_SECONDS else 0
+        return card.window_tokens if self._now() - card.window_time < _SEEN_SECONDS else None
 
     def saw_window(self, identity: str, tokens: int) -> None:
-        """Remember the window that a server told."""
+        """Remember the window that a server told; 0: it told none, which does not replace a known one."""
         card = self.of(identity)
-        if card.window_tokens != tokens or not self.fresh_window(identity):
+        if (tokens and card.window_tokens != tokens) or self.fresh_window(identity) is None:
+            tokens = tokens or card.window_tokens
             self._keep_quietly(identity, card._replace(window_tokens=tokens, window_time=int(self._now())))
 
     def says_unknown_window(self, identity: str) -> bool:
@@ -155,6 +158,7 @@ def _card(record: dict[str, Any]) -> ModelCard:
         window_said=record.get("window_said") is True,
         tokens_per_second=_positive(record.get("tokens_per_second")),
         first_token_seconds=_positive(record.get("first_token_seconds")),
+        languages=_finding(record.get("languages")),
     )
 
 

@@ -1,109 +1,27 @@
 """A model behind an OpenAI-compatible server: llama.cpp, Ollama, OpenRouter, OpenAI and the rest."""
 
-import asyncio
-import json
-import os
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing
 from typing import Any
 
 from aish.model.addresses import api_root
-from aish.model.chunks import error_text, read_chunk, trouble_of
-from aish.model.http import MAX_BODY, HttpResponse, HttpTrouble, Patience, send
-from aish.model.sse import SseReader
-from aish.values.errors import AishError
-from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, Usage
+from aish.model.chunks import read_chunk, trouble_of
+from aish.model.streamed_api import FindKey, StreamedApi, no_key
+from aish.values.events import ChatRequest, Finished, ModelEvent
 
-FindKey = Callable[[], Awaitable[str]]
-_BUSY = (408, 429, 500, 502, 503, 504, 529)
-_LONGEST_WAIT = 30.0
+__all__ = ["FindKey", "OpenAIChat", "no_key"]
 
 
-async def no_key() -> str:
-    return ""
+class OpenAIChat(StreamedApi):
+    """Streams answers from the chat API, `/chat/completions`."""
 
-
-class OpenAIChat:
-    """Streams answers from one model of one server."""
-
-    def __init__(
-        self,
-        *,
-        endpoint: str,
-        model: str,
-        key: FindKey = no_key,
-        patience: Patience | None = None,
-        retries: int = 3,
-        temperature: float | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self.endpoint = api_root(endpoint)
-        self._model = model
-        self._key = key
-        self._patience = patience or Patience()
-        self._retries = retries
-        self._temperature = temperature
-        self._sleep = sleep
+    def __init__(self, *, endpoint: str, **options: Any) -> None:
+        super().__init__(endpoint=api_root(endpoint), **options)
         self._asks_usage = True  # until the server rejects the option
 
-    async def close(self) -> None:
-        """Do nothing: no connection stays open between answers."""
+    def url(self) -> str:
+        return f"{self.endpoint}/chat/completions"
 
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
-        try:
-            opened = await self._open(request)
-        except AishError as error:  # no key
-            yield Failed(str(error), "refused")
-            return
-        if isinstance(opened, Failed):
-            yield opened
-            return
-        async with opened as reply:
-            try:
-                async with aclosing(_events(reply)) as events:
-                    async for event in events:
-                        yield event
-            except HttpTrouble as error:
-                yield Failed(f"the answer is incomplete: {error}")
-
-    async def _open(self, request: ChatRequest) -> HttpResponse | Failed:
-        """Return a streaming response, or the failure. Retries only while the server cannot have generated a token."""
-        headers = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
-        key = await self._key()
-        if key:
-            headers["Authorization"] = f"Bearer {key}"
-        attempt = 0
-        while True:
-            retry = attempt < self._retries
-            try:
-                reply = await send(
-                    "POST", f"{self.endpoint}/chat/completions", headers, self._body(request), self._patience
-                )
-            except HttpTrouble as error:
-                if error.refused and retry:
-                    await self._sleep(_pause(attempt))
-                    attempt += 1
-                    continue
-                return Failed(str(error), "unreachable")
-            if reply.status == 200:
-                return reply
-            async with reply:
-                try:
-                    body = await reply.whole()
-                except HttpTrouble:
-                    body = b""
-            trouble = trouble_of(reply.status, body)
-            if trouble == "options" and self._asks_usage:
-                self._asks_usage = False
-            elif trouble == "refused" and reply.status in _BUSY and retry:
-                await self._sleep(_pause(attempt, reply.headers.get("retry-after", "")))
-                attempt += 1
-            else:
-                lasting = "unreachable" if reply.status in _BUSY and trouble == "refused" else trouble
-                return Failed(_refusal(reply.status, body), lasting)
-
-    def _body(self, request: ChatRequest) -> bytes:
-        body: dict[str, Any] = {"model": self._model, "messages": request.messages, "stream": True}
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        body: dict[str, Any] = {"model": self.model, "messages": request.messages, "stream": True}
         if self._asks_usage:
             body["stream_options"] = {"include_usage": True}
         if request.tools:
@@ -114,79 +32,27 @@ class OpenAIChat:
             body["stop"] = request.stop
         if request.max_tokens:
             body["max_tokens"] = request.max_tokens
-        if self._temperature is not None:
-            body["temperature"] = self._temperature
-        return json.dumps(body).encode()
+        if self.temperature is not None:
+            body["temperature"] = self.temperature
+        return body
+
+    def reader(self) -> "ChatReader":
+        return ChatReader()
+
+    def gives_up(self, status: int, body: bytes) -> bool:
+        asked = self._asks_usage and trouble_of(status, body) == "options"
+        self._asks_usage = self._asks_usage and not asked
+        return asked
 
 
-async def _events(reply: HttpResponse) -> AsyncGenerator[ModelEvent]:
-    """Yield the events of one response. It is complete if the server sent a finish reason."""
-    finished: Finished | None = None
-    try:
-        async with aclosing(_chunks(reply)) as batches:
-            async for batch in batches:
-                for event in merged(batch):
-                    if isinstance(event, Finished):
-                        finished = finished or event  # usage comes after it
-                        continue
-                    yield event
-                    if isinstance(event, Failed):
-                        return
-    except HttpTrouble:
-        if finished is None:
-            raise
-    yield finished or Failed("the server ended the answer without a finish reason")
+class ChatReader:
+    """Reads the chunks of the chat API."""
 
+    def __init__(self) -> None:
+        self.ended = False
 
-async def _chunks(reply: HttpResponse) -> AsyncGenerator[list[bytes]]:
-    """Yield the chunks of an answer, one batch per read."""
-    if "json" in reply.headers.get("content-type", ""):
-        yield [await reply.whole()]  # some servers ignore `stream` and answer in one piece
-        return
-    reader = SseReader()
-    async with aclosing(reply.pieces()) as pieces:
-        async for piece in pieces:
-            chunks = reader.feed(piece)
-            if reader.buffered > MAX_BODY:
-                raise HttpTrouble("one event of the server's answer is larger than 8 MB")
-            yield chunks
-            if b"[DONE]" in chunks:  # some servers keep the connection open after it
-                return
-    yield reader.end()
-
-
-def merged(chunks: list[bytes]) -> list[ModelEvent]:
-    """Return the events of the chunks of one read, with adjacent text merged so that it is shown at once."""
-    events: list[ModelEvent] = []
-    for chunk in chunks:
-        for event in [Finished()] if chunk == b"[DONE]" else read_chunk(chunk):
-            last = events[-1] if events else None
-            if isinstance(event, TextPiece) and isinstance(last, TextPiece):
-                events[-1] = TextPiece(last.text + event.text)
-            elif isinstance(event, ReasoningPiece) and isinstance(last, ReasoningPiece):
-                events[-1] = ReasoningPiece(last.text + event.text)
-            elif isinstance(event, Usage) and isinstance(last, Usage):
-                events[-1] = event  # some servers send a running total in every chunk
-            else:
-                events.append(event)
-    return events
-
-
-def _pause(attempt: int, retry_after: str = "") -> float:
-    """Return the delay before a retry: the server's Retry-After, else exponential back-off with jitter."""
-    if retry_after.isdecimal():
-        return min(float(retry_after), _LONGEST_WAIT)
-    longest: float = min(0.25 * 2**attempt, _LONGEST_WAIT)
-    return longest * (0.5 + os.urandom(1)[0] / 510)
-
-
-def _refusal(status: int, body: bytes) -> str:
-    said = error_text(body)
-    match status:
-        case 401 | 403:
-            return f"the server refused the key ({status}: {said}); check api_key_env, api_key_file or api_key_command"
-        case 404:
-            return f"the server does not know this model or address ({said}); check endpoint and model"
-        case 429:
-            return f"the server's rate limit is reached (429: {said}); wait, or choose another model with :model"
-    return f"the server answered {status}: {said}"
+    def read(self, data: bytes) -> list[ModelEvent]:
+        if data == b"[DONE]":
+            self.ended = True
+            return [Finished()]
+        return read_chunk(data)

@@ -5,16 +5,18 @@ import json
 import re
 from collections.abc import AsyncGenerator, Iterable
 
-from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece, Usage
+from aish.model.thinking import ThoughtSplitter
+from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ToolPiece, Usage
+from aish.values.patterns import pattern
 
-_CALL = re.compile(r"^TOOL: ([\w-]+) ?(.*)\n?", re.MULTILINE)
+_CALL = pattern(r"^TOOL: ([\w-]+) ?(.*)\n?", re.MULTILINE)
 
 
 class ScriptedModel:
     """Streams one answer per request, word by word, and records the requests.
 
     An answer that starts with `!` fails with the rest as the reason; one that ends in `…` is incomplete.
-    Lines `TOOL: NAME {"some": "arguments"}` call tools.
+    Lines `TOOL: NAME {"some": "arguments"}` call tools. Text between <think> and </think> is its thinking.
     """
 
     def __init__(self, answers: Iterable[str] = (), *, pause: float = 0.0) -> None:
@@ -32,9 +34,13 @@ class ScriptedModel:
             yield Failed(answer[1:], "unreachable")
             return
         text = _CALL.sub("", answer)
+        split = ThoughtSplitter()
         for place, word in enumerate(text.split(" ") if text else []):
             await asyncio.sleep(self._pause)
-            yield TextPiece(word if place == 0 else f" {word}")
+            for event in split.feed(word if place == 0 else f" {word}"):
+                yield event
+        for event in split.end():
+            yield event
         for place, (name, arguments) in enumerate(_CALL.findall(answer)):
             yield ToolPiece(place, f"call-{len(self.requests)}-{place}", name, arguments)
         if answer.endswith("…"):

@@ -35,17 +35,39 @@ def options_of(kind: type[Section]) -> dict[str, Option]:
     return {name: declared for name, declared in vars(kind).items() if isinstance(declared, Option)}
 
 
+_SERVICES = {  # where the kinds with a service of their own are
+    "anthropic": "https://api.anthropic.com/v1",
+    "google": "https://generativelanguage.googleapis.com/v1beta",
+    "responses": "https://api.openai.com/v1",
+}
+
+
 class Preset(Section):
     """A model under a name of your own: [models.NAME]."""
 
-    kind: Literal["openai", "embedded", "scripted"] = option(
-        "openai", "What answers: a server, the embedded model or a script."
+    kind: Literal["openai", "anthropic", "google", "responses", "embedded", "scripted"] = option(
+        "openai",
+        "What answers: an OpenAI-compatible server, the APIs of Anthropic, Google (Gemini) or OpenAI (Responses), the "
+        "embedded model or a script.",
     )
-    endpoint: str = option("", "Address of an OpenAI-compatible server, such as http://127.0.0.1:11434/v1.")
-    model: str = option("", "The name of the model on the server.")
+    endpoint: str = option(
+        "",
+        "Address of the server, such as http://127.0.0.1:11434/v1; unset: that of the service, for anthropic, google "
+        "and responses.",
+    )
+    model: str = option(
+        "", "The name of the model on the server; for an embedded model, that of weights of `aish models pull`."
+    )
+    path: str = option("", "A .gguf file of your own, for an embedded model.")
     api_key_env: str = option("", "Environment variable that holds the key.")
     api_key_file: str = option("", "File that holds the key.")
     api_key_command: str = option("", "Command that prints the key.")
+    headers: dict[str, str] = option(
+        {}, 'Further headers for the server, such as {X-Team = "$TEAM"}; $NAME is replaced by your own variable.'
+    )
+    ca_file: str = option("", "File with the authority that signed the server's certificate, in PEM form.")
+    client_cert: str = option("", "File with your certificate for the server, in PEM form.")
+    client_key: str = option("", "File with the key of your certificate; unset: it is in the same file.")
     temperature: float | None = option(None, "Sampling temperature; unset: the server decides.")
     max_tokens: int | None = option(None, "Maximum length of an answer in tokens; unset: the server decides.")
     window: int | None = option(None, "Context window of the model in tokens; unset: the server is asked.")
@@ -58,6 +80,15 @@ class Preset(Section):
     )
     answers: list[str] = option([], "Answers of a scripted model, one for each question.")
     pause: float = option(0.0, "Seconds between the words of a scripted model.")
+
+    def file(self, default: str) -> str:
+        """Return the .gguf file that an embedded model is told to use; `default` is that of `embedded.path`."""
+        return self.path or ("" if self.model else default)
+
+    @property
+    def address(self) -> str:
+        """Where the model is reached; empty if it is not on a server, or nobody has said where."""
+        return self.endpoint or _SERVICES.get(self.kind, "")
 
 
 class PriceTag(Section):
@@ -166,7 +197,9 @@ class CommandSettings(Section):
         "auto", "What the fences around commands of the model are made of: auto, landlock, bubblewrap, off (no fence)."
     )
     pass_variables: list[str] = option(
-        [], "Names of environment variables for commands that run unasked, besides the usual ones; never secrets."
+        [],
+        "Names of environment variables for commands that run unasked, besides the usual ones. Secrets among them are "
+        "passed on within a goal only.",
     )
     unasked_seconds: float = option(300.0, "Seconds after which a command that nobody was asked about is ended.")
 
@@ -223,7 +256,7 @@ class Tokenize(Section):
 
 
 class Network(Section):
-    """Timeouts and retries."""
+    """Timeouts, retries and certificates."""
 
     connect_seconds: float = option(10.0, "Seconds to wait for a connection.")
     first_token_seconds: float = option(180.0, "Seconds to wait for the beginning of an answer.")
@@ -231,6 +264,7 @@ class Network(Section):
     retries: int = option(
         3, "Retries when a server is busy or unreachable, as long as no part of the answer has arrived."
     )
+    ca_file: str = option("", "File with further authorities for certificates of servers, in PEM form.")
 
 
 class Cost(Section):
@@ -272,7 +306,9 @@ class View(Section):
     )
     colors: dict[str, str] = option({}, 'Colours of your own, such as {prompt = "bold green", dim = "#767676"}.')
     markdown: bool = option(True, "Render Markdown in answers on a terminal: headings, lists, tables, coloured code.")
-    show_reasoning: bool = option(False, "Show the reasoning of the model before the answer.")
+    show_reasoning: bool = option(
+        False, "Show the thinking of the model as it comes; otherwise in one line, and :unfold shows it."
+    )
     keys: Literal["emacs", "vi"] = option("emacs", "Key bindings of the line editor.")
 
 

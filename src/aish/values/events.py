@@ -22,9 +22,13 @@ class TextPiece(NamedTuple):
 
 
 class ReasoningPiece(NamedTuple):
-    """A piece of the model's reasoning before the answer; shown, never sent back."""
+    """A piece of the model's reasoning before the answer; kept apart from it, and never sent back."""
 
     text: str
+
+
+class ThoughtSoFar(NamedTuple):
+    """All text of this answer so far was reasoning: the model closed it without having opened it."""
 
 
 class ToolPiece(NamedTuple):
@@ -65,7 +69,7 @@ class Failed(NamedTuple):
     trouble: Trouble = "broken"
 
 
-ModelEvent = TextPiece | ReasoningPiece | ToolPiece | Usage | Switched | Finished | Failed
+ModelEvent = TextPiece | ReasoningPiece | ThoughtSoFar | ToolPiece | Usage | Switched | Finished | Failed
 
 
 class ChatRequest(NamedTuple):
@@ -132,7 +136,10 @@ class Remark(NamedTuple):
 
 
 class TurnDone(NamedTuple):
-    """The turn is over and recorded. `trouble` is set when the model could not answer."""
+    """The turn is over and recorded. `trouble` is set when the model could not answer.
+
+    `thinking` is the reasoning of the last answer, apart from its text.
+    """
 
     text: str
     state: State
@@ -140,7 +147,8 @@ class TurnDone(NamedTuple):
     usage: Usage | None = None
     dollars: float | None = None
     trouble: Failed | None = None
+    thinking: str = ""
 
 
 GateEvent = Notice | CommandProposed | Remark
-TurnEvent = TextPiece | ReasoningPiece | Notice | ToolProgress | ToolUsed | TurnDone
+TurnEvent = TextPiece | ReasoningPiece | ThoughtSoFar | Notice | ToolProgress | ToolUsed | TurnDone

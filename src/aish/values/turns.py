@@ -13,6 +13,7 @@ SKILL_MARK, HOOK_MARK = "[skill ", "[hook of "  # before the text of a skill, an
 TASK_MARK = "[task] (from the assistant that you work for; the user did not write it)"  # before the task of a sub-agent
 SUMMARIZER_META = "summarize"  # the `meta` of turns between the summarizer and its model; not part of the conversation
 STEERING_META = "steering"  # in the metadata of words that the user gave to the model while it worked
+THINKING_META = "thinking"  # in the metadata of an answer: the model's reasoning before it; not searched, not sent back
 Message = dict[str, Any]  # one message of the OpenAI chat API; created only in context/messages.py
 
 

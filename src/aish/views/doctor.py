@@ -18,7 +18,7 @@ from aish.memory.command_history.command_store import CommandStore
 from aish.memory.goal_records import GoalRecords
 from aish.model.cost import CostBook
 from aish.model.http import HttpTrouble
-from aish.model.tokenizer import fetch_json
+from aish.model.streamed_api import StreamedApi
 from aish.model.weights import WORDLLAMA, find_here
 from aish.model.window import find_window
 from aish.places import Places, exposed_directories, model_directories
@@ -85,7 +85,7 @@ async def _model(program: Program) -> AsyncIterator[Diagnosis]:
     for name in dict.fromkeys(names):
         try:
             preset = program.presets()[name]
-            if preset.kind == "openai":
+            if preset.kind not in ("embedded", "scripted"):
                 yield await _reach(name, preset, program)
             else:
                 backend = program.backend(name)
@@ -104,23 +104,22 @@ async def _model(program: Program) -> AsyncIterator[Diagnosis]:
 
 async def _reach(name: str, preset: Preset, program: Program) -> Diagnosis:
     backend = program.backend(name)
-    if not preset.endpoint:
+    if not preset.address:
         return Diagnosis("model", "bad", f"{name} has no endpoint; set models.{name}.endpoint")
-    assert backend.server
-    server = await backend.server()
+    assert isinstance(backend.model, StreamedApi)
     try:
         async with asyncio.timeout(_SECONDS * 2):
-            status, answer = await fetch_json("GET", f"{server.endpoint}/models", server.key)
+            status, known = await backend.model.models()
     except (TimeoutError, HttpTrouble) as error:
-        return Diagnosis("model", "bad", f"{name}: {error or 'no answer'}; is the server running?")
+        why = str(error) or "no answer"
+        return Diagnosis("model", "bad", f"{name}: {why}" if ";" in why else f"{name}: {why}; is the server running?")
     if status in (401, 403):
         return Diagnosis("model", "bad", f"{name}: the server rejected the key ({status})")
-    listed = answer.get("data") if isinstance(answer, dict) else None
-    known = [entry.get("id") for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
-    if known and backend.model_name not in known:
-        some = ", ".join(str(entry) for entry in known[:5])
+    dated = preset.kind == "anthropic"  # a name stands for the newest of those with a date at the end
+    if known and not any(one == backend.model_name or (dated and one.startswith(backend.model_name)) for one in known):
+        some = ", ".join(known[:5])
         return Diagnosis("model", "bad", f"{name}: the server has no {backend.model_name!r}; it has: {some}")
-    return Diagnosis("model", "ok", f"{name} at {server.endpoint} answers")
+    return Diagnosis("model", "ok", f"{name} at {backend.endpoint} answers")
 
 
 async def _tokenizer(name: str, program: Program) -> Diagnosis:

@@ -18,7 +18,7 @@ from aish.memory.command_history.statistics import statistics
 from aish.memory.command_history.typed_lines import TypedLines
 from aish.memory.finding.when import read_moment
 from aish.places import home_directory
-from aish.values.errors import BadUsage, NotFound
+from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.items import stamp
 from aish.values.past_command import PastCommand
 from aish.values.replies import Reply, Table
@@ -133,7 +133,7 @@ def _import(doors: HistoryDoors, options: argparse.Namespace, screen: Screen) ->
 
 
 def _named(doors: HistoryDoors, name: str) -> list[HistoryFile]:
-    """Return the files of a shell, or the one that is named. Raises `NotFound`."""
+    """Return the files of a shell, or the one that is named. Raises `NotFound` and `StoreTrouble`."""
     if name in _KINDS:
         found = [one for one in _files() if one.kind == name]
         if not found:
@@ -141,7 +141,7 @@ def _named(doors: HistoryDoors, name: str) -> list[HistoryFile]:
         return found
     path = doors.start.cwd / Path(name).expanduser()
     if not path.is_file() or not os.access(path, os.R_OK):
-        raise NotFound(f"cannot read {path}; name a file or one of: {', '.join(_KINDS)}")
+        raise StoreTrouble(f"cannot read {path}; name a file or one of: {', '.join(_KINDS)}")
     return [history_kind(path)]
 
 

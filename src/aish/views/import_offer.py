@@ -18,7 +18,7 @@ from aish.views.screen import Screen
 _UNITS = ("bytes", "KB", "MB", "GB")
 
 
-class Offer(NamedTuple):
+class ImportOffer(NamedTuple):
     """Files of one program that can be imported, by format."""
 
     program: str
@@ -34,17 +34,17 @@ class Offer(NamedTuple):
         return sum(map(_size, self.files))
 
 
-def find_offers(env: Mapping[str, str], home: Path, cwd: Path) -> list[Offer]:
+def find_offers(env: Mapping[str, str], home: Path, cwd: Path) -> list[ImportOffer]:
     """Return what is on this machine. A place that does not exist or cannot be read is left out."""
     offers = []
     for program, path, formats in known_places(env, home, cwd, Path(tempfile.gettempdir())):
         found = {format: files for format, files in _formats(path).items() if format in formats}
         if found:
-            offers.append(Offer(program, path, found))
+            offers.append(ImportOffer(program, path, found))
     for kind, path in history_files(env, home):
         format = "atuin" if kind == "atuin" else "shell-history"
         if _size(path):
-            offers.append(Offer(kind, path, {format: (path,)}))
+            offers.append(ImportOffer(kind, path, {format: (path,)}))
     return offers
 
 
@@ -57,7 +57,7 @@ def _formats(path: Path) -> dict[str, tuple[Path, ...]]:
         return {}
 
 
-def choose_offers(offers: list[Offer], screen: Screen, *, yes: bool) -> list[Offer]:
+def choose_offers(offers: list[ImportOffer], screen: Screen, *, yes: bool) -> list[ImportOffer]:
     """Show the offers, and return those that the user wants; all with `yes`, none without a user to ask."""
     if not offers:
         screen.note("found no conversations of other programs; name a file or directory: aish import PATH")
@@ -93,7 +93,7 @@ def _numbers(words: Iterable[str], most: int) -> Iterator[int]:
             yield int(word[:6])
 
 
-def _row(number: int, offer: Offer, home: str) -> tuple[str, ...]:
+def _row(number: int, offer: ImportOffer, home: str) -> tuple[str, ...]:
     where = str(offer.path)
     short = f"~{where.removeprefix(home)}" if home != "/" and where.startswith(f"{home}/") else where
     return str(number), offer.program, for_terminal(short), f"{len(offer.files):,}", sized(offer.size)

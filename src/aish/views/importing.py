@@ -22,7 +22,7 @@ from aish.values.imported import ImportedRecord, Skipped
 from aish.values.text import counted, for_terminal, json_text, one_line
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK
-from aish.views.import_offer import Offer, choose_offers, find_offers
+from aish.views.import_offer import ImportOffer, choose_offers, find_offers
 from aish.views.screen import Screen
 
 # Formats with prompts only, and those with the sessions; names of their files have the ids of sessions.
@@ -83,7 +83,7 @@ def _import_found(library: Library, options: argparse.Namespace, screen: Screen)
     return _import(library, jobs, options, screen) if jobs else NOTHING
 
 
-def _offer_record(offer: Offer) -> dict[str, object]:
+def _offer_record(offer: ImportOffer) -> dict[str, object]:
     formats = {format: len(files) for format, files in offer.formats.items()}
     return {"program": offer.program, "path": str(offer.path), "formats": formats, "bytes": offer.size}
 

@@ -36,6 +36,10 @@ class StatusLine:
         self._what, self._since = f"… {what}".rstrip(), time.monotonic() if since is None else since
         self._task = asyncio.get_running_loop().create_task(self._run())
 
+    def update(self, what: str) -> None:
+        """Say something else about what is going on, from the next time that the line is drawn."""
+        self._what = f"… {what}".rstrip()
+
     def refresh(self) -> None:
         """Show what was typed, if the line is in use."""
         if self._task:

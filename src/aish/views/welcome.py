@@ -48,7 +48,7 @@ def _model(facts: FirstFacts) -> str:
         return "embedded, a toy of 135 million parameters for trying. `:setup` finds a better one"
     if facts.preset.kind == "scripted":
         return f"{facts.model}, which plays a script"
-    return f"{facts.model} ({facts.preset.model or facts.model} at {facts.preset.endpoint or 'no address'})"
+    return f"{facts.model} ({facts.preset.model or facts.model} at {facts.preset.address or 'no address'})"
 
 
 def _columns(rows: "list[tuple[str, str]] | tuple[tuple[str, str], ...]", width: int) -> list[str]:

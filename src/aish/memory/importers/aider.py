@@ -46,13 +46,17 @@ def _sessions(text: Iterable[str], path: Path, *, spaced: bool, odd: Oddities) -
     channel = label(path.absolute().parent.name)
     session = ImportedTurn(channel, modified(path), "user", "", channel=channel)
     refs, turn = Refs(), _Turn(odd)
+    head = 0  # 1 after the start of a session, 2 in its first lines, up to an empty one
     for line in text:
         if line.startswith(_STARTED) and (started := line.removeprefix(_STARTED).strip()):
             yield from turn.ended(session, refs)
             session = session._replace(conversation=f"{channel} {label(started)}", time=_time(started))
-            refs = Refs()
+            refs, head = Refs(), 1
             continue
         role, said = _kind(line, spaced=spaced)
+        head = (2 if line.strip() else head % 2) if head else 0
+        if head == 2 and role == "assistant":  # nothing is said yet: the command line of aider may have several lines
+            role, said = "tool", line.removeprefix("> ").rstrip()
         if not said.strip() and role == "assistant" != turn.role != "user":
             continue  # between two lines of aider
         if role != turn.role:  # an empty line ends what you typed, because each line of it has its sign

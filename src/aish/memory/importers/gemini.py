@@ -14,6 +14,7 @@ from aish.values.turns import Role
 _NAMES = ("session-*.json", "session-*.jsonl", "logs.json", "checkpoint*.json")
 _ROLES: dict[object, Role] = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _NO_TURNS = ("info", "error", "warning")  # messages of the program
+_MOST_CALLS = 10_000  # ids that are remembered
 _FIRST = "<session_context>", "This is the Gemini CLI. We are setting up the context for our chat."
 
 
@@ -96,11 +97,12 @@ def _turn(base: ImportedTurn, text: str, refs: Refs) -> Iterator[ImportedTurn]:
 def _session(walk: JsonWalk, path: Path, odd: Oddities) -> Iterator[ImportedTurn]:
     """Yield the turns of one JSON object: a session, or a checkpoint with its history."""
     head: dict[str, Any] = {}
+    answered: set[str] = set()
     refs = Refs()
     for name in walk.members():
         if name == "messages" and walk.peek() == b"[":
             for _ in walk.elements():
-                yield from _message(_checked(walk.value(), odd), head, odd)
+                yield from _message(_checked(walk.value(), odd), head, answered, odd)
         elif name == "history" and walk.peek() == b"[":
             for _ in walk.elements():
                 yield from _content(_checked(walk.value(), odd), path, refs, odd)
@@ -109,20 +111,27 @@ def _session(walk: JsonWalk, path: Path, odd: Oddities) -> Iterator[ImportedTurn
 
 
 def _lines(path: Path, odd: Oddities) -> Iterator[ImportedTurn]:
-    """Yield the turns of a file with one record in each line. A later record with the same id replaces it."""
+    """Yield the turns of a file with one record in each line. A later record with the same id replaces it.
+
+    A resumed session begins with a list of all earlier messages, in which their times, thoughts and tool results are
+    gone. Only those that are nowhere else are taken from it.
+    """
     last: dict[str, int] = {}
+    listed: dict[str, int] = {}
     with open_file(path) as file:
         for number, record in records(file, Oddities()):
             for message in _messages(record):
-                last[label(message.get("id"))] = number
+                (last if message is record else listed)[label(message.get("id"))] = number
     head: dict[str, Any] = {}
+    answered: set[str] = set()
     with open_file(path) as file:
         for number, record in records(file, odd):
             if "projectHash" in record:
                 head |= record
             for message in _messages(record):
-                if last.get(label(message.get("id"))) == number:
-                    yield from _message(message, head, odd)
+                id = label(message.get("id"))
+                if last.get(id, listed.get(id)) == number:
+                    yield from _message(message, head, answered, odd)
 
 
 def _messages(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -133,7 +142,10 @@ def _messages(record: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in map(dict_of, list_of(update.get("messages"))) if "id" in one]
 
 
-def _message(message: dict[str, Any], head: dict[str, Any], odd: Oddities) -> Iterator[ImportedTurn]:
+def _message(
+    message: dict[str, Any], head: dict[str, Any], answered: set[str], odd: Oddities
+) -> Iterator[ImportedTurn]:
+    """Yield the turns of a message. `answered` has the calls whose results were told, which some messages repeat."""
     kind, id = message.get("type"), label(message.get("id"))
     if not message or kind in _NO_TURNS:
         return
@@ -157,11 +169,17 @@ def _message(message: dict[str, Any], head: dict[str, Any], odd: Oddities) -> It
     text = _text(message.get("content"))
     if text and not (kind == "user" and text.startswith(_FIRST)):
         yield base._replace(text=text)
+    for part in map(dict_of, list_of(message.get("content"))):
+        answer = dict_of(part.get("functionResponse"))
+        if answer and (call_id := label(answer.get("id"))) not in answered:
+            ref = f"{id}/{call_id}/result" if id else ""
+            result = base._replace(role="tool", name=label(answer.get("name")), ref=ref)
+            yield from _told(result, _result(answer.get("response")), answered, call_id)
     for call in map(dict_of, list_of(message.get("toolCalls"))):
-        yield from _call(call, base, f"{id}/{label(call.get('id'))}" if id else "")
+        yield from _call(call, base, f"{id}/{label(call.get('id'))}" if id else "", answered)
 
 
-def _call(call: dict[str, Any], base: ImportedTurn, ref: str) -> Iterator[ImportedTurn]:
+def _call(call: dict[str, Any], base: ImportedTurn, ref: str, answered: set[str]) -> Iterator[ImportedTurn]:
     name = label(call.get("name"))
     yield base._replace(role="assistant", text=str(ImportedCall(name, call.get("args"))), ref=ref)
     result = call.get("result")
@@ -169,8 +187,17 @@ def _call(call: dict[str, Any], base: ImportedTurn, ref: str) -> Iterator[Import
     results = [_result(answer.get("response")) for answer in answers if answer]
     shown = call.get("resultDisplay") or (result if isinstance(result, str | dict) else "")
     text = "\n".join(filter(None, results)) or (compact(shown) if shown else "")
+    told = base._replace(role="tool", name=name, ref=f"{ref}/result" if ref else "")
+    yield from _told(told, text, answered, label(call.get("id")))
+
+
+def _told(result: ImportedTurn, text: str, answered: set[str], call: str) -> Iterator[ImportedTurn]:
+    """Yield the result of a call, and remember that it was told."""
     if text:
-        yield base._replace(role="tool", name=name, text=text, ref=f"{ref}/result" if ref else "")
+        if len(answered) > _MOST_CALLS:
+            answered.clear()
+        answered.update([call] if call else [])
+        yield result._replace(text=text)
 
 
 def _result(response: object) -> str:

@@ -1,0 +1,131 @@
+"""Thinking that a model writes into its text, between <think> and </think>: told apart from the answer.
+
+Pure: pieces of text in, events out. Only the beginning of an answer is taken for thinking, because an answer may be
+about such tags. Some servers swallow the opening tag; the closing one then tells that what came before was thinking.
+"""
+
+from aish.values.events import ReasoningPiece, TextPiece, ThoughtSoFar
+
+ThoughtEvent = TextPiece | ReasoningPiece | ThoughtSoFar
+_TAGS = {
+    "<think>": "</think>",
+    "<thinking>": "</thinking>",
+    "<thought>": "</thought>",
+    "<reasoning>": "</reasoning>",
+    "[THINK]": "[/THINK]",
+}
+_UNOPENED = ("</think>", "[/THINK]")  # those that were seen without an opening tag
+_QUOTES = ("`", '"', "'", "“", "«")
+
+
+class ThoughtSplitter:
+    """Splits one answer as it arrives.
+
+    1. No text is lost: what is neither a tag nor white space around one comes out, as thinking or as text.
+    2. `holds`: the last answer closed its thinking without opening it, so text is held back until this one does.
+    """
+
+    def __init__(self, *, holds: bool = False) -> None:
+        self._holds = holds
+        self._buffer = ""
+        self._closing = ""  # the tag that ends the thinking we are in
+        self._at_start = True  # nothing of the answer has come yet
+        self._after_thought = False
+        self._answer: list[str] = []
+        self._closed = False  # some thinking has ended
+        self.unopened = False  # this answer closed its thinking without opening it
+
+    def feed(self, text: str) -> list[ThoughtEvent]:
+        """Return the events of a piece of text."""
+        if not (self._at_start or self._holds or self._buffer or "<" in text or "[" in text):
+            if not self._closed:
+                self._answer.append(text)
+            return [TextPiece(text)]
+        self._buffer += text
+        events: list[ThoughtEvent] = []
+        while self._step(events):
+            pass
+        return events
+
+    def end(self) -> list[ThoughtEvent]:
+        """Return what was held back, at the end of the answer."""
+        rest, self._buffer = self._buffer, ""
+        if self._closing:
+            return [ReasoningPiece(rest)] if rest else []
+        if self._after_thought:
+            rest = rest.lstrip()
+        return [TextPiece(rest)] if rest else []
+
+    def _step(self, events: list[ThoughtEvent]) -> bool:
+        """Take what can be decided from the buffer, and return whether to look again."""
+        if self._closing:
+            return self._think(events)
+        if self._at_start:
+            return self._start()
+        return self._say(events)
+
+    def _start(self) -> bool:
+        seen = self._buffer.lstrip()
+        opened = next((tag for tag in _TAGS if seen.startswith(tag)), "")
+        if opened:
+            self._buffer, self._closing, self._holds = seen[len(opened) :], _TAGS[opened], False
+            return True
+        if not seen or any(tag.startswith(seen) for tag in _TAGS):
+            return False  # not decided yet
+        if self._after_thought:
+            self._buffer = seen
+        self._at_start = self._after_thought = False
+        return True
+
+    def _think(self, events: list[ThoughtEvent]) -> bool:
+        thought, found, rest = self._buffer.partition(self._closing)
+        if found:
+            self._close(events, thought, rest)
+            return True
+        ready = len(self._buffer) - _overlap(self._buffer, (self._closing,))
+        if ready:
+            events.append(ReasoningPiece(self._buffer[:ready]))
+            self._buffer = self._buffer[ready:]
+        return False
+
+    def _close(self, events: list[ThoughtEvent], thought: str, rest: str) -> None:
+        if thought:
+            events.append(ReasoningPiece(thought))
+        self._buffer, self._closing, self._closed = rest, "", True
+        self._at_start = self._after_thought = True
+
+    def _say(self, events: list[ThoughtEvent]) -> bool:
+        text = self._buffer
+        place, tag = min(((text.find(tag), tag) for tag in _UNOPENED if tag in text), default=(-1, ""))
+        if tag and self._closes(text[:place]):
+            self.unopened = True
+            if self._holds:
+                self._holds = False
+            elif self._answer:
+                events.append(ThoughtSoFar())
+            self._close(events, text[:place], text[place + len(tag) :])
+            return True
+        if self._holds:
+            return False
+        kept = 0 if self._closed else _overlap(text, _UNOPENED)
+        ready, self._buffer = text[: len(text) - kept], text[len(text) - kept :]
+        if ready:
+            self._answer.append(ready)
+            events.append(TextPiece(ready))
+        return False
+
+    def _closes(self, before: str) -> bool:
+        """Does a closing tag after this text end thinking that nothing has opened? In code or quotes it does not."""
+        said = "".join(self._answer) + before
+        return not (
+            self._closed or any(tag in said for tag in _TAGS) or said.endswith(_QUOTES) or said.count("```") % 2
+        )
+
+
+def _overlap(text: str, tags: tuple[str, ...]) -> int:
+    """Return how many characters at the end may be the beginning of a tag."""
+    longest = max(map(len, tags)) - 1
+    for size in range(min(longest, len(text)), 0, -1):
+        if any(tag.startswith(text[-size:]) for tag in tags):
+            return size
+    return 0
