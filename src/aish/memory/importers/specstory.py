@@ -40,7 +40,9 @@ def _turns(text: Iterable[str], path: Path, odd: Oddities) -> Iterator[ImportedT
         if head := _turn().fullmatch(line.rstrip()):
             yield from _said(base, role, other, body, refs)
             role, other, body, size = head["role"], "sidechain" if "sidechain" in line else "", [], 0
-            base = base._replace(time=_time(head["more"] or "") or base.time)
+            when = _time(head["more"] or "")
+            # A time that the file names is part of the id: a later file of the session may repeat short answers.
+            base = base._replace(time=when or base.time, ref=when.isoformat() if when else "")
         elif not role or _session().match(line):
             base = _headed(base, line)
         elif size < MOST:
@@ -85,7 +87,7 @@ def _said(base: ImportedTurn, who: str, other: str, body: list[str], refs: Refs)
 
 def _one_turn(base: ImportedTurn, role: Role, name: str, text: str, refs: Refs) -> Iterator[ImportedTurn]:
     if words := _unruled(text_of(text)):
-        yield base._replace(role=role, name=name, text=words, ref=refs.name(role, words))
+        yield base._replace(role=role, name=name, text=words, ref=refs.name(*filter(None, (base.ref, role)), words))
 
 
 def _unruled(text: str) -> str:
