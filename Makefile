@@ -10,7 +10,7 @@ SOURCES := $(shell find src -name '*.py')
 # A test module stays on one worker: its fixtures, such as a loaded model, are then made once.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup run test test-random check docs pictures bench bench-scale faults effects mcp-servers drift jobs clean
+.PHONY: setup run test test-random check docs pictures bench bench-scale faults day effects mcp-servers drift jobs clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -68,6 +68,10 @@ bench-scale: setup
 
 faults: setup
 	$(BIN)/python tools/faults.py
+
+# A day of work in bash and in zsh, typed into a real tmux.
+day: setup
+	PYTHONPATH=tests $(BIN)/python tools/day.py
 
 # Hostile commands in the fence: none may have an effect. Some minutes.
 effects: setup

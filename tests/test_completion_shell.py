@@ -218,6 +218,15 @@ def test_rules_of_the_users_own_bash_are_used(bash: Bash, tmp_path: Path) -> Non
     assert child.ask(["frob", ""], str(tmp_path)) == ["x"]
 
 
+@pytest.mark.parametrize("rule", ["-o filenames -F _frob", "-F _files"])
+def test_a_directory_that_bash_offers_can_be_continued(bash: Bash, tmp_path: Path, rule: str) -> None:
+    """Also if the function says only while it runs that it offers files. Other words are no directories."""
+    (tmp_path / "src").mkdir()
+    functions = "_frob() { COMPREPLY=(src other); }; _files() { local IFS=$'\\n'; compopt -o filenames; _frob; }"
+    assert bash(f"{functions}; complete {rule} frob").ask(["frob", ""], str(tmp_path)) == ["src/", "other"]
+    assert bash(f"{functions}; complete -F _frob frob").ask(["frob", ""], str(tmp_path)) == ["src", "other"]
+
+
 def test_bash_leaves_the_files_of_an_unknown_command_to_us(tmp_path: Path) -> None:
     """bash-completion would offer hidden files too, and directories without a slash."""
     (tmp_path / ".hidden").touch()

@@ -12,6 +12,7 @@ from aish.verbs import VERBS
 
 TOP = Path(__file__).parent.parent
 PAGES = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted((TOP / "docs").glob("*.md")))]
+OF_VIM = ("r", "sh")
 KEYS = {key for key, _, _ in describe(Settings)}
 TABLES = {key.partition(".")[0] for key in KEYS if "." in key}
 FILES = {path.name for folder in ("src", "tests", "tools", "bench") for path in (TOP / folder).rglob("*.py")}
@@ -24,7 +25,8 @@ def test_a_page_names_nothing_that_does_not_exist(page: str) -> None:
     wrong = [name for name in re.findall(r"`(?:[\w*]+/)*(\w+\.py)`", text) if name not in FILES]
     quoted = re.findall(r"`([a-z_]+\.[a-z_]+)(?: = [^`]*)?`", text)
     wrong += [key for key in quoted if key.partition(".")[0] in TABLES and key not in KEYS and not _is_file(key)]
-    wrong += [f":{name}" for name in re.findall(r"`:([a-z]+)", text) if not _is_command(name)]
+    named = {name for name in re.findall(r"`:([a-z]+)", text) if name not in OF_VIM}
+    wrong += [f":{name}" for name in named if not _is_command(name)]
     wrong += [f"aish {verb}" for verb in re.findall(r"(?m)^ {4}aish ([a-z]+)\b", text) if verb not in VERBS]
     links = re.findall(r"\]\((?!http)([^)#]+)\)", text)
     wrong += [link for link in links if not (TOP / page).parent.joinpath(link).exists()]

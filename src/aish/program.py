@@ -55,7 +55,7 @@ class Program(Library):
         redaction: Redaction,
         cwd: Path,
         make_backend: MakeBackend,
-        find_weights: Callable[[], Path],
+        find_weights: Callable[[Preset], Path],
     ) -> None:
         super().__init__(loaded=loaded, places=places, redaction=redaction, cwd=cwd)
         self.make_backend, self.find_weights = make_backend, find_weights

@@ -13,10 +13,11 @@ from aish.model.http import Patience, Reach
 from aish.model.keys import key_finder
 from aish.model.known_windows import known_window
 from aish.model.openai_chat import OpenAIChat
+from aish.model.run_form import RUN_TOOL
 from aish.model.scripted import ScriptedModel
 from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.model.weights import find_embedded
+from aish.model.weights import find_embedded, known_weights
 from aish.places import Places, model_directories
 from aish.program import Program
 from aish.settings.layers import Loaded
@@ -29,8 +30,9 @@ _abilities: dict[str, Ability] = {}  # the known tokenizer abilities of each end
 def build(loaded: Loaded, places: Places, cwd: Path, redaction: Redaction) -> Program:
     """Build the program for this process."""
 
-    def weights() -> Path:
-        return find_embedded(loaded.settings.embedded.path, model_directories(places, os.environ))
+    def weights(preset: Preset) -> Path:
+        chosen = preset.file(loaded.settings.embedded.path)
+        return find_embedded(chosen, model_directories(places, os.environ), preset.model)
 
     return Program(
         loaded=loaded, places=places, make_backend=make_backend, find_weights=weights, redaction=redaction, cwd=cwd
@@ -49,7 +51,7 @@ def _served(program: Program, name: str, preset: Preset) -> Backend:
     key = key_finder(env=preset.api_key_env, file=preset.api_key_file, command=preset.api_key_command)
     model = preset.model or name
     chat = adapter(
-        endpoint=preset.address,
+        endpoint=preset.address.partition("?")[0],  # the query goes with every request
         model=model,
         key=key,
         patience=_patience(program, _reach(program, preset)),
@@ -79,8 +81,9 @@ def _served(program: Program, name: str, preset: Preset) -> Backend:
 
 def _embedded(program: Program, name: str, preset: Preset) -> Backend:
     options = program.settings.embedded
-    weights = program.find_weights()
-    process = LlamaProcess(weights, program.places.model_log, window=options.window, threads=options.threads)
+    weights = program.find_weights(preset)
+    window = preset.window or options.window
+    process = LlamaProcess(weights, program.places.model_log, window=window, threads=options.threads)
 
     async def server() -> Server:
         address = await process.address()
@@ -92,19 +95,23 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
 
     tokenizer = _tokenizer(program, MODEL_NAME, server)
     tokenizer.local = True
+    known = known_weights(weights)
+    run_form = bool(known and known.run_form)
+    model = EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature, run_form=run_form)
     return Backend(
         name=name,
         model_name=MODEL_NAME,
         endpoint=MODEL_NAME,
-        model=EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature),
+        model=model,
         tokenizer=tokenizer,
         price=FREE,
         max_tokens=preset.max_tokens or 512,
-        window=options.window,
+        window=window,
         server=server,
         use_tool_role=preset.use_tool_role,
         tools=preset.tools,
-        offers_tools=False,  # a model this small rarely calls tools correctly
+        offers_tools=run_form,  # models this small rarely call other tools correctly
+        only_tools=frozenset((RUN_TOOL,)) if run_form else frozenset(),
         takes_grammar=True,
         identity=model_identity(preset.kind, name, weights=weights.name),
     )

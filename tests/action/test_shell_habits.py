@@ -255,6 +255,15 @@ def test_hooks_of_bash_run_outside_of_functions(bash: Person) -> None:
     assert bash.says("echo a b; echo c") == "before[echo a b]\na b\nc\nafter[0]"
 
 
+def test_ctrl_c_in_a_slow_hook_leaves_nothing_behind(bash: Person) -> None:
+    """The prompt of the shell is put away again, and the hook is kept."""
+    hook = "[ -z \"$slow\" ] || { slow=; sh -c 'echo ready; exec sleep 60'; }"
+    with_rc(bash, f"PS1='mine> '; hook() {{ {hook}; }}; PROMPT_COMMAND=hook\n")
+    bash.run("slow=1", (b"ready\r", b"\x03"))
+    assert bash.says("echo two") == "two"
+    assert bash.says("echo $PROMPT_COMMAND") == "hook"
+
+
 def test_a_text_for_the_start_of_each_line_is_shown_once(bash: Person) -> None:
     """PS0, with which starship measures the time of a line: it sets a variable in the shell."""
     with_rc(bash, "count=0 PS0='<${count:$((count=count+1,0)):0}begin>\\n'\n")

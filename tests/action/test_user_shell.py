@@ -455,6 +455,7 @@ def test_only_what_may_be_remembered_is_in_the_history(person: Person) -> None:
 
     assert kept == "from before\necho ***\n: 'two\nlines'\n"
     assert "secret" not in person.says("history")
+    assert person.says("history").count("from before") == 1, "bash reads the file by itself"
     person.shell.close()
     assert history.read_text(encoding="utf-8") == kept
 

@@ -213,6 +213,13 @@ def test_a_secret_is_masked_and_the_rest_stays(text: str) -> None:
         '"authorization": "Bearer SANITIZED"',
         "ANTHROPIC_API_KEY: " + "sk" + "-ant-test-key-for-ci-only-never-used",
         "monitor=desc:VX3211-4K,3840x2160@60,0x0,1.5",
+        r'{"PWD": "\/home\/user2\/Documents\/code2\/Aa-b"}',
+        "headers = {'Authorization': 'Bearer some-token-from-header'}",
+        "hasClientSecret: !!clientSecret2,",
+        'kubectl create secret generic x --from-literal=url="postgresql://..."',
+        "password: password123",
+        "APP_RPC_SECRET=\nAPP_2_ADMIN_TOKEN=\nX=1",
+        '"data": "TIAR91Pk3LZHl5wLeCXWF9Kunbe7ZLD5tgDYBN9QzJWvhZz-' + "sk" + '-B2R5cA5wwDdzaTrGNFdSIbYd5TvJJ0"',
     ],
 )
 def test_text_about_secrets_is_not_changed(text: str) -> None:
@@ -281,6 +288,12 @@ def test_a_password_that_a_person_chose_is_one(value: str) -> None:
     """Words in a password do not make it a label."""
     for text in (f"DB_PASSWORD={value}", f'"password": "{value}"', f"my password is {value}"):
         assert value not in redact(text, SALT)[0]
+
+
+def test_text_without_blanks_after_a_value_is_not_part_of_it() -> None:
+    """Chinese has no blanks between words."""
+    text = f"api_key：{VALUE}已经修改"
+    assert redact(text, SALT)[0].endswith("]已经修改") and VALUE not in redact(text, SALT)[0]
 
 
 def test_an_escaped_line_end_ends_a_value() -> None:

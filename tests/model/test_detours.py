@@ -1,6 +1,7 @@
 """The ways to a server: through proxies, over sockets in the file system, and past certificates that are not right."""
 
 import socket
+import ssl
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from fake_server import FakeServer, Say, reply_json
 from tls_server import CA, CERTIFICATES, Speaker, tls
 
+from aish.model.detours import tls_trouble
 from aish.model.http import HttpTrouble, Patience, Reach, send
 
 pytestmark = pytest.mark.anyio
@@ -37,6 +39,16 @@ async def test_a_plain_request_goes_through_the_proxy_of_the_environment(monkeyp
         assert asked.headers.get("proxy-authorization") == "Basic bWU6c2VAY3JldA=="  # me:se@cret
 
 
+async def test_an_error_page_of_a_proxy_names_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A proxy that cannot reach the server answers in its place, and may hang up before it has read the question."""
+    page = Say(status=500, kind="text/html", pieces=[b"<title>500 Unable to connect</title>", b"-"], cut=True)
+    with FakeServer(page) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        status, said = await fetch("http://models.invalid/v1")
+    where = proxy.url.removeprefix("http://")
+    assert (status, said.decode()) == (500, f"500 Unable to connect (by way of the proxy {where} (from http_proxy))")
+
+
 def says(*pieces: bytes) -> Say:
     return Say(raw=True, pieces=list(pieces))
 
@@ -44,8 +56,13 @@ def says(*pieces: bytes) -> Say:
 @pytest.mark.parametrize(
     ("target", "answer", "message"),
     [
-        ("https", says(b"HTTP/1.1 407 No\r\nProxy-Authenticate: Basic\r\n\r\n"), "refused the login of 'me' (407)"),
-        ("http", says(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n"), "refused the login of 'me' (407)"),
+        (
+            "https",
+            says(b"HTTP/1.1 407 No\r\nProxy-Authenticate: Basic\r\n\r\n"),
+            "refused the login of 'me'; correct it in",
+        ),
+        ("http", says(b"HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n"), "refused the login of 'me'; correct it in"),
+        ("https", says(b"HTTP/1.0 401 Unauthorized\r\n\r\n<html>"), "refused the login of 'me'; correct it in"),
         (
             "https",
             says(b"HTTP/1.0 403 Filtered\r\n\r\n<html>"),
@@ -288,3 +305,10 @@ async def test_plain_http_behind_https_is_named() -> None:
         pytest.raises(HttpTrouble, match="does not speak TLS; if it is a plain HTTP server"),
     ):
         await fetch(f"https://127.0.0.1:{server.port}/v1")
+
+
+async def test_a_server_that_speaks_only_http_2_over_tls_is_named() -> None:
+    """OpenSSL has words for its refusal, but Python has no name."""
+    refusal = ssl.SSLError(1, "[SSL] tlsv1 alert no application protocol (_ssl.c:1006)")
+
+    assert str(tls_trouble(refusal, "h:443", "h")).startswith("h:443 speaks HTTP/2 only; aish speaks HTTP/1.1")

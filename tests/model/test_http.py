@@ -10,6 +10,7 @@ from fake_server import Asked, FakeServer, Say, reply_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from aish.model.body_decoding import BodyDecoder
 from aish.model.http import HttpResponse, HttpTrouble, Patience, Reach, send
 
 pytestmark = pytest.mark.anyio
@@ -209,6 +210,15 @@ async def test_a_redirect_that_is_not_followed_names_its_target(location: str, m
     assert "s3cret" not in str(raised.value)
 
 
+async def test_a_login_in_the_address_that_is_refused_is_named() -> None:
+    """It is not the key that is wrong."""
+    with (
+        FakeServer(Say(status=401)) as server,
+        pytest.raises(HttpTrouble, match=r"login of 'ann' .*; correct it in the endp"),
+    ):
+        await fetch(server.url.replace("//", "//ann:s3cret@"))
+
+
 async def test_login_query_and_headers_of_the_settings_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Gateways want a login in front, a version in the query, and headers with keys that are not in a file."""
     monkeypatch.setenv("TEAM_KEY", "k1")
@@ -260,6 +270,11 @@ async def test_a_compressed_body_that_is_too_large_or_broken_is_given_up(
         pytest.raises(HttpTrouble, match=message),
     ):
         await fetch(server.url)
+
+
+async def test_a_compressed_body_is_decoded_in_small_pieces() -> None:
+    """What is decoded at once must not depend on the server."""
+    assert len(next(BodyDecoder("gzip").feed(packed("gzip", bytes(1 << 25))))) == 1 << 20
 
 
 async def test_a_web_page_is_no_answer_and_of_an_error_page_only_the_title_is_kept() -> None:

@@ -108,7 +108,7 @@ def test_a_proxy_that_is_none_is_said_without_its_password(value: str) -> None:
     [
         (P, 'Basic realm="x"', "the proxy proxy.example:3128 (from V) wants a login (407); write it as V=http://NAME:"),
         (P, "", "wants a login (407)"),
-        ("http://ann:s3cret@h:1", "Basic", "the proxy h:1 (from V) refused the login of 'ann' (407); correct it in V"),
+        ("http://ann:s3cret@h:1", "Basic", "the proxy h:1 (from V) refused the login of 'ann'; correct it in V"),
         (P, "Negotiate, NTLM", "wants a login by Negotiate, NTLM, which aish does not speak; use a local proxy that"),
     ],
 )

@@ -197,15 +197,24 @@ def test_tmux_git_and_editors_can_use_it(world: World, tmp_path: Path) -> None:
 
 
 def test_a_line_waits_for_the_startup_files_that_may_define_it(world: World) -> None:
-    """An alias typed while the shell still starts is no question. What the files print is shown as it is."""
+    """An alias typed while the shell still starts is no question."""
     os.mkfifo(world.directory / "gate")
-    text = "printf 'wel\\033[1mcome\\033[m\\n'; read -r word <gate; alias status_of='echo from the alias'\n"
+    text = "read -r word <gate; alias gst='echo from the alias'\n"
     (world.directory / ".bashrc").write_text(text, encoding="utf-8")
     world.script("A question was asked.")
     with Terminal(world, SHELL="/bin/bash") as terminal:
         terminal.wait_ready()
-        terminal.enter("status_of web")
+        terminal.enter("gst")
+        terminal.wait_times(b"\x1b[?2004l", 1)  # the editor has the line
         (world.directory / "gate").write_text("go\n", encoding="utf-8")
-        terminal.wait_for("from the alias web")
-        assert "welcome" in terminal.lines and b"wel\x1b[1mcome" in terminal.raw
+        terminal.wait_for("from the alias")
     assert not world.journals()
+
+
+def test_what_startup_files_print_is_above_the_first_prompt(world: World) -> None:
+    """As they print it, with the output of the first hooks, and without a word of ours."""
+    (world.directory / ".bashrc").write_text("printf 'wel\\033[1mcome'; PROMPT_COMMAND='echo; echo hook'\n", "utf-8")
+    world.script()
+    with Terminal(world, SHELL="/bin/bash") as terminal:
+        terminal.wait("welcome", "hook", "aish>")
+        assert b"wel\x1b[1mcome" in terminal.raw

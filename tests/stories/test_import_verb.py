@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from world import AISH, World, script_of
 
+from aish.memory.command_history.command_store import CommandStore
 from aish.memory.importers import FORMATS, read
 from aish.values.errors import AishError, BadUsage, StoreTrouble
 from aish.values.imported import ImportedTurn
@@ -353,6 +354,24 @@ async def test_what_was_imported_is_data_and_nothing_else(desk: Desk) -> None:
     assert (said.text, said.notices) == ("Fine.", [])
     assert not world.places.memory.exists() or b"deleted" not in world.places.memory.read_bytes()
     assert not (world.directory / "owned").exists()
+
+
+def test_commands_of_another_machine_are_in_the_history_of_commands_too(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what is known of each run. Histories of this machine are read in place, so they are not copied."""
+    path = atuin(desk.world.directory / "there", "make bowl", "make cup")
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("update history set exit = 2, duration = 1500000000, cwd = '/home/ada/pottery' where id = '1'")
+        base.commit()
+
+    for added in ("2 commands added to the history of commands", ""):
+        run_import(desk.world.program(), [str(path)])
+        assert added in capsys.readouterr().err
+
+    cup, bowl = CommandStore(desk.world.places.commands, str).newest_first()
+    assert (bowl.text, bowl.directory, bowl.status, bowl.seconds) == ("make bowl", "/home/ada/pottery", 2, 1.5)
+    assert (cup.text, cup.time, cup.source) == ("make cup", 1775044805, "atuin")
 
 
 def test_the_channel_of_a_project_narrows_what_was_imported(desk: Desk) -> None:
@@ -728,6 +747,22 @@ def test_a_dry_run_leaves_the_home_as_it_is(world: World, used: bool) -> None:
     assert "secrets masked: 1 × GitHub token" in ran.err
     assert ("purged text was removed from 1 turn" in ran.err) == used
     assert whole(world) == before
+
+
+def test_a_file_full_of_unknown_records_is_told_in_a_few_lines(world: World) -> None:
+    """One line for each kind with its count, a bound on kinds, and what can be done."""
+    path = claude_code(world.directory / "there")
+    with path.open("a", encoding="utf-8") as file:
+        file.writelines('{"type": "teleport", "sessionId": "s-1"}\n' for _ in range(2_000))
+        file.writelines(f'{{"type": "kind-{number}", "sessionId": "s-1"}}\n' for number in range(100))
+
+    done = world.aish("import", str(path))
+
+    assert done.out == f"{path}: 2 turns of 1 conversation imported\n"
+    assert "left out, 2,000 ×: a line with unknown type 'teleport' (first: s-1.jsonl)" in done.err
+    assert "left out, 81 ×: other oddities (first: s-1.jsonl)" in done.err
+    assert "what is unknown may be from a newer version of its program; import again after an update" in done.err
+    assert len(done.err.splitlines()) < 30
 
 
 # Without arguments

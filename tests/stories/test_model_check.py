@@ -7,6 +7,8 @@ import pytest
 from fake_server import Answer, Asked, FakeServer, Say, reply_json, sse
 from world import World, script_of
 
+from aish.conversation.model_check import ModelCheck
+from aish.model.model_cards import ModelCard
 from aish.program import Program
 
 pytestmark = pytest.mark.anyio
@@ -43,6 +45,13 @@ def able(asked: Asked) -> Say:
         return sse('{"city": "Tokyo", "country": "Japan"}')
     if "shell command" in question:
         return sse("Use this:\n\nCMD: ls -la\n")
+    for language, answer in (
+        ("Hauptstadt", "Es ist Paris."),
+        ("capital", "La capital es Roma."),
+        ("首都", "东京。"),
+    ):
+        if language in question and "JSON" not in question:
+            return sse(answer)
     size = len(question) // 4 + 20
     return sse("one ", "two ", "three", usage=(size, 3))
 
@@ -89,7 +98,8 @@ def test_a_model_that_can_do_everything_gets_a_card_that_says_so(world: World) -
         bodies = [asked.json for asked in server.chats()]
 
     assert (before, after) == ("unknown", "yes")
-    assert [found[name]["able"] for name in ("tools", "json", "commands", "window")] == [True] * 4
+    assert [found[name]["able"] for name in ("tools", "json", "commands", "languages", "window")] == [True] * 5
+    assert found["languages"]["text"] == "answered in German, Spanish, Chinese"
     assert found["commands"]["text"] == "proposed 'ls -la'"
     assert found["window_tokens"] == 16384
     assert found["tokens_per_second"] > 0
@@ -101,6 +111,7 @@ def test_a_model_that_can_do_everything_gets_a_card_that_says_so(world: World) -
         "calls tools",
         "answers in JSON",
         "keeps to CMD:",
+        "languages",
         "window",
         "speed",
         "first token",
@@ -287,3 +298,20 @@ async def test_a_model_that_calls_a_tool_is_known_to_be_able_to(world: World) ->
     await world.ask(session, "my cat is called Miso")
 
     assert world.program().cards.takes_tools("script:script") is True
+
+
+async def test_a_model_that_only_runs_commands_is_tried_with_them(world: World) -> None:
+    """A very small one is offered nothing else, so its card says whether that works."""
+    runs = ['TOOL: run_command {"command": "df -h"}', 'TOOL: run_command {"command": "uname -a"}']
+    for answers, expected in (
+        ([*runs, "Paris."], (True, "runs commands: 3 of 3 answers were correct")),
+        ([runs[0], "4.15"], (False, "Which version of the kernel is this? answered '4.15'")),
+        ([*runs, 'TOOL: run_command {"command": "curl x"}'], (False, "What is the capital of France? ran 'curl x'")),
+    ):
+        session = world.session(["Hello.", "one two", *answers, *["."] * 9])
+        backend = session.backend
+        backend.only_tools = frozenset(("run_command",))
+        found = await ModelCheck(session, backend, "").run()
+
+        assert isinstance(found, ModelCard)
+        assert (found.tools.able, found.tools.text) == expected

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from world import Ran, World
 
-from aish.model.weights import SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights, shared_directory
+from aish.model.weights import QWEN_LARGE, QWEN_SMALL, SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights, shared_directory
 from aish.views.models import ModelDoors, run
 
 
@@ -65,9 +65,11 @@ def test_the_list_has_models_and_the_weights_for_search(world: World) -> None:
 
     assert [(row["name"], row["kind"], row["where"]) for row in missing] == [
         ("embedded", "embedded", "not installed; run: aish models pull"),
+        (QWEN_SMALL.name, "weights", "not installed; run: aish models pull qwen2.5-coder-0.5b"),
+        (QWEN_LARGE.name, "weights", "not installed; run: aish models pull qwen2.5-coder-1.5b"),
         ("wordllama", "search", "not installed; run: aish models pull wordllama"),
     ]
-    assert [line.split() for line in found] == [
+    assert [line.split() for line in found if "not installed" not in line] == [
         ["*", "embedded", "embedded", SMOLLM2.file, "tools:", "unknown", str(model)],
         ["wordllama", "search", WORDLLAMA.file, str(search)],
     ]
@@ -91,6 +93,27 @@ def test_weights_that_came_with_the_installation_are_not_fetched_again(
     there.rename(put(SMOLLM2, world.places.models))
     assert run(doors, ["pull", "--shared"]) == 0
     assert capsys.readouterr().out == f"{SMOLLM2.name} is installed: {shared_directory() / 'fetched'}\n"
+
+
+def test_an_embedded_preset_has_its_own_weights(world: World) -> None:
+    """Those that were pulled, by their name, or any file of the user's own."""
+    mine = world.directory / "mine.gguf"
+    world.configure(
+        f'[models.coder]\nkind = "embedded"\nmodel = "{QWEN_SMALL.name}"\n'
+        f'[models.mine]\nkind = "embedded"\npath = "{mine}"\n'
+    )
+    rows = {row["name"]: row["where"] for row in json.loads(fresh(world, "models", "--json").out)}
+    asked = fresh(world, "--model", "coder", "hello")
+    pulled = put(QWEN_SMALL, world.places.models)
+    mine.write_bytes(b"GGUF")
+    now = {row["name"]: row["where"] for row in json.loads(fresh(world, "models", "--json").out)}
+
+    assert rows["coder"] == "not installed; run: aish models pull qwen2.5-coder-0.5b"
+    assert rows["mine"] == f"model file not found: {mine}"
+    assert (asked.code, asked.out) == (3, "")
+    assert "the embedded model is not installed; run: aish models pull qwen2.5-coder-0.5b" in asked.err
+    assert (now["coder"], now["mine"]) == (str(pulled), str(mine))
+    assert QWEN_SMALL.name not in now  # it is listed as the preset
 
 
 @pytest.mark.proves("P13")

@@ -1,7 +1,7 @@
 """The way to a server, told by settings and environment, from outside."""
 
 import pytest
-from fake_server import FakeServer, sse
+from fake_server import FakeServer, Say, sse
 from tls_server import CA, CERTIFICATES, tls
 from world import World
 
@@ -41,3 +41,15 @@ async def test_a_certificate_that_is_not_right_fails_at_once_with_one_line(world
     assert answer.done.trouble
     assert "has expired; it must be renewed there" in answer.done.trouble.reason
     assert server.asked == []
+
+
+@pytest.mark.parametrize("kind", ["openai", "anthropic", "google", "responses"])
+async def test_a_query_in_the_endpoint_goes_with_the_questions_of_every_api(world: World, kind: str) -> None:
+    """Gateways that version their API this way stand in front of all of them."""
+    with FakeServer(Say(status=418)) as server:
+        preset = {"kind": kind, "endpoint": f"{server.url}/v1?api-version=7", "model": "m"}
+        await world.ask(world.program({"model": "m", "models": {"m": preset}}).session(), "Hello?")
+
+    asked = server.asked[-1]
+    assert asked.method == "POST" and "/v1/" in asked.path
+    assert asked.path.count("?") == 1 and asked.path.endswith("api-version=7")

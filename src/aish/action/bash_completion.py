@@ -3,17 +3,25 @@
 Typing the name of a program never runs it: completion functions that would call `NAME --help` are disabled.
 """
 
+import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from aish.action.completion_shell import Child, CompletionShell, is_harmless
 
 _SCRIPT = r"""
 ulimit -t 60
 shopt -s extglob
-__aish_seen=
+__aish_seen= __aish_files=
 __aish_guard() {
   local guess
-  compopt() { :; }
+  compopt() {
+    local IFS=' '
+    case " $* " in
+      *" -o filenames "*) __aish_files=1 ;;
+      *" +o filenames "*) __aish_files= ;;
+    esac
+  }
   for guess in _longopt _parse_help _parse_usage _comp_complete_longopt _comp_compgen_help _comp_compgen_usage; do
     eval "$guess() { return 1; }"
   done
@@ -37,6 +45,8 @@ __aish_answer() {
   local name=${COMP_WORDS[0]} current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} rule try
   for try in 1 2; do
     rule=$(complete -p -- "$name") || { __aish_load "$name"; rule=$(complete -p -- "$name") || return; }
+    __aish_files=
+    if [[ $rule == *" -o filenames "* ]]; then __aish_files=1; fi
     if [[ $rule == *" -F "* ]]; then
       rule=${rule##* -F }
       case $rule in _minimal*|_comp_complete_minimal*) return ;; esac  # files only, which we list better
@@ -52,7 +62,7 @@ __aish_answer() {
 while IFS= read -r -u @IN@ -d '' __aish_number && IFS= read -r -u @IN@ -d '' __aish_rules \
     && IFS= read -r -u @IN@ -d '' __aish_directory && IFS= read -r -u @IN@ -d '' COMP_LINE \
     && IFS= read -r -u @IN@ -d '' __aish_count; do
-  COMP_WORDS=() COMPREPLY=()
+  COMP_WORDS=() COMPREPLY=() __aish_files=
   while ((${#COMP_WORDS[@]} < __aish_count)) && IFS= read -r -u @IN@ -d '' __aish_word; do
     COMP_WORDS+=("$__aish_word")
   done
@@ -63,7 +73,7 @@ while IFS= read -r -u @IN@ -d '' __aish_number && IFS= read -r -u @IN@ -d '' __a
   fi
   COMP_CWORD=$((__aish_count - 1)) COMP_POINT=${#COMP_LINE} COMP_TYPE=9 COMP_KEY=9
   cd -- "$__aish_directory" && __aish_answer @IN@<&- @OUT@>&-
-  printf '%s\0' "$__aish_number" "${#COMPREPLY[@]}" "${COMPREPLY[@]}" >&@OUT@
+  printf '%s\0' "$__aish_number" "$((${#COMPREPLY[@]} + 1))" "$__aish_files" "${COMPREPLY[@]}" >&@OUT@
 done
 """
 
@@ -82,10 +92,11 @@ class BashCompletion(CompletionShell):
         super().__init__(environment, rules=rules, seconds=seconds, patience=patience)
 
     def ask(self, words: Sequence[str], directory: str) -> list[str]:
-        """Return bash's completions for the last of these words, without duplicates."""
+        """Return bash's completions for the last of these words, without duplicates. A directory ends with a slash."""
         if len(words) < 2 or "/" in words[0] or not all(map(is_harmless, (*words, directory))):
             return []
-        return list(dict.fromkeys(self._request([directory, " ".join(words), str(len(words)), *words]) or ()))
+        are_files, *found = self._request([directory, " ".join(words), str(len(words)), *words]) or [""]
+        return list(dict.fromkeys(_with_slash(one, directory) if are_files else one for one in found))
 
     def _start(self) -> Child:
         program = self._program("bash")
@@ -96,3 +107,8 @@ class BashCompletion(CompletionShell):
             return [program, "--noprofile", "--norc", "-c", script]
 
         return Child.start(command, env)
+
+
+def _with_slash(word: str, directory: str) -> str:
+    path = Path(directory, os.path.expanduser(word))  # noqa: PTH111  # keeps an unknown `~user` unchanged
+    return f"{word}/" if not word.endswith("/") and path.is_dir() else word

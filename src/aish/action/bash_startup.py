@@ -158,7 +158,8 @@ __aish_end() {
     __aish_run="{ $__aish_run} </dev/null >'@TTY@' 2>&1; { $__aish_store; } >/dev/null 2>&1"
 }
 __aish_over() {
-    if [ -n "$__aish_run" ]; then __aish_run=; __aish_plain; fi
+    if [ -n "$__aish_visible" ]; then __aish_again=1; __aish_plain; fi  # after hooks, also those that Ctrl-C ended
+    __aish_run=
     __aish_mark "$__aish_number"
     { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
     return "$__aish_again"
@@ -193,7 +194,6 @@ readonly -f __aish_status __aish_get __aish_keep __aish_on __aish_off __aish_qui
         unset -f bind; unset __aish_file __aish_profile
         set +o history
         shopt -s expand_aliases
-        [ ! -r "${HISTFILE-}" ] || builtin history -r
         __aish_plain
     } >/dev/null 2>&1
 }

@@ -36,7 +36,7 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
 
 def _tools(shell: Shell, name: str, preset: Preset) -> str:
     """Return whether the model of a preset can call tools."""
-    weights = shell.program.find_weights().name if preset.kind == "embedded" else ""
+    weights = shell.program.find_weights(preset).name if preset.kind == "embedded" else ""
     identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
     return tools_word(preset.tools, shell.program.cards.takes_tools(identity))
 

@@ -41,6 +41,20 @@ _TEMPERATURE = schema(
     ["city"],
 )
 _CITIES = ("Paris", "Oslo")
+_LANGUAGES = {  # questions, and what a right answer in the same language has to match
+    "German": (
+        "Wie heißt die Hauptstadt von Frankreich? Antworte in einem Satz.",
+        r"(?s)(?=.*Paris)(?=.*\b(?:ist|heißt|lautet)\b)",
+    ),
+    "Spanish": ("¿Cuál es la capital de Italia? Responde con una frase.", r"(?s)(?=.*Roma)(?=.*\b(?:es|la)\b)"),
+    "Chinese": ("日本的首都是哪里？请用一句话回答。", "东京|東京"),
+}
+_RUN = schema("run_command", "Run a shell command.", {"command": {"type": "string"}}, ["command"])
+_RUNS = (  # questions, and what the command has to contain; empty: none is wanted
+    ("How much space is free on the disks?", r"\bdf\b"),
+    ("Which version of the kernel is this?", r"\buname\b|/proc/version"),
+    ("What is the capital of France?", ""),
+)
 
 
 class Trial(NamedTuple):
@@ -72,6 +86,7 @@ class ModelCheck:
             tools=self._dated(await self._tools()),
             json=self._dated(await self._json()),
             commands=self._dated(await self._commands()),
+            languages=self._dated(await self._languages()),
             window=self._dated(await self._whole(window)),  # last, because it takes longest
             window_tokens=window,
             tokens_per_second=_rate(speed, self._backend),
@@ -84,12 +99,27 @@ class ModelCheck:
 
     async def _tools(self) -> Finding:
         """Two calls, because one may be luck."""
+        if self._backend.only_tools:
+            return await self._only_commands()
         for city in _CITIES:
             question = f"What is the temperature in {city} now? Call the tool get_temperature."
             wrong = _judge_call(await self._ask(question, tools=(_TEMPERATURE,)), city)
             if wrong:
                 return wrong
         return Finding(True, f"{len(_CITIES)} of {len(_CITIES)} calls were correct")
+
+    async def _only_commands(self) -> Finding:
+        """Two commands, and one question that wants none, for a model that is offered nothing else."""
+        for question, wanted in _RUNS:
+            trial = await self._ask(question, system=self._instructions, tools=(_RUN,))
+            ran = read_arguments(trial.calls[0].arguments) if trial.calls else None
+            command = str(ran.get("command", "")) if ran else ""
+            if wrong := _not_tried(trial):
+                return wrong
+            if not re.search(wanted, command) if wanted else trial.calls:
+                said = f"ran {one_line(command, 60)!r}" if trial.calls else f"answered {one_line(trial.text, 60)!r}"
+                return Finding(False, f"{question} {said}")
+        return Finding(True, f"runs commands: {len(_RUNS)} of {len(_RUNS)} answers were correct")
 
     async def _json(self) -> Finding:
         question = "Which city is the capital of Japan? Answer with one JSON object and nothing else, with the keys "
@@ -100,6 +130,17 @@ class ModelCheck:
         question = "Suggest the shell command that lists the files of the current directory."
         trial = await self._ask(question, system=self._instructions)
         return _not_tried(trial) or _judge_commands(trial.text)
+
+    async def _languages(self) -> Finding:
+        """One question in each of some languages, to be answered in it."""
+        right, wrong = list[str](), list[str]()
+        for language, (question, wanted) in _LANGUAGES.items():
+            trial = await self._ask(question, most=60)
+            if failed := _not_tried(trial):
+                return failed
+            (right if re.search(wanted, trial.text) else wrong).append(language)
+        text = f"answered in {', '.join(right) or 'none'}" + (f"; not in {', '.join(wrong)}" if wrong else "")
+        return Finding(not wrong, text)
 
     async def _window(self) -> int:
         """Return the window that the server reports, or 0."""

@@ -134,7 +134,8 @@ class Session:
     def offered_tools(self, backend: Backend) -> tuple[Tool[Any], ...]:
         """Return the enabled tools, or none if the model cannot use tools."""
         wanted = self.endpoints.takes_tools(backend)
-        return tuple(tool for tool in self.enabled_tools() if tool.offered) if wanted else ()
+        offered = (tool for tool in self.enabled_tools() if tool.offered) if wanted else ()
+        return tuple(tool for tool in offered if not backend.only_tools or tool.name in backend.only_tools)
 
     def chain_for(self, question: str) -> list[str]:
         """Return the presets to ask, in order: from the first matching rule, else the chosen one; then fallbacks."""

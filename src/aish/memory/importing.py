@@ -30,6 +30,9 @@ from aish.values.turns import THINKING_META, JournalEntry, ToolCall, Turn
 
 _MOST_TURNS, _MOST_CHARS = 5_000, 8_000_000  # collected before they are written
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # undated imports get the epoch
+# Ids without a secret: a UUID, or a few letters. Most turns have one, and a search in each would take long.
+_PLAIN_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:/[a-z0-9-]{1,11})?|[a-z0-9/-]{1,11}")
+_REASONS = 40  # kinds of what could not be read that are reported
 _REMEMBERED = 200_000  # existing turns held in memory, so that their journals are not read again
 
 
@@ -86,8 +89,10 @@ class Importer:
     def _collect(self, records: Iterable[ImportedRecord], progress: Callable[[Imported], object]) -> None:
         for one in records:
             if isinstance(one, Skipped):
-                self.result.skipped[one.why] += one.times
-                self.result.where.setdefault(one.why, one.where)
+                known = one.why in self.result.skipped or len(self.result.skipped) < _REASONS
+                why = one.why if known else "other oddities"  # a thousand damaged files may have as many
+                self.result.skipped[why] += one.times
+                self.result.where.setdefault(why, one.where)
                 continue
             self._pending.setdefault((one.source or self._source, one.conversation), []).append(one)
             self._turns += 1
@@ -108,7 +113,8 @@ class Importer:
         times = [one.time for one in said if one.time]
         first = min(times, default=_EPOCH)
         name = self._names.setdefault(key, f"{first.astimezone(UTC):%Y%m%d-%H%M%S}-{key}")
-        journal = Journal(self._sessions, name, self._meta(source, said[0], first), self._redaction)
+        # Without redaction: everything is masked here, and masking it again would take as long as all the rest.
+        journal = Journal(self._sessions, name, self._meta(source, said[0], first))
         existing = self._turns_of(journal, conversation if source == self._source else "")
         before = len(existing)
         new = list(self._new(said, existing, first))
@@ -155,6 +161,8 @@ class Importer:
         """Return a name or an id that is safe to store. An id made from the text is hashed, so it confirms no guess."""
         if label.startswith(MADE_REF):
             return digest(label, self._redaction.salt)
+        if _PLAIN_ID.fullmatch(label):
+            return self._clean(label)
         return self._clean(self._redaction.text(label)) if label else ""
 
     def _masked(self, text: str) -> str:

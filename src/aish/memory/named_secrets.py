@@ -34,7 +34,8 @@ _KEY_OWNERS = frozenset((*ISSUERS, *"account admin anon aws bot client cloud con
 # fmt: on
 _BARE = r"\s{1,20}(?:[0-9]\s)?"
 _QUOTED = r"\\{0,3}(?P<quote>[\"'`“„«])(?P<value>[^\"'`“”»\n]{1,2000})"
-_PLAIN = r"(?P<value>(?:[^\s\"'`,;&<>]|[,;&](?![\w. -]{0,30}=)(?![\s\"'`]|\Z)){1,120})"
+# A value without quotes ends where Chinese, Japanese or Korean text begins, which has no blanks between words.
+_PLAIN = r"(?P<value>(?:[^\s\"'`,;&<>\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]|[,;&](?![\w. -]{0,30}=)(?![\s\"'`]|\Z)){1,120})"
 _ALONE = r"\\{0,3}[\"'`*.,;:!?)]{0,4}[^\S\n]*(?:\n|\Z)"
 _WHOLE = 120
 # A text with more names than this, such as the words of a parser, is searched with one simple pattern, as the time for
@@ -95,7 +96,7 @@ def _is_name(block: str, low: str, start: int, name: str) -> bool:
     if name == "pat" and block[start : start + 3] != "PAT" and low[start - 1 : start] not in ("_", "-"):
         return False
     if start == 0 or not low[start - 1].isalnum():
-        return True
+        return not low.endswith("wpa_", 0, start)  # a command, which has a rule of its own
     if low[start - 1].isdigit():
         return len(name) > 4
     if name.startswith(_COMPOUND):
@@ -147,8 +148,9 @@ def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, 
         return None
     if not looks_secret(shown, form.need, quote, words=words, phrase=name == "passphrase"):
         return None
-    if "\n" in block[end:first] and form.kind != "sentence" and not _compiled(_ALONE).match(block, last):
-        return None  # a value on the next line has it for itself
+    next_line = "\n" in block[end:first] and form.kind != "sentence"  # a value has it for itself
+    if next_line and (_compiled(r"[A-Za-z_][\w.]*[=:]").match(shown) or not _compiled(_ALONE).match(block, last)):
+        return None
     while (
         not quote and value.end() - value.start() == _WHOLE and (value := _compiled(_PLAIN).match(block, value.end()))
     ):

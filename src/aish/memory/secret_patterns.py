@@ -178,7 +178,7 @@ def _places(rule: Rule, block: str, text: str) -> Iterator[FoundSecret]:
 
 def _tokens(rule: Rule, text: str) -> Iterator[re.Match[str]]:
     """Find what has the form of a token."""
-    pattern = _compiled(rf"(?a)(?<![A-Za-z0-9_])(?:{rule.pattern})")
+    pattern = _compiled(rf"(?a)(?<![A-Za-z0-9_])(?<![\w-]{{24}})(?:{rule.pattern})")
     if not rule.prefixed:
         yield from pattern.finditer(text)
         return

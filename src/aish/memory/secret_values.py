@@ -20,17 +20,18 @@ _HOLDER = (
     r"|(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
     r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct)\W*$"
     r"|base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt|arn:|projects/"
-    r"|\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)|(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$"
+    r"|\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)|(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d{0,4}$"
 )
 # An expression of a programming language or of a shell: signs in it, and how it begins.
 _CODE_SIGNS = r"[()\[\]{}→]|@\^\d|::|->|\\\w+\\|%s|\|\||&&|=>|\?\.|,[\w.]+[:=]"
 _CODE = (
     r"(?:self|this|os|env|process|config|settings|args|options|request|req|ctx|var|local|data)\.|[a-z_]+(?:\.[a-z_]\w*)+$|[a-z_]+\d{0,2}(?:\.[A-Za-z_]+)+$"
     r"|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*_(?=[A-Z]{4})[A-Z0-9]+$|0x[0-9A-Fa-f]{1,8}$|[./~]|https?:|&|[A-Za-z_][\w.]*=(?!=*$)|-{1,2}[A-Za-z]"
-    r"|@[a-z_]+(?:\.[a-z_]+)+$|[!*&][A-Za-z_]|!\d"
+    r"|@[a-z_]+(?:\.[a-z_]+)+$|(?:!{1,2}|[*&])[A-Za-z_]|!\d"
 )
 # fmt: on
 _EXPRESSION = r"^(?:self|this|os|env|process|config|settings|args|options|request|req|ctx)\.[A-Za-z_]"
+_PATH = r"(?:~|[A-Za-z]:|\.{1,2})?(?:\\?/|\\\\)[\w.+-]{1,60}(?:\\?/|\\)[\w.+ -]"
 _TAG = r"[<{]\w+[>}]|_here$"
 _RUN = r"[A-Za-z0-9]+|[^\W\d_A-Za-z]+"
 _CLASSES = (
@@ -100,13 +101,13 @@ def looks_secret(value: str, need: int, quote: str = "", *, words: bool = True, 
     if len(value) < 4 or _is_holder(value):
         return False
     if need == SURE:
-        if value.startswith(("-", "~", "/")) or (len(value) < 6 and value.isalpha()):
+        if value.startswith(("-", "~", "/")) or value.endswith("://") or (len(value) < 6 and value.isalpha()):
             return False
-        return not _compiled(_EXPRESSION).match(value)
+        return not _compiled(_EXPRESSION).match(value) and (words or not _is_plain_name(value))
     if len(value) < 6 or value.isalpha() or (quote in ("", "`") and _is_code(value)):
         return False  # backticks often have code in them
     made = shape(value)
-    if made.letters == 0:
+    if made.letters == 0 or _compiled(_PATH).match(value):
         return False
     if " " in value:  # quoted, so it may be a passphrase; but most often it is a label or a sentence
         odd = made.random >= 4 or (phrase and made.digits > 0)
@@ -129,6 +130,12 @@ def _is_holder(value: str) -> bool:
         if holder in low:
             return True
     return ("<" in low or "{" in low or "_" in low) and bool(_compiled(_TAG).search(low))
+
+
+def _is_plain_name(value: str) -> bool:
+    """Is this made of words only, such as some-token-from-header?"""
+    made = shape(value)
+    return made.random == made.digits == 0 and not made.odd and made.length < 40
 
 
 def _is_code(value: str) -> bool:

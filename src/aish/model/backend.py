@@ -26,6 +26,7 @@ class Backend:
     use_tool_role: bool = True
     tools: bool | None = None  # the user's setting
     offers_tools: bool = True  # if there is no setting, and nothing is known about the model
+    only_tools: frozenset[str] = frozenset()  # if not empty, these are all that it is offered
     takes_grammar: bool = False
     window: int = 0  # in tokens; 0: the server is asked
     identity: str = ""  # see `model_identity`

@@ -42,7 +42,7 @@ async def connect(target: SplitResult, patience: Patience, proxy: str | None) ->
         async with asyncio.timeout(patience.connect):
             if hop is None:
                 return Link(*await asyncio.open_connection(host, port_of(target), ssl=tls))
-            return await _through(hop, target, tls)
+            return await _through(hop, target, tls, patience.reach)
     except TimeoutError:
         late = f"{hop.words} did not connect to {where}" if hop else f"cannot connect to {where}"
         remedy = f"; {hop.remedy(host)}" if hop else ""
@@ -75,9 +75,9 @@ async def _connect_to_socket(target: SplitResult, patience: Patience) -> Link:
         raise HttpTrouble(f"cannot connect to the socket {path}: {why}; is the server running?", refused=True) from None
 
 
-async def _through(proxy: Proxy, target: SplitResult, tls: ssl.SSLContext | None) -> Link:
+async def _through(proxy: Proxy, target: SplitResult, tls: ssl.SSLContext | None, reach: Reach) -> Link:
     host, port = target.hostname or "", port_of(target)
-    outer = tls_context(Reach(), os.environ) if proxy.scheme == "https" else None
+    outer = tls_context(Reach(ca_file=reach.ca_file), os.environ) if proxy.scheme == "https" else None
     try:
         reader, writer = await asyncio.open_connection(proxy.host, proxy.port, ssl=outer)
     except ssl.SSLError as error:
@@ -91,7 +91,9 @@ async def _through(proxy: Proxy, target: SplitResult, tls: ssl.SSLContext | None
             await _ask_socks(reader, writer, proxy, host, port)
         elif tls is None:
             login = {"Proxy-Authorization": proxy.basic} if proxy.basic else {}
-            return Link(reader, writer, _origin(target), login, lambda offered: refused_login(proxy, offered))
+            return Link(
+                reader, writer, _origin(target), login, proxy.words, lambda offered: refused_login(proxy, offered)
+            )
         else:
             await _ask_http(reader, writer, proxy, host, port)
         if tls:
@@ -138,7 +140,7 @@ async def _ask_http(
         head += data
     status, _, fields = head.partition(b"\r\n\r\n")[0].decode("latin-1").partition("\r\n")
     code, _, words = status.partition(" ")[2].partition(" ")
-    if code == "407":
+    if code == "407" or (code == "401" and proxy.basic):  # tinyproxy means the same with both
         offered = re.findall(r"(?im)^proxy-authenticate:[ \t]*(.*?)\r?$", fields)
         raise HttpTrouble(refused_login(proxy, ", ".join(offered)))
     if not re.fullmatch(r"2\d\d", code):
@@ -186,9 +188,10 @@ def tls_trouble(error: ssl.SSLError, where: str, host: str) -> HttpTrouble:
             )
         known = _CERTIFICATES.get(error.verify_code) or f"is not valid: {error.verify_message}"
         return HttpTrouble(f"the certificate of {where} {known}")
-    why = str(error.reason or error)
+    why = str(getattr(error, "reason", None) or error)
+    said = why.upper().replace(" ", "_")  # some have a name, others only words
     for sign, words in _HANDSHAKES.items():
-        if sign in why:
+        if sign in said:
             return HttpTrouble(f"{where} {words}")
     return HttpTrouble(f"TLS connection to {where} failed: {why}")
 

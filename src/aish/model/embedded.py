@@ -14,7 +14,8 @@ from typing import IO, NamedTuple
 
 from aish.model.http import Patience
 from aish.model.openai_chat import OpenAIChat
-from aish.model.weights import SMOLLM2
+from aish.model.run_form import RUN_TOOL, RunReader, in_run_form
+from aish.model.weights import SMOLLM2, missing_weights
 from aish.storage.files import make_directory, private_opener
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ModelEvent
@@ -60,6 +61,7 @@ class LlamaProcess:
 
     async def _start(self, key: str) -> str:
         options = {"weights": str(self._weights), "key": key, "window": self._window, "threads": self._threads}
+        options["rambles"] = self._weights.name == SMOLLM2.file
         with _open_log(self._log) as log:
             self._child = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -98,16 +100,20 @@ class LlamaProcess:
 
 
 def _missing(weights: Path) -> str:
-    if weights.name == SMOLLM2.file:
-        return "the embedded model is not installed; run: aish models pull"
-    return f"model file not found: {weights}; correct or remove the setting embedded.path"
+    said = missing_weights(weights)
+    if said.startswith("not installed"):
+        return f"the embedded model is {said}"
+    return f"{said}; correct or remove the setting embedded.path, or path in its preset"
 
 
 class EmbeddedModel:
     """Answers from the child process. A failed start is a `Failed` event like any other."""
 
-    def __init__(self, process: LlamaProcess, *, patience: Patience, temperature: float | None = None) -> None:
+    def __init__(
+        self, process: LlamaProcess, *, patience: Patience, temperature: float | None = None, run_form: bool = False
+    ) -> None:
         self._process = process
+        self._run_form = run_form
         self._patience = patience
         self._temperature = temperature
 
@@ -128,9 +134,16 @@ class EmbeddedModel:
             patience=self._patience,
             temperature=self._temperature,
         )
+        reader = None
+        if self._run_form and any(tool["function"]["name"] == RUN_TOOL for tool in request.tools):
+            request, reader = in_run_form(request), RunReader()
+            chat.temperature = (
+                0.0 if self._temperature is None else self._temperature
+            )  # what to run is no matter of luck
         async with aclosing(chat.stream(request)) as events:
             async for event in events:
-                yield event
+                for one in reader.read(event) if reader else [event]:
+                    yield one
 
     async def close(self) -> None:
         await self._process.close()

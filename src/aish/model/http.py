@@ -62,6 +62,7 @@ class Link(NamedTuple):
     writer: asyncio.StreamWriter
     origin: str = ""
     headers: Mapping[str, str] = MappingProxyType({})
+    via: str = ""  # the proxy, in words
     refused_login: Callable[[str], str] | None = None  # says what a 407 means
 
 
@@ -116,6 +117,7 @@ class HttpResponse:
         self._ended = False
         self.status = 0
         self.headers: dict[str, str] = {}
+        self.via = ""  # the proxy that passed the request on, in words
 
     async def __aenter__(self) -> "HttpResponse":
         return self
@@ -179,13 +181,20 @@ class HttpResponse:
         """Return the whole body, up to `MAX_BODY`; of a page that reports an error, only its title."""
         parts: list[bytes] = []
         size = 0
-        async for piece in self._pieces():
-            parts.append(piece)
-            size += len(piece)
-            if size > MAX_BODY:
-                raise HttpTrouble("the server's response is larger than 8 MB")
+        try:
+            async for piece in self._pieces():
+                parts.append(piece)
+                size += len(piece)
+                if size > MAX_BODY:
+                    raise HttpTrouble("the server's response is larger than 8 MB")
+        except HttpTrouble:
+            if self.status < 400:  # who refuses a request often hangs up before it has come
+                raise
         body = b"".join(parts)
-        return _detours().page_title(body) if self.is_page and self.status >= 400 else body
+        if self.status < 400 or (body and not self.is_page):
+            return body
+        title = _detours().page_title(body)
+        return title + f" (by way of {self.via})".encode() if self.via else title
 
     async def _feed(self, seconds: float) -> None:
         try:
@@ -240,6 +249,7 @@ async def _send_once(
     special = _is_special(target, patience.reach, proxy)
     link = await (_detours().connect(target, patience, proxy) if special else _connect(target, patience))
     reply = HttpResponse(link.reader, link.writer, patience)
+    reply.via = link.via
     try:
         fields = {
             "Host": "localhost" if target.scheme == "unix" else target.netloc.rpartition("@")[2],
@@ -255,6 +265,8 @@ async def _send_once(
         await reply.head()
         if reply.status == 407 and link.refused_login:
             raise HttpTrouble(link.refused_login(reply.headers.get("proxy-authenticate", "")))
+        if reply.status == 401 and target.username and "Authorization" not in headers:
+            raise HttpTrouble(f"the server refused the login of {target.username!r} (401); correct it in the endpoint")
     except BaseException:  # close the socket on cancellation too
         reply.close()
         raise

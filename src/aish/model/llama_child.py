@@ -37,10 +37,11 @@ def _parameters(options: dict[str, object]) -> "xllamacpp.CommonParams":
     params.ui = False
     params.sampling.temp = 0.2  # tuned for a small model: it rambles when higher, and repeats itself when lower
     params.sampling.top_p = 0.9
-    params.sampling.penalty_repeat = 1.05
-    params.sampling.dry_multiplier = 0.8  # small models tend to repeat whole sentences
-    params.sampling.dry_allowed_length = 4
-    params.sampling.dry_penalty_last_n = 1024
+    if options["rambles"]:  # not for models that write code and JSON, which repeat themselves
+        params.sampling.penalty_repeat = 1.05
+        params.sampling.dry_multiplier = 0.8  # small models tend to repeat whole sentences
+        params.sampling.dry_allowed_length = 4
+        params.sampling.dry_penalty_last_n = 1024
     if options["threads"]:
         params.cpuparams.n_threads = options["threads"]
     return params

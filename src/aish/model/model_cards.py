@@ -44,6 +44,7 @@ class ModelCard(NamedTuple):
     window_said: bool = False  # the user was told that it is not known
     tokens_per_second: float = 0.0
     first_token_seconds: float = 0.0
+    languages: Finding = Finding()
 
     def over(self, earlier: "ModelCard") -> "ModelCard":
         """Return this card, with findings of an earlier one for what could not be tried now."""
@@ -52,6 +53,7 @@ class ModelCard(NamedTuple):
             json=earlier.json if self.json.able is None else self.json,
             commands=earlier.commands if self.commands.able is None else self.commands,
             window=earlier.window if self.window.able is None else self.window,
+            languages=earlier.languages if self.languages.able is None else self.languages,
             window_time=self.window_time or earlier.window_time,
             window_said=earlier.window_said,
         )
@@ -156,6 +158,7 @@ def _card(record: dict[str, Any]) -> ModelCard:
         window_said=record.get("window_said") is True,
         tokens_per_second=_positive(record.get("tokens_per_second")),
         first_token_seconds=_positive(record.get("first_token_seconds")),
+        languages=_finding(record.get("languages")),
     )
 
 

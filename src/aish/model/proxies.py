@@ -132,8 +132,6 @@ def refused_login(proxy: Proxy, offered: str) -> str:
             f"{proxy.words} wants a login by {how}, which aish does not speak; use a local proxy that does, such as px"
         )
     if proxy.user:
-        return (
-            f"{proxy.words} refused the login of {proxy.user!r} (407); correct it in {proxy.variable or 'the setting'}"
-        )
+        return f"{proxy.words} refused the login of {proxy.user!r}; correct it in {proxy.variable or 'the setting'}"
     example = f"{proxy.scheme}://NAME:PASSWORD@{proxy.host}:{proxy.port}"
     return f"{proxy.words} wants a login (407); write it as {proxy.variable or 'proxy'}={example}"

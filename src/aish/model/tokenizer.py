@@ -97,7 +97,7 @@ class Tokenizer:
             ability.rest(self.clock())
             return None
         tokens = answer.get("tokens") if isinstance(answer, dict) else None
-        if status == 200 and isinstance(tokens, list):
+        if status == 200 and isinstance(tokens, list) and tokens:  # no text has no tokens
             ability.answered()
             return len(tokens)
         if status in (404, 405, 501) or status == 200:

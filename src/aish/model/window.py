@@ -20,6 +20,7 @@ from aish.model.model_cards import ModelCards
 from aish.model.tokenizer import Server, fetch_json
 from aish.values.errors import AishError
 
+_MOST = 1 << 30  # tokens; a larger window is a mistake
 _PAUSE = 30.0  # seconds before a server that did not answer is asked again
 
 
@@ -56,6 +57,11 @@ class ContextWindows:
             return backend.window
         known = self._known.get(backend.identity)
         return (known.tokens if known else 0) or self._cards.of(backend.identity).window_tokens
+
+    def was_asked(self, backend: Backend) -> bool:
+        """Return whether the server has answered; one that could not be reached has told nothing."""
+        known = self._known.get(backend.identity)
+        return known is not None and known.settled
 
     @property
     def some_known(self) -> bool:
@@ -208,4 +214,4 @@ def _entry(listed: object, key: str, name: str) -> Mapping[str, Any]:
 
 
 def _positive(value: object) -> int | None:
-    return value if type(value) is int and 0 < value < 1 << 40 else None
+    return value if type(value) is int and 0 < value < _MOST else None

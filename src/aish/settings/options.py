@@ -55,7 +55,10 @@ class Preset(Section):
         "Address of the server, such as http://127.0.0.1:11434/v1; unset: that of the service, for anthropic, google "
         "and responses.",
     )
-    model: str = option("", "The name of the model on the server.")
+    model: str = option(
+        "", "The name of the model on the server; for an embedded model, that of weights of `aish models pull`."
+    )
+    path: str = option("", "A .gguf file of your own, for an embedded model.")
     api_key_env: str = option("", "Environment variable that holds the key.")
     api_key_file: str = option("", "File that holds the key.")
     api_key_command: str = option("", "Command that prints the key.")
@@ -77,6 +80,10 @@ class Preset(Section):
     )
     answers: list[str] = option([], "Answers of a scripted model, one for each question.")
     pause: float = option(0.0, "Seconds between the words of a scripted model.")
+
+    def file(self, default: str) -> str:
+        """Return the .gguf file that an embedded model is told to use; `default` is that of `embedded.path`."""
+        return self.path or ("" if self.model else default)
 
     @property
     def address(self) -> str:

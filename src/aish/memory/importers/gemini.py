@@ -36,7 +36,7 @@ def _one(path: Path) -> Iterator[ImportedRecord]:
             elif first:
                 yield from _session(walk, path, odd)
         except CutOff:
-            yield Skipped(path.name, f"ends or is damaged at byte {walk.place:,}; the rest is left out")
+            yield Skipped(path.name, f"ends or is damaged at byte {walk.place:,}; copy or export it again")
     yield from odd.told(path.name)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from aish.memory.importers.database import tables
 from aish.memory.importers.exports import DAMAGE, ZIP_START, conversation_files, open_archive
+from aish.memory.importers.fields import parsed
 from aish.memory.importers.files import open_file, require, trouble
 from aish.memory.importers.json_shape import format_of_json
 from aish.memory.importers.shell_history import NAMES
@@ -19,6 +20,7 @@ _TABLES = {  # tables that a database of each format has
     "cursor": ({"ItemTable", "cursorDiskKV"},),
     "atuin": ({"history", "_sqlx_migrations"},),
 }
+_TYPED_LINES = rb"\s*# \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\r?\n\+"  # what was typed into a program with prompt_toolkit
 _TEXTS = {
     "shell-history": rb"(?m)\A\s*(?:: {0,9}\d{1,12}:\d{1,12};|- cmd: |#\d{9,11}\r?$)",
     "aider": rb"(?m)^# aider chat started at \d{4}-\d\d-\d\d ",
@@ -47,8 +49,14 @@ def sniff(path: Path) -> str:
             return next((format for format, some in _TABLES.items() if any(one <= names for one in some)), "")
     except OSError as error:
         raise trouble(path, error) from error
-    named = any(path.match(pattern) for pattern in NAMES)
-    return _sniff_text(head.removeprefix(_BOM)) or ("shell-history" if named and head else "")
+    head = head.removeprefix(_BOM)
+    return _sniff_text(head) or ("shell-history" if any(map(path.match, NAMES)) and _may_be_commands(head) else "")
+
+
+def _may_be_commands(head: bytes) -> bool:
+    """Return whether a file with the name of a history may be one of a shell: plain lines, and of no other program."""
+    is_json = isinstance(parsed(head.split(b"\n", 1)[0]), dict | list)
+    return bool(head.strip()) and b"\0" not in head[:1000] and not is_json and not re.match(_TYPED_LINES, head)
 
 
 def _sniff_archive(path: Path) -> str:
