@@ -303,7 +303,8 @@ def run(
         raise CannotDrive(f"{words[0]}: {error.strerror or error}") from error
     out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     if done.returncode:
-        raise CannotDrive(f"{Path(words[0]).name} ended with {done.returncode}: {(out + err).strip()[-400:]}")
+        last = (out + err).strip().rpartition("\n")[2]
+        raise CannotDrive(f"{Path(words[0]).name} ended with {done.returncode}: {last[-300:]}")
     return out
 
 

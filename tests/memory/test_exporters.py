@@ -63,7 +63,7 @@ turns = st.builds(
     call_id=texts,
     state=st.sampled_from(["complete", "interrupted", "failed"]),
 )
-metas = st.fixed_dictionaries({}, optional={"model": texts, "meta": st.just(SUMMARIZER_META)})
+metas = st.fixed_dictionaries({}, optional={"model": texts, "thinking": texts, "meta": st.just(SUMMARIZER_META)})
 own = st.lists(st.tuples(turns, st.integers(0, 5), metas), max_size=4)
 imported = st.lists(
     st.builds(
@@ -80,6 +80,7 @@ imported = st.lists(
         tool_calls=st.just(()),
         call_id=st.just(""),
         state=st.just("complete"),
+        thinking=st.just(""),
     ),
     max_size=6,
 )

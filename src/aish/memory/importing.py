@@ -26,7 +26,7 @@ from aish.values.imported import MADE_REF, ImportedRecord, ImportedTurn, Skipped
 from aish.values.invisible import visible
 from aish.values.items import stamp
 from aish.values.text import for_keeping
-from aish.values.turns import JournalEntry, ToolCall, Turn
+from aish.values.turns import THINKING_META, JournalEntry, ToolCall, Turn
 
 _MOST_TURNS, _MOST_CHARS = 5_000, 8_000_000  # collected before they are written
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # undated imports get the epoch
@@ -152,6 +152,8 @@ class Importer:
             meta: dict[str, Any] = {field: value for field, value in (("name", name), ("ref", ref)) if value}
             if one.time is None:
                 meta["undated"] = True
+            if one.thinking:
+                meta[THINKING_META] = self._masked(one.thinking)
             calls = tuple(ToolCall(*map(self._masked, call)) for call in one.tool_calls)
             yield Turn(one.role, text, calls, self._masked(one.call_id), one.state), time, meta
 

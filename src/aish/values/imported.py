@@ -31,6 +31,7 @@ class ImportedTurn(NamedTuple):
     tool_calls: tuple[ToolCall, ...] = ()  # most readers write calls into the text instead
     call_id: str = ""
     state: State = "complete"
+    thinking: str = ""  # what the model thought before this answer, if the source keeps it there
 
 
 class Skipped(NamedTuple):

@@ -10,7 +10,7 @@ from aish.memory.exporters.talk import Talk, calls_of, name_of, time_of
 from aish.memory.importers.fields import label
 from aish.values.items import stamp
 from aish.values.text import for_keeping, json_text
-from aish.values.turns import JournalEntry
+from aish.values.turns import THINKING_META, JournalEntry
 
 
 def pieces(talk: Talk) -> Iterator[str]:
@@ -20,7 +20,7 @@ def pieces(talk: Talk) -> Iterator[str]:
 
 
 def _record(talk: Talk, entry: JournalEntry) -> dict[str, Any]:
-    turn, time = entry.turn, time_of(entry)
+    turn, time, thinking = entry.turn, time_of(entry), entry.meta.get(THINKING_META)
     record: dict[str, Any] = {
         "channel": talk.channel,
         "source": talk.source,
@@ -32,6 +32,7 @@ def _record(talk: Talk, entry: JournalEntry) -> dict[str, Any]:
         "ref": label(entry.meta.get("ref")),
         "state": turn.state if turn.state != "complete" else "",
         "call_id": for_keeping(turn.call_id),
+        "thinking": for_keeping(thinking).strip() if isinstance(thinking, str) else "",
     }
     record = {field: value for field, value in record.items() if value}
     if calls := calls_of(entry):

@@ -46,7 +46,19 @@ def _said(record: dict[str, Any], odd: Oddities) -> ImportedTurn | None:
             odd.add("an unreadable time; expected one such as 2026-04-01T12:00:00Z, imported without it")
         name, ref, channel, title, source = (label(record.get(field)) for field in _LABELS)
         return ImportedTurn(
-            conversation, time, _ROLES[role], text, name, ref, channel, title, source, calls, call_id, state
+            conversation,
+            time,
+            _ROLES[role],
+            text,
+            name,
+            ref,
+            channel,
+            title,
+            source,
+            calls,
+            call_id,
+            state,
+            _kept(record.get("thinking")).strip(),
         )
     return None
 
