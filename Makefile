@@ -10,7 +10,7 @@ SOURCES := $(shell find src -name '*.py')
 # A test module stays on one worker: its fixtures, such as a loaded model, are then made once.
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup run test test-random check docs pictures bench bench-scale faults effects mcp-servers jobs clean
+.PHONY: setup run test test-random check docs pictures bench bench-scale faults day effects mcp-servers drift jobs clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -69,6 +69,10 @@ bench-scale: setup
 faults: setup
 	$(BIN)/python tools/faults.py
 
+# A day of work in bash and in zsh, typed into a real tmux.
+day: setup
+	PYTHONPATH=tests $(BIN)/python tools/day.py
+
 # Hostile commands in the fence: none may have an effect. Some minutes.
 effects: setup
 	PYTHONPATH=tests $(BIN)/python tools/effects.py
@@ -77,6 +81,10 @@ effects: setup
 mcp-servers: setup
 	$(BIN)/python tools/mcp_servers.py
 	$(BIN)/python tools/mcp_conformance.py
+
+# The real programs that aish imports from, installed into $(VENV)/drift: is every turn still found? Some minutes.
+drift: setup
+	$(BIN)/python tools/drift.py
 
 # Eight small jobs of a developer, done by the model of your settings, or: make jobs WEIGHTS=file.gguf
 jobs: setup

@@ -10,11 +10,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from bench import fence, finding, history, ledger, mcp, notes, recall_speed, routing, shell, tools
+from bench import fence, finding, history, importing, ledger, masking, mcp, notes, recall_speed, routing, shell, tools
 from bench.picture import bars
 from bench.streaming import StreamServer
 from bench.timing import Figure, interleaved, until_asked, until_shown, whole_run
@@ -78,24 +79,28 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         measures["llm --version"] = lambda: whole_run([llm, "--version"], env_llm)
     starts = list(measures)
     verbs = {f"aish {line}": partial(whole_run, [AISH, *line.split()], env) for line in SMALL_VERBS}
-    times = interleaved(ROUNDS, measures | verbs)
-
-    server = StreamServer()
-    try:
-        times |= interleaved(10, {"bare socket": server.bare, "aish, streaming client": server.ours})
-    finally:
-        server.close()
-    times["aish, turn without the model"] = overhead(directory / "turns")
-    times |= ledger.measure(directory / "ledger", AISH, env)
-    times |= shell.measure(directory / "shell")
-    times |= history.measure(directory / "history", AISH, env)
-    times |= fence.measure(directory)
-    times |= tools.measure(directory / "tools")
-    times |= mcp.measure(directory)
-    times |= notes.measure(directory / "notes")
-    times |= recall_speed.measure()
-    times |= routing.measure(directory / "programs")
-    times |= finding.measure(finding.SIZES if SCALE else list(finding.SIZES)[:-1], AISH, env)
+    sizes = finding.SIZES if SCALE else list(finding.SIZES)[:-1]
+    parts: dict[str, Callable[[], dict[str, float]]] = {
+        "start-up": lambda: interleaved(ROUNDS, measures | verbs),
+        "streaming": _streaming,
+        "a turn": lambda: {"aish, turn without the model": overhead(directory / "turns")},
+        "memory": lambda: ledger.measure(directory / "ledger", AISH, env),
+        "the shell": lambda: shell.measure(directory / "shell"),
+        "the history": lambda: history.measure(directory / "history", AISH, env),
+        "fences": lambda: fence.measure(directory),
+        "tools": lambda: tools.measure(directory / "tools"),
+        "MCP": lambda: mcp.measure(directory),
+        "notes": lambda: notes.measure(directory / "notes"),
+        "recall": recall_speed.measure,
+        "masking": masking.measure,
+        "routing": lambda: routing.measure(directory / "programs"),
+        "imports": lambda: importing.measure(directory / "importing"),
+        "search": lambda: finding.measure(sizes, AISH, env),
+    }
+    times: dict[str, float] = {}
+    for number, (name, part) in enumerate(parts.items(), 1):
+        print(f"measuring {name} ({number} of {len(parts)})", file=sys.stderr, flush=True)
+        times |= part()
 
     bare = times["python -c pass"]
     prompt = times["bare prompt_toolkit prompt"]
@@ -136,11 +141,21 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         *tools.figures(times),
         *mcp.figures(times),
         *recall_speed.figures(times),
+        *masking.figures(times),
         *routing.figures(times),
+        *importing.figures(times),
         *finding.figures(times),
         *notes.figures(times),
     ]
     return figures, times, starts
+
+
+def _streaming() -> dict[str, float]:
+    server = StreamServer()
+    try:
+        return interleaved(10, {"bare socket": server.bare, "aish, streaming client": server.ours})
+    finally:
+        server.close()
 
 
 def main() -> int:

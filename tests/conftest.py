@@ -8,7 +8,11 @@ import pytest
 from hypothesis import settings
 from world import World
 
+from aish.model.http import provide_detours
+from aish.opening import load_detours
 from aish.wiring import _abilities
+
+provide_detours(load_detours)  # as the program does
 
 # Use the same examples in every run, so that a failure is caused by the change under test. Deadlines would fail under
 # load.
@@ -45,6 +49,6 @@ def world(tmp_path: Path) -> World:
 def _clean(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hide the user's settings, keys and proxies, and what another test learned about a server."""
     for name in list(os.environ):
-        if name.startswith("AISH") or name.lower().endswith("_proxy") or name.endswith("_API_KEY"):
+        if name.startswith("AISH") or name.lower().endswith("_proxy") or name.endswith(("_API_KEY", "_CA_BUNDLE")):
             monkeypatch.delenv(name)
     _abilities.clear()

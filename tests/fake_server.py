@@ -2,6 +2,7 @@
 
 import json
 import socketserver
+import ssl
 import threading
 import time
 from collections.abc import Callable
@@ -66,6 +67,7 @@ class FakeServer:
         self.answers = list(answers)
         self.paths = paths or {}
         self.asked: list[Asked] = []
+        self.scheme = "http"
         self.gone = threading.Event()  # set when a client disconnects before the end of its answer
         outer = self
 
@@ -80,9 +82,14 @@ class FakeServer:
         self._server = Server(("127.0.0.1", 0), Handler)
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
 
+    def wrap(self, context: ssl.SSLContext) -> None:
+        """Speak TLS from now on. A handshake takes place in the thread of its connection."""
+        self._server.socket = context.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+        self.scheme = "https"
+
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{self.scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     def chats(self) -> list[Asked]:
         return [asked for asked in self.asked if asked.path.endswith("/chat/completions")]
@@ -99,7 +106,10 @@ class FakeServer:
         self._thread.join(5)
 
     def serve(self, handler: socketserver.StreamRequestHandler) -> None:
-        asked = _read(handler)
+        try:
+            asked = _read(handler)
+        except OSError:  # a client that does not trust our certificate
+            return
         if asked is None:
             return
         self.asked.append(asked)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from aish.action.completion import BashCompletion, files, programs
+from aish.action.bash_completion import BashCompletion
+from aish.action.completion import files, programs
 from aish.views.editor import ShellSuggestions
 
 Bash = Callable[..., BashCompletion]
@@ -27,7 +28,7 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
     """Return a factory for a bash with the given completion function for `frob`."""
     started: list[BashCompletion] = []
 
-    def make(function: str, seconds: float = 5, patience: float = 5) -> BashCompletion:
+    def make(function: str, seconds: float = 5, patience: float = 5, rules: str = "") -> BashCompletion:
         folder = tmp_path / "data" / "bash-completion" / "completions"
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "frob").write_text(function, encoding="utf-8")
@@ -37,7 +38,7 @@ def bash(tmp_path: Path) -> Iterator[Bash]:
             "XDG_DATA_HOME": str(tmp_path / "data"),
             "BASH_COMPLETION": str(tmp_path / "main"),
         }
-        started.append(BashCompletion(environment, seconds=seconds, patience=patience))
+        started.append(BashCompletion(environment, seconds=seconds, patience=patience, rules=lambda: rules))
         return started[-1]
 
     yield make
@@ -205,3 +206,30 @@ def test_a_bash_that_ends_or_is_not_there_is_no_trouble(bash: Bash, tmp_path: Pa
     child.close()
 
     assert BashCompletion({"PATH": str(tmp_path)}).ask(["frob", ""], str(tmp_path)) == []
+
+
+def test_rules_of_the_users_own_bash_are_used(bash: Bash, tmp_path: Path) -> None:
+    """Startup files often say `complete -W …`. They cannot replace what keeps programs from being run."""
+    rules = tmp_path / "rules"
+    rules.write_text("complete -W 'up down' own; _longopt() { COMPREPLY=(ran); }\n", encoding="utf-8")
+    child = bash("_frob() { COMPREPLY=(x); _longopt; }; complete -F _frob frob", rules=str(rules))
+
+    assert child.ask(["own", "d"], str(tmp_path)) == ["down"]
+    assert child.ask(["frob", ""], str(tmp_path)) == ["x"]
+
+
+@pytest.mark.parametrize("rule", ["-o filenames -F _frob", "-F _files"])
+def test_a_directory_that_bash_offers_can_be_continued(bash: Bash, tmp_path: Path, rule: str) -> None:
+    """Also if the function says only while it runs that it offers files. Other words are no directories."""
+    (tmp_path / "src").mkdir()
+    functions = "_frob() { COMPREPLY=(src other); }; _files() { local IFS=$'\\n'; compopt -o filenames; _frob; }"
+    assert bash(f"{functions}; complete {rule} frob").ask(["frob", ""], str(tmp_path)) == ["src/", "other"]
+    assert bash(f"{functions}; complete -F _frob frob").ask(["frob", ""], str(tmp_path)) == ["src", "other"]
+
+
+def test_bash_leaves_the_files_of_an_unknown_command_to_us(tmp_path: Path) -> None:
+    """bash-completion would offer hidden files too, and directories without a slash."""
+    (tmp_path / ".hidden").touch()
+    child = BashCompletion({"PATH": os.environ["PATH"], "HOME": str(tmp_path)}, seconds=5)
+    assert child.ask(["no_such_program", ""], str(tmp_path)) == []
+    child.close()

@@ -74,8 +74,9 @@ def test_the_command_line_loads_no_model_no_store_and_no_view_before_it_knows_wh
     loaded = ours(loaded_by("import aish.cli"))
 
     packages = {name.split(".")[1] for name in loaded if "." in name}
-    assert packages == {"cli", "opening", "places", "settings", "values", "verbs", "views"}
+    assert packages == {"cli", "doors", "opening", "places", "settings", "values", "verbs", "views"}
     assert {name for name in loaded if name.startswith("aish.views.")} == {
+        "aish.views.arguments",
         "aish.views.exit_codes",
         "aish.views.screen",
         "aish.views.start",
@@ -91,20 +92,28 @@ def test_nothing_that_acts_or_answers_is_loaded_before_the_first_prompt(tmp_path
     small.
     """
     shown = "start.settings.view.prompt, start.settings.model, start.cwd, 80"
-    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}\nfrom aish import cli, opening\n"
-    loaded = loaded_by(f"{code}start = cli._load_start([])\nassert opening.first_prompt({shown})")
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}\nfrom aish import cli, doors\n"
+    loaded = loaded_by(f"{code}start = cli._load_start([])\nassert doors.first_prompt({shown})")
 
     packages = {name.split(".")[1] for name in ours(loaded) if "." in name}
-    assert packages == {"cli", "opening", "places", "settings", "storage", "values", "verbs", "views"}
+    assert packages == {"cli", "doors", "opening", "places", "settings", "storage", "values", "verbs", "views"}
     assert not loaded & (HEAVY | {"asyncio", "subprocess"})
 
 
 def test_the_first_screen_of_an_account_loads_nothing_heavy(tmp_path: Path) -> None:
     """A new user waits no longer for the first prompt, and nothing is asked over a network."""
-    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}\nfrom aish import cli, opening\n"
-    loaded = loaded_by(f"{code}assert 'Three things' in opening.first_screen(cli._load_start([]), 80)")
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}\nfrom aish import cli, doors\n"
+    loaded = loaded_by(f"{code}assert 'Three things' in doors.first_screen(cli._load_start([]), 80)")
 
     assert not loaded & (HEAVY | {"asyncio", "subprocess", "socket", "ssl"})
+
+
+def test_proxies_and_certificates_are_loaded_when_a_connection_needs_them() -> None:
+    """They cost nothing where there are none."""
+    loaded = loaded_by("import aish.views.repl, aish.views.one_shot, aish.wiring")
+
+    ways = {f"aish.model.{name}" for name in ("detours", "proxies", "socks", "body_decoding")}
+    assert loaded & ways == set()
 
 
 def test_what_only_acting_needs_is_loaded_when_the_model_acts() -> None:
@@ -176,7 +185,7 @@ LIGHT = {  # verbs without a model or conversation → packages they load beside
 @pytest.mark.parametrize("line", LIGHT)
 def test_a_verb_loads_what_it_needs_and_nothing_else(line: str, tmp_path: Path) -> None:
     """Scripts run verbs in loops. The event loop, models and conversations took half of their time."""
-    base = {"cli", "opening", "places", "settings", "values", "verbs", "views"}
+    base = {"cli", "doors", "opening", "places", "settings", "values", "verbs", "views"}
     code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}; os.environ['XDG_DATA_HOME'] = {str(tmp_path)!r}\n"
     loaded = loaded_by(f"{code}from aish.cli import run; run({line.split()!r})")
 
@@ -188,6 +197,7 @@ def test_every_verb_says_what_it_opens() -> None:
     """Only two verbs, which talk to a model, need the whole program."""
     assert {name for name, verb in VERBS.items() if verb.opens is open_program} == {"doctor", "tokens"}
     assert {name for name, verb in VERBS.items() if verb.opens is open_library} == {
+        "export",
         "import",
         "notes",
         "recent",

@@ -27,7 +27,8 @@ class Tmux:
 
     def __init__(self, world: World, *, columns: int = 100, rows: int = 30, **env: str) -> None:
         world.welcome()
-        environment = world.environment(TERM="xterm-256color", HOME=str(world.directory), SHELL="/bin/bash", **env)
+        own = {"TERM": "xterm-256color", "HOME": str(world.directory), "SHELL": "/bin/bash", **env}
+        environment = world.environment(**own)
         del environment["NO_COLOR"]
         self._socket = f"aish-{uuid.uuid4().hex[:12]}"
         size = ["-x", str(columns), "-y", str(rows)]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 # Top to bottom. A module may import its own folder and the layers below; layers in one row never import each other.
 LAYERS = (
-    "__main__ > cli > verbs > opening > wiring | views > adapters > commands > program > jobs > prompt | acting"
+    "__main__ > cli > verbs > opening | doors > wiring | views > adapters > commands > program > jobs > prompt | acting"
     " > conversation > agent | intake | context | model | action | memory | mcp | settings | places > storage > values"
 )
 DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name in row.split(" | ")}
@@ -26,6 +26,7 @@ JOURNAL_SUFFIX = ".jsonl"
 ENTRY_IMPORTS = ("aish.cli", "aish.views.as_shell")  # `__main__` loads them inside its function, to start fast
 LAZY_LOADERS = (
     "src/aish/opening.py",
+    "src/aish/doors.py",
     "src/aish/verbs.py",
     "src/aish/adapters.py",
 )  # import own modules inside functions

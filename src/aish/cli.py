@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from aish import __version__, opening
+from aish import __version__, doors, opening
 from aish.places import find_places
 from aish.values.errors import AishError, BadUsage
 from aish.verbs import VERBS
+from aish.views.arguments import columns
 from aish.views.exit_codes import BUG, INTERRUPTED, STORE, exit_code
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -53,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the rest of the output cannot be written
             screen.note(f"cannot write: {error.strerror}", warning=True)
             return STORE
-        screen.note(opening.crash_report(), warning=True)
+        screen.note(doors.crash_report(), warning=True)
         return BUG
 
 
@@ -88,7 +89,7 @@ def _dispatch(arguments: list[str]) -> int:
     if options.c is not None:  # first on the command line, it never comes here
         raise BadUsage("-c is for your own shell and comes first: aish -c COMMAND; nothing was run")
     question = " ".join(options.question)
-    if options.question and not options.print and (meant := opening.meant_verb(options.question, VERBS)):
+    if options.question and not options.print and (meant := doors.meant_verb(options.question, VERBS)):
         raise BadUsage(meant)
     if question or options.print or _is_piped(options):
         return _one_shot(options, question)
@@ -139,9 +140,9 @@ def _one_shot(options: argparse.Namespace, question: str) -> int:
     program = opening.open_program(_start(_given(options)))
     session = _session(program, options)
     view = program.settings.view
-    screen = opening.open_answer_screen(view.color, show_reasoning=view.show_reasoning)
+    screen = doors.open_answer_screen(view.color, show_reasoning=view.show_reasoning)
     explains = not options.print
-    return opening.answer_once(program, session, screen, question, as_json=options.json, explains=explains)
+    return doors.answer_once(program, session, screen, question, as_json=options.json, explains=explains)
 
 
 def _is_piped(options: argparse.Namespace) -> bool:
@@ -164,26 +165,26 @@ def _shell(options: argparse.Namespace) -> int:
     if lost := _lost_directory(start.cwd):
         screen.note(lost, warning=True)
     if sys.stdin.isatty() and sys.stdout.isatty() and _is_first_start(start, options):
-        screen.say(opening.first_screen(start, screen.width))
+        screen.say(doors.first_screen(start, screen.width))
     if rich and not (options.continued or options.resume):  # show the prompt before the editor is loaded
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # until there is a line that Ctrl-C can clear
-        prompt = opening.first_prompt(view.prompt, start.settings.model, start.cwd, screen.width)
+        prompt = doors.first_prompt(view.prompt, start.settings.model, start.cwd, screen.width)
         sys.stdout.write(screen.styled(prompt, "prompt"))
         sys.stdout.flush()
-    with opening.hide_typed_keys(rich=rich):
+    with doors.hide_typed_keys(rich=rich):
         program = opening.open_program(start)
         session = _session(program, options)
-        line_editor = opening.load_line_editor() if rich else None
-    answers = opening.open_answer_screen(view.color, show_reasoning=view.show_reasoning, styles=styles)
+        line_editor = doors.load_line_editor() if rich else None
+    answers = doors.open_answer_screen(view.color, show_reasoning=view.show_reasoning, styles=styles)
     if rich and view.markdown:
-        answers.load_stream = lambda: opening.open_markdown(answers, sys.stdout.write)
-    user_shell = opening.open_user_shell(start, answers, login=options.login)
-    history = opening.open_history(program, session, user_shell)
-    editor = opening.open_editor(program, user_shell, answers, line_editor, history)
+        answers.load_stream = lambda: doors.open_markdown(answers, sys.stdout.write)
+    user_shell = doors.open_user_shell(start, answers, login=options.login)
+    history = doors.open_history(program, session, user_shell)
+    editor = doors.open_editor(program, user_shell, answers, line_editor, history)
     if rich:
         sys.stdout.write("\r")
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    return opening.open_repl(program, session, editor, answers, user_shell, history).run()
+    return doors.open_repl(program, session, editor, answers, user_shell, history).run()
 
 
 def _is_first_start(start: Start, options: argparse.Namespace) -> bool:
@@ -234,7 +235,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="aish",
         allow_abbrev=False,
-        formatter_class=_WrappedLines,
+        formatter_class=lambda prog: _WrappedLines(prog, width=columns() - 2),
         description="A conversational shell that remembers. Without a question it starts the shell, or explains what "
         "is piped in.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"

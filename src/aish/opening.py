@@ -1,24 +1,23 @@
-"""Opens parts of the program on first use. Only this module and `verbs.py` import own modules inside functions.
+"""Opens settings, stores and the program on first use. Views are opened by `doors.py`.
 
-The layers are the same as for other imports; `tools/watch.py` checks them.
+Only these two modules, `verbs.py` and `adapters.py` import own modules inside functions. The layers are the
+same as for other imports; `tools/watch.py` checks them.
 """
 
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, TypeVar
 
 from aish.places import PROJECT_FILE, find_project, home_directory, model_directories
 from aish.settings.layers import Loaded, Problem, SettingsLayer, load, read_arguments, read_environment, read_file
 from aish.values.errors import BadUsage
-from aish.views.screen import Bar, Screen
+from aish.views.screen import Bar
 from aish.views.start import Start
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
 
@@ -29,32 +28,21 @@ if TYPE_CHECKING:
     from aish.acting.sub_agents import SubAgents
     from aish.acting.surroundings import Surroundings
     from aish.action.project_files import ProjectFiles
-    from aish.action.shell import UserShell
     from aish.conversation.library import Library, ShowProgress
     from aish.conversation.recall import TurnRecall
     from aish.conversation.services import Upkeep
-    from aish.conversation.session import Session
     from aish.conversation.skills import Skills
-    from aish.memory.command_history.command_store import CommandStore
-    from aish.memory.command_history.loading import Sources
-    from aish.memory.command_history.shell_files import HistoryFile
-    from aish.memory.command_history.typed_lines import TypedLines
     from aish.memory.curation import Memory
     from aish.memory.finding.vectors import Embedder
+    from aish.memory.journal import TurnLog
     from aish.memory.notes.channel_notes import ChannelNotes
     from aish.memory.redaction import Redaction, SecretPatterns
+    from aish.model.http import Detours
     from aish.places import Places
     from aish.program import Program
     from aish.settings.options import ServerSettings, Settings
     from aish.values.hits import Finder
     from aish.values.tool_servers import ToolServer
-    from aish.views.answers import AnswerScreen, Stream
-    from aish.views.command_history import CommandHistory
-    from aish.views.editor import Editor
-    from aish.views.line_editor import LineEditor, Look
-    from aish.views.repl import Repl
-    from aish.views.themes import Theme
-    from aish.views.user_shell import PromptShell
 
 Opened = TypeVar("Opened")
 
@@ -140,10 +128,19 @@ def open_library(start: Start, progress: ShowProgress | None = Bar) -> Library:
     return library
 
 
+def load_detours() -> Detours:
+    """Proxies, certificates and whatever else most connections do not need."""
+    from aish.model import detours
+
+    return detours
+
+
 def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     """The whole program: models, memory and all conversations."""
+    from aish.model.http import provide_detours
     from aish.wiring import build
 
+    provide_detours(load_detours)
     program = build(start.loaded, start.places, start.cwd, open_redaction(start.places))
     program.progress = progress
     program.open_finder = lambda: _open_finder(program)
@@ -154,6 +151,7 @@ def open_program(start: Start, progress: ShowProgress | None = Bar) -> Program:
     program.load_gate_tools, program.open_files = _load_gate_tools, _open_files
     program.open_agents = _open_agents
     program.open_goals, program.open_goal_mode = _open_goals, _open_goal_mode
+    program.export = _export
     program.open_servers = lambda: _open_servers(program)
     program.open_skills = _open_skills
     return program
@@ -252,6 +250,13 @@ def _open_goal_mode(program: Program) -> GoalMode:
     return GoalMode(GoalRecords(program.places.goals), lambda: program.now())
 
 
+def _export(format: str, journal: TurnLog, name: str) -> Iterator[str]:
+    """The text of a conversation in a format for other tools, in pieces; loaded by the first `:export`."""
+    from aish.memory.exporters import FORMATS, talk_of
+
+    return FORMATS[format].pieces(talk_of(journal, name))
+
+
 def _open_finder(library: Library) -> Finder:
     """What searches all conversations; opened by the first search."""
     from aish.memory.finding.finder import ConversationFinder
@@ -329,159 +334,3 @@ def open_embedder(places: Places) -> Embedder | None:
         return StaticEmbedder(path, path.with_name(WORDLLAMA_TOKENS.file))
     except (OSError, ValueError, KeyError, TypeError):  # damaged files
         return None
-
-
-# Views
-
-
-def crash_report() -> str:
-    """Write down the exception that is being handled, and say where."""
-    from aish.memory.secret_hints import may_hold_secret
-    from aish.views.crash import file_report
-
-    return file_report(may_hold_secret)
-
-
-def meant_verb(words: Sequence[str], verbs: Collection[str]) -> str:
-    """What to say to words that look like a mistyped verb."""
-    from aish.views.verb_spelling import meant_verb
-
-    return meant_verb(words, verbs)
-
-
-def first_prompt(template: str, model: str, cwd: Path, width: int) -> str:
-    from aish.views.prompt import first_prompt
-
-    return first_prompt(template, model, cwd, width)
-
-
-def first_screen(start: Start, width: int) -> str:
-    """What a new account sees above its first prompt. No network."""
-    from aish import __version__
-    from aish.model.weights import find_embedded
-    from aish.views.prompt import git_branch, short_directory
-    from aish.views.welcome import FirstFacts, first_screen
-
-    settings, directory = start.settings, start.cwd
-    shell = settings.commands.shell or os.environ.get("SHELL", "")  # others than these two are replaced by bash
-    preset = settings.presets()[settings.model]
-    chosen = preset.file(settings.embedded.path)
-    weights = find_embedded(chosen, model_directories(start.places, os.environ), preset.model)
-    facts = FirstFacts(
-        version=__version__,
-        directory=short_directory(str(directory), str(home_directory())),
-        branch=git_branch(directory),
-        shell=next((one for one in ("zsh", "bash") if shell.endswith(one)), "bash"),
-        model=settings.model,
-        preset=preset,
-        installed=weights.is_file(),
-    )
-    return first_screen(facts, width)
-
-
-def hide_typed_keys(*, rich: bool) -> AbstractContextManager[None]:
-    """While the program loads, typed keys are kept for the rich editor, which shows them."""
-    from contextlib import nullcontext
-
-    from aish.views.keys import lines
-
-    return lines(wanted=False) if rich else nullcontext()
-
-
-def load_line_editor() -> tuple[type[LineEditor], type[Look]]:
-    from aish.views.line_editor import LineEditor, Look
-
-    return LineEditor, Look
-
-
-def open_answer_screen(color: str, *, show_reasoning: bool, styles: Theme | None = None) -> AnswerScreen:
-    from aish.views.answers import AnswerScreen
-
-    return AnswerScreen(color, show_reasoning=show_reasoning, styles=styles)
-
-
-def open_markdown(screen: Screen, write: Callable[[str], object]) -> Stream:
-    from aish.views.markdown import MarkdownStream
-
-    return MarkdownStream(
-        write, width=lambda: screen.size.columns, height=lambda: screen.size.lines, color=screen.colors
-    )
-
-
-def open_user_shell(start: Start, screen: Screen, *, login: bool) -> PromptShell:
-    from aish.intake.route_choices import RouteChoices
-    from aish.views.as_shell import is_login, parent_name
-    from aish.views.user_shell import PromptShell
-
-    places = start.places
-    choices = RouteChoices(places.route_choices) if places.lasting else None
-    login = login or is_login(os.environ, parent_name())
-    return PromptShell(start.settings.commands.shell, start.cwd, screen, places.state, choices, login=login)
-
-
-def open_history(program: Program, session: Session, user_shell: PromptShell) -> CommandHistory:
-    """What the user typed and ran: recorded if this conversation is, and if there is a user at a terminal."""
-    from aish.memory.command_history.command_store import CommandStore
-    from aish.memory.command_history.history_rules import HistoryRules
-    from aish.memory.command_history.typed_lines import TypedLines
-    from aish.views.command_history import CommandHistory
-
-    shell, places, mask = user_shell.shell, program.places, program.redaction.text
-    lasting = places.lasting and session.remembers and sys.stdin.isatty()
-    store = CommandStore(places.commands, mask) if lasting else None
-    typed = TypedLines(places.typed_history, mask) if lasting else None
-    return CommandHistory(
-        store,
-        typed,
-        lambda: _history_sources(program, store, typed, shell),
-        lambda: None if user_shell.is_starting else HistoryRules(*shell.history),
-        user_shell.wait_started,
-        lambda: shell.directory,
-    )
-
-
-def _history_sources(
-    program: Program, store: CommandStore | None, typed: TypedLines | None, shell: UserShell
-) -> Sources:
-    """Where the history comes from. Loaded by a thread, while the first line is typed."""
-    from aish.memory.command_history.loading import Sources
-    from aish.memory.command_history.shell_files import history_files
-    from aish.views.editor_setup import asked_before
-
-    def files() -> list[HistoryFile]:
-        return history_files(os.environ, home_directory(), shell.history.file)
-
-    return Sources(store, typed, files, (lambda: asked_before(program)) if store else tuple)
-
-
-def open_editor(
-    program: Program,
-    user_shell: PromptShell,
-    screen: Screen,
-    line_editor: tuple[type[LineEditor], type[Look]] | None,
-    history: CommandHistory,
-) -> Editor:
-    from aish.views.editor_setup import make_editor
-
-    return make_editor(program, user_shell, screen, line_editor, history)
-
-
-def open_repl(
-    program: Program,
-    session: Session,
-    editor: Editor,
-    screen: AnswerScreen,
-    user_shell: PromptShell,
-    history: CommandHistory,
-) -> Repl:
-    from aish.views.repl import Repl
-
-    return Repl(program, session, editor, screen, user_shell, history)
-
-
-def answer_once(
-    program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool, explains: bool
-) -> int:
-    from aish.views.one_shot import run
-
-    return run(program, session, screen, question, as_json=as_json, explains=explains)

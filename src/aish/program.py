@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from aish.conversation.services import Services, Upkeep
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.memory.curation import Memory
+from aish.memory.journal import TurnLog
 from aish.memory.redaction import Redaction
 from aish.model.backend import Backend
 from aish.model.cost import CostBook
@@ -63,6 +64,7 @@ class Program(Library):
         self.open_memory: Callable[[], tuple[Memory, str]] | None = None
         self.memory_trouble = ""  # why it cannot be written by this process
         self.load_gate_tools: Callable[[Program, Surroundings], GateTools] | None = None
+        self.export: Callable[[str, TurnLog, str], Iterator[str]]  # format, journal and name of a conversation
         self.open_upkeep: Callable[[], Upkeep]
         self.open_servers: Callable[[], ServerTools]
         self.open_goals: Callable[[Program], GoalHistory]
@@ -233,5 +235,6 @@ class Program(Library):
             await self._servers.close()
         if self._memory:
             self._memory.close()
+        await self.windows.close()
         for backend in self._backends.values():
             await backend.model.close()

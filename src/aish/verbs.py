@@ -149,6 +149,12 @@ def doctor() -> Callable[[Program, Sequence[str]], int]:
     return run
 
 
+def export() -> Callable[[Library, Sequence[str]], int]:
+    from aish.views.exporting import run
+
+    return run
+
+
 def goal() -> Callable[[Start, Sequence[str]], int]:
     from aish.views.goal import run
 
@@ -283,6 +289,7 @@ VERBS: dict[str, Verb[Any]] = {
     "config": Verb(config_doors, config),
     "cost": Verb(nothing_more, cost),
     "doctor": Verb(open_program, doctor),
+    "export": Verb(open_library, export),
     "goal": Verb(nothing_more, goal),
     "history": Verb(history_doors, history),
     "import": Verb(open_library, import_),

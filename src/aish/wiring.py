@@ -5,11 +5,11 @@ from pathlib import Path
 
 from aish.adapters import load_adapter
 from aish.memory.redaction import Redaction
-from aish.model.addresses import model_identity
+from aish.model.addresses import model_identity, query_of
 from aish.model.backend import Backend
 from aish.model.cost import Price
 from aish.model.embedded import MODEL_NAME, EmbeddedModel, LlamaProcess
-from aish.model.http import Patience
+from aish.model.http import Patience, Reach
 from aish.model.keys import key_finder
 from aish.model.known_windows import known_window
 from aish.model.openai_chat import OpenAIChat
@@ -51,16 +51,16 @@ def _served(program: Program, name: str, preset: Preset) -> Backend:
     key = key_finder(env=preset.api_key_env, file=preset.api_key_file, command=preset.api_key_command)
     model = preset.model or name
     chat = adapter(
-        endpoint=preset.address,
+        endpoint=preset.address.partition("?")[0],  # the query goes with every request
         model=model,
         key=key,
-        patience=_patience(program),
+        patience=_patience(program, _reach(program, preset)),
         retries=program.settings.network.retries,
         temperature=preset.temperature,
     )
 
     async def server() -> Server:
-        return Server(chat.endpoint, key)
+        return Server(chat.endpoint, key, _reach(program, preset))
 
     price = _price(program.settings.prices.get(model) or program.settings.prices.get(name))
     return Backend(
@@ -145,9 +145,19 @@ def _tokenizer(program: Program, model: str, server: FindServer) -> Tokenizer:
     )
 
 
-def _patience(program: Program) -> Patience:
+def _patience(program: Program, reach: Reach | None = None) -> Patience:
     network = program.settings.network
-    return Patience(connect=network.connect_seconds, first=network.first_token_seconds, silence=network.silence_seconds)
+    return Patience(network.connect_seconds, network.first_token_seconds, network.silence_seconds, reach or Reach())
+
+
+def _reach(program: Program, preset: Preset) -> Reach:
+    return Reach(
+        headers=preset.headers,
+        query=query_of(preset.endpoint),
+        ca_file=preset.ca_file or program.settings.network.ca_file,
+        client_cert=preset.client_cert,
+        client_key=preset.client_key,
+    )
 
 
 def _price(tag: PriceTag | None) -> Price | None:

@@ -1,6 +1,6 @@
 """Hostile commands in the looking fence have no effect, whatever the policy thinks of them.
 
-CI runs a part of the generated commands; `make effects` runs all.
+CI runs a part of the commands; `make effects` runs all.
 """
 
 import pytest
@@ -30,7 +30,7 @@ def test_without_a_fence_the_same_test_sees_every_kind_of_effect() -> None:
 @both
 def test_hand_written_attacks_have_no_effect(kind: Kind) -> None:
     """Nobody judges them here: each is let run, as if the policy were wrong about all of them."""
-    commands = own_commands() if kind == "landlock" else own_commands()[::4]
+    commands = own_commands()[::2] if kind == "landlock" else own_commands()[1::8]
     done = run_all(kind, commands, seconds=SOON)
 
     assert [(one.command, one.effects) for one in done.found] == []
@@ -41,16 +41,16 @@ def test_hand_written_attacks_have_no_effect(kind: Kind) -> None:
 @pytest.mark.skipif(bool(trouble("landlock")), reason=trouble("landlock") or "there is one")
 def test_generated_commands_have_no_effect() -> None:
     """Programs of the table with random options, operands and surroundings, let run without judging."""
-    done = run_all("landlock", generate(150), seconds=SOON)
+    done = run_all("landlock", generate(80), seconds=SOON)
 
     assert [(one.command, one.effects) for one in done.found] == []
-    assert done.stopped > 20
+    assert done.stopped > 10
 
 
 @pytest.mark.skipif(bool(trouble("landlock")), reason=trouble("landlock") or "there is one")
 def test_generated_commands_that_would_run_unasked_have_no_effect() -> None:
     """The same through the policy, with other commands."""
-    done = run_all("landlock", generate(200, seed=15), judged=True, seconds=SOON)
+    done = run_all("landlock", generate(150, seed=15), judged=True, seconds=SOON)
 
     assert [(one.command, one.effects) for one in done.found] == []
     assert done.asked > sum(done.ran.values()) > 0

@@ -25,6 +25,13 @@ after_each() { local last=$? parts=("${PIPESTATUS[@]}"); echo "after[$last|${par
 trap 'on_command "$_"' DEBUG
 PROMPT_COMMAND=after_each
 """
+LATE = r"""
+armed=
+before() { [ -t 1 ] && [ -n "$armed" ] || return 0; armed=; echo "before[$BASH_COMMAND]"; }
+after() { local last=$?; (( ${#FUNCNAME[*]} == 1 )) || return 0; echo "after[$last]"; }
+arm() { (( ${#FUNCNAME[*]} == 1 )) || return 0; armed=1; }
+PROMPT_COMMAND='trap "before" DEBUG; PROMPT_COMMAND=(after arm); after; arm'
+"""
 ENVIRONMENTS = r"""
 environment_hook() { local last=$?; trap -- '' INT; eval "$(echo 'export HERE=$PWD')"; trap - INT; return $last; }
 PROMPT_COMMAND="environment_hook${PROMPT_COMMAND:+;$PROMPT_COMMAND}"
@@ -70,6 +77,17 @@ def test_the_last_argument_and_the_status_of_each_part_go_to_the_next_line(perso
     assert person.says('echo "${PIPESTATUS[@]}${pipestatus[@]}" $?') == "0 3 0 0"
     person.run("(exit 5)")
     assert person.says('echo $? "${PIPESTATUS[@]}${pipestatus[@]}"') == "5 5"
+
+
+def test_a_command_is_found_by_its_number_in_the_shells_history(person: Person) -> None:
+    """The number that `history` shows."""
+    person.run("echo one", remembered="echo one")
+    person.run("for i in 1 2\ndo true; done", remembered="for i in 1 2\ndo true; done")
+    listed = person.run("fc -l 1", remembered="fc -l 1").output.splitlines()
+    number = int(next(line for line in listed if "echo one" in line).split()[0])
+    assert person.shell.numbered(number) == "echo one"
+    assert person.shell.numbered(number + 1).replace("\n", "; ").startswith("for i in 1 2; do true; done")
+    assert person.shell.numbered(99999) == "" and person.shell.numbered(0) == ""
 
 
 def test_a_here_document_keeps_its_text(person: Person) -> None:
@@ -226,6 +244,46 @@ def test_hooks_before_and_after_each_line_see_what_they_would_see(bash: Person) 
     assert bash.says("false | true") == "before[false]\nafter[0|1 0]"
     assert bash.says("(exit 4)").splitlines()[-1] == "after[4|4]"
     assert bash.says('echo "$PS1"').splitlines()[1] == "[4]> "
+
+
+def test_hooks_of_bash_run_outside_of_functions(bash: Person) -> None:
+    """bash-preexec installs its trap with the first prompt, and later does nothing if a function calls it."""
+    with_rc(bash, LATE)
+    assert bash.says("echo one") == "before[echo one]\none\nafter[0]"
+    assert bash.shell.greeting == "after[0]"
+    assert bash.says("(exit 3)").splitlines()[-1] == "after[3]"
+    assert bash.says("echo a b; echo c") == "before[echo a b]\na b\nc\nafter[0]"
+
+
+def test_ctrl_c_in_a_slow_hook_leaves_nothing_behind(bash: Person) -> None:
+    """The prompt of the shell is put away again, and the hook is kept."""
+    hook = "[ -z \"$slow\" ] || { slow=; sh -c 'echo ready; exec sleep 60'; }"
+    with_rc(bash, f"PS1='mine> '; hook() {{ {hook}; }}; PROMPT_COMMAND=hook\n")
+    bash.run("slow=1", (b"ready\r", b"\x03"))
+    assert bash.says("echo two") == "two"
+    assert bash.says("echo $PROMPT_COMMAND") == "hook"
+
+
+def test_a_text_for_the_start_of_each_line_is_shown_once(bash: Person) -> None:
+    """PS0, with which starship measures the time of a line: it sets a variable in the shell."""
+    with_rc(bash, "count=0 PS0='<${count:$((count=count+1,0)):0}begin>\\n'\n")
+    assert bash.says("echo $count") == "<begin>\n1"
+    assert bash.says('echo $count; echo "$PS0" | wc -l') == "<begin>\n2\n1"
+    bash.run("PS0=")
+    assert bash.says("echo on") == "on"
+
+
+def test_a_hook_of_zsh_may_remove_itself(zsh: Person) -> None:
+    """As those of oh-my-zsh that run once."""
+    with_rc(
+        zsh,
+        "autoload -Uz add-zsh-hook\n"
+        "once() { echo once; add-zsh-hook -d precmd once; unfunction once }; add-zsh-hook precmd once\n"
+        "first() { echo first; add-zsh-hook -d preexec first; unfunction first }; add-zsh-hook preexec first\n",
+    )
+    assert zsh.says("echo one") == "first\none"
+    assert zsh.shell.greeting == "once"
+    assert zsh.says("echo two") == "two"
 
 
 def test_tools_that_change_variables_and_prompt_find_them(bash: Person) -> None:

@@ -15,6 +15,7 @@ from aish.action.shell_protocol import (
     Marks,
     answer,
     edited_in_files,
+    leaving,
     line_file,
     may_define,
     quoted,
@@ -250,3 +251,11 @@ def test_a_line_that_does_not_is_not_looked_after(line: str) -> None:
 def test_a_very_long_line_is_looked_at_in_no_time() -> None:
     """Only its beginning is searched."""
     assert not may_define("x " * 1_000_000)
+
+
+@pytest.mark.parametrize(
+    ("line", "sent"), [("logout", "exit"), (" logout 3", " exit 3"), ("logout now", "logout now"), ("echo logout",) * 2]
+)
+def test_logout_leaves_a_login_shell(line: str, sent: str) -> None:
+    """bash itself refuses it, because it was not started as a login shell."""
+    assert leaving(line) == sent

@@ -1,5 +1,6 @@
 """The undo store: what is kept, for how long, and how changes of files are taken back."""
 
+import errno
 import os
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from aish.action import undo_store
+from aish.action import undo, undo_store
 from aish.action.project_files import ProjectFiles, Site
 from aish.action.undo import FileHistory
 from aish.action.undo_store import MOST_OF_FILE, NOT_KEPT, OLDEST, FileChange, FileState, UndoStore
@@ -155,3 +156,29 @@ def test_all_steps_taken_back_give_the_first_state(texts: list[str]) -> None:
 
         assert (root / "a").read_bytes() == b"first\xff"
         assert history.changes("talk") == []
+
+
+def test_a_file_that_cannot_be_restored_after_it_went_to_the_trash_says_where_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be the last copy of something, and now it is not where it was."""
+    root, store = tmp_path / "work", UndoStore(tmp_path / "undo")
+    root.mkdir()
+    (root / "a").write_bytes(b"new")
+    states = FileState(store.keep(b"old"), 0o644), FileState(store.hash(b"new"), 0o644)
+    store.add("talk", [FileChange("s1", 1, str(root), "a", *states, "mv b a", partial=True)])
+    history = FileHistory(store)
+    (plan,) = history.restorations(history.changes("talk"))
+
+    def full(*arguments: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(undo, "write_inside", full)
+
+    assert plan.uses_trash
+    assert history.restore("talk", [plan]) == [
+        "No space left on device; the file is in the trash now (aish trash --restore)"
+    ]
+    assert (tmp_path / "data/Trash/files/a").read_bytes() == b"new"
+    assert history.changes("talk"), "it can be tried again"

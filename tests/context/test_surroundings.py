@@ -62,3 +62,12 @@ def test_what_was_said_is_read_back(facts: dict[str, str]) -> None:
     assert len(text) <= MOST_CHARS
     assert said_in([Turn("user", f"{text}\n\nq")]) == facts
     assert news(facts, said_in([Turn("user", f"{text}\n\nq")])) == {}
+
+
+def test_a_fact_that_does_not_fit_is_left_out_as_a_whole() -> None:
+    """Half a path is another path. It is said with the next message, because it was not said yet."""
+    facts = {"directory": "/a" * 280, "shell": "bash", "last command": "ls " * 30 + "x", "time": "now"}
+    said = said_in([Turn("user", f"{as_text(facts)}\n\nwhy?")])
+    assert len(as_text(facts)) <= MOST_CHARS
+    assert said == {name: value for name, value in facts.items() if name != "last command"}
+    assert list(news(facts, said)) == ["last command"]

@@ -19,7 +19,7 @@ RAN = [
 
 
 def expanded(line: str) -> str:
-    return expand(line, lambda: reversed(RAN))
+    return expand(line, lambda: reversed(RAN), lambda number: RAN[number - 1] if number <= len(RAN) else None)
 
 
 @pytest.mark.proves("P1")
@@ -30,6 +30,10 @@ def expanded(line: str) -> str:
         ("sudo !!", "sudo cp 'my file.txt' /tmp/copy.txt"),
         ("!-2", "make -j4 test"),
         ("!ls", "ls -l /var/log"),
+        ("!2", "ls -l /var/log"),
+        ("cd !2:$", "cd /var/log"),
+        ("echo !99", "echo !99"),
+        ("echo it works!2day", "echo it works!2day"),
         ("!?util?", "git add src/main.c lib/util.c"),
         ("cat !$", "cat /tmp/copy.txt"),
         ("cat !^", "cat 'my file.txt'"),

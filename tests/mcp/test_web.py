@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from aish.mcp.connection import McpServer
+from aish.mcp.stdio import LARGEST_MESSAGE
 from aish.mcp.web import web_transport
 from aish.values.tool_servers import ServerTrouble
 
@@ -147,6 +148,22 @@ async def test_a_bad_answer_is_told_in_time_and_the_server_can_be_used_again(rep
 
         assert asyncio.get_running_loop().time() - started < 12
         assert [tool.name for tool in await server.tools()] == ["echo"]
+
+
+async def test_a_stream_of_events_may_be_longer_than_one_message() -> None:
+    """A call that reports progress for hours sends more in all than any single answer may have."""
+
+    async def talkative(asked: dict[str, Any], writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n")
+        note = {"method": "notifications/message", "params": {"level": "info", "data": "x" * (LARGEST_MESSAGE // 4)}}
+        result = {"id": asked["id"], "result": {"content": [{"type": "text", "text": "done"}]}}
+        for message in (note, note, note, note, note, result):
+            writer.write(f"data: {json.dumps({'jsonrpc': '2.0', **message})}\n\n".encode())
+            await writer.drain()
+        writer.close()
+
+    async with serving(talkative) as (server, _):
+        assert (await server.call("echo", {}, Silent())).text == "done"
 
 
 async def test_a_key_in_the_address_is_not_told() -> None:

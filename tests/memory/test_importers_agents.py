@@ -51,8 +51,33 @@ def test_turns_of_claude_code_carry_session_project_and_title(tmp_path: Path) ->
     time = datetime(2026, 5, 4, 8, 0, 0, 123000, UTC)
     assert said("claude-code", path) == [
         ImportedTurn("s1", time, "user", "Why does the loom jam?", "", "u1", "loom", "Jams"),
+        ImportedTurn("s1", time, "assistant", "[thinking] hm", "thinking", "a1/thinking", "loom", "Jams"),
         ImportedTurn("s1", time, "assistant", "A thread.", "", "a1", "loom", "Jams"),
     ]
+    assert skipped("claude-code", path) == []
+
+
+def test_a_summary_that_another_session_has_is_the_title(tmp_path: Path) -> None:
+    """Older versions wrote the summary of a session into the next one, with the id of its last message."""
+    put(tmp_path / "s1.jsonl", line("u1", "user", "Why does the loom jam?"), line("u2", "user", "And now?"))
+    put(
+        tmp_path / "s2.jsonl",
+        {"type": "summary", "summary": "Loom jams", "leafUuid": "u2"},
+        line("u3", "user", "Hello", sessionId="s2"),
+    )
+
+    assert [(turn.ref, turn.title) for turn in said("claude-code", tmp_path)] == [
+        ("u1", "Loom jams"),
+        ("u2", "Loom jams"),
+        ("u3", ""),
+    ]
+
+
+def test_bookkeeping_of_claude_code_is_no_reason_to_warn(tmp_path: Path) -> None:
+    """Every session has such lines; a warning about each would hide the one that matters."""
+    kinds = ("system", "token_usage_record", "relocated", "frame-link", "fork-context-ref", "speculation-accept")
+    path = put(tmp_path / "s1.jsonl", line("u1", "user", "Hello"), *({"type": kind} for kind in kinds))
+
     assert skipped("claude-code", path) == []
 
 
@@ -69,7 +94,7 @@ def test_what_a_tool_printed_is_no_word_of_the_user(tmp_path: Path) -> None:
     )
 
     assert [(turn.role, turn.name, turn.text, turn.ref) for turn in said("claude-code", path)] == [
-        ("assistant", "", "Let me look.\n[Bash] ls -l", "a1"),
+        ("assistant", "", "Let me look.\n[Bash] ls -l\ndescription: List", "a1"),
         ("tool", "Bash", "total 0", "u1"),
         ("user", "", "stop", "u1/1"),
         ("user", "", "[image]", "u2"),
@@ -77,7 +102,7 @@ def test_what_a_tool_printed_is_no_word_of_the_user(tmp_path: Path) -> None:
 
 
 def test_what_the_program_puts_into_the_mouth_of_the_user_is_left_out(tmp_path: Path) -> None:
-    """Otherwise reminders, summaries and command output would fill search results."""
+    """Otherwise reminders and summaries would fill search results. What a typed command printed is the shell's."""
     path = put(
         tmp_path / "s1.jsonl",
         line("u1", "user", "Caveat: the messages below", isMeta=True),
@@ -86,16 +111,19 @@ def test_what_the_program_puts_into_the_mouth_of_the_user_is_left_out(tmp_path: 
         line("u4", "user", "<command-message>x</command-message><command-name>/fix</command-name>"),
         line("u5", "user", "<command-name>/fix</command-name>\n<command-args>the loom</command-args>"),
         line("u6", "user", "<bash-input>make</bash-input>"),
+        line("o6", "user", "<bash-stdout>cc loom.c</bash-stdout><bash-stderr>loom.c:1: error</bash-stderr>"),
+        line("o7", "user", "<bash-stdout></bash-stdout><bash-stderr></bash-stderr>"),
         line("u7", "user", "Go on<system-reminder>be nice</system-reminder>"),
         line("u8", "user", "<p> is a tag"),
     )
 
-    assert [turn.text for turn in said("claude-code", path)] == [
-        "/fix",
-        "/fix the loom",
-        "! make",
-        "Go on",
-        "<p> is a tag",
+    assert [(turn.role, turn.text) for turn in said("claude-code", path)] == [
+        ("user", "/fix"),
+        ("user", "/fix the loom"),
+        ("user", "! make"),
+        ("tool", "cc loom.c\nloom.c:1: error"),
+        ("user", "Go on"),
+        ("user", "<p> is a tag"),
     ]
 
 
@@ -126,19 +154,22 @@ def test_what_the_editor_and_other_agents_say_in_the_name_of_the_user_is_not_the
 
 @pytest.mark.proves("N26")
 def test_what_was_typed_while_the_model_was_at_work_is_taken(tmp_path: Path) -> None:
-    """It never gets a line of type `user`; notices of the program in the same form are left out."""
+    """It never gets a line of type `user`, as little as an attached file; notices in the same form are left out."""
 
     def queued(uuid: str, prompt: Any, mode: str, kind: str) -> dict[str, Any]:
         attached = {"type": "queued_command", "prompt": prompt, "commandMode": mode, "origin": {"kind": kind}}
         return line(uuid, "user", None) | {"type": "attachment", "message": None, "attachment": attached}
 
+    named: dict[str, Any] = {"type": "file", "filename": "/home/ada/loom.py", "displayPath": "loom.py"}
+    named["content"] = {"type": "text", "file": {"filePath": "/home/ada/loom.py", "content": "x = 1\n", "numLines": 1}}
     path = put(
         tmp_path / "s1.jsonl",
         line("u1", "user", "Mend the loom"),
         queued("u2", "and oil it", "prompt", "human"),
         queued("u3", [{"type": "text", "text": "like here"}, {"type": "image"}], "prompt", "human"),
         queued("u4", "a task is done", "task-notification", ""),
-        line("u5", "user", None) | {"type": "attachment", "attachment": {"type": "file", "content": "x"}},
+        line("u5", "user", None) | {"type": "attachment", "attachment": named},
+        line("u6", "user", None) | {"type": "attachment", "attachment": {"type": "todo_reminder", "content": "x"}},
         {"type": "queue-operation", "operation": "enqueue", "content": "and oil it", "sessionId": "s1"},
     )
 
@@ -146,6 +177,7 @@ def test_what_was_typed_while_the_model_was_at_work_is_taken(tmp_path: Path) -> 
         ("user", "Mend the loom", "u1"),
         ("user", "and oil it", "u2"),
         ("user", "like here\n[image]", "u3"),
+        ("tool", "[loom.py]\nx = 1", "u5"),
     ]
     assert skipped("claude-code", path) == []
 
@@ -228,6 +260,8 @@ def test_turns_of_codex_are_its_response_items(tmp_path: Path) -> None:
         item({"type": "user_message", "message": "List the files"}, "event_msg"),
         item({"model": "gpt-5"}, "turn_context"),
         item({"type": "reasoning", "summary": [], "encrypted_content": "gAAAA"}),
+        item({"type": "reasoning", "summary": [{"type": "summary_text", "text": "**Listing**"}], "content": None}),
+        item({"response_id": "r1", "usage": {}}, "token_usage_record"),
         item({"type": "function_call", "name": "shell", "arguments": arguments, "call_id": "c1"}),
         item({"type": "function_call_output", "call_id": "c1", "output": '{"output":"a.txt","metadata":{}}'}),
         item({"type": "custom_tool_call", "name": "apply_patch", "input": "*** Begin Patch", "call_id": "c2"}),
@@ -241,7 +275,8 @@ def test_turns_of_codex_are_its_response_items(tmp_path: Path) -> None:
 
     assert [(turn.role, turn.name, turn.text) for turn in turns] == [
         ("user", "", "List the files"),
-        ("assistant", "", "[shell] bash -lc ls"),
+        ("assistant", "thinking", "[thinking] **Listing**"),
+        ("assistant", "", "[shell] bash -lc ls\nworkdir: /"),
         ("tool", "shell", "a.txt"),
         ("assistant", "", "[apply_patch] *** Begin Patch"),
         ("tool", "apply_patch", "ok"),
@@ -283,6 +318,7 @@ def test_what_codex_adds_to_a_message_is_taken_out_block_by_block(tmp_path: Path
     assert [(turn.role, turn.text) for turn in said("codex", path)] == [
         ("user", "# Mend it\n<b> is a tag\n[image]"),
         ("user", "! make test"),
+        ("tool", "Exit code: 0"),
     ]
 
 

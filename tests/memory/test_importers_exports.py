@@ -87,20 +87,23 @@ def test_only_the_branch_that_the_user_sees_is_taken(tmp_path: Path, bread: dict
 
 
 def test_what_chatgpt_hides_is_not_taken(tmp_path: Path) -> None:
-    """Above all the user's profile, which is in every conversation as if the user had said it."""
+    """Above all the user's profile, which is in every conversation as if the user had said it. Thinking is marked."""
     hidden = {"is_visually_hidden_from_conversation": True}
     nodes = [
         node("a", "root", "user", kind="user_editable_context", content={"user_profile": "I am Ada"}),
         node("b", "a", "user", "My name is Ada", metadata=hidden),
         node("c", "b", "system", "You are helpful", metadata={"is_user_system_message": True}),
-        node("d", "c", "assistant", kind="thoughts", content={"thoughts": [{"summary": "hm", "content": "hm"}]}),
+        node("d", "c", "assistant", kind="thoughts", content={"thoughts": [{"summary": "hm", "content": "so"}]}),
         node("e", "d", "assistant", kind="reasoning_recap", content={"content": "Thought for 3 s"}),
         node("f", "e", "assistant", "", weight=1.0),
         node("g", "f", "assistant", "Hello Ada"),
     ]
     path = put(tmp_path / "conversations.json", [chat(*nodes, leaf="g")])
 
-    assert [turn.text for turn in said("chatgpt", path)] == ["Hello Ada"]
+    assert [(turn.name, turn.text) for turn in said("chatgpt", path)] == [
+        ("thinking", "[thinking] hm\nso"),
+        ("", "Hello Ada"),
+    ]
     assert skipped("chatgpt", path) == []
 
 
@@ -237,7 +240,7 @@ def talk(*messages: Any, uuid: str = "t1") -> dict[str, Any]:
 
 
 def test_messages_of_claude_are_read_by_their_blocks(tmp_path: Path) -> None:
-    """Reasoning is left out, and a tool result does not count as the model's words."""
+    """Thinking is kept apart, and a tool result does not count as the model's words."""
     call = {"type": "tool_use", "name": "web_search", "input": {"query": "slugs"}}
     result = {"type": "tool_result", "name": "web_search", "content": [{"type": "text", "text": "beer traps"}]}
     path = put(
@@ -254,6 +257,7 @@ def test_messages_of_claude_are_read_by_their_blocks(tmp_path: Path) -> None:
 
     assert [(turn.role, turn.text, turn.ref) for turn in turns] == [
         ("user", "Slugs?", "m1"),
+        ("assistant", "[thinking] hm", "m2/thinking"),
         ("assistant", '[web_search] {"query": "slugs"}', "m2"),
         ("tool", "beer traps", "m2/1"),
         ("assistant", "Use beer.", "m2/2"),

@@ -154,6 +154,7 @@ def test_threads_of_newer_llm_tell_every_message_once(tmp_path: Path) -> None:
 
     assert [(turn.role, turn.name, turn.text) for turn in turns] == [
         ("user", "", "[birds.txt]\nName one"),
+        ("assistant", "thinking", "[thinking] hm"),
         ("assistant", "", 'Percy\n[clock] {"zone": "UTC"}'),
         ("tool", "clock", "12:00"),
         ("assistant", "", "Noon"),

@@ -23,6 +23,7 @@ from aish.memory.redaction import Redaction
 from aish.memory.secret_patterns import redact
 from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
+from aish.values.turns import ToolCall
 
 THEN = datetime(2025, 3, 1, 8, tzinfo=UTC)
 
@@ -120,10 +121,13 @@ def test_more_than_is_written_at_once_is_imported_once(tmp_path: Path) -> None:
 def test_secrets_are_masked_in_all_that_is_imported(tmp_path: Path) -> None:
     """A speaker's name, an id or a title may contain a secret, not only the text."""
     secret = "ghp_" + "a1B2c3D4e5F6" * 3
-    texts = {name: f"{name} {secret}" for name in ("conversation", "text", "name", "ref", "channel", "title")}
+    talk, text, *rest = (f"{name} {secret}" for name in ("conversation", "text", "name", "ref", "channel", "title"))
+    call = ToolCall(f"id {secret}", "run", f"arguments {secret}")
     sessions = tmp_path / "sessions"
 
-    take(sessions, [ImportedTurn(time=THEN, role="user", **texts)])
+    name, ref, channel, title = rest
+    said = ImportedTurn(talk, THEN, "user", text, name, ref, channel, title, tool_calls=(call,), call_id=secret)
+    take(sessions, [said])
 
     [name] = kept(sessions)
     assert secret not in (sessions / f"{name}.jsonl").read_text(encoding="utf-8")

@@ -43,7 +43,7 @@ class Patterns:
 
     def redact(self, text: str, salt: bytes) -> tuple[str, list[tuple[str, int, int]]]:
         masked, found = secret_patterns.redact(text, salt)
-        return masked, [(kind, start, end) for kind, start, end in found]
+        return masked, [(one.kind, one.start, one.end) for one in found]
 
     def fingerprint(self, text: str, salt: bytes) -> str:
         return fingerprint.fingerprint(text, salt)

@@ -104,6 +104,10 @@ VALUE = "F4k3" + "q9ZkP2mX7vLr8TnW"  # concatenated, so that secret scanners do 
         f"密码改为{VALUE}",
         f"パスワードを{VALUE}に変更しました",
         f"используй {VALUE} как пароль",
+        rf'{{"content":"password: {VALUE}\nhost: x\n"}}',
+        rf'{{"content":"{{\"token\": \"{VALUE}\"}}"}}',
+        f"Verification Token\n{VALUE}\n",
+        f"WEATHER_KEY={VALUE}",
     ],
 )
 def test_a_secret_is_masked_and_the_rest_stays(text: str) -> None:
@@ -175,6 +179,47 @@ def test_a_secret_is_masked_and_the_rest_stays(text: str) -> None:
         "token = TEST_DATA_BASE64",
         "getpass(prompt='Password: ', stream=None)",
         "awk '{print $1$2}'",
+        # words, also of other languages, where a value would be
+        '"New Password": "Nova senha de 2 fatores",',
+        "the topics are authorization, token validation, 2FA",
+        'the lexer says: error token is "12#Loading"',
+        "| Key Decisions2024 | Token Costs |",
+        "Passwort vergessen: Bitte E-Mail-2 prüfen",
+        # identifiers and expressions
+        "COST_INPUT_PER_TOKEN = COST_INPUT_PER_1M / 1_000_000",
+        "const nextToken = page.meta?.next_token2",
+        "restore cache with key: setup-tool-1-x86_64-unknown-linux-gnu-3.12-9d0ea1b7",
+        "after_reset_password=on_after_reset_password2",
+        "config = {secret: settings.appSecret2, token: opts.token || null}",
+        "{token:e,factory:e.Fac2,providedIn:t.providedIn}",
+        "func Load(token *oauth2.Token)",
+        "--- PASS: TestSplitLines/with_10000_records (0.03s)",
+        "TEST_PASSWORD: test-only-password-for-ci-2-never-deployed",
+        # ids and hashes
+        '"run_key": "9fceb02d0ae598e95dc970b74767f19372d61af89fceb02d0ae598e95dc970b7"',
+        "uploaded, file_key: file_v2_8d1c2f33-7421-4cf8-9ea8-72e992eec64a",
+        '"encrypted_key": "pQMVA9_PtoRe7xXW1139NzzN1UhiFoio8lGto9cf0t8"',
+        # lines that follow a name, and lines of a history file
+        ": 1720700019:0;cat server.key\n: 1720700032:0;cd src2",
+        "class TestReadToken:\n    @pytest.mark.asyncio2\n    def test_it(): ...",
+        "h1:4UOEnMCrxsSqQ940WnTiD6qJ63le2ev3xfyagutxiPw=\ngithub.com/x/gax-go/v2 v2.11",
+        # escaped line ends
+        r'{"content":"for token ID\n\n2. Send it","text":"the password fields.\n+Desktop2 app"}',
+        r'{"old":"appSecret = creds.appSecret;\n  if (x1) {","new":"token: documentId2,\n"}',
+        r"\n## Key Takeaways2\nProvide three",
+        # samples and settings that are no secrets
+        "Cookie: theme=dark2; visitor=yes",
+        "postgres://postgres:postgres@localhost/db",
+        '"authorization": "Bearer SANITIZED"',
+        "ANTHROPIC_API_KEY: " + "sk" + "-ant-test-key-for-ci-only-never-used",
+        "monitor=desc:VX3211-4K,3840x2160@60,0x0,1.5",
+        r'{"PWD": "\/home\/user2\/Documents\/code2\/Aa-b"}',
+        "headers = {'Authorization': 'Bearer some-token-from-header'}",
+        "hasClientSecret: !!clientSecret2,",
+        'kubectl create secret generic x --from-literal=url="postgresql://..."',
+        "password: password123",
+        "APP_RPC_SECRET=\nAPP_2_ADMIN_TOKEN=\nX=1",
+        '"data": "TIAR91Pk3LZHl5wLeCXWF9Kunbe7ZLD5tgDYBN9QzJWvhZz-' + "sk" + '-B2R5cA5wwDdzaTrGNFdSIbYd5TvJJ0"',
     ],
 )
 def test_text_about_secrets_is_not_changed(text: str) -> None:
@@ -227,6 +272,36 @@ def test_a_password_of_small_letters_and_a_number_is_one() -> None:
     """Most passwords are like that; after other names the value must look more random."""
     assert find("my password is " + "hunt" + "er22") and find("DB_PASSWORD=" + "hunt" + "er22")
     assert not find("the token is " + "utf8x" + "22")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "Summer_" + "Rain22",
+        "Tr0ub" + "4dor3",
+        "gallery" + "2024!",
+        "correct-horse" + "-battery-staple",
+        "8*oz" + "xS78",
+    ],
+)
+def test_a_password_that_a_person_chose_is_one(value: str) -> None:
+    """Words in a password do not make it a label."""
+    for text in (f"DB_PASSWORD={value}", f'"password": "{value}"', f"my password is {value}"):
+        assert value not in redact(text, SALT)[0]
+
+
+def test_text_without_blanks_after_a_value_is_not_part_of_it() -> None:
+    """Chinese has no blanks between words."""
+    text = f"api_key：{VALUE}已经修改"
+    assert redact(text, SALT)[0].endswith("]已经修改") and VALUE not in redact(text, SALT)[0]
+
+
+def test_an_escaped_line_end_ends_a_value() -> None:
+    """In JSON, the line after the password is not part of it."""
+    text = rf'{{"out":"DB_PASSWORD={VALUE}\nDB_HOST=otter\n"}}'
+    masked, (found,) = redact(text, SALT)
+
+    assert text[found.start : found.end] == VALUE and masked.endswith(r"\nDB_HOST=otter\n" + '"}')
 
 
 def test_a_pin_is_masked_in_a_sentence_that_states_it() -> None:
@@ -331,6 +406,20 @@ def test_the_time_grows_linearly(unit: str) -> None:
     assert cpu_seconds(lambda: find(long)) < 9 * cpu_seconds(lambda: find(short)) + 0.1
 
 
+def test_a_line_with_very_many_names_is_still_searched() -> None:
+    """Each name takes time, so that many of them are searched in a simpler way; passwords are found all the same."""
+    words = " ".join(f"token=word{number}" for number in range(400))
+    masked, _ = redact(f"{words} password={VALUE} token={VALUE}", SALT)
+
+    assert masked.startswith(words) and VALUE not in masked
+
+
+def test_an_option_is_found_wherever_its_program_is_named_first() -> None:
+    """A program that is named again and again is searched once for each command."""
+    again = "mysql " * 40
+    assert VALUE not in redact(f"{again} -p{VALUE}; ls | curl -s x; curl -u bob:{VALUE} x", SALT)[0]
+
+
 def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
     """Other programs can use it as a filter."""
     plain = world.aish("redact", given=f"my password is {VALUE}\nok\n")
@@ -341,6 +430,22 @@ def test_the_verb_masks_whole_texts_and_lines_of_json(world: World) -> None:
     answer = json.loads(lines.out)
     assert (lines.code, VALUE in answer["text"], [one["kind"] for one in answer["found"]]) == (0, False, ["password"])
     assert (wrong.code, wrong.out) == (2, "") and "line 1" in wrong.err
+
+
+def test_the_verb_says_why_it_masked_and_where_nothing_was_found(world: World) -> None:
+    """A person can see what was taken for a secret, and the reasons show none of it."""
+    given = f"ls -l\npwd\ncurl https://bob:{VALUE}@x.example?token={VALUE}9\nok\n"
+    said = world.aish("redact", "--explain", given=given)
+    answer = json.loads(world.aish("redact", "--json", given=given).out)
+    wrong = world.aish("redact", "--jsonl", "--explain", given="")
+
+    assert said.out.startswith("lines 1 to 2: nothing found\nline 3: [masked password in a URL …8TnW #")
+    assert "  rule:    password in a URL near “://”\n  context: https://bob:\n" in said.out
+    assert "  value:   20 characters, upper and lower case, 6 digits, mostly random\n" in said.out
+    assert said.out.endswith("line 4: nothing found\n") and VALUE not in said.out
+    assert [(one["line"], one["kind"]) for one in answer["found"]] == [(3, "password in a URL"), (3, "token")]
+    assert VALUE not in json.dumps(answer) and answer["text"].startswith("ls -l\npwd\ncurl https://bob:[masked ")
+    assert (wrong.code, wrong.out) == (2, "")
 
 
 def test_masks_stay_the_same_from_run_to_run(world: World) -> None:

@@ -1,16 +1,17 @@
-"""The HTTP client: every body framing, broken servers, proxies, and no sockets left open."""
+"""The HTTP client: every body framing, redirects, broken servers, and no sockets left open."""
 
 import asyncio
 import socket
 import threading
-from urllib.parse import urlsplit
+import zlib
 
 import pytest
 from fake_server import Asked, FakeServer, Say, reply_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aish.model.http import HttpResponse, HttpTrouble, Patience, proxy_for, send
+from aish.model.body_decoding import BodyDecoder
+from aish.model.http import HttpResponse, HttpTrouble, Patience, Reach, send
 
 pytestmark = pytest.mark.anyio
 
@@ -173,80 +174,128 @@ async def test_leaving_a_reply_early_closes_the_socket() -> None:
         assert await seen(server.gone)
 
 
-PROXY = "http://proxy.example:3128"
+def moved(to: str, status: int = 308) -> Say:
+    return Say(status=status, headers={"Location": to})
+
+
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+async def test_a_redirect_within_the_host_is_followed_with_method_and_body(status: int) -> None:
+    """Gateways add a slash or a version; a GET without the question would be useless."""
+    with FakeServer(
+        paths={"/v1/chat": moved("/api/v1/chat?a=b", status), "/api/v1/chat?a=b": reply_json([1])}
+    ) as server:
+        patience = PATIENCE._replace(reach=Reach(headers={"X-Team": "one"}))
+        async with await send(
+            "POST", f"{server.url}/v1/chat", {"Authorization": "Bearer k"}, b"hello", patience
+        ) as reply:
+            assert await reply.whole() == b"[1]"
+    last = server.asked[-1]
+    assert (last.method, last.path, last.body) == ("POST", "/api/v1/chat?a=b", b"hello")
+    assert (last.headers["authorization"], last.headers["x-team"]) == ("Bearer k", "one")
 
 
 @pytest.mark.parametrize(
-    ("target", "env", "expected"),
+    ("location", "message"),
     [
-        ("http://models.example", {}, ""),
-        ("http://models.example", {"http_proxy": PROXY}, PROXY),
-        ("http://models.example", {"HTTP_PROXY": PROXY}, PROXY),
-        ("http://models.example", {"https_proxy": PROXY}, ""),
-        ("https://models.example", {"https_proxy": PROXY}, PROXY),
-        ("https://models.example", {"all_proxy": PROXY}, PROXY),
-        ("https://models.example", {"https_proxy": "proxy.example:3128"}, PROXY),
-        ("https://models.example", {"https_proxy": PROXY, "no_proxy": "*"}, ""),
-        ("https://models.example", {"https_proxy": PROXY, "no_proxy": "models.example"}, ""),
-        ("https://models.example", {"https_proxy": PROXY, "NO_PROXY": "other.example, .Example"}, ""),
-        ("https://a.models.example", {"https_proxy": PROXY, "no_proxy": "models.example"}, ""),
-        ("https://notmodels.example", {"https_proxy": PROXY, "no_proxy": "models.example"}, PROXY),
-        ("https://models.example", {"https_proxy": PROXY, "no_proxy": ","}, PROXY),
-        ("http://127.0.0.1:8080", {"all_proxy": PROXY}, ""),
-        ("http://127.1.2.3:8080", {"all_proxy": PROXY}, ""),
-        ("http://localhost:8080", {"all_proxy": PROXY}, ""),
-        ("http://[::1]:8080", {"all_proxy": PROXY}, ""),
-        ("http://127.0.0.1.evil.example", {"all_proxy": PROXY}, PROXY),
+        ("http://models.example/v1?key=s3cret", r"redirects to another host, http://models\.example/v1; if that is"),
+        ("//ann:s3cret@models.example/v1", r"redirects to another host, http://models\.example/v1; if that is right"),
+        ("ftp://127.0.0.1/", "is not an http"),
+        ("/", "redirects again and again"),
     ],
 )
-async def test_the_environment_chooses_the_proxy(target: str, env: dict[str, str], expected: str) -> None:
-    """As in other programs: by scheme, with exceptions, and never for loopback."""
-    assert proxy_for(urlsplit(target), env) == expected
-
-
-async def test_a_plain_request_goes_through_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The proxy gets the full URL and its own login, and resolves the host name."""
-    with FakeServer(reply_json({})) as proxy:
-        monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//me:se%40cret@"))
-        assert await fetch("http://models.invalid/v1/models?a=b") == (200, b"{}")
-        [asked] = proxy.asked
-        assert (asked.method, asked.path) == ("GET", "http://models.invalid/v1/models?a=b")
-        assert asked.headers["host"] == "models.invalid"
-        assert asked.headers.get("proxy-authorization") == "Basic bWU6c2VAY3JldA=="  # me:se@cret
-
-
-async def test_a_proxy_that_refuses_the_tunnel_is_named_with_its_reason_and_left() -> None:
-    """Otherwise the user would suspect the model server."""
-    no = Say(raw=True, pieces=[b"HTTP/1.1 407 Proxy Login Needed\r\n\r\n", b"-"], hold=threading.Event())
-    with FakeServer(no) as proxy:
-        with pytest.raises(HttpTrouble, match=r"the proxy 127\.0\.0\.1 refused: HTTP/1\.1 407 Proxy Login Needed"):
-            await fetch("https://models.invalid/v1", proxy=proxy.url.replace("//", "//me:secret@"))
-        [asked] = proxy.asked
-        assert (asked.method, asked.path) == ("CONNECT", "models.invalid:443")
-        assert asked.headers["proxy-authorization"] == "Basic bWU6c2VjcmV0"
-        assert await seen(proxy.gone)
-
-
-async def test_a_proxy_that_hangs_up_is_named() -> None:
-    """A broken proxy is not reported as an unreachable model."""
-    message = r"the proxy 127\.0\.0\.1 does not answer"
-    with FakeServer(Say(raw=True, pieces=[])) as proxy, pytest.raises(HttpTrouble, match=message):
-        await fetch("https://models.invalid/v1", proxy=proxy.url)
-
-
-async def test_a_proxy_that_speaks_for_the_server_is_not_believed() -> None:
-    """Otherwise plain data from the proxy would be read as TLS data from the server."""
-    forged = b"HTTP/1.1 200 OK\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged"
-    with (
-        FakeServer(Say(raw=True, pieces=[forged])) as proxy,
-        pytest.raises(HttpTrouble, match="before the TLS connection was open"),
-    ):
-        await fetch("https://models.example/", proxy=proxy.url)
-
-
-async def test_the_password_of_a_proxy_is_in_no_message() -> None:
-    """Errors are shown and stored in the journal."""
-    with pytest.raises(HttpTrouble) as raised:
-        await fetch("http://models.example/", proxy="socks5://ann:s3cret@proxy.example:1080")
-
+async def test_a_redirect_that_is_not_followed_names_its_target(location: str, message: str) -> None:
+    """The key must not go to a host that the user did not choose."""
+    with FakeServer(moved(location)) as server, pytest.raises(HttpTrouble, match=message) as raised:
+        await fetch(server.url)
     assert "s3cret" not in str(raised.value)
+
+
+async def test_a_login_in_the_address_that_is_refused_is_named() -> None:
+    """It is not the key that is wrong."""
+    with (
+        FakeServer(Say(status=401)) as server,
+        pytest.raises(HttpTrouble, match=r"login of 'ann' .*; correct it in the endp"),
+    ):
+        await fetch(server.url.replace("//", "//ann:s3cret@"))
+
+
+async def test_login_query_and_headers_of_the_settings_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gateways want a login in front, a version in the query, and headers with keys that are not in a file."""
+    monkeypatch.setenv("TEAM_KEY", "k1")
+    reach = Reach(headers={"X-Key": "$TEAM_KEY", "X-Both": "a ${TEAM_KEY} b"}, query="api-version=1")
+    with FakeServer(reply_json({})) as server:
+        url = server.url.replace("//", "//ann:p%40ss@")
+        async with await send("GET", f"{url}/v1/models?x=y", {}, b"", PATIENCE._replace(reach=reach)) as reply:
+            await reply.whole()
+        monkeypatch.delenv("TEAM_KEY")
+        with pytest.raises(HttpTrouble, match="the header X-Key needs the environment variable TEAM_KEY, which is not"):
+            await send("GET", url, {}, b"", PATIENCE._replace(reach=reach))
+    [asked] = server.asked
+    assert asked.path == "/v1/models?x=y&api-version=1"
+    assert asked.headers["authorization"] == "Basic YW5uOnBAc3M="  # ann:p@ss
+    assert (asked.headers["x-key"], asked.headers["x-both"]) == ("k1", "a k1 b")
+
+
+def packed(how: str, text: bytes) -> bytes:
+    bits = {"gzip": 31, "deflate": 15, "raw": -15}[how]
+    packer = zlib.compressobj(wbits=bits)
+    return packer.compress(text) + packer.flush()
+
+
+@pytest.mark.parametrize("how", ["gzip", "deflate", "raw"])
+async def test_a_compressed_body_is_decoded_however_it_arrives(how: str) -> None:
+    """Some gateways compress everything, also if nobody asked for it; `deflate` has two meanings."""
+    body, named = packed(how, b"data: hello\n\n" * 50), {"Content-Encoding": "deflate" if how == "raw" else how}
+    for pieces in ([body], [body[place : place + 1] for place in range(len(body))]):
+        with FakeServer(Say(pieces=pieces, headers=named)) as server:
+            assert await fetch(server.url) == (200, b"data: hello\n\n" * 50)
+    with FakeServer(Say(pieces=[body[:-3]], headers=named)) as server, pytest.raises(HttpTrouble, match="too early"):
+        await fetch(server.url)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "message"),
+    [
+        ("gzip", packed("gzip", bytes(1 << 25)), "larger than 8 MB"),
+        ("gzip", b"\x1f\x8bthis is no gzip", "is not compressed as its head says"),
+        ("br", b"x", "in the encoding 'br', which was not asked for"),
+    ],
+)
+async def test_a_compressed_body_that_is_too_large_or_broken_is_given_up(
+    encoding: str, body: bytes, message: str
+) -> None:
+    """32 MB of zeros are 32 KB on the wire; they must not fill the memory."""
+    with (
+        FakeServer(Say(pieces=[body], headers={"Content-Encoding": encoding})) as server,
+        pytest.raises(HttpTrouble, match=message),
+    ):
+        await fetch(server.url)
+
+
+async def test_a_compressed_body_is_decoded_in_small_pieces() -> None:
+    """What is decoded at once must not depend on the server."""
+    assert len(next(BodyDecoder("gzip").feed(packed("gzip", bytes(1 << 25))))) == 1 << 20
+
+
+async def test_a_web_page_is_no_answer_and_of_an_error_page_only_the_title_is_kept() -> None:
+    """A proxy, a login or an endpoint without /v1 answers with a page."""
+    page = b"<html><head><title>502 Bad &amp; Gateway</title></head><body><h1>nginx</h1></body></html>"
+    with FakeServer(Say(status=502, kind="text/html; charset=utf-8", pieces=[page])) as server:
+        assert await fetch(server.url) == (502, b"502 Bad & Gateway")
+        async with await send("GET", server.url, {}, b"", PATIENCE) as reply:
+            with pytest.raises(HttpTrouble, match="sent a web page instead of an answer; check the endpoint"):
+                await anext(reply.pieces())
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x00\x00\x12\x04\x00\x00\x00\x00\x00" + bytes(18), "speaks HTTP/2 only; aish speaks HTTP/1.1"),
+        (b"\x15\x03\x01\x00\x02\x02\x46", "the server wants TLS; write https:// instead of http://"),
+        (b"SSH-2.0-OpenSSH_9.2\r\n", "an SSH server answers at this address"),
+    ],
+)
+async def test_a_server_that_speaks_something_else_is_named(data: bytes, message: str) -> None:
+    """The remedy is another port or scheme, not another model."""
+    with FakeServer(Say(raw=True, pieces=[data])) as server, pytest.raises(HttpTrouble, match=message):
+        await fetch(server.url)

@@ -265,7 +265,7 @@ async def test_an_answer_whose_end_was_told_is_whole_though_the_connection_break
 @pytest.mark.parametrize(
     ("pieces", "reason"),
     [
-        ([b"SSH-2.0-OpenSSH_9.2\r\n"], "the server's response is not HTTP"),
+        ([b"SSH-2.0-OpenSSH_9.2\r\n"], "an SSH server answers at this address; check the port of the endpoint"),
         ([], "the server closed the connection"),
         ([b"HTTP/1.1 200 OK\r\nConte"], "the server closed the connection"),
     ],

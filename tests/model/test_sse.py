@@ -1,6 +1,7 @@
 """Server-sent events: the events are the same however the bytes are split."""
 
 import itertools
+import json
 
 import pytest
 from hypothesis import example, given
@@ -85,3 +86,14 @@ def test_the_last_event_counts_also_without_its_blank_line(end: bytes) -> None:
     """Some servers close the connection right after the last line, or even before its end."""
     assert read([b"data: one" + end + end + b"data: last" + end]) == [b"one", b"last"]
     assert read([b"data: one" + end + end + b"data: last"]) == [b"one", b"last"]
+
+
+@pytest.mark.parametrize("size", [1, 7, 1000])
+def test_one_object_that_is_called_a_stream_is_returned_whole(size: int) -> None:
+    """Some servers ignore that a stream was asked for, and label their answer as one anyway."""
+    body = b'\n {"choices": [\n\n{"message": {"content": "data: x"}}]}\n'
+    reader = SseReader()
+    events = [event for place in range(0, len(body), size) for event in reader.feed(body[place : place + size])]
+
+    assert events == []
+    assert [json.loads(event) for event in reader.end()] == [json.loads(body)]

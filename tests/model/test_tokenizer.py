@@ -115,6 +115,7 @@ async def test_a_silent_server_is_waited_for_as_long_as_the_settings_say(world: 
         *(reply_json({"error": "no"}, status=status) for status in (404, 405, 501)),
         reply_json({"count": 3}),
         reply_json({"tokens": 3}),
+        reply_json({"tokens": []}),
         reply_json([1, 2, 3]),
         reply_json(None),
         Say(kind="text/html", pieces=[b"<h1>It works!</h1>"]),

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aish.settings.layers import Loaded, SettingsLayer, load, read_file
+from aish.settings.layers import Loaded, SettingsLayer, load, read_file, unknown_key
 from aish.settings.options import Preset, PriceTag, Settings, describe
 
 WRONG = dt.date(2024, 1, 1)  # no setting has this type
@@ -317,3 +317,21 @@ def test_a_rule_that_cannot_be_used_is_left_out_and_the_others_stay(match: str) 
     assert unknown not in kept
     assert len(kept) + len(loaded.problems) == 3
     assert all(problem.key == "rules" for problem in loaded.problems)
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("nonsense", ""),
+        ("view", ""),
+        ("banana.split", ""),
+        ("keys", "view.keys"),
+        ("view.kyes", "view.keys"),
+        ("token_budget", "context.token_budget"),
+        ("notes.token_budget", "context.token_budget"),
+        ("mcp.servers.a.comand", "command"),
+    ],
+)
+def test_only_a_name_that_is_near_is_suggested(key: str, meant: str) -> None:
+    """A far one would send the user the wrong way."""
+    assert unknown_key(key) == ("unknown key" + (f"; did you mean {meant}?" if meant else ""))

@@ -98,6 +98,10 @@ def test_a_question_stays_a_question(world: World) -> None:
         (("--json", "-c"), True, "bash", False),
         (("what", "-c"), True, "bash", False),
         (("-l",), False, "login", False),
+        (("-l",), True, "bash", True),
+        (("-i", "--login"), True, "cron", True),
+        (("-l", "-p"), True, "bash", False),
+        (("-i",), True, "bash", False),
         (("--login", "-c", "x"), False, "bash", True),
         (("--resume", "x"), False, "bash", False),
         (("-",), False, "bash", False),
@@ -107,10 +111,27 @@ def test_what_is_for_a_shell(arguments: tuple[str, ...], piped: bool, parent: st
     assert is_for_shell(arguments, piped=piped, parent=parent) is wanted
 
 
-def test_a_login_is_known_by_the_program_that_starts_it() -> None:
+@pytest.mark.parametrize(
+    ("parent", "login"),
+    [
+        ("sshd", True),
+        ("sshd-session", True),
+        ("xterm", False),
+        ("su - ann", True),
+        ("su -l ann -c ls", True),
+        ("su ann -c ls", False),
+        ("sudo -i", True),
+        ("sudo -u ann -i ls", True),
+        ("sudo --login -u ann", True),
+        ("sudo -nu ann -s", False),
+        ("sudo -s grep -i x", False),
+        ("", False),
+    ],
+)
+def test_a_login_is_known_by_the_program_that_starts_it(parent: str, login: bool) -> None:
     """A script does not see the `-` before its name."""
-    assert is_login({}, "sshd") and is_login({}, "su")
-    assert not is_login({"SHLVL": "1"}, "su") and not is_login({}, "xterm")
+    assert is_login({}, parent.split()) is login
+    assert parent.startswith("su") or not is_login({"SHLVL": "1"}, parent.split())
 
 
 def test_a_damaged_or_missing_configuration_does_not_stop_a_command(tmp_path: Path) -> None:
@@ -173,3 +194,27 @@ def test_tmux_git_and_editors_can_use_it(world: World, tmp_path: Path) -> None:
         "from vim\n",
         "from git\n",
     ]
+
+
+def test_a_line_waits_for_the_startup_files_that_may_define_it(world: World) -> None:
+    """An alias typed while the shell still starts is no question."""
+    os.mkfifo(world.directory / "gate")
+    text = "read -r word <gate; alias gst='echo from the alias'\n"
+    (world.directory / ".bashrc").write_text(text, encoding="utf-8")
+    world.script("A question was asked.")
+    with Terminal(world, SHELL="/bin/bash") as terminal:
+        terminal.wait_ready()
+        terminal.enter("gst")
+        terminal.wait_times(b"\x1b[?2004l", 1)  # the editor has the line
+        (world.directory / "gate").write_text("go\n", encoding="utf-8")
+        terminal.wait_for("from the alias")
+    assert not world.journals()
+
+
+def test_what_startup_files_print_is_above_the_first_prompt(world: World) -> None:
+    """As they print it, with the output of the first hooks, and without a word of ours."""
+    (world.directory / ".bashrc").write_text("printf 'wel\\033[1mcome'; PROMPT_COMMAND='echo; echo hook'\n", "utf-8")
+    world.script()
+    with Terminal(world, SHELL="/bin/bash") as terminal:
+        terminal.wait("welcome", "hook", "aish>")
+        assert b"wel\x1b[1mcome" in terminal.raw

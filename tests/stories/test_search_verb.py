@@ -349,6 +349,8 @@ def test_recent_and_thread_give_the_fields_of_search(
     around = json.loads(capsys.readouterr().out)
 
     assert [hit["turn"] for hit in recent] == [4, 3, 2]
+    assert run_recent(program, ["2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == recent[:2]
     assert [hit["text"] for hit in thread] == [text for _, text in SAID]
     assert [hit["turn"] for hit in around] == [1, 2, 3]
     assert all(list(hit) == FIELDS for hit in [*recent, *thread])

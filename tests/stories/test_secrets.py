@@ -163,7 +163,7 @@ def test_ordinary_text_loads_no_patterns(tmp_path: Path) -> None:
     redaction = Redaction(tmp_path / "salt", load)  # type: ignore[arg-type]  # must never be called
 
     for text in ("What is the capital of France?", "The answer is 42, as always.\nAnd one more line."):
-        assert redaction.mask(text) == (text, ())
+        assert redaction.mask(text) == (text, (), ())
     assert not (tmp_path / "salt").exists()
 
 
@@ -173,3 +173,71 @@ async def test_a_notice_names_each_kind_once(world: World) -> None:
     notices = (await world.ask(session, f"{TOKEN} and {TOKEN[:-1]}9 and password={WORD}")).notices
 
     assert notices == [Notice("masked before saving: 2 × GitHub token, 1 × password").text]
+
+
+def scripted(answers: list[str]) -> dict[str, object]:
+    return {"model": "script", "models": {"script": {"kind": "scripted", "answers": answers}}}
+
+
+@pytest.mark.proves("M62")
+async def test_a_mask_that_was_a_mistake_is_taken_back_after_a_yes(world: World) -> None:
+    """What was masked is in no file, but the process still has it; all other turns and masks stay as they are."""
+    program = world.program(scripted([f"Use password={WORD} now.", f"Again password={WORD}, and {TOKEN}."]))
+    shell = world.shell(program)
+    await world.ask(shell.session, "a first question")
+    await world.ask(shell.session, f"is {TOKEN} a word?")
+    before = [entry.turn.content for entry in shell.session.journal.entries()]
+
+    listed = await world.type(shell, ":unmask")
+    refused = await world.type(shell, ":unmask 3")
+    assert (refused.text, on_disk(world, WORD)) == ("it stays masked", [])
+    world.consent = True
+    done = await world.type(shell, ":unmask 3")
+    after = [entry.turn.content for entry in shell.session.journal.entries()]
+
+    assert [line.split(":")[0] for line in listed.text.splitlines()] == [
+        *("1  password in turn 2", "2  GitHub token in turn 3", "3  password in turn 4", "4  GitHub token in turn 4")
+    ]
+    assert world.confirms[0] == f"3  password in turn 4: {WORD}\nsave it unmasked?"
+    assert done.found and after[:3] == before[:3] and WORD not in "".join(after[:3])
+    assert (
+        after[3] == before[3].replace(before[3].split("password=")[1].partition(",")[0], WORD) and TOKEN not in after[3]
+    )
+
+
+async def test_a_mask_cannot_be_taken_back_twice_nor_after_a_restart(world: World) -> None:
+    """The original is in the memory of one process only, and the message says that it is gone."""
+    shell = world.shell(world.program(scripted(["Fine."])))
+    await world.ask(shell.session, f"keep password={WORD} please")
+    world.consent = True
+    assert (await world.type(shell, ":unmask 1")).found
+    again = await world.type(shell, ":unmask 1")
+    later = await world.type(world.shell(world.program()), ":unmask")
+
+    assert not again.found and "there is no mask with number 1" in again.text and "say it again" in again.text
+    assert not later.found and "nothing was masked in this conversation since aish was started" in later.text
+
+
+async def test_a_mask_that_is_not_in_the_journal_any_more_changes_nothing(world: World) -> None:
+    """A purge may have been faster, and what it erased must not come back."""
+    shell = world.shell(world.program(scripted(["Fine."])))
+    await world.ask(shell.session, f"keep password={WORD} please")
+    journal = world.journals()[0]
+    journal.write_text(
+        journal.read_text(encoding="utf-8").replace("password=[masked", "password=[erased"), encoding="utf-8"
+    )
+    world.consent = True
+    gone = await world.type(shell, ":unmask 1")
+
+    assert not gone.found and "nothing was changed" in gone.text and on_disk(world, WORD) == []
+
+
+@pytest.mark.proves("M62")
+def test_the_notice_in_the_shell_says_how_to_take_a_mask_back(world: World) -> None:
+    """Only there, as a script can type no command afterwards."""
+    with FakeServer(sse("Let me see."), sse("Fine.")) as server:
+        serve(world, server)
+        ran = world.aish("--lines", given=f"is password={WORD} and {TOKEN} ok?\n:unmask 7\n:unmask\n")
+
+    assert "masked before saving: 1 × password, 1 × GitHub token; a mistake? :unmask 1 to 2\n" in ran.err
+    assert "there is no mask with number 7" in ran.out

@@ -307,7 +307,7 @@ async def test_a_bad_hook_costs_one_line_and_the_question_is_answered(
 ) -> None:
     """Whatever it does, and only once in a conversation."""
     write(own(world), {"before_prompt": command})
-    shell = shell_in(world, project, skills={"hook_seconds": 0.5})
+    shell = shell_in(world, project, skills={"hook_seconds": 0.5 if "0.5" in told else 10.0})
 
     start = time.monotonic()
     said = await world.ask(shell.session, "hello")

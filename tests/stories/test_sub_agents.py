@@ -20,6 +20,8 @@ from terminal import CTRL_C
 from workshop import AtGate, Workshop
 from world import Typist, World
 
+from aish.acting.goal_clock import GoalClock
+from aish.acting.sub_agent_run import expiring
 from aish.action.project_files import Prepared, ProjectFiles, Site
 from aish.conversation.past_turns import trust_of
 from aish.conversation.turn import take_turn
@@ -303,6 +305,61 @@ async def test_an_agent_that_never_answers_is_stopped(world: World) -> None:
 
     assert hanging.stopped == 1
     assert (office.results[0]["status"], office.results[0]["limit_reached"]) == ("stopped", "0.001 minutes")
+
+
+class SlowReader(Reader):
+    """A user who takes long to answer."""
+
+    def __init__(self, *answers: str) -> None:
+        super().__init__(*answers)
+        self.now = 0.0
+
+    async def key(self, question: str, keys: str) -> str:
+        self.now += 10_000
+        return await super().key(question, keys)
+
+
+async def test_the_minutes_of_an_agent_do_not_count_questions_to_the_user(world: World) -> None:
+    """Otherwise it must answer because the user went for lunch."""
+    worker = [call("write_file", path="a.txt", content="x"), call("list_files"), "Written."]
+    office = Office(world, [delegate("scribe", "write it"), "Done."], worker)
+    office.define("scribe", "tools: [write_file, list_files]\nbudget: {minutes: 1}")
+    office.person = slow = SlowReader("y")
+    office.program.agents.clock = lambda: slow.now
+
+    await office.ask()
+
+    assert len(slow.asked) == 1
+    assert office.results[0]["answer"] == "Written." and "limit_reached" not in office.results[0]
+
+
+async def test_an_agent_is_not_stopped_while_the_user_is_asked() -> None:
+    """The limit in minutes stands still, and counts again afterwards."""
+    now = [0.0]
+    clock = GoalClock(lambda: now[0])
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(None) as limit:
+            with expiring(limit, clock, 0.001):
+                with clock.standing_still():
+                    now[0] = 10_000
+                    await asyncio.sleep(0.01)
+                now[0] += 1
+                await asyncio.Event().wait()
+    assert clock.seconds == 1
+
+
+async def test_what_only_a_sub_agent_has_read_is_not_known_to_the_model_of_the_user(world: World) -> None:
+    """It would change a file that it has never seen. The other way round is the same."""
+    edit = call("edit_file", path="a.txt", old="height = 4", new="height = 5")
+    office = Office(world, [delegate("clerk", "read it"), edit, "Done."], [call("read_file", path="a.txt"), "Read."])
+    office.define("clerk", "tools: [read_file]")
+    (office.project / "a.txt").write_text("height = 4\n", encoding="utf-8")
+    office.person = Reader("y")
+
+    await office.ask()
+
+    assert "a.txt was not read in this conversation" in str(office.results[1])
+    assert (office.project / "a.txt").read_text(encoding="utf-8") == "height = 4\n"
 
 
 async def test_sub_agents_have_their_own_line_in_the_costs_and_count_for_the_cap_of_the_conversation(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from aish.action.fence.availability import Wanted, isolating_kind, kind, why
 from aish.action.fence.bounds import FenceName, changing, looking, protected
-from aish.action.fence.environment import NO_UPDATES, looking_environment, temporary_places
+from aish.action.fence.environment import NO_UPDATES, looking_environment, temporary_places, without_secrets
 from aish.action.fence.fence import Fence, Kind, fenced
 from aish.action.fence.hidden_files import KnownSecrets, SecretFiles, in_home
 from aish.action.fence.wants import Want
@@ -115,7 +115,8 @@ class CommandFences:
                 if unasked:
                     yield fence, self._looking_env(env, private, project)
                 else:
-                    yield fence, {**env, **temporary_places(private), **NO_UPDATES}
+                    passed = env if permit.attended else self._without_secrets(env)
+                    yield fence, {**passed, **temporary_places(private), **NO_UPDATES}
         except OSError as error:
             raise StoreTrouble(f"cannot make the fence for a command: {error.strerror or error}") from error
 
@@ -153,6 +154,10 @@ class CommandFences:
             if wanted in one.parents:
                 return wanted
         return wanted if run_by_git(path) else None
+
+    def _without_secrets(self, env: Mapping[str, str]) -> dict[str, str]:
+        """Leave out variables with secrets: nobody looks at each command. Those that the user named stay."""
+        return without_secrets(env, self._passed_on, is_secret_variable, self._has_secret)
 
     def _looking_env(self, env: Mapping[str, str], private: str, project: Path) -> dict[str, str]:
         git = git_directory(project)

@@ -25,7 +25,8 @@ _DEEPEST = 20
 
 def project_site(session: Session) -> "Site":
     """Return where the tools of a conversation work."""
-    return session.services.open_files().site(find_project(session.cwd), session.cwd, session.owner)
+    files = session.services.open_files()
+    return files.site(find_project(session.cwd), session.cwd, session.owner, session.journal.id)
 
 
 def whole_number(call: ParsedCall, name: str, default: int, most: int) -> int:

@@ -1,11 +1,12 @@
 """One task of one sub-agent: it works in a conversation of its own, asks the same user, and has a budget."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Collection
-from contextlib import AbstractAsyncContextManager, aclosing
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from aish.acting.goal_clock import GoalClock, TimedPerson
 from aish.acting.rounds import GO_ON, Rounds
 from aish.agent.permission import ALLOWED, Decision, Permission
 from aish.agent.tool import ParsedCall, Tool, ToolEvent, as_json
@@ -30,21 +31,24 @@ Tell = Callable[[str | Notice], object]
 
 MOST_ANSWER = 6_000  # characters of an answer that the parent reads
 _PATIENCE = 2  # a sub-agent that does not answer is stopped after so many times its minutes
+_AGAIN = 0.05  # seconds between two looks at a clock that stands still
 _LONGEST_STEP = 120
 
 
 class OneAtATime(AbstractAsyncContextManager[None]):
     """The right to ask the user, shared with everything that runs beside the sub-agent.
 
-    Inside of a sub-agent only one thing asks at a time, so entering again needs no lock.
+    Inside of a sub-agent only one thing asks at a time, so entering again needs no lock. The clock stands still while
+    somebody else asks.
     """
 
-    def __init__(self, alone: AbstractAsyncContextManager[Any]) -> None:
-        self._alone, self._depth = alone, 0
+    def __init__(self, alone: AbstractAsyncContextManager[Any], clock: GoalClock) -> None:
+        self._alone, self._clock, self._depth = alone, clock, 0
 
     async def __aenter__(self) -> None:
         if self._depth == 0:
-            await self._alone.__aenter__()
+            with self._clock.standing_still():
+                await self._alone.__aenter__()
         self._depth += 1
 
     async def __aexit__(
@@ -138,6 +142,27 @@ class AgentLimits:
         return f"{self.minutes:g} minutes" if self._clock() >= self._until else ""
 
 
+@contextmanager
+def expiring(limit: asyncio.Timeout, clock: GoalClock, seconds: float) -> Iterator[None]:
+    """Let a limit expire when the clock has counted this many seconds; it does not count questions to the user."""
+    loop = asyncio.get_running_loop()
+
+    timers: list[asyncio.TimerHandle] = []  # the next look
+
+    def look() -> None:
+        left = seconds - clock.seconds
+        if left > 0:
+            timers[:] = [loop.call_later(max(left, _AGAIN), look)]
+        else:
+            limit.reschedule(loop.time())
+
+    timers.append(loop.call_later(seconds, look))
+    try:
+        yield
+    finally:
+        timers[0].cancel()
+
+
 class SubAgentRun:
     """One sub-agent at work, and afterwards what came of it."""
 
@@ -194,9 +219,11 @@ class SubAgentRun:
                 self.state = "running"
                 self._child = open_child()
                 settings = self._child.settings.agents
-                limits = self._limits = AgentLimits(self.definition, settings, lambda: self.used, self._clock)
-                async with asyncio.timeout(60 * limits.minutes * _PATIENCE):
-                    await self._ask(self._child, limits, asked, tell)
+                clock = GoalClock(self._clock)
+                limits = self._limits = AgentLimits(self.definition, settings, lambda: self.used, lambda: clock.seconds)
+                async with asyncio.timeout(None) as limit:
+                    with expiring(limit, clock, 60 * limits.minutes * _PATIENCE):
+                        await self._ask(self._child, limits, asked, tell, clock)
         except TimeoutError:
             self.state, self.reason = "stopped", "it did not answer in time"
             if self._limits:
@@ -212,13 +239,13 @@ class SubAgentRun:
             if not self.ended:  # a bug is being raised
                 self.state, self.reason = "failed", "it ended because of a bug in aish"
 
-    async def _ask(self, child: Session, limits: AgentLimits, asked: "AskedBy", tell: Tell) -> None:
+    async def _ask(self, child: Session, limits: AgentLimits, asked: "AskedBy", tell: Tell, clock: GoalClock) -> None:
         limits.used_up = asked.used_up
         if used_up := asked.used_up():  # while it waited for room
             self.state, self.reason = "failed", f"{used_up} are used up"
             return
-        alone = OneAtATime(asked.alone)
-        person = AgentPerson(asked.person, self.label, alone)
+        alone = OneAtATime(asked.alone, clock)
+        person = TimedPerson(AgentPerson(asked.person, self.label, alone), clock)
         mask = child.services.redaction.text
         permission = AgentPermission(
             lambda text: tell(one_line(exactly(mask(f"step {limits.steps + 1}: {text}")), _LONGEST_STEP)), alone

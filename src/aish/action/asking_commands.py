@@ -13,13 +13,14 @@ from typing import NamedTuple
 from aish.action.command_line import read_line
 from aish.action.command_words import UnreadableCommand
 from aish.action.line_parts import Simple
+from aish.values.patterns import pattern
 
 _LONGEST = 20_000  # characters; longer commands are not parsed
 _DEEPEST = 3  # shells inside shells
 _PASSWORD, _LOGIN, _KEY = "your password", "a user name and a password", "a password or a passphrase"
 _SHELLS = frozenset("sh bash dash zsh ksh fish".split())
-_INTERPRETERS = re.compile(r"(?:python|perl|ruby|node|php|pypy)[\d.]*")
-_READS_A_LINE = re.compile(r"\binput\(|getpass|<STDIN>|\bgets\b|readline|raw_input")
+_INTERPRETERS = pattern(r"(?:python|perl|ruby|node|php|pypy)[\d.]*")
+_READS_A_LINE = pattern(r"\binput\(|getpass|<STDIN>|\bgets\b|readline|raw_input")
 _WRAPPERS = frozenset(
     "env nohup time timeout nice ionice chrt stdbuf command exec builtin setsid script watch xargs strace unbuffer "
     "parallel flock systemd-run".split()

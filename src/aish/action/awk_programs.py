@@ -6,20 +6,22 @@ implementations differ: where both are possible and would make a difference, the
 
 import re
 
-_TOKEN = re.compile(
+from aish.values.patterns import pattern
+
+_TOKEN = pattern(
     r'(?P<space>[ \t\r]+|\\\n)|(?P<end>[;\n{}])|(?P<string>"(?>(?:[^"\\\n]|\\.)*)")'
     r"|(?P<number>\d++\.?\d*+(?:[eE][+-]?\d+)?|\.\d+)"
     r"|(?P<name>[A-Za-z_]\w*+)|(?P<close>[)\]])|(?P<step>\+\+|--)"
     r"|(?P<sign>\|\||&&|[<>=!]=|!~|[-+*%^]=|[-+*%^,<>=!~?:$(\[|&])",
     re.ASCII,
 )
-_REGEX = re.compile(r"/(?>(?:[^/\\\n\[]|\\[^\n]|\[\^?+\]?+[^\]\n/\\]*+\])+)/")
-_SINK = re.compile(r'[ \t]*"/dev/(?:stdout|stderr|null)"[ \t]*(?:[;}\n]|$)')
+_REGEX = pattern(r"/(?>(?:[^/\\\n\[]|\\[^\n]|\[\^?+\]?+[^\]\n/\\]*+\])+)/")
+_SINK = pattern(r'[ \t]*"/dev/(?:stdout|stderr|null)"[ \t]*(?:[;}\n]|$)')
 _BAD = frozenset("close ARGV ENVIRON PROCINFO SYMTAB FUNCTAB nextfile extension".split())
 _BEFORE_REGEX = frozenset("print printf return else do exit case".split())
 _UNCLEAR = frozenset("in length getline next break continue delete function func BEGIN END default".split())
-_HARMLESS = re.compile(r"[\w \t$.,+*%/-]*", re.ASCII)
-_WITH_BRACKETS = re.compile(r"[\w \t$.,+*%/()-]*", re.ASCII)
+_HARMLESS = pattern(r"[\w \t$.,+*%/-]*", re.ASCII)
+_WITH_BRACKETS = pattern(r"[\w \t$.,+*%/()-]*", re.ASCII)
 
 
 def awk_only_prints(program: str) -> bool:

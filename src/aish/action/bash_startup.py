@@ -2,6 +2,8 @@
 
 BASH = r"""
 __aish_traps='@TRAPS@' __aish_store='@STORE@'
+__aish_then='builtin eval "$__aish_run"; __aish_over || builtin eval "$__aish_store"'
+__aish_run= __aish_number= __aish_again=0 __aish_ps0=
 __aish_set= __aish_keys= __aish_ps1= __aish_said= __aish_guard= __aish_was=0 __aish_pipe=0
 __aish_text= __aish_line= __aish_last= __aish_hooks=() __aish_state= __aish_visible=
 __aish_debug= __aish_skipped=0
@@ -17,6 +19,7 @@ __aish_get() {
     __aish_state=got
     case $2 in *e*) __aish_watch ;; esac
     builtin printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
+    [ -z "$__aish_ps0" ] || builtin printf '%s' "${__aish_ps0@P}" >'@TTY@' 2>&1
 }
 __aish_keep() {
     case ${HISTCONTROL-} in *ignorespace*|*ignoreboth*) [ "${1# }" = "$1" ] || return 0 ;; esac
@@ -59,6 +62,7 @@ __aish_quiet() {
 }
 __aish_show() {
     __aish_visible=1
+    declare -g PS0="$__aish_ps0"
     declare -g PS1="$__aish_ps1"  # `declare`, because an assignment to a readonly variable would end the function
     case ${#__aish_hooks[@]} in
         0) ;;
@@ -72,8 +76,9 @@ __aish_plain() {
         __aish_hooks=("${PROMPT_COMMAND[@]}"); unset PROMPT_COMMAND
     fi
     if [ -n "${PS1-}$__aish_visible" ]; then __aish_ps1=${PS1-}; fi
+    if [ -n "${PS0-}$__aish_visible" ]; then __aish_ps0=${PS0-}; fi
     __aish_visible=
-    declare -g PS1= PS2=
+    declare -g PS0= PS1= PS2=
 }
 __aish_case='case ${FUNCNAME[0]-}/$BASH_COMMAND in __aish_*|*__aish_*|/"trap - DEBUG ERR RETURN") ;; *)
 ' __aish_esac='
@@ -136,26 +141,28 @@ __aish_tidy() {
     __aish_plain
     return "$__aish_stored"
 }
-__aish_hook() { builtin eval "__aish_status ${__aish_pipe//|/ | __aish_status }"$'\n'"$1"; }
 __aish_end() {
     local __aish_status=$? __aish_one
-    if [ "$__aish_said" = "$1" ] && [ "$__aish_state" != got ]; then __aish_mark "$1"; return 0; fi
+    __aish_run= __aish_number=$1 __aish_again=0
+    if [ "$__aish_said" = "$1" ] && [ "$__aish_state" != got ]; then return 0; fi
     __aish_status "$__aish_status"
     __aish_tidy
-    local __aish_stored=$?
-    if [ "$__aish_said" != "$1" ]; then
-        __aish_said=$1
-        if [ "${#__aish_hooks[@]}" -gt 0 ]; then
-            __aish_show
-            for __aish_one in "${__aish_hooks[@]}"; do
-                __aish_hook "$__aish_one"
-            done </dev/null >'@TTY@' 2>&1
-            __aish_plain
-        fi
-    fi
-    __aish_mark "$1"
+    __aish_again=$?
+    if [ "$__aish_said" = "$1" ] || [ "${#__aish_hooks[@]}" = 0 ]; then __aish_said=$1; return 0; fi
+    __aish_said=$1
+    __aish_show
+    for __aish_one in "${!__aish_hooks[@]}"; do
+        __aish_run+="__aish_status ${__aish_pipe//|/ | __aish_status } \"\$__aish_last\""$'\n'
+        __aish_run+="builtin eval \"\${__aish_hooks[$__aish_one]}\""$'\n'
+    done
+    __aish_run="{ $__aish_run} </dev/null >'@TTY@' 2>&1; { $__aish_store; } >/dev/null 2>&1"
+}
+__aish_over() {
+    if [ -n "$__aish_visible" ]; then __aish_again=1; __aish_plain; fi  # after hooks, also those that Ctrl-C ended
+    __aish_run=
+    __aish_mark "$__aish_number"
     { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
-    return "$__aish_stored"
+    return "$__aish_again"
 }
 __aish_mark() {
     local LC_ALL=C __aish_flags=$__aish_set$__aish_keys
@@ -169,9 +176,11 @@ __aish_prompt() {
     __aish_status "$__aish_was"
     builtin printf '%s' "${__aish_ps1@P}" >|"$1"
 }
+__aish_past() { builtin fc -l "$1" "$1" >|"$2"; }  # with the number: a wrong one gives other commands
+__aish_rules() { { declare -f; complete -p; } >|"$1"; : >|"$1.done"; }
 readonly -f __aish_status __aish_get __aish_keep __aish_on __aish_off __aish_quiet __aish_show __aish_plain \
-    __aish_restore __aish_watch __aish_stop __aish_skip __aish_tidy __aish_hook __aish_end __aish_mark \
-    __aish_words __aish_prompt
+    __aish_restore __aish_watch __aish_stop __aish_skip __aish_tidy __aish_end __aish_over __aish_mark \
+    __aish_words __aish_prompt __aish_past __aish_rules
 : >|"$__aish_traps"
 {
     bind() { :; }
@@ -185,7 +194,6 @@ readonly -f __aish_status __aish_get __aish_keep __aish_on __aish_off __aish_qui
         unset -f bind; unset __aish_file __aish_profile
         set +o history
         shopt -s expand_aliases
-        [ ! -r "${HISTFILE-}" ] || builtin history -r
         __aish_plain
     } >/dev/null 2>&1
 }

@@ -41,6 +41,10 @@ class Capture:
             while self._tail_size - len(self._tail[0]) >= self._kept:
                 self._tail_size -= len(self._tail.popleft())
 
+    def head(self) -> bytes:
+        """Return the first bytes as they were."""
+        return bytes(self._head)
+
     def text(self, most: int) -> str:
         """Return the output in about `most` characters, with a truncation marker if something is left out."""
         whole, tail = bytes(self._head), b"".join(self._tail)[-self._kept :]

@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from aish.action.proposals import proposals
 from aish.values.answer_lines import AnswerLines, CodeFence, quotes
+from aish.values.patterns import pattern
 
 _SHELLS = frozenset(("", "bash", "sh", "shell", "zsh", "console", "shell-session", "shellsession", "terminal"))
-_PROMPT = re.compile(r"[$%#] +")
+_PROMPT = pattern(r"[$%#] +")
 _SESSIONS = frozenset(("console", "shell-session", "shellsession", "terminal"))
 
 

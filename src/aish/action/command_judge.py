@@ -16,6 +16,7 @@ from aish.action.command_words import UNKNOWN, CommandWord, UnreadableCommand
 from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
 from aish.action.line_variables import NUMBERS
 from aish.action.secret_files import is_secret, is_secret_variable, is_wide, normalise
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 from aish.values.verdicts import SEVERITY, Effect
 
@@ -25,7 +26,7 @@ _MOST_WORDS = 300
 _MOST_DIRECTORIES = 6
 _MOST_PATTERNS = 80
 _PATTERN = frozenset("*?[")
-_PROGRAMS = re.compile(r"/(?:usr/)?(?:local/)?s?bin/(?=[^/]+$)")
+_PROGRAMS = pattern(r"/(?:usr/)?(?:local/)?s?bin/(?=[^/]+$)")
 _SINKS = frozenset("/dev/null /dev/stdout /dev/stderr /dev/tty".split())
 _NOT_FILES = frozenset(
     "-e --regexp --grep --author --committer -S -G --format --pretty -L -k -t -d".split()
@@ -35,10 +36,10 @@ _PAGERS = frozenset("less more most man".split())
 _SET_OPTIONS = frozenset("pipefail errexit nounset xtrace noglob noclobber".split())  # allexport would change variables
 _PROMPTS = frozenset(("-e", "-p", "-s"))  # flags of `read` for a person at the terminal
 _SILENT = frozenset(": true false test [".split())  # commands that print nothing
-_USED_VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*+)(?!:?\+)", re.ASCII)
-_LOCALE = re.compile(r"LC_|LANG$|LANGUAGE$|TERM$")
+_USED_VARIABLE = pattern(r"\$\{?([A-Za-z_]\w*+)(?!:?\+)", re.ASCII)
+_LOCALE = pattern(r"LC_|LANG$|LANGUAGE$|TERM$")
 _SET_BY_READ = frozenset(("REPLY", "MAPFILE"))
-_ADDRESS = re.compile(r"(?:^|=)(?!https?://(?:localhost|127\.0\.0\.1)[:/])\w[\w+.-]*://")
+_ADDRESS = pattern(r"(?:^|=)(?!https?://(?:localhost|127\.0\.0\.1)[:/])\w[\w+.-]*://")
 _SECRET = r"\benv\b|secret|token|passw|credential|api_?key|\bkey|\.pem|id_|\.ssh|\brc\b"
 _STARTUP = r"rc$|profile$|_login$|/\.git/|authorized_keys|cron|/etc/|\.service$|/autostart/|\.aish"
 

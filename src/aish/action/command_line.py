@@ -28,6 +28,7 @@ from aish.action.command_words import (
 )
 from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
 from aish.action.line_variables import LineVariables, prints_number
+from aish.values.patterns import pattern
 
 MOST_PARTS = 20
 _GROUPS = frozenset(
@@ -37,12 +38,12 @@ _GROUPS = frozenset(
 _TOKENS = frozenset("; && || & | |& ( ) { } ;; ;& ;;& ! if then elif else fi while until do done \n".split(" "))
 _TESTS = frozenset("[ ] = == != !".split())
 _REDIRECTS = frozenset("< > >> >| <> <& >& << <<- <&- >&-".split())  # of every shell
-_POSIX_EXPANSION = re.compile(r"\$\{#?\w+(?:(?::?[-+]|%%?|##?)[^}]*)?\}")
+_POSIX_EXPANSION = pattern(r"\$\{#?\w+(?:(?::?[-+]|%%?|##?)[^}]*)?\}")
 # Words that mean the same in every shell, also in those that are not like the Bourne shell.
-_PLAIN_LINE = re.compile(r"(?>(?:[\w./:+,-]++|[ \t]++|\|\|?|&&|;)+)", re.ASCII)
+_PLAIN_LINE = pattern(r"(?>(?:[\w./:+,-]++|[ \t]++|\|\|?|&&|;)+)", re.ASCII)
 # Commands that evaluate their operands as arithmetic in some of these shells.
-_EVALUATING = re.compile(r"(?<![\w./-])(?:test|exit|return|break|continue|shift|wait|ulimit|kill)(?![\w./-])")
-_NAMED_DESCRIPTOR = re.compile(r"(?<!\$)\{\w+\}[<>]|\]\}[<>]")
+_EVALUATING = pattern(r"(?<![\w./-])(?:test|exit|return|break|continue|shift|wait|ulimit|kill)(?![\w./-])")
+_NAMED_DESCRIPTOR = pattern(r"(?<!\$)\{\w+\}[<>]|\]\}[<>]")
 _MOST_ORIGINS = 50
 _MOST_IN_RANGES = 6  # digits of the largest numbers in {1..9}{1..9} together
 _ARITHMETIC = frozenset(

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from aish.values.errors import BadUsage
+from aish.values.patterns import pattern
 from aish.values.verdicts import SEVERITY, Effect
 
 _KINDS = ("none", "any", "names", "files", "text files")
@@ -20,7 +21,7 @@ _VALUES = ("hosts", "reads", "runs", "writes")  # keys for flags whose value is 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _HEADER = r'^\["([^"\n]*)"\]$'
 # The part of TOML that most entries need: empty lines, comments, and values without escapes.
-_LINE = re.compile(
+_LINE = pattern(
     r'\s*(?:#[^\n]*|(\w+) = (?:"""\n?([^"\\]*)"""|"([^"\\\n]*)"|'
     r"'([^'\n]*)'|(true|false)|(0|[1-9][0-9]{0,8})))(?=\s*\n|\s*$)",
     re.ASCII,

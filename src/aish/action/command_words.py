@@ -10,17 +10,19 @@ from typing import NamedTuple
 
 from tree_sitter import Node
 
+from aish.values.patterns import pattern
+
 UNKNOWN = "\0"  # placeholder in a text for a part that is only known at run time
 _MOST_TEXTS = 64
 _MOST_ORIGINS = 8
 _SPECIAL = "#?$!"  # $#, $?, $$ and $! are numbers
 _MARKS = frozenset("$`\"';|&<>()")
-_EXPANSION = re.compile(
+_EXPANSION = pattern(
     r"\$\{#?[A-Za-z_]\w*(\[(@|\*|\d+)\])?"
     r"((:?[-+]|%%?|##?|//?)[^$`'\"\\{}()<>&|;\n]*|:\d+(:\d+)?|\^\^?|,,?)?\}"
 )
-_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_BRACES = re.compile(r"\{([^{}]*+)\}")
+_ESCAPED = pattern(r"\\(.)", re.DOTALL)
+_BRACES = pattern(r"\{([^{}]*+)\}")
 _MOST_LETTERS = 4000  # in all texts of a word together
 _MOST_GROUPS = 8  # braces in one word: each of them multiplies the words it becomes
 _MOST_IN_RANGE = 5  # digits of the numbers in {1..9}

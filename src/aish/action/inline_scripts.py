@@ -9,12 +9,14 @@ import re
 import warnings
 from typing import TYPE_CHECKING
 
+from aish.values.patterns import pattern
+
 if TYPE_CHECKING:
     import ast
 
 _SED_BARE = frozenset("=dDgGhHlnNpPxz}{ \t\n;")
 _BRACKETS = r"\\.|\[\^?+\]?+[^\]]*+\]"  # escapes and complete bracket expressions
-_BRACKET = re.compile(r"\[")
+_BRACKET = pattern(r"\[")
 _LONGEST_PROGRAM = 4000  # characters
 _PYTHON_NAMES = frozenset(
     "print len sum min max abs round sorted range list dict set tuple str int float bool repr ord chr hex bin "

@@ -6,6 +6,7 @@ Pure: words in, words out.
 import re
 
 from aish.action.command_words import NUMBER, OPEN, CommandWord, from_values, is_number, variable
+from aish.values.patterns import pattern
 
 # Variables that every shell has, and what they stand for as a path.
 _GIVEN = {
@@ -20,7 +21,7 @@ _GIVEN = {
 # Variables that hold numbers, unless the line itself sets them.
 NUMBERS = frozenset("RANDOM SECONDS LINENO COLUMNS LINES UID EUID PPID EPOCHSECONDS BASHPID SHLVL".split())
 
-_NUMBER_PRINTED = re.compile(
+_NUMBER_PRINTED = pattern(
     r'"?\$\( ?(?:date \+%[sYmdHMSj]|nproc|(?>(?:[\w ./,:=+*-]++\|)*) ?wc -[lwcm](?: ?< ?[\w./-]+)?) ?\)"?', re.ASCII
 )
 

@@ -10,6 +10,7 @@ Pure: bytes in, bytes out, in whatever pieces they come. The time is linear in t
 
 import re
 
+from aish.values.patterns import pattern
 from aish.values.text import OWN_SIGNS
 
 _LONGEST = 256  # bytes of a control sequence; no program needs more
@@ -18,12 +19,12 @@ _TEXT = (
     rb"(?>(?:[\x07-\x0f\x20-\x7e]++|\x1b\[[\d;]*+m|[\xc3-\xdf][\x80-\xbf]|\xe2[\x94\x95][\x80-\xbf]"
     rb"|[\xe1\xe3-\xec\xee\xef][\x80-\xbf]{2})+)"
 )
-_PLAIN = re.compile(_TEXT)
+_PLAIN = pattern(_TEXT)
 _HIGH = (
     rb"[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|\xed[\x80-\x9f][\x80-\xbf]|[\xe1-\xec\xee\xef][\x80-\xbf]{2}"
     rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
 )
-_TOKEN = re.compile(
+_TOKEN = pattern(
     rb"(?s)(?P<plain>" + _TEXT + rb")"
     rb"|(?P<character>" + _HIGH + rb")"
     rb"|\x1b\[(?P<marks>[<-?]*)(?P<numbers>[0-;]*)(?P<between>[ -/]*)(?P<final>[@-~])"
@@ -32,10 +33,10 @@ _TOKEN = re.compile(
     rb"|(?P<other>[^\x1b])|\x1b"
 )
 # The start of a sequence or character whose rest may come in the next piece.
-_BEGUN = re.compile(
+_BEGUN = pattern(
     rb"(?:\x1b(?:\[[0-?]*+[ -/]*+|[ -/]*+)|[\xc2-\xdf]|[\xe0-\xef][\x80-\xbf]?|[\xf0-\xf4][\x80-\xbf]{0,2})\Z"
 )
-_END_OF_STRING = re.compile(rb"[\x07\x18\x1a\x1b]")
+_END_OF_STRING = pattern(rb"[\x07\x18\x1a\x1b]")
 _MOVES = frozenset(b"@ABCDEFGHIJKLMPSXZ`abdefgmrsu")
 _SWITCHES = frozenset((b"1", b"6", b"7", b"12", b"25", b"47", b"1047", b"1048", b"1049"))
 _ESCAPES = frozenset(

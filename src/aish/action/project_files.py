@@ -28,11 +28,21 @@ _READ_AGAIN = "read it again with read_file, then repeat the change"
 
 
 class Site(NamedTuple):
-    """Where a conversation works. Relative paths start in `directory`, as they do for its commands."""
+    """Where a conversation works. Relative paths start in `directory`, as they do for its commands.
+
+    Changes belong to `conversation`. A sub-agent works for that of the user, and `reader` is its own: what it read, no
+    other model knows.
+    """
 
     root: Path
     directory: Path
     conversation: str
+    reader: str = ""
+
+    @property
+    def knows(self) -> str:
+        """The conversation whose model has read what is read here."""
+        return self.reader or self.conversation
 
 
 class FilePart(NamedTuple):
@@ -112,8 +122,8 @@ class ProjectFiles:
         """Return what keeps the changes of one command in a project. Raises `StoreTrouble`."""
         return CommandChanges(self.undo, root)
 
-    def site(self, root: Path, directory: Path, conversation: str) -> Site:
-        return Site(root, directory, conversation)
+    def site(self, root: Path, directory: Path, conversation: str, reader: str = "") -> Site:
+        return Site(root, directory, conversation, reader)
 
     def is_own(self, real: Path) -> bool:
         """Does a path belong to aish itself?"""
@@ -161,7 +171,7 @@ class ProjectFiles:
             some.append(line)
         first = max(first, 1) if lines else 0
         last = first + len(some) - 1 if lines else 0
-        self._seen[site.conversation, str(real)] = self.undo.hash(data)
+        self._seen[site.knows, str(real)] = self.undo.hash(data)
         joined = shown("".join(some))
         joined = mask(joined) if len(text.text) > _MASKED_AS_A_WHOLE else joined
         return FilePart(joined, first, last, len(lines), last + 1 if last < len(lines) else 0, text.crlf, cut)
@@ -209,7 +219,7 @@ class ProjectFiles:
         data, like = self._bytes(site, real)
         text = _text(name, data)
         one, other = (part.replace("\r\n", "\n") if text.crlf else part for part in (old, new))
-        known = self._seen.get((site.conversation, str(real)))
+        known = self._seen.get((site.knows, str(real)))
         if known != self.undo.hash(data) and (known or not given(_lines_around(text.text, one))):
             reason = "changed since you read it" if known else "was not read in this conversation"
             raise Declined(f"{name} {reason}; {_READ_AGAIN}")
@@ -231,7 +241,7 @@ class ProjectFiles:
             if not above.is_dir():
                 raise Declined(f"{name} cannot be created: {self.name(site, above)} is not a directory") from None
             return self._prepared(site, real, None, None, FileText(content))
-        known = self._seen.get((site.conversation, str(real)))
+        known = self._seen.get((site.knows, str(real)))
         if known != self.undo.hash(data):
             reason = "changed since you read it" if known else "exists, and was not read in this conversation"
             raise Declined(f"{name} {reason}; {_READ_AGAIN}")
@@ -276,7 +286,7 @@ class ProjectFiles:
             with suppress(StoreTrouble):  # such as a full disk: then `:undo` finds the file as it was
                 self.undo.take_back(site.conversation, [record])
             raise
-        self._seen[site.conversation, os.path.join(os.path.realpath(site.root), change.path)] = after.hash  # noqa: PTH118  # as text
+        self._seen[site.knows, os.path.join(os.path.realpath(site.root), change.path)] = after.hash  # noqa: PTH118  # as text
 
     def _now(self, site: Site, change: Prepared) -> bytes | None:
         try:

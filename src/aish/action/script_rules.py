@@ -14,10 +14,11 @@ from aish.action.command_words import CommandWord
 from aish.action.inline_scripts import python_only_prints, sed_only_prints
 from aish.action.line_parts import Simple
 from aish.action.sql_queries import lists_tables, sql_only_reads
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 
 _QUERY_FLAGS = frozenset("-c -e --command --execute".split())
-_NO_NEW_FILE = re.compile(r":memory:|file:[^?]+\?mode=ro|/dev/null")
+_NO_NEW_FILE = pattern(r":memory:|file:[^?]+\?mode=ro|/dev/null")
 
 Words = list[CommandWord]
 Feed = tuple[Simple, ...]

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 
 from aish.action.secret_places import HOME_SECRETS as HOME_SECRETS
 from aish.action.secret_places import SYSTEM_SECRETS as SYSTEM_SECRETS
+from aish.values.patterns import pattern
 
 _BACKUP = (
     r"[._-]?(?:bak|backup|old|orig|saved?|sw[op]|copy|prev|rpmsave|dpkg-\w{1,9})\d{0,8}"
@@ -50,24 +51,24 @@ _NAMES = rf"""
     | (?:client_secret|service[_-]?account|application_default_credentials)[\w.-]*\.json
     | [\w-]+-firebase-adminsdk[\w-]*\.json
 """
-_ENDINGS = re.compile(rf"(?<=[^/]){_MORE}{{1,3}}$", re.VERBOSE | re.ASCII)
+_ENDINGS = pattern(rf"(?<=[^/]){_MORE}{{1,3}}$", re.VERBOSE | re.ASCII)
 # Exceptions: public keys, world-readable files, examples and documentation.
-_PUBLIC = re.compile(
+_PUBLIC = pattern(
     rf"(?:\.pub|/known_hosts|/authorized_keys|\.ssh/config|/etc/passwd|\.(?:{_EXAMPLE}))$|\.kube/cache|/etc/ssl/certs/"
 )
 _SOURCES = tuple(
     """.py .pyi .pyc .js .ts .jsx .tsx .mjs .cjs .map .go .rs .java .kt .rb .c .h .cc .cpp .hpp .o .so .cs
     .swift .ex .exs .css .scss .vue .svelte .sql .test .lock .md .rst .html .svg .png .jpg .gif .woff2 .sh""".split()
 )
-_HOME = re.compile(r"(?:~[\w.+-]*|/root|(?:/var|/usr|/export)?/(?:home|users)/[^/]+)(?=/|$)")
-_LINKS = re.compile(r"proc/[^/]+(?:/task/[^/]+)?/(root|cwd)")
-_KERNEL = re.compile(
+_HOME = pattern(r"(?:~[\w.+-]*|/root|(?:/var|/usr|/export)?/(?:home|users)/[^/]+)(?=/|$)")
+_LINKS = pattern(r"proc/[^/]+(?:/task/[^/]+)?/(root|cwd)")
+_KERNEL = pattern(
     r"(?:^|/)proc/(?:[^/]+/)?(?:[^/]+/task/[^/]+/|[^/]+/)?(?:environ|mem|fd|kcore|map_files|auxv|syscall|stack)(?:/|$)"
     r"|^(?:/|(?:\.\./)+)dev/(?:mem|kmem|port|mapper|disk|(?:sd|hd|vd|xvd|nvme|mmcblk|dm-|loop|md|sr|nbd|zram)[a-z0-9]*)(?:/|$)"
 )
-_BETWEEN = re.compile(r"[=:@,\s]+")
-_WILD = re.compile(r"[*?\[\0]")
-_NO_LETTERS = re.compile(r"[*?\[\]!^\0-]")
+_BETWEEN = pattern(r"[=:@,\s]+")
+_WILD = pattern(r"[*?\[\0]")
+_NO_LETTERS = pattern(r"[*?\[\]!^\0-]")
 _LONGEST_NAME, _MOST_PARTS = 255, 64
 _SAMPLES = (
     ".ssh/id_rsa .ssh/id_ed25519 .aws/credentials .kube/config .netrc .env .env.local .envrc .pgpass .git-credentials "

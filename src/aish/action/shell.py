@@ -19,13 +19,16 @@ from aish.action.shell_protocol import (
     Marks,
     answer,
     edited_in_files,
+    leaving,
     line_file,
+    may_change_rules,
     may_define,
     may_stop,
     names_exit,
     quoted,
     run_line,
     say_end,
+    tell_rules,
 )
 from aish.action.shell_startup import EDITING, start_file
 from aish.action.shell_words import BUILTINS
@@ -35,9 +38,11 @@ from aish.storage.files import make_directory, private_opener, write_all
 from aish.values.errors import StoreTrouble
 from aish.values.outcomes import Outcome
 
+_SOON = 0.005  # seconds between looks at a file that the shell writes
 _ABOUT_TO_START = 0.1  # seconds that a shell needs to start a program
 _TRIES = 20  # how often the shell is asked to repeat an end mark lost to Ctrl-C
 _READY_SECONDS = 30.0
+_RULES_SECONDS = 0.5  # to wait until the shell has written its rules for completion
 _PATIENCE = 2.0  # seconds for hooks of an empty line, and for the trap of the exit
 Show = Callable[[bytes], object]
 
@@ -92,11 +97,13 @@ class UserShell:
         self.history = HistorySettings()
         self.variables: set[str] = set()
         self.greeting = ""  # the output of its startup files, or why it runs without them
+        self.printed = b""  # the output of its startup files and of the hooks of the first prompt, as it was
         self._terminal: Terminal | None = None
         self._input = -1
         self._marks = Marks("")
         self._stopped = False
         self._number = 0  # of the last request
+        self._changes = 0  # how often the rules for completion may have changed
         self._files: tempfile.TemporaryDirectory[str] | None = None
 
     @property
@@ -130,12 +137,14 @@ class UserShell:
             why = f"they start {Path(self._replaced).name}" if self._replaced else "they exit or hang"
             if self._stopped or not self._start(users_files=False):
                 raise StoreTrouble(f"cannot use {self._program} as your shell: it exits at once")
+            self.printed = b""
             self.greeting = f"{self._program} runs without your startup files, because {why}"
+        self._changes += 1
         self._update_names()
         self._update_history()
 
     def _use(self, program: str) -> None:
-        self._program, self._kind = program, "zsh" if Path(program).name == "zsh" else "bash"
+        self._program, self.kind = program, "zsh" if Path(program).name == "zsh" else "bash"
 
     def skip_files(self) -> None:
         """End a start in another thread that waits for startup files; it goes on without them."""
@@ -147,10 +156,10 @@ class UserShell:
         self._files = _directory_in(self._private)
         self._terminal, token = Terminal(), secrets.token_hex(12)
         self._marks = Marks(token)
-        zsh, home = self._kind == "zsh", Path(self._files.name)
+        zsh, home = self.kind == "zsh", Path(self._files.name)
         start = home / (".zshrc" if zsh else "bashrc")
         text = start_file(
-            self._kind,
+            self.kind,
             token=token,
             tty=self._terminal.name,
             files=str(home),
@@ -192,7 +201,7 @@ class UserShell:
                 terminal.end()
 
         end = self._until_end(greeting.feed, seconds=self._patience, check=check if users_files else None)
-        self.greeting = greeting.text(MOST)
+        self.greeting, self.printed = greeting.text(MOST), greeting.head()
         self._before = Before(0, (0,), end.flags if end else "")
         return end is not None
 
@@ -208,8 +217,9 @@ class UserShell:
         showing = TerminalOutput(show, capture)
         self._terminal.resize()
         told = Path(self._files.name) / "line"
-        text = edited_in_files(line, self._files.name) if self._kind == "bash" else line
-        _write_file(told, line_file(text, remembered, self._before, self.names.functions, kind=self._kind))
+        text = edited_in_files(line, self._files.name) if self.kind == "bash" else line
+        text = leaving(text) if self._login and self.kind == "bash" else text
+        _write_file(told, line_file(text, remembered, self._before, self.names.functions, kind=self.kind))
         self._number += 1
         stops = may_stop(line, self._before)
         self._write(run_line(self._number, tty=self._terminal.name, stops=stops))
@@ -234,6 +244,7 @@ class UserShell:
             self._update_names()
         if "HIST" in line or may_define(line):
             self._update_history()
+        self._changes += may_change_rules(line)
         return Outcome(end.status, capture.text(MOST), end.directory, moved=moved, unread=unread)
 
     def refresh(self, show: Show) -> None:
@@ -274,6 +285,32 @@ class UserShell:
             return jobs(path.read_text(encoding="utf-8", errors="replace")) if path else []
         except OSError:
             return []
+
+    def numbered(self, number: int) -> str:
+        """Return the command with this number in the shell's own history; empty if there is none."""
+        if not self.started:
+            return ""
+        found, _, command = self._ask(f"__aish_past {number} {{}}", "past").decode("utf-8", "replace").partition(" ")
+        return command.strip() if found.strip() == str(number) else ""
+
+    def rules(self) -> str:
+        """Return a file with the rules and functions for completion, written by the shell; empty if there is none.
+
+        The shell must be idle. It may be called in another thread than `run`: nothing is read from the terminal, and a
+        line that is sent meanwhile runs afterwards.
+        """
+        if not self.started or not (files := self._files):
+            return ""
+        home, name = Path(files.name), f"rules-{self._changes}"
+        done = home / f"{name}.done"
+        if not done.exists():
+            for old in home.glob("rules-*"):
+                old.unlink(missing_ok=True)
+            self._write(tell_rules(str(home / name)))
+            deadline = time.monotonic() + _RULES_SECONDS
+            while not done.exists() and time.monotonic() < deadline:
+                time.sleep(_SOON)
+        return str(home / name) if done.exists() else ""
 
     def prompt(self, show: Show) -> str:
         """Return the user's own prompt, expanded by the shell; empty without a running shell."""

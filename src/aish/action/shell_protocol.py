@@ -20,7 +20,8 @@ _STORE = 'builtin eval "$__aish_store"'  # short, because shells read a pipe byt
 _ECHO = b"{ __aish_"  # how all our requests begin, after a space
 _STARTS_FILES = r"\bsource\b|(^|[;&|(\s])\.\s"
 _DEFINES = rf"alias|function|\(\s*\)|{_STARTS_FILES}|\beval\b|\bunset\b|\bautoload\b|\bcomplete\b|\bPATH\b"
-_PROMPTS = rf"PS1|PROMPT|precmd|preexec|add-zsh-hook|\beval\b|{_STARTS_FILES}"
+_RULES = rf"{_DEFINES}|compdef|zstyle|fpath|\bexport\b"
+_PROMPTS = rf"PS[01]|PROMPT|precmd|preexec|add-zsh-hook|\beval\b|{_STARTS_FILES}"
 _ENDS_ON_ERRORS = rf"(?i)err_?exit|\bset\s+-\w*e|{_STARTS_FILES}"
 
 
@@ -105,6 +106,11 @@ def edited_in_files(line: str, files: str) -> str:
     return re.sub(r"""\A([^'"`\\<#]*?(?<![^\s;&|(]))set[ \t]+([-+])o[ \t]+(vi|emacs)(?![^\s;&|)])""", replaced, line)
 
 
+def leaving(line: str) -> str:
+    """Replace `logout`: a bash that is started with a file of ours is no login shell to itself."""
+    return re.sub(r"\A(\s*)logout(?=\s*[\d$]|\s*\Z)", r"\1exit", line)
+
+
 def may_stop(line: str, before: Before) -> bool:
     """Could this line run with `set -e`? Then a failure ends the line, and must not end the shell."""
     return "e" in before.flags or re.search(_ENDS_ON_ERRORS, line[:100_000]) is not None
@@ -128,13 +134,21 @@ def run_line(number: int, *, tty: str, stops: bool = False) -> str:
 
 
 def say_end(number: int) -> str:
-    """Return the request to end a line: run the hooks of the prompt once, and print the end mark."""
-    return f" {_ECHO.decode()}end {number} || {_STORE}; }} 2>/dev/null\n"
+    """Return the request to end a line: run the hooks of the prompt once, and print the end mark.
+
+    bash runs them outside of all functions, because bash-preexec does nothing inside one.
+    """
+    return f' {_ECHO.decode()}end {number}; builtin eval "$__aish_then"; }} 2>/dev/null\n'
 
 
 def answer(number: int, command: str) -> str:
     """Return the request to run a command of ours and print the end mark."""
     return f" {_ECHO.decode()}status 0; {command}; __aish_mark {number}; }} 2>/dev/null\n"
+
+
+def tell_rules(file: str) -> str:
+    """Return the request to write the rules and functions for completion into a file. There is no end mark."""
+    return f" {_ECHO.decode()}rules {quoted(file)}; }} 2>/dev/null\n"
 
 
 def quoted(text: str) -> str:
@@ -150,6 +164,11 @@ def _bytes(text: str) -> bytes:
 def may_define(line: str) -> bool:
     """Could this line define aliases, functions or a new PATH?"""
     return re.search(_DEFINES, line[:100_000]) is not None
+
+
+def may_change_rules(line: str) -> bool:
+    """Could this line change how words complete?"""
+    return re.search(_RULES, line[:100_000]) is not None
 
 
 class Marks:

@@ -6,7 +6,9 @@ words, numbers, operators, and strings and names in plain quotes. Everything els
 
 import re
 
-_TOKEN = re.compile(
+from aish.values.patterns import pattern
+
+_TOKEN = pattern(
     r"\s++|(?P<word>[A-Za-z_]\w*+)(?!['\"])|(?P<number>\d++(?:\.\d++)?(?:[eE][+-]?\d++)?)(?![\w.])"
     r"|(?P<quoted>'(?>(?:[^']|'')*)'|\"(?>(?:[^\"]|\"\")*)\")(?!['\"\w])"
     r"|(?P<sign>::|->>?|<=|>=|<>|!=|\|\||-(?!-)|/(?!\*)|[(),.;*=<>+%~])",
@@ -27,18 +29,18 @@ _CALLS = frozenset(
     "union except intersect between like case end filter partition limit offset interval char_length to_date".split()
 )
 # A pragma with a value in brackets writes, except these, which ask about a table.
-_PRAGMA = re.compile(
+_PRAGMA = pattern(
     r"\s*pragma\s+(?:(?:table_info|table_xinfo|index_list|index_info|foreign_key_list)\s*\(\s*['\"]?\w+['\"]?\s*\)"
     r"|(?:integrity_check|quick_check)(?:\s*\(\s*\d+\s*\))?"
     r"|table_list|database_list|user_version|journal_mode|page_count|page_size|compile_options|encoding)\s*;?\s*",
     re.IGNORECASE | re.ASCII,
 )
-_LISTING = re.compile(
+_LISTING = pattern(
     r"(?:\\(?:d[a-zA-Z]{0,3}|l)\+?|\.(?:tables|schema|databases|indexes|indices|fullschema))(?: [\w.]+)?",
     re.ASCII,
 )
 # Commands of the mysql client, at the start of a line.
-_CLIENT = re.compile(
+_CLIENT = pattern(
     r"^\s*(?:system|source|tee|notee|pager|nopager|edit|delimiter|connect|charset|prompt|use|rehash|print|ego|go)\b",
     re.IGNORECASE | re.MULTILINE,
 )

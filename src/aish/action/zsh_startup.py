@@ -4,6 +4,7 @@ ZSH = r"""
 if [ -n "${__aish_home-}" ]; then ZDOTDIR=$__aish_home; else unset ZDOTDIR; fi
 unset __aish_home
 __aish_traps='@TRAPS@' __aish_store='@STORE@'
+__aish_again=0 __aish_then='__aish_status "$__aish_again" || builtin eval "$__aish_store"'
 __aish_set= __aish_keys= __aish_ps1= __aish_rps1= __aish_said= __aish_was=0 __aish_pipe=0
 __aish_text= __aish_line= __aish_last= __aish_state= __aish_visible= __aish_guard=
 typeset -aU __aish_hooks __aish_before
@@ -20,9 +21,13 @@ __aish_get() {
     __aish_state=got
     case $2 in *e*) __aish_watch ;; esac
     builtin printf '\e]6973;@TOKEN@;C;%s\a' "$1" >'@TTY@'
-    for __aish_one in "${__aish_before[@]}"; do
-        "$__aish_one" "$__aish_line" "$__aish_line" "$__aish_line"
-    done </dev/null >'@TTY@' 2>&1
+    if [ "${#__aish_before[@]}" -gt 0 ]; then
+        __aish_show  # a hook may remove itself
+        for __aish_one in "${__aish_before[@]}"; do
+            (( ! ${+functions[$__aish_one]} )) || "$__aish_one" "$__aish_line" "$__aish_line" "$__aish_line"
+        done </dev/null >'@TTY@' 2>&1
+        __aish_plain
+    fi
 }
 __aish_keep() {
     if [[ -n $__aish_spaces && $1 = ' '* ]]; then return; fi
@@ -127,15 +132,17 @@ __aish_tidy() {
 }
 __aish_end() {
     local __aish_status=$? __aish_one
+    __aish_again=0
     if [ "$__aish_said" = "$1" ] && [ "$__aish_state" != got ]; then __aish_mark "$1"; return 0; fi
     __aish_status "$__aish_status"
     __aish_tidy
-    local __aish_stored=$?
+    __aish_again=$?
     if [ "$__aish_said" != "$1" ]; then
         __aish_said=$1
         if [ "${#__aish_hooks[@]}" -gt 0 ]; then
-            PS1=$__aish_ps1 RPS1=$__aish_rps1
+            __aish_show
             for __aish_one in "${__aish_hooks[@]}"; do
+                (( ${+functions[$__aish_one]} )) || continue
                 eval "__aish_status ${__aish_pipe//|/ | __aish_status }
                 \"\$__aish_one\""
             done </dev/null >'@TTY@' 2>&1
@@ -144,7 +151,6 @@ __aish_end() {
     fi
     __aish_mark "$1"
     { jobs -r; jobs -s; } >|'@JOBS@'  # after the mark, because nobody waits for it
-    return "$__aish_stored"
 }
 __aish_mark() {
     local LC_ALL=C __aish_flags=$__aish_set$__aish_keys
@@ -157,6 +163,25 @@ __aish_words() { { builtin printf '%s\n' "$PATH"; alias; echo; echo --
 __aish_prompt() {
     __aish_status "$__aish_was"
     builtin print -rn -- "${(%%)__aish_ps1}" >|"$1"
+}
+__aish_past() { builtin print -r -- "$1 ${history[$1]-}" >|"$2"; }
+__aish_rules() {
+    emulate -L zsh
+    setopt extended_glob
+    local __aish_one
+    {
+        print -r -- "fpath=(${(@qq)fpath}); __aish_begin ${(qq)_comp_dumpfile-} ${(@qq)fpath}"
+        for __aish_one in _comps _services _patcomps _postpatcomps; do
+            [[ ${(Pt)__aish_one} != association* ]] || print -r -- "$__aish_one=(${(@kvqq)${(@kvP)__aish_one}})"
+        done
+        functions -- ${${(k)functions[(R)^builtin autoload -X*]}:#(__aish_*|TRAP*|precmd|preexec|chpwd|periodic|\
+            zshaddhistory|zshexit|compadd|compdef|compinit|_main_complete|-ftb*|.autocomplete*)}
+        for __aish_one in ${(k)parameters[(R)*export*]}; do  # not all, because some are secrets
+            [[ $__aish_one != *(DIR|ROOT|PATH|PREFIX|PROFILE|CONTEXT|CONFIG|ENV|HOST) ]] || typeset -p -- $__aish_one
+        done
+        alias -L; zstyle -L
+    } >|"$1"
+    : >|"$1.done"
 }
 : >|"$__aish_traps"
 {

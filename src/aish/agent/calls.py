@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from aish.agent.tool import read_arguments
 from aish.values.events import ToolPiece
+from aish.values.patterns import pattern
 from aish.values.text import clip, for_keeping
 from aish.values.turns import ToolCall
 
@@ -22,7 +23,7 @@ MOST_ARGUMENTS = 1_000_000  # characters; a long file that is written fits
 UNREADABLE = "unreadable"  # the argument that replaces arguments which are not a JSON object
 _MOST_SHOWN = 200  # characters of unreadable arguments that the model sees again
 _LONGEST_ID = 256
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # the names that chat APIs accept
+_NAME = pattern(r"[a-zA-Z0-9_-]{1,64}")  # the names that chat APIs accept
 _NEAR = 0.4
 
 

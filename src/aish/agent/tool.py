@@ -4,19 +4,19 @@ Pure: plain values. `C` is the context of a turn; the loop only passes it on.
 """
 
 import json
-import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from aish.values.events import Notice, ToolProgress
+from aish.values.patterns import pattern
 from aish.values.turns import Message
 from aish.values.verdicts import Effect
 
 C = TypeVar("C")
 
 _DEEPEST = 50  # levels of nested arguments
-_HALF = re.compile(r"(?i)\\ud[89a-f]")  # half of a character may be written like this
+_HALF = pattern(r"(?i)\\ud[89a-f]")  # half of a character may be written like this
 Trust = Literal["own", "outside"]
 """Where the text of a result comes from: aish itself, or files, programs, servers and other people."""
 

@@ -10,6 +10,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from aish.agent.tool import read_arguments
+from aish.values.patterns import pattern
 from aish.values.turns import Message
 
 _LONGEST = 20_000  # characters of a written call
@@ -26,9 +27,8 @@ _TAGS = {  # how models wrap a call that nobody parses
     "<|tool_call|>": "<|/tool_call|>",
     "[TOOL_CALLS]": "",
 }
-# patterns are compiled on first use: this is loaded at every start
-_FENCE = r"(?s)```[ \t]*(?:json|tool_call|tool_code|xml|javascript)?[ \t]*(?:\n\s*(?P<body>\S.*)?)?\Z"
-_FIRST_KEY = r'\[?\s*\{\s*"([^"\\]*)"'
+_FENCE = pattern(r"```[ \t]*(?:json|tool_call|tool_code|xml|javascript)?[ \t]*(?:\n\s*(?P<body>\S.*)?)?\Z", re.DOTALL)
+_FIRST_KEY = pattern(r'\[?\s*\{\s*"([^"\\]*)"')
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -92,13 +92,13 @@ def may_be_call(text: str, names: Container[str]) -> bool:
         return False
     if any(seen.startswith(tag) or tag.startswith(seen) for tag in _TAGS):
         return True
-    if fenced := re.match(_FENCE, seen):
+    if fenced := _FENCE.match(seen):
         return fenced["body"] is None or may_be_call(fenced["body"], names)
     if "```json".startswith(seen):
         return True
     if not re.match(r"\{|\[\s*(\{|\Z)", seen):
         return False
-    key = re.match(_FIRST_KEY, seen)
+    key = _FIRST_KEY.match(seen)
     return key is None or key[1] in _KEYS or key[1] in names
 
 

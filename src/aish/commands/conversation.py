@@ -7,11 +7,13 @@ from aish.commands.recall import hit_id
 from aish.commands.shell import COMMANDS, Shell
 from aish.intake.commands import Arguments
 from aish.jobs.notes import finish_conversation
-from aish.memory.conversations import as_json, as_markdown, is_conversation
+from aish.memory.conversations import is_conversation
 from aish.values.errors import BadUsage, NotFound
 from aish.values.hits import local_or_no_date
 from aish.values.text import counted, one_line
 from aish.values.typed_words import split_typed
+
+_FORMS = {"md": "markdown", "json": "jsonl", "openai": "openai", "claude-code": "claude-code"}
 
 
 @COMMANDS.add("new")
@@ -110,16 +112,19 @@ async def history(shell: Shell, arguments: Arguments) -> str:
     return "\n".join(lines) or "no turns yet"
 
 
-@COMMANDS.add("export", argument="[md|json] [FILE]")
+@COMMANDS.add("export", argument="[FORMAT] [FILE]")
 async def export(shell: Shell, arguments: Arguments) -> str:
     """Export this conversation as Markdown (for people) or JSON lines (for programs).
 
-    Without FILE it is shown on the screen. An existing file is not overwritten.
+    FORMAT is `md` (if none is given), `json`, `openai` or `claude-code`. `json` is the format that `aish import`
+    reads without loss, `openai` has the messages of a chat API, `claude-code` a session for that program. Without FILE
+    it is shown on the screen. An existing file is not overwritten. `aish export` exports all conversations.
     """
-    form, rest = arguments.take_word(("md", "json"))
+    form, rest = arguments.take_word(tuple(_FORMS))
     target = rest.text.strip()
     journal = shell.session.journal
-    pieces = as_json(journal) if form == "json" else as_markdown(journal, f"Conversation {journal.id}")
+    name = shell.program.conversations.names().get(journal.id, "")
+    pieces = shell.program.export(_FORMS[form or "md"], journal, name)
     if not target:
         return "".join(pieces).rstrip("\n")
     return write_new(target, pieces)

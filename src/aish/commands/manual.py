@@ -1,7 +1,7 @@
 """Import every command module, so that the command table is complete, and write the text of docs/commands.md."""
 
 from aish.commands import conversation_memory, conversation_notes, model, mcp, agents  # isort: skip  # the order of :help
-from aish.commands import project, skills, recall, goal, undo, code, plan, steps, queue  # isort: skip  # likewise
+from aish.commands import project, skills, recall, goal, undo, masks, code, plan, steps, queue  # isort: skip  # likewise
 from aish.commands import route, setup, settings, help, conversation  # isort: skip  # likewise
 from aish.commands.shell import COMMANDS
 
@@ -15,6 +15,7 @@ __all__ = [
     "goal",
     "help",
     "manual",
+    "masks",
     "mcp",
     "model",
     "plan",

@@ -35,9 +35,9 @@ async def undo(shell: Shell, arguments: Arguments) -> Reply:
         if plan.does_something:
             await shell.person.show(plan.diff)
     lines = [f"{_name(plan)}: left as it is: {plan.problem}" for plan in plans if plan.problem]
-    lines += [_PARTIAL] if any(change.partial for plan in plans for change in plan.changes) else []
+    partial = [_PARTIAL] if any(change.partial for plan in plans for change in plan.changes) else []
     wanted = one_line(", ".join(_name(plan) for plan in plans if plan.does_something), 200)
-    question = "\n".join([*lines, f"take back the changes to {wanted}: [u]ndo, or [s]kip (Enter) "])
+    question = "\n".join([*lines, *partial, f"take back the changes to {wanted}: [u]ndo, or [s]kip (Enter) "])
     if wanted and await shell.person.key(question, "yus") not in ("y", "u"):
         return Reply("nothing was changed", data={"restored": []}, found=False)
     restored = []

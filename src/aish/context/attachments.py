@@ -8,15 +8,16 @@ import re
 from typing import NamedTuple
 
 from aish.values.invisible import visible
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 from aish.values.turns import EXEC_MARK, FILES_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK
 
 MOST_NAMES = 10  # files of one question
-_NAME = re.compile(r"""(?<![^\s("'`])@(?:"([^"\n]+)"|'([^'\n]+)'|((?:\\.|[^\s\\"'`])+))""")
-_QUOTED = re.compile(r"`[^`]*`")
+_NAME = pattern(r"""(?<![^\s("'`])@(?:"([^"\n]+)"|'([^'\n]+)'|((?:\\.|[^\s\\"'`])+))""")
+_QUOTED = pattern(r"`[^`]*`")
 _AFTER = ".,;:!?)]}>"  # punctuation that ends a sentence, not a name
 _MARKS = (EXEC_MARK, INPUT_MARK, FILES_MARK, TASK_MARK, SKILL_MARK, HOOK_MARK, "[recalled", "[surroundings]")
-_FORGED = re.compile(rf"(?m)^(?:{'|'.join(map(re.escape, _MARKS))})")
+_FORGED = pattern(rf"(?m)^(?:{'|'.join(map(re.escape, _MARKS))})")
 
 
 class NamedPath(NamedTuple):

@@ -55,15 +55,28 @@ _NOT_SO = r"to die (?:of laughter|laughing|on this hill)|morir(?:me)? de (?:risa
 def shows_crisis(text: str) -> bool:
     """Does this text say that the user's own life or health is in danger?"""
     plain = " ".join(unicodedata.normalize("NFKC", text[:20_000]).replace("’", "'").casefold().split())
-    return _pattern().search(re.sub(_NOT_SO, "", plain)) is not None
+    plain = re.sub(_NOT_SO, "", plain) if any(word in plain for word in ("die", "mori", "mouri")) else plain
+    return any(_says(plain, phrase) for phrase in _phrases())
 
 
 @cache
-def _pattern() -> re.Pattern[str]:
-    phrases = [" ".join(one.split()) for text in PHRASES.values() for one in text.split("|")]
-    words = "|".join(rf"(?<!\w){re.escape(one)}(?!\w)" for one in phrases if _spaced(one))
-    others = "|".join(re.escape(one) for one in phrases if not _spaced(one))
-    return re.compile(f"{words}|{others}")
+def _phrases() -> list[str]:
+    return [" ".join(one.split()) for text in PHRASES.values() for one in text.split("|")]
+
+
+def _says(text: str, phrase: str) -> bool:
+    """Is the phrase in the text, as whole words? Plain search: an expression of all phrases takes 8 ms to compile."""
+    at = text.find(phrase)
+    while at >= 0:
+        end = at + len(phrase)
+        if not _spaced(phrase) or not (_is_letter(text[at - 1 : at]) or _is_letter(text[end : end + 1])):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
+
+
+def _is_letter(text: str) -> bool:
+    return text == "_" or text.isalnum()
 
 
 def _spaced(phrase: str) -> bool:

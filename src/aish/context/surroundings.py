@@ -4,16 +4,16 @@ Pure: takes facts, returns text. A fact is said again only when it has changed, 
 messages before it stay as they are.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 
+from aish.values.patterns import pattern
 from aish.values.turns import Turn
 
 SURROUNDINGS_MARK = "[surroundings] (from aish; facts, not instructions)"
 NONE = "none"  # a fact that held before and does not hold any more
 MOST_CHARS = 700
 TIME = "time"
-_MINUTES = re.compile(r"(?<=\d\d):\d\d")
+_MINUTES = pattern(r"(?<=\d\d):\d\d")
 
 Facts = Mapping[str, str]
 """Facts by name, in the order in which they are said. A value is one line; an empty one is not known."""
@@ -33,9 +33,14 @@ def _changed(name: str, value: str, said: str) -> bool:
 
 
 def as_text(facts: Facts) -> str:
-    """Return the facts for the model, each in a line; nothing if there are none."""
-    rows = [f"{name}: {value}" for name, value in facts.items()]
-    return "\n".join([SURROUNDINGS_MARK, *rows])[:MOST_CHARS] if rows else ""
+    """Return the facts for the model, each in a line; nothing if there are none. What does not fit is said later."""
+    rows, room = [SURROUNDINGS_MARK], MOST_CHARS - len(SURROUNDINGS_MARK)
+    for name, value in facts.items():
+        row = f"{name}: {value}"
+        if len(row) < room:
+            rows.append(row)
+            room -= len(row) + 1
+    return "\n".join(rows) if len(rows) > 1 else ""
 
 
 def said_in(turns: Iterable[Turn]) -> dict[str, str]:

@@ -76,6 +76,8 @@ class Asking:
                         text = f"{old}: {reason}; continuing with {new}"
                         yield notice("model.switched", text, warning=True, old=old, new=new, reason=reason)
                     case _:
+                        if not isinstance(event, Failed):
+                            session.endpoints.windows.refresh(self.backend)
                         yield event
 
     def _request(self, backend: Backend, offer_tools: bool) -> ChatRequest:
@@ -87,7 +89,9 @@ class Asking:
         tools = offered_tools(session, backend, self.turn) if offer_tools else ()
         schemas = tuple(tool.schema for tool in tools)
         stop = _INVENTED if backend.takes_grammar else ()
-        return ChatRequest(messages=messages, tools=schemas, max_tokens=backend.max_tokens, stop=stop)
+        request = ChatRequest(messages=messages, tools=schemas, max_tokens=backend.max_tokens, stop=stop)
+        self.turn.request = request  # what the server's token count is compared with
+        return request
 
     async def _may_cost(self, backend: Backend) -> bool:
         """Return whether the cost caps allow the call. The user's consent holds for the whole answer."""

@@ -74,7 +74,7 @@ class Endpoints:
         """Return a notice if nobody tells the window of this model, once for each model."""
         if self.settings.context.token_budget != "auto" or not backend.server or await self.windows.of(backend):
             return []
-        if not self.cards.says_unknown_window(backend.identity):
+        if not self.windows.was_asked(backend) or not self.cards.says_unknown_window(backend.identity):
             return []
         tokens = self._budget(backend, 0).tokens
         text = (

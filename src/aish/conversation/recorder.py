@@ -3,16 +3,26 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from aish.memory.conversations import Conversations
 from aish.memory.journal import TurnLog
-from aish.memory.redaction import Redaction, count_kinds
+from aish.memory.redaction import MaskedPart, Redaction, count_kinds
 from aish.values.errors import StoreTrouble
 from aish.values.events import Notice, notice
 from aish.values.turns import Turn
 
+_KEPT_MASKS = 20  # so many of the last masks can be taken back
 EVICTED = "prompt.evicted"  # said once in a conversation
+
+
+class RecentMask(NamedTuple):
+    """Something that was masked in this conversation, and can be written unmasked while this process lives."""
+
+    number: int
+    journal: TurnLog
+    turn: int
+    part: MaskedPart
 
 
 class Recorder:
@@ -32,6 +42,8 @@ class Recorder:
         self._conversations, self._redaction, self._now = conversations, redaction, now
         self._journal: TurnLog | None = None
         self._said: set[str] = set()
+        self.masks: dict[int, RecentMask] = {}
+        self._mask_count = 0
 
     @property
     def conversation(self) -> str:
@@ -51,18 +63,40 @@ class Recorder:
         """Continue with this journal, or with a new one if it is None."""
         self._journal = journal
         self._said.discard(EVICTED)
+        self.masks.clear()
 
     def keep(self, journal: TurnLog, turn: Turn, meta: dict[str, Any] | None = None) -> list[Notice]:
         """Write a turn into the journal."""
         if not self.remembers:
             return []
         try:
-            journal.add(turn, self._now(), meta)
+            number = journal.add(turn, self._now(), meta)
         except StoreTrouble as error:
             return self.say_once("store.not_kept", f"this conversation is not recorded: {error}")
         kinds = journal.masked
         text = f"masked before saving: {count_kinds(kinds)}"
-        return [notice("secrets.masked", text, warning=True, kinds=tuple(kinds))] if kinds else []
+        numbers = self._keep_masks(journal, number) if kinds else ()
+        return [notice("secrets.masked", text, warning=True, kinds=tuple(kinds), numbers=numbers)] if kinds else []
+
+    def unmask(self, number: int) -> bool:
+        """Write what was masked under this number into the journal as it was. False if its mask is gone there.
+
+        Raises `KeyError` if the number is not known, and `StoreTrouble`.
+        """
+        mask = self.masks[number]
+        done = mask.journal.unmask(mask.turn, mask.part)
+        del self.masks[number]
+        return done
+
+    def _keep_masks(self, journal: TurnLog, turn: int) -> tuple[int, ...]:
+        """Remember in memory what was masked in this turn, and return the numbers for `:unmask`."""
+        first = self._mask_count + 1
+        for part in dict.fromkeys(journal.masked_parts):
+            self._mask_count += 1
+            self.masks[self._mask_count] = RecentMask(self._mask_count, journal, turn, part)
+        for old in list(self.masks)[:-_KEPT_MASKS]:
+            del self.masks[old]
+        return tuple(range(first, self._mask_count + 1))
 
     def keep_shown(self, journal: TurnLog, text: str, provenance: str = "") -> list[Notice]:
         """Write a piece of an answer to the journal before it is shown."""

@@ -8,14 +8,15 @@ import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from aish.memory.finding.terms import query_terms
+from aish.values.patterns import pattern
 from aish.values.skills import Skill
 
 MOST_FILES = 20
 _LONGEST_PATH, _LONGEST_PATTERN = 300, 200
 _MOST_QUESTION = 4_000  # characters; what follows is a paste
 _MOST_ALTERNATIVES = 30
-_FILE = re.compile(r"""[^\s"'`<>|,;()\[\]{}]{1,300}""")
-_PARTS = re.compile(r"[,;.:!?\n]\s+|\s[-–—]\s|\b(?:or|oder|ou|o|или)\b")
+_FILE = pattern(r"""[^\s"'`<>|,;()\[\]{}]{1,300}""")
+_PARTS = pattern(r"[,;.:!?\n]\s+|\s[-–—]\s|\b(?:or|oder|ou|o|или)\b")
 # Words of instructions to a model, and of all work: they say nothing about the occasion.
 _COMMON = frozenset(
     query_terms(

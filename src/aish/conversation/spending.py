@@ -1,20 +1,23 @@
 """Cost of model calls: check the caps before a call, and record tokens and money after it."""
 
 import json
+from collections.abc import Iterator
 from datetime import datetime
 
 from aish.context.eviction import Size
-from aish.context.token_counts import PER_MESSAGE, PromptSize
-from aish.conversation.prompt import offered_tools
+from aish.context.token_counts import PromptSize
 from aish.conversation.session import Session
 from aish.conversation.turn_context import TurnContext
 from aish.model.backend import Backend
 from aish.model.cost import ModelCall, worst_case
+from aish.model.estimate import PromptCount, repeated_characters
 from aish.values.errors import StoreTrouble
 from aish.values.events import ChatRequest, Notice, Usage
 from aish.values.person import Nobody, Person
 
 _LIKELY_ANSWER = 1000  # tokens assumed for an answer if max_tokens is not set
+_MOST_ADDED = 200_000  # tokens of a prompt that a gateway may have put in front of ours
+_MOST_ANSWER = 10_000_000
 
 
 async def confirm_cost(session: Session, backend: Backend, size: PromptSize, person: Person) -> bool:
@@ -60,16 +63,18 @@ def settle(
     turn: TurnContext, backend: Backend, reported: Usage | None, text: str
 ) -> tuple[Usage | None, float | None, list[Notice]]:
     """Record what a call cost, and refine the token estimate from the server's count."""
-    session, size = turn.session, turn.session.last_size
+    session, size, request = turn.session, turn.session.last_size, turn.request
     notices: list[Notice] = []
+    if reported and request and not _is_believable(reported, request):
+        reported = None
     if reported is None and not text:
         return None, None, notices
     usage = reported or Usage(
         prompt_tokens=size.total if size else 0,
         completion_tokens=backend.tokenizer.estimates.count(backend.model_name, text),
     )
-    if reported and size:
-        notices += _compare(turn, backend, size, reported)
+    if reported and request:
+        notices += _compare(turn, backend, request, reported)
     dollars = backend.price.of(usage) if backend.price else None
     notices += enter(session, backend, usage, dollars, "sub-agent" if session.parent else turn.category)
     return usage, dollars, notices
@@ -96,32 +101,41 @@ def enter(session: Session, backend: Backend, usage: Usage, dollars: float | Non
     return []
 
 
-def _compare(turn: TurnContext, backend: Backend, size: PromptSize, reported: Usage) -> list[Notice]:
-    """Warn if the server's token count differs from ours, and refine the characters-per-token ratio."""
+def _compare(turn: TurnContext, backend: Backend, request: ChatRequest, reported: Usage) -> list[Notice]:
+    """Learn from the server's token count, and warn if it shows that part of the conversation was dropped."""
     session = turn.session
-    messages = 2 + sum(exchange.turns for exchange in size.exchanges)
-    characters = sum(len(block.text) for block in size.blocks) + sum(
-        len(turn.content) for turn in session.history.turns
-    )
-    schemas = [tool.schema for tool in offered_tools(session, backend, turn)] if size.tools else []
-    characters += len(json.dumps(schemas)) if schemas else 0
-    if session.remembers:
-        session.services.estimates.refine(
-            backend.model_name, characters, reported.prompt_tokens - PER_MESSAGE * messages
-        )
-    off = reported.prompt_tokens - size.total
-    if abs(off) <= 200 or abs(off) <= 0.1 * size.total:
+    schemas = len(json.dumps(request.tools)) if request.tools else 0
+    cached = reported.cached_tokens if reported.cached_tokens > reported.prompt_tokens else 0  # counted apart
+    count = PromptCount(_text_length(request), schemas, reported.prompt_tokens + cached)
+    estimates = session.services.estimates
+    lesson = estimates.learn(backend.model_name, backend.identity, count, keep=session.remembers)
+    if not lesson.missing or lesson.missing <= sum(repeated_characters(text) for text in _texts(request)):
         return []
-    counted = f"the server counted {reported.prompt_tokens} prompt tokens, but {size.total} were expected"
-    if off < 0:
-        text = (
-            f"{counted}: it may have dropped part of the conversation; if its window is smaller, set "
-            f"models.{backend.name}.window"
-        )
-        fields = {"counted": reported.prompt_tokens, "sent": size.total}
-        return session.say_once(f"tokens.too_few.{backend.name}", text, **fields)
-    low = f"{counted}: aish counts too few tokens; its estimate is being corrected"
-    return session.say_once(f"tokens.too_many.{backend.name}", low)
+    text = (
+        f"the server counted only {count.counted:,} prompt tokens, although the prompt grew to {count.text:,} "
+        f"characters: it may have dropped part of the conversation; if its window is smaller, set "
+        f"models.{backend.name}.window"
+    )
+    fields = {"counted": count.counted, "characters": count.text}
+    return session.say_once(f"tokens.too_few.{backend.name}", text, **fields)
+
+
+def _texts(request: ChatRequest) -> Iterator[str]:
+    """Yield the texts of a request, with the arguments of tool calls."""
+    for message in request.messages:
+        yield str(message.get("content") or "")
+        for call in message.get("tool_calls") or ():
+            yield str(call["function"]["arguments"])
+
+
+def _text_length(request: ChatRequest) -> int:
+    return sum(len(text) for text in _texts(request))
+
+
+def _is_believable(reported: Usage, request: ChatRequest) -> bool:
+    """Return whether counts are possible: a token has at least one byte, and servers add little of their own."""
+    sent = 4 * (_text_length(request) + len(json.dumps(request.tools)))
+    return reported.prompt_tokens <= sent + _MOST_ADDED and reported.completion_tokens <= _MOST_ANSWER
 
 
 def midnight(now: datetime) -> datetime:

@@ -1,16 +1,15 @@
 """The results of tools in a prompt: how much room they have, whatever a tool returns."""
 
-import re
-
 from aish.agent.tool import as_json
 from aish.conversation.session import Session
+from aish.values.patterns import pattern
 from aish.values.text import clip, for_keeping
 
 _LEAST_ROOM, _MOST_ROOM = 4_000, 30_000  # characters of one result
 _LEAST_SHARE = 300  # of one result beside many others
 _BUDGET = 4_096  # tokens, if the window is not known
 _CHARS_PER_TOKEN = 3
-_ODD = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]|\\u00[01]|\\u007f|\\ufffd")
+_ODD = pattern(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\ufffd]|\\u00[01]|\\u007f|\\ufffd")
 _BINARY_SHARE, _FEW_ODD = 0.1, 16
 
 

@@ -3,6 +3,7 @@
 from typing import Protocol
 
 from aish.conversation.session import Session
+from aish.values.events import ChatRequest
 from aish.values.outcomes import Outcome
 from aish.values.person import Nobody, Person
 from aish.values.skills import MemoryScope, Skill, narrowest
@@ -50,6 +51,7 @@ class TurnContext:
         self.gate = gate  # None: commands cannot be run
         self.goes_on = goes_on  # the model goes on with an earlier question
         self.model = ""  # the preset that answers
+        self.request: ChatRequest | None = None  # the newest one that was sent
         self.needs_care = False  # the question shows a person in crisis
         self.texts: dict[str, str] = {}  # by layer name: text for this turn only
         self.provenance = ""  # the least trusted source of those texts, if it is less trusted than a model

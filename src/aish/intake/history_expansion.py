@@ -1,8 +1,8 @@
-"""History expansion as in bash and zsh: `!!`, `!-2`, `!git`, `!$`, `!!:1`, `^old^new`.
+"""History expansion as in bash and zsh: `!!`, `!-2`, `!42`, `!git`, `!$`, `!!:1`, `^old^new`.
 
 Pure: takes a line and the earlier commands, returns the line that will run. What names no earlier command stays as it
-is: an exclamation mark in a message should not stop a command. `!5`, the number of a command, is not supported, because
-the numbers of the shell's own list are not known here.
+is: an exclamation mark in a message should not stop a command. `!42` is the number that `history` shows in the user's
+shell, which is asked for it.
 """
 
 import itertools
@@ -10,17 +10,23 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from aish.intake.simple_commands import words_of
+from aish.values.patterns import pattern
+
+Numbered = Callable[[int], str | None]
 
 # An event, then the words of it, then changes to them: !git:2-3:s/a/b/
-_NAMED = r"(?P<last>!)|-(?P<back>\d{1,4})|\?(?P<within>[^?\n]+)\??|(?P<start>[A-Za-z_./~][\w./~-]*)"
+_NAMED = (
+    r"(?P<last>!)|-(?P<back>\d{1,4})|(?P<number>[1-9]\d{0,6})(?!\w)"
+    r"|\?(?P<within>[^?\n]+)\??|(?P<start>[A-Za-z_./~][\w./~-]*)"
+)
 _EVENT = rf"!(?:{_NAMED}|(?=:?[$^*]|:[\dghtreps]))"
 _WORDS = r"(?P<words>:?[$^*]|:\d{1,3}(?:-\d{1,3}|-|\*)?)?"
 _CHANGES = r"(?P<changes>(?::(?:[htrep]|g?s/(?:[^/\n])*/(?:[^/\n])*/?))*)"
-_ONE = re.compile(_EVENT + _WORDS + _CHANGES)
-_SKIPPED = re.compile(r"\\.|'[^']*'?|\$\{?!|!(?=[\s=(\"]|$)|\[!", re.DOTALL)  # in these, `!` is an ordinary character
-_PLAIN = re.compile(r"[^!\\'$\[]+")
-_DOCUMENT = re.compile(r"(?<!<)<<(?!<)[^\n]*\n")  # the lines after it are the content of a file
-_QUICK = re.compile(r"\^(?P<old>[^^\n]+)\^(?P<new>[^^\n]*)(?:\^(?P<rest>[^\n]*))?$")
+_ONE = pattern(_EVENT + _WORDS + _CHANGES)
+_SKIPPED = pattern(r"\\.|'[^']*'?|\$\{?!|!(?=[\s=(\"]|$)|\[!", re.DOTALL)  # in these, `!` is an ordinary character
+_PLAIN = pattern(r"[^!\\'$\[]+")
+_DOCUMENT = pattern(r"(?<!<)<<(?!<)[^\n]*\n")  # the lines after it are the content of a file
+_QUICK = pattern(r"\^(?P<old>[^^\n]+)\^(?P<new>[^^\n]*)(?:\^(?P<rest>[^\n]*))?$")
 
 
 def is_expansion(word: str) -> bool:
@@ -35,8 +41,11 @@ def names_earlier(line: str, earlier: Iterable[str]) -> bool:
     return bool(found and found["start"] and _find(found, earlier) is not None)
 
 
-def expand(line: str, earlier: Callable[[], Iterable[str]]) -> str:
-    """Return the line with what it repeats filled in. `earlier` returns earlier commands, the newest first."""
+def expand(line: str, earlier: Callable[[], Iterable[str]], numbered: Numbered = lambda number: None) -> str:
+    """Return the line with what it repeats filled in.
+
+    `earlier` returns earlier commands, the newest first; `numbered` the one with a number, if there is one.
+    """
     if quick := _QUICK.match(line):
         last = next(iter(earlier()), "")
         return last.replace(quick["old"], quick["new"], 1) + (quick["rest"] or "") if quick["old"] in last else line
@@ -44,7 +53,7 @@ def expand(line: str, earlier: Callable[[], Iterable[str]]) -> str:
         return line
     document = _DOCUMENT.search(line)
     end = document.end() if document else len(line)
-    return "".join(_pieces(line[:end], _read_once(earlier))) + line[end:]
+    return "".join(_pieces(line[:end], _read_once(earlier), numbered)) + line[end:]
 
 
 def _read_once(earlier: Callable[[], Iterable[str]]) -> Callable[[], Iterable[str]]:
@@ -60,13 +69,17 @@ def _read_once(earlier: Callable[[], Iterable[str]]) -> Callable[[], Iterable[st
     return again
 
 
-def _pieces(line: str, earlier: Callable[[], Iterable[str]]) -> Iterator[str]:
+def _pieces(line: str, earlier: Callable[[], Iterable[str]], numbered: Numbered) -> Iterator[str]:
     place = 0
     while place < len(line):
         if skipped := _SKIPPED.match(line, place):
             yield skipped[0]
             place = skipped.end()
-        elif line[place] == "!" and (one := _ONE.match(line, place)) and (text := _text(one, earlier)) is not None:
+        elif (
+            line[place] == "!"
+            and (one := _ONE.match(line, place))
+            and (text := _text(one, _find(one, earlier(), numbered))) is not None
+        ):
             yield text
             place = one.end()
         else:
@@ -75,16 +88,17 @@ def _pieces(line: str, earlier: Callable[[], Iterable[str]]) -> Iterator[str]:
             place = plain.end() if plain else place + 1
 
 
-def _text(found: re.Match[str], earlier: Callable[[], Iterable[str]]) -> str | None:
+def _text(found: re.Match[str], command: str | None) -> str | None:
     """Return what an event stands for; None if there is no such command or no such word in it."""
-    command = _find(found, earlier())
     if command is None:
         return None
     text = _chosen(words_of(command), found["words"]) if found["words"] else command
     return text if text is None else _changed(text, found["changes"])
 
 
-def _find(found: re.Match[str], earlier: Iterable[str]) -> str | None:
+def _find(found: re.Match[str], earlier: Iterable[str], numbered: Numbered = lambda number: None) -> str | None:
+    if found["number"]:
+        return numbered(int(found["number"])) or None
     if found["start"]:
         return next((one for one in earlier if one.startswith(found["start"])), None)
     if found["within"]:

@@ -63,7 +63,7 @@ class _LimitedTransport(httpx2.AsyncHTTPTransport):
 async def web_transport(
     url: str, headers: Mapping[str, str], flow: Flow, ended: Callable[[str], None], connect_seconds: float
 ) -> AsyncGenerator["TransportStreams"]:
-    """Exchange messages with the server at this address. Redirects to another host are not followed."""
+    """Exchange messages with the server at this address. Redirects are not followed."""
     timeout = httpx2.Timeout(connect_seconds, read=None)  # the connection has its own limit for each call
     # the environment may hold a proxy and a netrc file with passwords: what goes to a server is in the settings only
     async with (

@@ -1,6 +1,5 @@
-"""All conversations: find by number, name or id, list and export."""
+"""All conversations: find by number, name or id, and list."""
 
-import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice, takewhile
@@ -10,15 +9,15 @@ from typing import Any, NamedTuple
 from aish.memory.journal import JournalFiles, TurnLog, first_record, new_id
 from aish.memory.redaction import Redaction
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
+from aish.values.imported import THINKING
 from aish.values.invisible import is_visible, visible
-from aish.values.items import stamp
 from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
-from aish.values.turns import EXEC_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, TASK_MARK, JournalEntry
+from aish.values.turns import EXEC_MARK, FILES_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, TASK_MARK, JournalEntry
 from aish.values.typed_words import split_typed
 
 _TITLE_TURNS = 12  # the first question is among them, unless a model worked for long without one
-_MARKS = (EXEC_MARK, INPUT_MARK, PROPOSED_MARK)
+_MARKS = (EXEC_MARK, INPUT_MARK, FILES_MARK, PROPOSED_MARK)
 
 
 class Listed(NamedTuple):
@@ -172,12 +171,12 @@ def window(
 ) -> list[JournalEntry]:
     """Return the newest entries that fit into a prompt, oldest first, starting with a user turn.
 
-    Turns whose meta is `leave_out` are not part of the conversation.
+    Turns whose meta is `leave_out` are not part of the conversation, and what another model thought is never sent.
     """
     entries: list[JournalEntry] = []
     chars = 0
     for entry in journal.entries_back(damage):
-        if leave_out and entry.meta.get("meta") == leave_out:
+        if (leave_out and entry.meta.get("meta") == leave_out) or entry.meta.get("name") == THINKING:
             continue
         chars += len(entry.turn.content)
         if len(entries) >= max_turns or (chars > max_chars and entries):
@@ -187,26 +186,3 @@ def window(
     while entries and entries[0].turn.role != "user":
         entries.pop(0)
     return entries
-
-
-def as_markdown(journal: TurnLog, title: str) -> Iterator[str]:
-    """Yield a conversation as Markdown, in pieces."""
-    yield f"# {title}\n"
-    for entry in filter(is_conversation, journal.entries()):
-        state = "" if entry.turn.state == "complete" else f", {entry.turn.state}"
-        yield f"\n## {entry.speaker} · {entry.time:%Y-%m-%d %H:%M}{state}\n\n{visible(entry.turn.content)}\n"
-        for call in entry.turn.tool_calls:
-            yield f"\n`{call.name}({call.arguments})`\n"
-
-
-def as_json(journal: TurnLog) -> Iterator[str]:
-    """Yield a conversation as JSON lines, one for each turn."""
-    for entry in journal.entries():
-        turn = entry.turn
-        record = {"conversation": journal.id, "turn": entry.number, "time": stamp(entry.time), "role": turn.role}
-        record |= {"text": turn.content, "state": turn.state}
-        if turn.tool_calls:
-            record["tool_calls"] = [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in turn.tool_calls]
-        if turn.call_id:
-            record["call_id"] = turn.call_id
-        yield json.dumps(record, ensure_ascii=False) + "\n"

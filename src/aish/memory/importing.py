@@ -26,10 +26,13 @@ from aish.values.imported import MADE_REF, ImportedRecord, ImportedTurn, Skipped
 from aish.values.invisible import visible
 from aish.values.items import stamp
 from aish.values.text import for_keeping
-from aish.values.turns import JournalEntry, Turn
+from aish.values.turns import JournalEntry, ToolCall, Turn
 
 _MOST_TURNS, _MOST_CHARS = 5_000, 8_000_000  # collected before they are written
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # undated imports get the epoch
+# Ids without a secret: a UUID, or a few letters. Most turns have one, and a search in each would take long.
+_PLAIN_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:/[a-z0-9-]{1,11})?|[a-z0-9/-]{1,11}")
+_REASONS = 40  # kinds of what could not be read that are reported
 _REMEMBERED = 200_000  # existing turns held in memory, so that their journals are not read again
 
 
@@ -61,8 +64,9 @@ class Importer:
         self._sessions, self._source, self._redaction, self._dry_run = sessions, source, redaction, dry_run
         self._read_purged = purged  # fingerprints of purged phrases, read again before each write
         self._purged: Purged | None = None
+        self._stems: set[str] = set()  # names of the journals that were here before
         self._names: dict[str, str] = {}  # journal names by the hash at their end
-        self._pending: dict[str, list[ImportedTurn]] = {}
+        self._pending: dict[tuple[str, str], list[ImportedTurn]] = {}  # by source and conversation
         self._turns = self._chars = 0
         self._existing: dict[str, Counter[bytes]] = {}  # turns by conversation, least recently used first
         self._remembered = 0  # the number of turns in `_existing`
@@ -74,7 +78,8 @@ class Importer:
         """Import all records of one file, and call `progress` after each write. Raises `StoreTrouble`."""
         # Only one import at a time: two could both find that a turn is missing, and add it twice.
         with nullcontext() if self._dry_run else locked(self._sessions / "import.lock"):
-            self._names = {path.stem.rpartition("-")[2]: path.stem for path in self._sessions.glob("*-*.jsonl")}
+            self._stems = {path.stem for path in self._sessions.glob("*-*.jsonl")}
+            self._names = {stem.rpartition("-")[2]: stem for stem in self._stems}
             self._existing, self._remembered = {}, 0  # repeats inside one file are kept, repeats across files are not
             self._collect(records, progress)
             self._write()
@@ -84,12 +89,14 @@ class Importer:
     def _collect(self, records: Iterable[ImportedRecord], progress: Callable[[Imported], object]) -> None:
         for one in records:
             if isinstance(one, Skipped):
-                self.result.skipped[one.why] += one.times
-                self.result.where.setdefault(one.why, one.where)
+                known = one.why in self.result.skipped or len(self.result.skipped) < _REASONS
+                why = one.why if known else "other oddities"  # a thousand damaged files may have as many
+                self.result.skipped[why] += one.times
+                self.result.where.setdefault(why, one.where)
                 continue
-            self._pending.setdefault(one.conversation, []).append(one)
+            self._pending.setdefault((one.source or self._source, one.conversation), []).append(one)
             self._turns += 1
-            self._chars += len(one.text)
+            self._chars += len(one.text) + sum(len(call.arguments) for call in one.tool_calls)
             if self._turns >= _MOST_TURNS or self._chars >= _MOST_CHARS:
                 self._write()
                 progress(self.result)
@@ -97,17 +104,18 @@ class Importer:
     def _write(self) -> None:
         fingerprints = self._read_purged()
         self._purged = Purged(fingerprints, self._redaction.salt) if fingerprints else None
-        for conversation, said in self._pending.items():
-            self._keep(conversation, said)
+        for (source, conversation), said in self._pending.items():
+            self._keep(source, conversation, said)
         self._pending, self._turns, self._chars = {}, 0, 0
 
-    def _keep(self, conversation: str, said: list[ImportedTurn]) -> None:
-        key = hashlib.sha256(f"{self._source}\0{conversation}".encode("utf-8", "replace")).hexdigest()[:12]
+    def _keep(self, source: str, conversation: str, said: list[ImportedTurn]) -> None:
+        key = hashlib.sha256(f"{source}\0{conversation}".encode("utf-8", "replace")).hexdigest()[:12]
         times = [one.time for one in said if one.time]
         first = min(times, default=_EPOCH)
         name = self._names.setdefault(key, f"{first.astimezone(UTC):%Y%m%d-%H%M%S}-{key}")
-        journal = Journal(self._sessions, name, self._meta(said[0], first), self._redaction)
-        existing = self._turns_of(journal)
+        # Without redaction: everything is masked here, and masking it again would take as long as all the rest.
+        journal = Journal(self._sessions, name, self._meta(source, said[0], first))
+        existing = self._turns_of(journal, conversation if source == self._source else "")
         before = len(existing)
         new = list(self._new(said, existing, first))
         self._remembered += len(existing) - before
@@ -119,8 +127,8 @@ class Importer:
         self.result.turns += len(new)
         self.result.conversations.add(name)
 
-    def _meta(self, said: ImportedTurn, first: datetime) -> dict[str, Any]:
-        meta = {"started": first.isoformat(timespec="seconds"), "source": self._source, "trust": "import"}
+    def _meta(self, source: str, said: ImportedTurn, first: datetime) -> dict[str, Any]:
+        meta = {"started": first.isoformat(timespec="seconds"), "source": source, "trust": "import"}
         meta |= {"conversation": said.conversation, "channel": said.channel, "title": said.title}
         return {key: self._clean(visible(self._redaction.text(value))) for key, value in meta.items() if value}
 
@@ -144,24 +152,38 @@ class Importer:
             meta: dict[str, Any] = {field: value for field, value in (("name", name), ("ref", ref)) if value}
             if one.time is None:
                 meta["undated"] = True
-            yield Turn(role=one.role, content=text), time, meta
+            calls = tuple(ToolCall(*map(self._masked, call)) for call in one.tool_calls)
+            yield Turn(one.role, text, calls, self._masked(one.call_id), one.state), time, meta
 
     def _label(self, label: str) -> str:
         """Return a name or an id that is safe to store. An id made from the text is hashed, so it confirms no guess."""
         if label.startswith(MADE_REF):
             return digest(label, self._redaction.salt)
+        if _PLAIN_ID.fullmatch(label):
+            return self._clean(label)
         return self._clean(self._redaction.text(label)) if label else ""
+
+    def _masked(self, text: str) -> str:
+        """Return a part of a tool call that is safe to store, and count its secrets."""
+        masked = self._redaction.mask(text)
+        self.result.masked.update(masked.kinds)
+        return self._clean(masked.text)
 
     def _clean(self, text: str) -> str:
         return self._purged.clean(text) if self._purged else text
 
-    def _turns_of(self, journal: Journal) -> Counter[bytes]:
-        """Count each turn of a journal that this import has not matched yet."""
+    def _turns_of(self, journal: Journal, exported: str) -> Counter[bytes]:
+        """Count each turn of a journal that this import has not matched yet.
+
+        Turns of our own conversation `exported`, if it is still here, count as imported: an export of it adds nothing.
+        """
         existing = self._existing.pop(journal.id, None)
         if existing is None:
             while self._existing and self._remembered > _REMEMBERED:
                 self._remembered -= len(self._existing.pop(next(iter(self._existing))))
             existing = Counter(map(_key_of, journal.entries()))
+            if exported in self._stems:
+                existing.update(map(_key_of, Journal(self._sessions, exported).entries()))
             self._remembered += len(existing)
         self._existing[journal.id] = existing
         return existing

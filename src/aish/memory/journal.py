@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from aish.memory.live_file import LiveFile
-from aish.memory.redaction import Redaction
+from aish.memory.redaction import MaskedPart, Redaction
 from aish.memory.stream_redaction import StreamRedaction
 from aish.storage.lines import LineFile, decode, open_log
 from aish.values.items import read_time, stamp
@@ -31,7 +31,8 @@ class TurnLog:
 
     1. Once `add` returns, the turn survives a crash and a power cut.
     2. Each piece of an answer is saved before it is shown. `recover` restores what a killed process had shown.
-    3. Only a purge edits or removes turns. Numbers grow by one, also with several writers.
+    3. Only a purge edits or removes turns, and `unmask` at the user's word. Numbers grow by one, also with several
+       writers.
     4. Secrets are masked before anything is stored, also in an answer that is still streaming.
     """
 
@@ -41,6 +42,7 @@ class TurnLog:
         self._live = live
         self._redaction = redaction
         self.masked: list[str] = []  # the kinds of secrets in the turn that was added last
+        self.masked_parts: list[MaskedPart] = []  # what they were
         self._showing = False
         self._stream_redaction: StreamRedaction | None = None
         self._unwritten: list[tuple[Turn, datetime, dict[str, Any]]] = []  # written before the next turn
@@ -88,7 +90,7 @@ class TurnLog:
 
     def _masked(self, turn: Turn) -> Turn:
         """Return the turn with its secrets masked."""
-        self.masked = []
+        self.masked, self.masked_parts = [], []
         calls = tuple(ToolCall(*map(self._mask, call)) for call in turn.tool_calls)  # a secret can be in any field
         return turn._replace(content=self._mask(turn.content), tool_calls=calls, call_id=self._mask(turn.call_id))
 
@@ -97,6 +99,7 @@ class TurnLog:
             return text
         masked = self._redaction.mask(text)
         self.masked += masked.kinds
+        self.masked_parts += masked.parts
         return masked.text
 
     def recover(self, time: datetime) -> int:
@@ -138,6 +141,15 @@ class TurnLog:
         """Erase phrases from all turns, and return how many had them. Call `recover` first for a leftover answer."""
         return self._log.erase(cleaner)
 
+    def unmask(self, number: int, part: MaskedPart) -> bool:
+        """Write a part of turn `number` as it was before it was masked. False if its mask is not there any more.
+
+        The file is replaced atomically, as for a purge. Raises `StoreTrouble`.
+        """
+        unmasking = _Unmasking(number, part)
+        self._log.erase(unmasking)
+        return unmasking.done
+
     def health(self) -> Health:
         return self._log.health()
 
@@ -155,6 +167,39 @@ class TurnLog:
         """Is there an answer that starts with this text, as turn `first` or later?"""
         since = takewhile(lambda entry: entry.number >= first, self.entries_back())
         return any(entry.turn.role == "assistant" and entry.turn.content.startswith(shown) for entry in since)
+
+
+class _Unmasking:
+    """Puts the original text in the place of its mask, in one turn. A `Cleaner`."""
+
+    def __init__(self, number: int, part: MaskedPart) -> None:
+        self._number, self._mask, self._original = number, part.mask, for_keeping(part.original)
+        self.done = False
+
+    def found_in(self, text: str) -> bool:
+        return self._mask[-10:] in text  # the hash; the rest may be escaped in JSON
+
+    def clean(self, text: str) -> str:
+        return text  # a damaged line stays as it is
+
+    def clean_record(self, record: Record) -> Record:
+        if record.get("n") != self._number:
+            return record
+        return {
+            key: self._unmasked(one) if key in ("content", "tool_calls", "call_id") else one
+            for key, one in record.items()
+        }
+
+    def _unmasked(self, value: Any) -> Any:
+        match value:
+            case str():
+                self.done = self.done or self._mask in value
+                return value.replace(self._mask, self._original)
+            case list():
+                return [self._unmasked(one) for one in value]
+            case dict():
+                return {key: self._unmasked(one) for key, one in value.items()}
+        return value
 
 
 class JournalFiles:

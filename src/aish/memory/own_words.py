@@ -8,6 +8,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from aish.values.patterns import pattern
+
 _MOST = 20_000  # characters; a longer text is a paste, not a sentence of the user
 _SENTENCE = r"(?<=[.!?;。！？；])\s+|\s*\n\s*|(?<=[。！？；])"
 _TOKEN = r"[^\W_]+(?:[.'/@:_-]+[^\W_]+)*|[,:;]|[+<>=%$€£&|~^#\\]+|(?<!\w)--?(?=\w)|[.!?。！？；，、：]+"
@@ -43,7 +45,7 @@ _SPELLED = {
     "let's": "let",
 }
 _TAILS = {"n't": " not", "'ve": " have", "'ll": " will", "'d": " would", "'re": ""}
-_HEADS = re.compile(r"^(l|d|j|m|n|s|t|c|qu|jusqu|lorsqu)'(?=\w)")
+_HEADS = pattern(r"^(l|d|j|m|n|s|t|c|qu|jusqu|lorsqu)'(?=\w)")
 # Words that limit a statement: negations, conditions, order, exceptions, doubt. In any sentence they matter.
 _LIMITS = frozenset(
     # English

@@ -1,7 +1,8 @@
 """Redaction before every write: secrets are masked, and purged phrases are known by their fingerprints only."""
 
 import os
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -14,15 +15,24 @@ from aish.values.text import clip, for_keeping
 class SecretPatterns(Protocol):
     """The interface of the secret patterns, which are slow to load."""
 
-    def redact(self, text: str, salt: bytes) -> tuple[str, list[tuple[str, int, int]]]: ...
+    def redact(self, text: str, salt: bytes) -> tuple[str, Sequence[tuple[str, int, int, *tuple[object, ...]]]]: ...
     def fingerprint(self, text: str, salt: bytes) -> str: ...
 
 
+class MaskedPart(NamedTuple):
+    """A part of a text that was masked. Only this process knows the original, and only for a while."""
+
+    kind: str
+    mask: str
+    original: str
+
+
 class Masked(NamedTuple):
-    """A masked text, and the kinds of secrets that were in it."""
+    """A masked text, the kinds of secrets that were in it, and what the masks stand for."""
 
     text: str
     kinds: tuple[str, ...] = ()
+    parts: tuple[MaskedPart, ...] = ()
 
     @property
     def notice(self) -> str:
@@ -62,7 +72,7 @@ class Redaction:
         if not may_hold_secret(text):
             return Masked(text)
         masked, found = self._ready().redact(text, self._salt)
-        return Masked(masked, tuple(kind for kind, *_ in found))
+        return Masked(masked, tuple(one[0] for one in found), tuple(_parts(text, masked, found)))
 
     def text(self, text: str) -> str:
         """Return only the masked text."""
@@ -90,3 +100,12 @@ class Redaction:
             self._salt, self._lasting = salt or os.urandom(32), salt is not None
             self._redactor = self._load()
         return self._redactor
+
+
+def _parts(text: str, masked: str, found: Sequence[tuple[str, int, int, *tuple[object, ...]]]) -> Iterator[MaskedPart]:
+    """Yield what each mask stands for. All text between the masks is unchanged."""
+    pattern, moved = re.compile(r"\[masked .*? #[0-9a-f]{8}\]", re.DOTALL), 0
+    for kind, start, end, *_ in found:
+        if mask := pattern.match(masked, start + moved):
+            moved += len(mask[0]) - (end - start)
+            yield MaskedPart(kind, mask[0], text[start:end])

@@ -65,6 +65,7 @@ _RUNS = bytes(ord("x") if 0x21 <= byte <= 0x7E else ord(" ") for byte in range(2
 
 # A text is cut at line ends. The longer a line is, the less suitable places for a cut are accepted.
 _SENTENCE, _BLANK, _MARK, _ANYWHERE, _KEY = 400, 2_000, 4_000, 8_000, 16_000
+_TRIES = 40  # places for a cut that are tested in one line, as each test takes time
 _BEGIN = "-----BEGIN"
 
 
@@ -190,11 +191,16 @@ def _cut_inside(text: str, start: int, line: int, limit: int) -> int:
     """Return the first position where a long line may be cut, or -1."""
     if limit - start <= _SENTENCE:
         return -1
+    tries = _TRIES
     for match in _stops().finditer(text, max(line, start + _SENTENCE), min(limit, start + _ANYWHERE)):
         place, sign, size = match.end(), match[0], match.start() - start
         good = sign[0] in ".!?。！？" or (size >= _BLANK and sign == " ")
-        if size >= _MARK or (good and not _value_follows(text, start, place)):
+        if size >= _MARK:
             return place
+        if good and tries:
+            tries -= 1
+            if not _value_follows(text, start, place):
+                return place
     return start + _ANYWHERE if limit - start >= _ANYWHERE else -1
 
 

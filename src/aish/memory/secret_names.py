@@ -61,7 +61,7 @@ _BEGINNINGS = (
     ("phx_", "PostHog key"),
 )
 _GENERAL = frozenset(("model key", "mail service key", "package registry token", "cloud token", "shop token"))
-_ISSUERS = {
+ISSUERS = {
     **{
         word: word.capitalize()
         for word in "anthropic azure cloudflare datadog discord docker gitea google heroku".split()
@@ -100,7 +100,7 @@ def value_name(identifier: str, name: str, *, password: bool) -> str:
     if password:
         return "password"
     parts = re.split(r"[^a-z0-9]+", identifier)
-    issuer = next((f"{_ISSUERS[part]} " for part in parts if part in _ISSUERS), "")
+    issuer = next((f"{ISSUERS[part]} " for part in parts if part in ISSUERS), "")
     if "cred" in name:
         return f"{issuer}credentials"
     if "token" in name or "токен" in name or name == "pat":

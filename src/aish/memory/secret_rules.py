@@ -6,9 +6,7 @@ Data only. `kind` is the name for people; `secret_patterns` makes it more exact 
 from typing import NamedTuple
 
 from aish.memory.secret_hints import CHOOSING
-
-SURE = 0  # how much a value must look like a secret in its context: from "any value" …
-LOOSE, LIKELY, HARDLY = 2, 3, 4  # … to "only random values"
+from aish.memory.secret_values import HARDLY, LIKELY, LOOSE, SURE
 
 
 class Rule(NamedTuple):
@@ -26,6 +24,46 @@ class Rule(NamedTuple):
     @property
     def token(self) -> bool:
         return "(?P<value>" not in self.pattern
+
+    @property
+    def prefixed(self) -> bool:
+        """Does a token begin with one of the needles?"""
+        return self.token and not self.needles.startswith((".", ":", "-", "8Q", "hooks", "/"))
+
+    @property
+    def option(self) -> bool:
+        """Is the secret an argument of a command?"""
+        return _GAP in self.pattern
+
+    @property
+    def hyphen(self) -> bool:
+        """Does the text of a secret have a hyphen?"""
+        return self.option and self.pattern.partition(_GAP)[2].startswith(("-", "(?:-"))
+
+    @property
+    def program(self) -> str:
+        """The pattern of the command that takes the option."""
+        return self.pattern.partition(_GAP)[0] + r"\b"
+
+    @property
+    def argument(self) -> str:
+        """The pattern of the option and its value."""
+        return r"\s(?:" + self.pattern.partition(_GAP)[2] + ")"
+
+    @property
+    def foreign(self) -> bool:
+        """Are all needles words that are not ASCII?"""
+        return not any(needle.isascii() for needle in self.needles.split())
+
+    @property
+    def words(self) -> bool:
+        """May the value be a word with a number? People choose such passwords, programs make no such tokens."""
+        return self.kind.startswith("password")
+
+    @property
+    def name(self) -> str:
+        """The rule in words, for `aish redact --explain`."""
+        return f"{self.kind} near {' or '.join(f'“{needle}”' for needle in self.needles.split()[:6])}"
 
 
 _GAP = r"\b(?:[^|;&\n]|\\\n){0,300}?\s"
@@ -46,13 +84,15 @@ RULES = (
     Rule("Discord token", None, ".", r"[MNO][\w-]{22,40}\.[\w-]{6}\.[\w-]{20,}"),
     Rule("Telegram token", None, ":AA", r"(?:bot)?\d{8,11}:AA[\w-]{30,}"),
     Rule("SendGrid key", None, "SG.", r"SG\.[\w-]{16,80}\.[\w-]{16,}"),
-    Rule("mail service key", None, "key- -us xkeysib- re_", r"key-[0-9a-f]{32}|[0-9a-f]{32}-us\d{1,2}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,40}_[A-Za-z0-9]{16,}"),
+    Rule("mail service key", None, "-us", r"[0-9a-f]{32}-us\d{1,2}"),
+    Rule("mail service key", None, "key- xkeysib- re_", r"key-[0-9a-f]{32}|xkeysib-[0-9a-f]{40,}[\w-]*|re_[A-Za-z0-9]{8,40}_[A-Za-z0-9]{16,}"),
     Rule("package registry token", None, "pypi- npm_ rubygems_ cio NuGet oy2", r"pypi-[\w-]{40,}|npm_[A-Za-z0-9]{30,}|rubygems_[0-9a-f]{40,}|cio[A-Za-z0-9]{32}|NuGet[\w-]{30,}|oy2[a-z0-9]{43}"),
     Rule("Docker token", None, "dckr_", r"dckr_(?:pat|oat)_[\w-]{20,}"),
-    Rule("cloud token", None, "_v1_ dapi tskey- HRKU- fo1_", r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]{2,12}-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}"),
+    Rule("cloud token", None, "doo_v1_ dop_v1_ dor_v1_ dapi tskey- HRKU- fo1_", r"do[opr]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|tskey-[a-z]{2,12}-[\w-]{16,}|HRKU-[\w-]{30,}|fo1_[\w-]{30,}"),
     Rule("cloud token", None, "LTAI vercel_ rnd_ ops_", r"LTAI[A-Za-z0-9]{16,26}|vercel_\w{20,}|rnd_[A-Za-z0-9]{28,}|ops_eyJ[\w-]{50,}"),
     Rule("shop token", None, "shp sq0 EAAA", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0(?:atp|csp|idp)-[\w-]{20,}|EAAA[\w-]{50,}"),
-    Rule("Vault token", None, "hv .atlasv1. dp. pul-", r"hv[sbr]\.[\w-]{24,}|[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}"),
+    Rule("Vault token", None, ".atlasv1.", r"[A-Za-z0-9]{14}\.atlasv1\.[\w-]{40,}"),
+    Rule("Vault token", None, "hv dp. pul-", r"hv[sbr]\.[\w-]{24,}|dp\.(?:pt|st|ct)\.[\w.-]{30,}|pul-[0-9a-f]{40}"),
     Rule("service token", None, "gl lin_ ntn_ PMAK-", r"gl(?:sa|c)_[\w=+/-]{20,}|lin_(?:api|oauth)_\w{30,}|ntn_\w{30,}|PMAK-[0-9a-f]{24}-[0-9a-f]{30,}"),
     Rule("service token", None, "ATATT3 ATCTT3 ATBB figd_ sntr NRAK- sbp_", r"AT[AC]TT3[\w=-]{50,}|ATBB\w{28,}|figd_[\w-]{30,}|sntr[ysu]_[\w=+/-]{30,}|NRAK-[A-Z0-9]{27}|sbp_[0-9a-f]{40}"),
     Rule("service token", None, "pscale_ CFPAT- bkaa_ bkua_ nfp_ phx_", r"pscale_(?:tkn|pw|oauth)_[\w.=-]{30,}|CFPAT-[\w-]{40,}|bk[au]a_[0-9a-f]{40}|nfp_[A-Za-z0-9]{30,}|phx_[A-Za-z0-9]{40,}"),
@@ -65,30 +105,30 @@ RULES = (
     Rule("private key", None, "LS0tLS1CRUdJTi", r"LS0tLS1CRUdJTi(?:BSU0EgUFJJVkFUR|BQUklWQVRF|BFQyBQUklWQVRF|BPUEVOU1NI|BFTkNSWVBURUQ|BEU0EgUFJJ|BQR1AgUFJJ)[A-Za-z0-9+/=]{16,}"),
     Rule("JWT", None, "eyJ", r"eyJ[\w-]{8,5000}\.[\w-]{8,20000}\.[\w-]{8,}"),
 
-    Rule("password in a URL", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://[^\s/:@\"']{0,200}:(?P<value>[^\s/@\"']{1,500})@", folded=True),
-    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?![\d.-]{1,80}:)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"']{6,200})@[\w.-]"),
-    Rule("access token", SURE, "authorization", r"\bauthorization\b[\"']?\s{0,4}[:=,]\s{0,4}[\"']?(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4}(?!username=)(?P<value>[^\s\"',]{8,})", folded=True),
+    Rule("password in a URL", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://(?P<user>[^\s/:@\"']{0,200}):(?!(?P=user)@)(?P<value>[^\s/@\"']{1,500})@", folded=True),
+    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?![\d.-]{1,80}:)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"']{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)"),
+    Rule("access token", SURE, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}[\"']?(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4}(?!username=)(?P<value>[^\s\"',]{8,})", folded=True),
     Rule("access token", LIKELY, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"',]{8,})", folded=True),
     Rule("access token", HARDLY, "bearer", r"\bbearer\s{1,4}(?P<value>[\w.~+/=-]{16,})", folded=True),
-    Rule("access token", SURE, "token key secret auth", r"\b(?:x-[\w-]{0,40}|private-|job-|deploy-|circle-|api-?)(?:token|secret|auth|key(?=\s{0,4}:\s{0,4}[!-~]{12}))\s{0,4}:\s{0,4}(?P<value>[^\s\"',]{8,})", folded=True),
+    Rule("access token", SURE, "token key secret auth", r"\b(?:x-[\w-]{0,40}|private-|job-|deploy-|circle-|api-)(?:token|secret|auth|key(?=\s{0,4}:\s{0,4}[!-~]{12}))\s{0,4}:\s{0,4}(?P<value>[^\s\"',]{8,})", folded=True),
     Rule("cookie", SURE, "cookie:", r"\bcookie:\s{0,4}(?P<value>[\w.%$-]{1,80}=[^\s\"'][^\"'\n]{3,})", folded=True),
     Rule("cookie", LIKELY, "curl wget http", rf"\b(?:curl|wget|https?){_GAP}(?:-b|--cookie)[ =][\"']?[\w.-]{{1,60}}=(?P<value>[^\s\"';]{{8,}})"),
-    Rule("key in a URL", LIKELY, "key= sig= signature= code=", r"[?&](?:key|sig|signature|code)=(?P<value>[^\s&\"'#]{8,})", folded=True),
+    Rule("key in a URL", LIKELY, "key= sig= signature= code=", r"[?&](?:key|sig|signature|code(?==[^\s&\"'#]{16}))=(?P<value>[^\s&\"'#]{8,})", folded=True),
     Rule("signature in a URL", SURE, "signature security-token sig=", r"(?:[?&;]|%26|%3f)(?:x-(?:amz|goog|oss|cos)-(?:signature|security-token)|(?:(?<=[?&])|(?<=&amp;))(?:sig|signature)(?==[\w%+/~-]{20}))(?:=|%3d)(?P<value>[^\s&\"'#<>]{16,})", folded=True),
     Rule("password", SURE, "pass", r"\b(?:machine|login)\s{1,4}\S{1,100}(?:\s{1,4}(?:login|account|port)\s{1,4}\S{1,100}){0,3}\s{1,4}(?:(?:with\s{1,4})?pass|password)\s{1,4}(?P<value>[^\s\"'\\]+)", folded=True),
     Rule("password", LOOSE, "pass", r"\b(?:machine|login|user(?:name)?|as|log[ -]?in|sign[ -]?in|benutzer\w{0,6}|utilisateur|usuario|usuário|utente)\s{1,4}\S{1,100}[^\n]{0,40}?\bpass(?:word|wort)?\s{1,4}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True),
     Rule("password", SURE, "password", r"\b(?:create|alter)\s{1,4}(?:user|role)\s[^\n;]{1,100}?\bpassword\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True),
     Rule("password", LOOSE, "pass", r"(?m)^[^\S\n]{0,20}pass(?:word)?[^\S\n]{1,4}(?P<value>[^\s\"':=]+)[^\S\n]*$"),
     Rule("password", LIKELY, "cred login", r"\b(?:credentials?|creds|login)(?:\s(?:are|is|with|for)\b|:|=)[^\n/]{1,60}?\s/\s(?:pass\w*:?\s)?(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True),
-    Rule("password", SURE, ":", r"(?m)^[^\s:/]{1,200}:(?:\d{1,5}|\*):[^\s:]{1,100}:[^\s:]{1,100}:(?P<value>\S+)$"),
+    Rule("password", SURE, ":", r"(?m)^(?:[\w.-]{1,200}|\*):(?:\d{1,5}|\*):(?:[\w.-]{1,100}|\*):(?:[\w.@-]{1,100}|\*):(?P<value>[^\s:\"'{}<>,]{4,})$"),
     Rule("secret", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}(?:pass(?:word|wd)?|secret|token|pwd|credentials?)\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[^\s\"'\\]+)", folded=True),
     Rule("secret", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}key\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>(?:(?![\"'\\])[!-~]){12,})", folded=True),
     Rule("secret", HARDLY, "auth", r"(?:\b|_)auth\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[\w+/=:-]{12,})", folded=True),
-    Rule("secret", LOOSE, "identified", r"\bidentified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?by\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True),
+    Rule("password", LOOSE, "identified", r"\bidentified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?by\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True),
     Rule("PIN", None, "pin пин", r"(?<![\w-])(?:sim[- ])?(?:pin|пин)(?:[ -]?(?:code|number|nummer|код))?(?:\s(?:for|of|für|de|du|от|da|do)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\s(?:is|ist|lautet|est|es|é|è|это)\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
     Rule("PIN", None, "code", r"\b(?:verification|security|one[- ]time|2fa|mfa|otp|login|door|alarm|unlock|gate|entry)[- ]code(?:\s(?:for|of)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\sis\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
     Rule("PIN", None, "暗証番号 密码 비밀번호 密碼", r"(?:暗証番号|(?:银行卡|支付|锁屏|门锁|手机)密码|비밀번호)\s?(?:是|为|は|는|:|：)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)"),
-    Rule("password", LIKELY, "密码 密碼 口令 密钥 密鑰 令牌 パスワード トークン 비밀번호 암호 토큰 รหัส पासवर्ड", r"(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|トークン|비밀번호|암호|토큰|รหัสผ่าน|पासवर्ड)[^\x00-\x7f]{0,8}\s{0,4}[:=]?\s{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
+    Rule("secret", LIKELY, "密码 密碼 口令 密钥 密鑰 令牌 パスワード トークン 비밀번호 암호 토큰 รหัส पासवर्ड", r"(?:密码|密碼|口令|密钥|密鑰|令牌|パスワード|トークン|비밀번호|암호|토큰|รหัสผ่าน|पासवर्ड)[^\x00-\x7f]{0,8}[^\S\n]{0,4}[:=]?\s{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
     Rule("password", LOOSE, "密 口令 パスワード 비밀번호 암호", r"(?:密码|密碼|口令|パスワード|비밀번호|암호)\s?(?:是|为|為|は|는|은|改成|设为|:|：|=)\s{0,4}[「『“\"'`：:]?(?P<value>[!-~]{6,})"),
 
     Rule("password", LOOSE, "/", r"\b(?:log[ -]?(?:in|on)|sign[ -]?in|ssh in|einloggen|anmelden|melde dich|logge dich|connecte-toi|connectez-vous|se connecter|inicia sesión|iniciar sesión|entra|entre|faça login|accedi|entrar|войди|войти|зайди)\s(?:\S{1,30}\s){0,3}?(?:with|as|using|mit|als|avec|con|com|come|с|под|через)\s[\"'`]?[^\s/\"'`]{1,60}[\"'`]?\s{0,2}/\s{0,2}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`/]+)", folded=True),
@@ -118,7 +158,7 @@ RULES = (
     Rule("password", SURE, "echo printf", r"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"']?(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+(?:-\w+\s+){0,4}-\w*S|(?:sudo\s+)?(?:passwd\b|cryptsetup\b|kinit\b|[\w ./-]{1,80}?\s--(?:password-stdin|passphrase-fd|with-token|stdin)))"),
     Rule("password", SURE, "chpasswd", r"\b(?:echo|printf)\s+(?:-\w\s+)?[\"']?[\w.-]{1,60}:(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
     Rule("password", SURE, "<<<", r"\b(?:sudo\s+(?:-\w+\s+){0,4}-\w*S[^|;&\n]{0,200}?<<<\s*|chpasswd\s*<<<\s*[\"']?[\w.-]{1,60}:)[\"']?(?P<value>[^\s\"']+)"),
-    Rule("password", LIKELY, "nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp", r"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp)\b[^|;&\n]{0,300}?(?:password|passphrase|psk|/p:)\s{0,4}=?\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"']+)", folded=True),
+    Rule("password", LOOSE, "nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp", rf"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp){_GAP}\S{{0,20}}?(?:password|passphrase|psk|/p:)\s{{0,4}}=?\s{{0,4}}(?P<quote>[\"']?)(?P<value>[^\s\"']+)", folded=True),
     Rule("password", SURE, "wpa_passphrase", rf"\bwpa_passphrase\s+(?:\"[^\"\n]*\"|\S+)\s+{_ARGUMENT}"),
     Rule("password", SURE, "sqlplus", r"\bsqlplus\s+(?:-\w+\s+)*[\"']?[\w.-]{1,60}/(?P<value>[^\s@\"'/]+)"),
     Rule("password", SURE, "rabbitmqctl", rf"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+{_ARGUMENT}"),

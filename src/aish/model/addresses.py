@@ -5,12 +5,24 @@ from urllib.parse import urlsplit
 
 
 def api_root(endpoint: str) -> str:
-    """Return the base URL of the API: the endpoint as given, or with `/v1` if it has no path."""
-    endpoint = endpoint.rstrip("/")
+    """Return the base URL of the API: the endpoint as given, or with `/v1` if it has no path.
+
+    The query is left out, because paths are added to this; `query_of` returns it. A socket in the file system is
+    written as `unix:///run/model.sock`, or with the path of the API behind a colon.
+    """
+    endpoint = re.split(r"[?#]", endpoint)[0].rstrip("/")
+    if endpoint.startswith("unix:"):
+        socket, _, path = endpoint.removeprefix("unix:").partition(":")
+        return f"unix://{'/' + socket.lstrip('/')}:{path or '/v1'}"
     try:
         return endpoint if urlsplit(endpoint).path else f"{endpoint}/v1"
     except ValueError:  # reported when a request is sent
         return endpoint
+
+
+def query_of(endpoint: str) -> str:
+    """Return the query of an endpoint, such as `api-version=1`, which goes with every request."""
+    return endpoint.partition("#")[0].partition("?")[2]
 
 
 def server_root(endpoint: str) -> str:
@@ -27,5 +39,4 @@ def model_identity(kind: str, name: str, *, endpoint: str = "", model: str = "",
         return f"embedded {weights}"
     if kind == "scripted":
         return f"script:{name}"
-    address = re.split(r"[?#]", api_root(endpoint))[0]
-    return f"{re.sub(r'//[^/]*@', '//', address)} {model or name}"
+    return f"{re.sub(r'//[^/]*@', '//', api_root(endpoint))} {model or name}"

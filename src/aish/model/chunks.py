@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from aish.values.events import Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Trouble, Usage
+from aish.values.patterns import pattern
 
 _decode = json.JSONDecoder().decode  # three times as fast as json.loads on bytes; this runs for every token
 _THOUGHTS = ("thinking", "reasoning", "reasoning_text", "summary_text")  # types of parts
@@ -16,13 +17,13 @@ _TOOL_TROUBLE = (  # compiled on first use
     r"|(?:not |un)support\w*.{0,40}\b(?:tools?\b|function call|tool use)|no endpoints found that support tool"
     r"|(?:unrecognized|unknown|unexpected|extra)\b.{0,40}\btools\b"
 )
-_ROLE_TROUBLE = re.compile(
+_ROLE_TROUBLE = pattern(
     r"roles? must alternate|alternate user|roles? .{0,40}(not supported|supported|unknown|invalid|unexpected)"
     r"|(unknown|invalid|unexpected|unsupported)( message)? role|tool role|role.{0,12}tool"
     r"|messages\W+\d+\W+role",
     re.IGNORECASE | re.DOTALL,
 )
-_NO_SYSTEM = re.compile(r"system role (is )?not supported", re.IGNORECASE)
+_NO_SYSTEM = pattern(r"system role (is )?not supported", re.IGNORECASE)
 
 
 def read_chunk(data: bytes) -> list[ModelEvent]:

@@ -1,23 +1,27 @@
 """One HTTP request at a time over asyncio, parsed by llhttp (httptools).
 
 General HTTP clients take longer to import than the rest of the program, and add more latency to a streamed answer
-than the network. A chat needs only a small part of HTTP/1.1.
+than the network. A chat needs only a small part of HTTP/1.1. What most connections do not need (proxies, sockets in the
+file system, certificates, compressed bodies) is in `detours.py`, which is loaded when it is needed.
 """
 
 import asyncio
-import base64
 import os
 import re
 import ssl
-from collections.abc import AsyncGenerator, Mapping
-from typing import NamedTuple
-from urllib.parse import SplitResult, unquote, urlsplit
+from binascii import b2a_base64
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
+from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 import httptools
 
-_LOOPBACK = re.compile(r"localhost|::1|127(\.\d{1,3}){3}")
 _READ = 1 << 16
-_WHOLE_BUFFER = 1 << 20  # larger than the buffer of a StreamReader
+_MOST_REDIRECTS = 5
+_PROXY_VARIABLES = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+CA_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # Python itself knows SSL_CERT_FILE
 MAX_BODY = 8 << 20  # for bodies and parts that are read whole
 
 
@@ -29,12 +33,74 @@ class HttpTrouble(Exception):
         self.refused = refused
 
 
+class Reach(NamedTuple):
+    """What a server wants besides its address. `$NAME` and `${NAME}` in a header stand for variables of the user."""
+
+    headers: Mapping[str, str] = MappingProxyType({})
+    query: str = ""
+    ca_file: str = ""
+    client_cert: str = ""
+    client_key: str = ""
+
+
 class Patience(NamedTuple):
-    """Timeouts in seconds: for the connection, for the first bytes of a response, between later bytes."""
+    """Timeouts in seconds: for the connection, for the first bytes of a response, between later bytes.
+
+    `reach` is what else the settings say about connections to this server.
+    """
 
     connect: float = 10.0
     first: float = 180.0
     silence: float = 60.0
+    reach: Reach = Reach()
+
+
+class Link(NamedTuple):
+    """An open connection. A proxy may want the `origin` in front of the path, and headers of its own."""
+
+    reader: asyncio.StreamReader
+    writer: asyncio.StreamWriter
+    origin: str = ""
+    headers: Mapping[str, str] = MappingProxyType({})
+    via: str = ""  # the proxy, in words
+    refused_login: Callable[[str], str] | None = None  # says what a 407 means
+
+
+class Decoder(Protocol):
+    """Decodes a compressed body."""
+
+    def feed(self, data: bytes) -> Iterator[bytes]: ...
+
+    @property
+    def ended(self) -> bool: ...
+
+
+class Detours(Protocol):
+    """What most connections do not need. All raise `HttpTrouble`."""
+
+    async def connect(self, target: SplitResult, patience: Patience, proxy: str | None) -> Link: ...
+
+    def tls_trouble(self, error: ssl.SSLError, where: str, host: str) -> HttpTrouble: ...
+
+    def decoder(self, encoding: str) -> Decoder: ...
+
+    def page_title(self, page: bytes) -> bytes: ...
+
+    def not_http(self, data: bytes) -> str: ...
+
+
+_load_detours: list[Callable[[], Detours]] = []
+
+
+def provide_detours(load: Callable[[], Detours]) -> None:
+    """Say how detours are loaded; done once, where the program is put together."""
+    _load_detours[:] = [load]
+
+
+def _detours() -> Detours:
+    if not _load_detours:
+        raise HttpTrouble("this part of aish was started without proxies and certificates")
+    return _load_detours[0]()
 
 
 class HttpResponse:
@@ -46,15 +112,20 @@ class HttpResponse:
         self._patience = patience
         self._parser = httptools.HttpResponseParser(self)
         self._body: list[bytes] = []
+        self._decoder: Decoder | None = None
         self._head_done = False
         self._ended = False
         self.status = 0
         self.headers: dict[str, str] = {}
+        self.via = ""  # the proxy that passed the request on, in words
 
     async def __aenter__(self) -> "HttpResponse":
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
         self._writer.transport.abort()  # a graceful close would delay the prompt
 
     # Called by the parser
@@ -75,29 +146,55 @@ class HttpResponse:
         """Wait for the status line and the headers."""
         while not self._head_done:
             await self._feed(self._patience.first)
+        if self.headers.get("content-encoding", "identity") != "identity":
+            self._decoder = _detours().decoder(self.headers["content-encoding"])
+
+    @property
+    def is_page(self) -> bool:
+        """Is the body a page for people?"""
+        return "html" in self.headers.get("content-type", "")
 
     async def pieces(self) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives, one piece per read."""
+        if self.is_page:
+            raise HttpTrouble("the server sent a web page instead of an answer; check the endpoint")
+        async with aclosing(self._pieces()) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def _pieces(self) -> AsyncGenerator[bytes]:
         patience = self._patience.first
         while True:
             if self._body:
-                yield b"".join(self._body)
+                data = b"".join(self._body)
                 self._body.clear()
+                for piece in self._decoder.feed(data) if self._decoder else (data,):
+                    yield piece
                 patience = self._patience.silence
             if self._ended:
+                if self._decoder and not self._decoder.ended:
+                    raise HttpTrouble("the server ended its compressed answer too early")
                 return
             await self._feed(patience)
 
     async def whole(self) -> bytes:
-        """Return the whole body, up to `MAX_BODY`."""
+        """Return the whole body, up to `MAX_BODY`; of a page that reports an error, only its title."""
         parts: list[bytes] = []
         size = 0
-        async for piece in self.pieces():
-            parts.append(piece)
-            size += len(piece)
-            if size > MAX_BODY:
-                raise HttpTrouble("the server's response is larger than 8 MB")
-        return b"".join(parts)
+        try:
+            async for piece in self._pieces():
+                parts.append(piece)
+                size += len(piece)
+                if size > MAX_BODY:
+                    raise HttpTrouble("the server's response is larger than 8 MB")
+        except HttpTrouble:
+            if self.status < 400:  # who refuses a request often hangs up before it has come
+                raise
+        body = b"".join(parts)
+        if self.status < 400 or (body and not self.is_page):
+            return body
+        title = _detours().page_title(body)
+        return title + f" (by way of {self.via})".encode() if self.via else title
 
     async def _feed(self, seconds: float) -> None:
         try:
@@ -105,8 +202,12 @@ class HttpResponse:
                 data = await self._reader.read(_READ)
         except TimeoutError:
             raise HttpTrouble(f"the server sent nothing for {seconds:g} s") from None
+        except ssl.SSLError as error:  # a server says only now that it wants a certificate
+            raise _detours().tls_trouble(error, "the server", "") from None
         except OSError as error:
-            raise HttpTrouble(f"the connection failed: {error}") from None
+            wants_more = not self._head_done and self._writer.get_extra_info("ssl_object")
+            hint = "; if it wants a client certificate, set client_cert of its preset" if wants_more else ""
+            raise HttpTrouble(f"the connection failed: {error}{hint}") from None
         if not data:
             if self._head_done and "content-length" not in self.headers and "transfer-encoding" not in self.headers:
                 self._ended = True
@@ -115,106 +216,126 @@ class HttpResponse:
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
-            raise HttpTrouble("the server's response is not HTTP") from None
+            why = "" if self._head_done else _detours().not_http(data)
+            raise HttpTrouble(why or "the server's response is not HTTP") from None
 
 
 async def send(
     method: str, url: str, headers: Mapping[str, str], body: bytes, patience: Patience, *, proxy: str | None = None
 ) -> HttpResponse:
-    """Send one request and wait for the head of the response. Raises `HttpTrouble`."""
+    """Send one request and wait for the head of the response. Raises `HttpTrouble`.
+
+    Redirects within the same host are followed with the same method and body. `proxy` is used instead of those of the
+    environment; empty: none.
+    """
+    reach = patience.reach
+    fields = {**headers, **{name: _filled(name, value) for name, value in reach.headers.items()}}
     target = _split(url)
-    if proxy is None:
-        proxy = proxy_for(target, os.environ)
-    hop = _split(proxy) if proxy else target
-    reader, writer = await _connect(target, hop, patience)
-    reply = HttpResponse(reader, writer, patience)
+    if reach.query:
+        target = target._replace(query=f"{target.query}&{reach.query}".lstrip("&"))
+    for _ in range(_MOST_REDIRECTS + 1):
+        reply = await _send_once(method, target, fields, body, patience, proxy)
+        moved = reply.headers.get("location") if reply.status in (301, 302, 303, 307, 308) else None
+        if not moved:
+            return reply
+        reply.close()
+        target = _redirected(target, moved)
+    raise HttpTrouble(f"{public(url)} redirects again and again; set the endpoint to the address where it should end")
+
+
+async def _send_once(
+    method: str, target: SplitResult, headers: Mapping[str, str], body: bytes, patience: Patience, proxy: str | None
+) -> HttpResponse:
+    special = _is_special(target, patience.reach, proxy)
+    link = await (_detours().connect(target, patience, proxy) if special else _connect(target, patience))
+    reply = HttpResponse(link.reader, link.writer, patience)
+    reply.via = link.via
     try:
-        path = (target.path or "/") + (f"?{target.query}" if target.query else "")
-        if proxy and target.scheme == "http":
-            path = f"http://{_host(target)}{path}"
         fields = {
-            "Host": _host(target),
+            "Host": "localhost" if target.scheme == "unix" else target.netloc.rpartition("@")[2],
             "Content-Length": str(len(body)),
             "Connection": "close",
-            **(_login(hop) if proxy and target.scheme == "http" else {}),
+            **({"Authorization": _basic(target)} if target.username else {}),
+            **link.headers,
             **headers,
         }
         head = "".join(f"{name}: {_plain(value)}\r\n" for name, value in fields.items())
-        writer.write(f"{method} {_plain(path)} HTTP/1.1\r\n{head}\r\n".encode("latin-1", "replace") + body)
+        path = f"{link.origin}{path_of(target)}"
+        link.writer.write(f"{method} {_plain(path)} HTTP/1.1\r\n{head}\r\n".encode("latin-1", "replace") + body)
         await reply.head()
+        if reply.status == 407 and link.refused_login:
+            raise HttpTrouble(link.refused_login(reply.headers.get("proxy-authenticate", "")))
+        if reply.status == 401 and target.username and "Authorization" not in headers:
+            raise HttpTrouble(f"the server refused the login of {target.username!r} (401); correct it in the endpoint")
     except BaseException:  # close the socket on cancellation too
-        writer.transport.abort()
+        reply.close()
         raise
     return reply
 
 
-async def _connect(
-    target: SplitResult, hop: SplitResult, patience: Patience
-) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    where = f"{hop.hostname}:{_port(hop)}"
-    tls = ssl.create_default_context() if hop.scheme == "https" else None
+def _is_special(target: SplitResult, reach: Reach, proxy: str | None) -> bool:
+    """Is a detour needed? Not for most connections: no proxy is set, and the usual certificates are enough."""
+    if target.scheme == "unix" or proxy:
+        return True
+    if proxy is None and any(map(os.environ.get, _PROXY_VARIABLES)) and not is_this_machine(target.hostname or ""):
+        return True
+    return target.scheme == "https" and bool(
+        reach.ca_file or reach.client_cert or any(map(os.environ.get, CA_VARIABLES))
+    )
+
+
+async def _connect(target: SplitResult, patience: Patience) -> Link:
+    """Connect straight to a server."""
+    where = f"{target.hostname}:{port_of(target)}"
     try:
         async with asyncio.timeout(patience.connect):
-            reader, writer = await asyncio.open_connection(hop.hostname, _port(hop), ssl=tls)
-            if hop is not target and target.scheme == "https":
-                try:
-                    await _tunnel(reader, writer, target, hop)
-                except BaseException:  # close the socket on cancellation too
-                    writer.transport.abort()
-                    raise
+            tls = _usual_tls() if target.scheme == "https" else None
+            return Link(*await asyncio.open_connection(target.hostname, port_of(target), ssl=tls))
     except TimeoutError:
         raise HttpTrouble(f"cannot connect to {where} within {patience.connect:g} s", refused=True) from None
     except ssl.SSLError as error:
-        raise HttpTrouble(f"TLS connection to {where} failed: {error.reason or error}") from None
+        raise _detours().tls_trouble(error, where, target.hostname or "") from None
     except OSError as error:
-        raise HttpTrouble(f"cannot connect to {where}: {_reason(error)}", refused=True) from None
+        raise HttpTrouble(f"cannot connect to {where}: {reason(error)}", refused=True) from None
     except ValueError:  # raised by getaddrinfo for an invalid name
-        raise HttpTrouble(f"{hop.hostname!r} is not a valid host name") from None
-    return reader, writer
+        raise HttpTrouble(f"{target.hostname!r} is not a valid host name") from None
 
 
-async def _tunnel(
-    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: SplitResult, hop: SplitResult
-) -> None:
-    name = f"[{target.hostname}]" if ":" in (target.hostname or "") else target.hostname
-    address = f"{name}:{_port(target)}"
-    secret = "".join(f"{name}: {value}\r\n" for name, value in _login(hop).items())
-    writer.write(f"CONNECT {address} HTTP/1.1\r\nHost: {address}\r\n{secret}\r\n".encode())
-    head = b""
-    while b"\r\n\r\n" not in head:
-        data = await reader.read(_WHOLE_BUFFER)
-        if not data or len(head) > _READ:
-            raise OSError(f"the proxy {hop.hostname} does not answer")
-        head += data
-    status = head.split(b"\r\n", 1)[0].decode("latin-1")
-    if " 200" not in status:
-        raise OSError(f"the proxy {hop.hostname} refused: {status}")
-    if not head.endswith(b"\r\n\r\n"):  # leftover bytes would be read as the server's response
-        raise OSError(f"the proxy {hop.hostname} sent data before the TLS connection was open")
-    await writer.start_tls(ssl.create_default_context(), server_hostname=target.hostname)
+_tls: list[ssl.SSLContext] = []
 
 
-def proxy_for(target: SplitResult, env: Mapping[str, str]) -> str:
-    """Return the proxy set in the environment, if any. Loopback addresses never use one."""
-    host = target.hostname or ""
-    if is_this_machine(host):
-        return ""
-    for name in (f"{target.scheme}_proxy", "all_proxy"):
-        proxy = env.get(name) or env.get(name.upper()) or ""
-        if proxy:
-            skipped = [
-                part.strip().lstrip(".").lower()
-                for part in (env.get("no_proxy") or env.get("NO_PROXY") or "").split(",")
-            ]
-            if any(part and (part == "*" or host == part or host.endswith(f".{part}")) for part in skipped):
-                return ""
-            return proxy if "://" in proxy else f"http://{proxy}"
-    return ""
+def _usual_tls() -> ssl.SSLContext:
+    """Return the context for servers without settings of their own; it takes some milliseconds, so it is kept."""
+    if not _tls:
+        context = ssl.create_default_context()
+        context.set_alpn_protocols(["http/1.1"])  # so that a server without it says so
+        _tls.append(context)
+    return _tls[0]
+
+
+def _redirected(target: SplitResult, location: str) -> SplitResult:
+    """Return where a redirect leads, if it may be followed: the key must not go to another host, or without TLS."""
+    there = urljoin(target.geturl(), location)
+    where = public(there)
+    if target.scheme == "unix":
+        raise HttpTrouble(f"the server redirects to {where}; if that is right, set the endpoint to it")
+    goal = _split(there)
+    if goal.hostname != target.hostname:
+        raise HttpTrouble(f"the server redirects to another host, {where}; if that is right, set the endpoint to it")
+    if target.scheme == "https" and goal.scheme != "https":
+        raise HttpTrouble(f"the server redirects to {where}, without TLS; if that is right, set the endpoint to it")
+    login, _, _ = target.netloc.rpartition("@")
+    if login and "@" not in goal.netloc:
+        goal = goal._replace(netloc=f"{login}@{goal.netloc}")
+    return goal
 
 
 def is_this_machine(host: str) -> bool:
     """Is this a loopback host? `127.0.0.1.example` is not."""
-    return bool(_LOOPBACK.fullmatch(host))
+    if host in ("localhost", "::1"):
+        return True
+    first, *rest = host.split(".")
+    return first == "127" and len(rest) == 3 and all(part.isdecimal() and len(part) <= 3 for part in rest)
 
 
 def _split(url: str) -> SplitResult:
@@ -223,30 +344,44 @@ def _split(url: str) -> SplitResult:
         address.port  # noqa: B018  # raises for an invalid port
         (address.hostname or "").encode("idna")
     except ValueError as error:
-        raise HttpTrouble(f"{_public(url)!r} is not an http(s) address: {error}") from None
+        raise HttpTrouble(f"{public(url)!r} is not an http(s) address: {error}") from None
+    if address.scheme == "unix" and address.path.startswith("/") and not address.netloc:
+        return address
     if address.scheme not in ("http", "https") or not address.hostname:
-        raise HttpTrouble(f"{_public(url)!r} is not an http(s) address")
+        raise HttpTrouble(f"{public(url)!r} is not an http(s) address")
     return address
 
 
-def _public(url: str) -> str:
-    """Return an address without its login: error messages are shown and stored."""
-    return re.sub(r"//.*@", "//", url, flags=re.DOTALL)
+def public(url: str) -> str:
+    """Return an address without its login and query: error messages are shown and stored."""
+    return re.sub(r"//.*@", "//", url.partition("?")[0], flags=re.DOTALL)
 
 
-def _host(address: SplitResult) -> str:
-    return address.netloc.rpartition("@")[2]
+def path_of(target: SplitResult) -> str:
+    """Return path and query. In the address of a socket, the path of a request is behind `:`."""
+    path = target.path.partition(":")[2] if target.scheme == "unix" else target.path
+    return (path or "/") + (f"?{target.query}" if target.query else "")
 
 
-def _login(hop: SplitResult) -> dict[str, str]:
-    if not hop.username:
-        return {}
-    login = f"{unquote(hop.username)}:{unquote(hop.password or '')}"
-    return {"Proxy-Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
-
-
-def _port(address: SplitResult) -> int:
+def port_of(address: SplitResult) -> int:
     return address.port or (443 if address.scheme == "https" else 80)
+
+
+def _basic(target: SplitResult) -> str:
+    login = f"{unquote(target.username or '')}:{unquote(target.password or '')}"
+    return f"Basic {b2a_base64(login.encode(), newline=False).decode()}"
+
+
+def _filled(name: str, value: str) -> str:
+    """Return the value of a header with the user's variables filled in."""
+
+    def fill(match: re.Match[str]) -> str:
+        variable = match[1] or match[2]
+        if not (found := os.environ.get(variable, "").strip()):
+            raise HttpTrouble(f"the header {name} needs the environment variable {variable}, which is not set")
+        return found
+
+    return re.sub(r"\$(?:\{(\w+)\}|(\w+))", fill, value) if "$" in value else value
 
 
 def _plain(value: str) -> str:
@@ -254,5 +389,5 @@ def _plain(value: str) -> str:
     return value.replace("\r", "").replace("\n", "")
 
 
-def _reason(error: OSError) -> str:
+def reason(error: OSError) -> str:
     return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error) or type(error).__name__

@@ -18,8 +18,9 @@ from typing import IO, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from aish import __version__
-from aish.model.http import is_this_machine, proxy_for
+from aish.model.http import is_this_machine
 from aish.model.index_settings import IndexSettings
+from aish.model.proxies import proxy_for
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in total
 _SILENCE_SECONDS = 30.0

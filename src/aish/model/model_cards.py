@@ -77,15 +77,16 @@ class ModelCards:
         found = self.of(identity).tools
         return found.able if found.tried or self._now() - found.time < _SEEN_SECONDS else None
 
-    def fresh_window(self, identity: str) -> int:
-        """Return the window that the server told not long ago, or 0."""
+    def fresh_window(self, identity: str) -> int | None:
+        """Return the window that the server told not long ago, 0 if it told none, and None if it was not asked."""
         card = self.of(identity)
-        return card.window_tokens if self._now() - card.window_time < _SEEN_SECONDS else 0
+        return card.window_tokens if self._now() - card.window_time < _SEEN_SECONDS else None
 
     def saw_window(self, identity: str, tokens: int) -> None:
-        """Remember the window that a server told."""
+        """Remember the window that a server told; 0: it told none, which does not replace a known one."""
         card = self.of(identity)
-        if card.window_tokens != tokens or not self.fresh_window(identity):
+        if (tokens and card.window_tokens != tokens) or self.fresh_window(identity) is None:
+            tokens = tokens or card.window_tokens
             self._keep_quietly(identity, card._replace(window_tokens=tokens, window_time=int(self._now())))
 
     def says_unknown_window(self, identity: str) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import AsyncGenerator, Iterable
 
 from aish.model.thinking import ThoughtSplitter
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ToolPiece, Usage
+from aish.values.patterns import pattern
 
-_CALL = re.compile(r"^TOOL: ([\w-]+) ?(.*)\n?", re.MULTILINE)
+_CALL = pattern(r"^TOOL: ([\w-]+) ?(.*)\n?", re.MULTILINE)
 
 
 class ScriptedModel:

@@ -5,11 +5,15 @@ Pure: takes bytes, returns the data of each event.
 
 
 class SseReader:
-    """Splits a byte stream into the data of its events; lines may end in LF, CRLF or CR."""
+    """Splits a byte stream into the data of its events; lines may end in LF, CRLF or CR.
+
+    Some servers answer with one JSON object and call it a stream; it is returned at the end.
+    """
 
     def __init__(self) -> None:
         self._rest = b""
         self._data: list[bytes] = []
+        self._is_json: bool | None = None  # one JSON object that is only called a stream; None: nothing came yet
 
     @property
     def buffered(self) -> int:
@@ -19,6 +23,11 @@ class SseReader:
     def feed(self, piece: bytes) -> list[bytes]:
         """Return the data of every event that `piece` completes."""
         text = self._rest + piece
+        if self._is_json is None and (start := text.lstrip(b"\xef\xbb\xbf \t\r\n")):
+            self._is_json = start.startswith(b"{")
+        if self._is_json:
+            self._rest = text
+            return []
         held = b""
         if b"\r" in text:
             if text.endswith(b"\r"):  # its LF may be the first byte of the next piece
@@ -38,5 +47,7 @@ class SseReader:
         return events
 
     def end(self) -> list[bytes]:
-        """Return the last event if the stream ends without a final blank line."""
+        """Return the last event if the stream ends without a final blank line, or the object that was no stream."""
+        if self._is_json:
+            return [self._rest.lstrip(b"\xef\xbb\xbf")]
         return self.feed(b"\n\n")

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from aish.model.addresses import server_root
 from aish.model.estimate import Estimates
-from aish.model.http import HttpTrouble, Patience, is_this_machine, send
+from aish.model.http import HttpTrouble, Patience, Reach, is_this_machine, send
 from aish.model.openai_chat import FindKey, no_key
 from aish.values.errors import AishError
 
@@ -37,10 +37,11 @@ class Ability:
 
 
 class Server(NamedTuple):
-    """The endpoint of a server and its API key."""
+    """The endpoint of a server, its API key, and what else its preset says about it."""
 
     endpoint: str
     key: FindKey = no_key
+    reach: Reach = Reach()
 
 
 FindServer = Callable[[], Awaitable[Server]]
@@ -90,12 +91,13 @@ class Tokenizer:
         body = json.dumps({"content": text, "model": self.model}).encode()
         try:
             async with asyncio.timeout(self.timeout):
-                status, answer = await fetch_json("POST", f"{server_root(server.endpoint)}/tokenize", server.key, body)
+                url = f"{server_root(server.endpoint)}/tokenize"
+                status, answer = await fetch_json("POST", url, server.key, body, server.reach)
         except (TimeoutError, HttpTrouble, AishError):
             ability.rest(self.clock())
             return None
         tokens = answer.get("tokens") if isinstance(answer, dict) else None
-        if status == 200 and isinstance(tokens, list):
+        if status == 200 and isinstance(tokens, list) and tokens:  # no text has no tokens
             ability.answered()
             return len(tokens)
         if status in (404, 405, 501) or status == 200:
@@ -105,13 +107,15 @@ class Tokenizer:
         return None
 
 
-async def fetch_json(method: str, url: str, key: FindKey = no_key, body: bytes = b"") -> tuple[int, Any]:
+async def fetch_json(
+    method: str, url: str, key: FindKey = no_key, body: bytes = b"", reach: Reach | None = None
+) -> tuple[int, Any]:
     """Send one small request. Return the status and the parsed body, None if it is not JSON."""
     headers = {"Content-Type": "application/json"}
     secret = await key()
     if secret:
         headers["Authorization"] = f"Bearer {secret}"
-    async with await send(method, url, headers, body, Patience()) as reply:
+    async with await send(method, url, headers, body, Patience(reach=reach or Reach())) as reply:
         content = await reply.whole()
     try:
         return reply.status, json.loads(content)
@@ -120,6 +124,8 @@ async def fetch_json(method: str, url: str, key: FindKey = no_key, body: bytes =
 
 
 def is_loopback(endpoint: str) -> bool:
+    if endpoint.startswith("unix:"):
+        return True
     try:
         return is_this_machine(urlsplit(endpoint).hostname or "")
     except ValueError:

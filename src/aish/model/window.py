@@ -1,7 +1,7 @@
 """The context windows of models: told by the server, by the settings or by a table, and remembered.
 
-A server is asked at the first question, once for each model. Servers of your own may be started again with another
-window, so they are asked in each run; the answers of others are believed for a week.
+A server is asked at the first question, once for each model. Its answer is believed for a week. Servers of your own
+may be started again with another window, so they are asked again in each run, while their first answer arrives.
 """
 
 import asyncio
@@ -20,6 +20,7 @@ from aish.model.model_cards import ModelCards
 from aish.model.tokenizer import Server, fetch_json
 from aish.values.errors import AishError
 
+_MOST = 1 << 30  # tokens; a larger window is a mistake
 _PAUSE = 30.0  # seconds before a server that did not answer is asked again
 
 
@@ -37,6 +38,18 @@ class ContextWindows:
         self._cards, self._clock = cards, clock
         self._known: dict[str, ContextWindow] = {}
         self._ask_again: dict[str, float] = {}
+        self._remembered: set[str] = set()  # windows of own servers that are from an earlier run
+        self._refreshing: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """Stop asking."""
+        for task in self._refreshing:
+            task.cancel()
+        await self.wait()
+
+    async def wait(self) -> None:
+        """Wait for the answers of servers that are being asked again."""
+        await asyncio.gather(*self._refreshing, return_exceptions=True)
 
     def expected(self, backend: Backend) -> int:
         """Return the window as far as it is known without asking; 0 if it is not."""
@@ -44,6 +57,11 @@ class ContextWindows:
             return backend.window
         known = self._known.get(backend.identity)
         return (known.tokens if known else 0) or self._cards.of(backend.identity).window_tokens
+
+    def was_asked(self, backend: Backend) -> bool:
+        """Return whether the server has answered; one that could not be reached has told nothing."""
+        known = self._known.get(backend.identity)
+        return known is not None and known.settled
 
     @property
     def some_known(self) -> bool:
@@ -57,12 +75,27 @@ class ContextWindows:
         known = self._known.get(backend.identity)
         if known and (known.settled or self._clock() < self._ask_again.get(backend.identity, 0.0)):
             return known.tokens
-        if not is_own_server(backend.endpoint) and (remembered := self._cards.fresh_window(backend.identity)):
+        own, remembered = is_own_server(backend.endpoint), self._cards.fresh_window(backend.identity)
+        if known is None and (remembered or (own and remembered is not None)):
             window = ContextWindow(remembered)
+            self._remembered |= {backend.identity} if own else set()
         else:
             window = await self._ask(backend)
         self._known[backend.identity] = window
         return window.tokens
+
+    def refresh(self, backend: Backend) -> None:
+        """Ask a server again whose window is from an earlier run. Called when it has begun to answer."""
+        if backend.identity in self._remembered:
+            self._remembered.discard(backend.identity)
+            task = asyncio.create_task(self._refresh(backend))
+            self._refreshing.add(task)
+            task.add_done_callback(self._refreshing.discard)
+
+    async def _refresh(self, backend: Backend) -> None:
+        window = await self._ask(backend)
+        if window.tokens or window.settled:
+            self._known[backend.identity] = window
 
     async def _ask(self, backend: Backend) -> ContextWindow:
         assert backend.server
@@ -70,8 +103,9 @@ class ContextWindows:
             window = await ask_for_window(await backend.server(), backend.model_name)
         except AishError:  # the server cannot be started; the question will fail with the reason
             window = ContextWindow(settled=False)
-        if window.tokens:
+        if window.tokens or window.settled:
             self._cards.saw_window(backend.identity, window.tokens)
+        if window.tokens:
             return window
         if not window.settled:
             self._ask_again[backend.identity] = self._clock() + _PAUSE
@@ -93,16 +127,27 @@ async def find_window(server: Server, model: str, seconds: float = 2.0) -> int |
 
 
 async def ask_for_window(server: Server, model: str, seconds: float = 2.0) -> ContextWindow:
-    """Ask a server for the window: `/props` of llama.cpp, `/v1/models`, and what Ollama and LM Studio have."""
+    """Ask a server for the window: `/props` of llama.cpp, `/v1/models`, and what LM Studio and Ollama have.
+
+    All are asked at the same time, and the first in this order that tells the window is believed.
+    """
+    questions = _QUESTIONS if is_own_server(server.endpoint) else _QUESTIONS[:2]
+    asking: list[asyncio.Task[Mapping[str, Any]]] = []
     try:
-        for path, pick in _QUESTIONS if is_own_server(server.endpoint) else _QUESTIONS[:2]:
-            window = pick(await _get(server, path, seconds), model)
+        await server.key()  # once, because a command may print it
+        asking += [asyncio.create_task(_get(server, path, seconds)) for path, _ in questions]
+        for task, (_, pick) in zip(asking, questions, strict=True):
+            window = pick(await task, model)
             if window is not None:
+                if not window.tokens and pick is _of_running:
+                    return await _when_loaded(server, model, seconds)
                 return window
-        if is_own_server(server.endpoint):
-            return await _ask_ollama(server, model, seconds)
     except (TimeoutError, HttpTrouble, AishError):
         return ContextWindow(settled=False)
+    finally:
+        for task in asking:
+            task.cancel()
+        await asyncio.gather(*asking, return_exceptions=True)
     return ContextWindow()
 
 
@@ -110,7 +155,7 @@ async def _get(server: Server, path: str, seconds: float, body: bytes = b"") -> 
     """Return the answer, which is empty if the server does not know the path."""
     async with asyncio.timeout(seconds):
         url = server_root(server.endpoint) + path
-        status, answer = await fetch_json("POST" if body else "GET", url, server.key, body)
+        status, answer = await fetch_json("POST" if body else "GET", url, server.key, body, server.reach)
     return answer if status == 200 and isinstance(answer, dict) else {}
 
 
@@ -137,22 +182,27 @@ def _of_lm_studio(answer: Mapping[str, Any], model: str) -> ContextWindow | None
     return ContextWindow(size) if size else ContextWindow(settled=False) if "max_context_length" in entry else None
 
 
+def _of_running(answer: Mapping[str, Any], model: str) -> ContextWindow | None:
+    """Return the window with which Ollama runs the model; its largest window is rarely used."""
+    running = answer.get("models")
+    if not isinstance(running, list):
+        return None  # not Ollama
+    sizes = (_entry(running, "model", name).get("context_length") for name in (model, f"{model}:latest"))
+    size = next((size for value in sizes if (size := _positive(value))), 0)
+    return ContextWindow(size, settled=bool(size))
+
+
 _Pick = Callable[[Mapping[str, Any], str], ContextWindow | None]
 _QUESTIONS: tuple[tuple[str, _Pick], ...] = (
     ("/props", _of_props),
     ("/v1/models", _of_models),
     ("/api/v0/models", _of_lm_studio),
+    ("/api/ps", _of_running),
 )
 
 
-async def _ask_ollama(server: Server, model: str, seconds: float) -> ContextWindow:
-    """Ask Ollama how the model is loaded, otherwise how it will be. Its largest window is rarely used."""
-    running = await _get(server, "/api/ps", seconds)
-    if not isinstance(running.get("models"), list):
-        return ContextWindow()  # not Ollama
-    for name in (model, f"{model}:latest"):
-        if size := _positive(_entry(running["models"], "model", name).get("context_length")):
-            return ContextWindow(size)
+async def _when_loaded(server: Server, model: str, seconds: float) -> ContextWindow:
+    """Ask Ollama how a model will be loaded that does not run yet."""
     shown = await _get(server, "/api/show", seconds, json.dumps({"model": model}).encode())
     set_in_file = re.search(r"(?m)^\s*num_ctx\s+(\d{3,9})\s*$", str(shown.get("parameters", "")))
     return ContextWindow(int(set_in_file[1]) if set_in_file else 0, settled=False)
@@ -164,4 +214,4 @@ def _entry(listed: object, key: str, name: str) -> Mapping[str, Any]:
 
 
 def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and 0 < value < 1 << 40 else None
+    return value if type(value) is int and 0 < value < _MOST else None

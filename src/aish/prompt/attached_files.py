@@ -60,7 +60,7 @@ class _Attaching:
         """Attach a file or directory, and return what the user should know about it."""
         session = self._turn.session
         files = session.services.open_files()
-        site = files.site(find_project(session.cwd), session.cwd, session.owner)
+        site = files.site(find_project(session.cwd), session.cwd, session.owner, session.journal.id)
         try:
             path, real = await asyncio.to_thread(_find, files, site, name)
         except AishError as error:

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from aish.settings.layers import split_key
 from aish.settings.tables import KEY_HEADER, add_table, inline, parse, remove_table, written_key
 from aish.values.errors import BadUsage
+from aish.values.patterns import pattern
 
-_SETTING = re.compile(r"""(\s*)((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]|[ \t])+?)\s*=""")
+_SETTING = pattern(r"""(\s*)((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]|[ \t])+?)\s*=""")
 _LONGEST = 2000  # lines of one value
 
 

@@ -14,6 +14,7 @@ from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, 
 _KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
 ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
+_NEAR = 0.75  # how alike two names must be, from 0 to 1; with less, any word is near to something
 _TOOL_EFFECTS = ("read", "change", "send", "destroy", "unknown")
 
 
@@ -286,10 +287,13 @@ def unknown_key(key: str) -> str:
     """What to say about a key that does not exist, with the key that was perhaps meant."""
     import difflib  # here, because it is needed for mistakes only
 
-    near = difflib.get_close_matches(key, [name for name, _, _ in describe(Settings)], n=1, cutoff=0.5)
-    if not near and _table_of(key):
-        named = [name for name, _, _ in describe(NAMED[_table_of(key)])]
-        near = difflib.get_close_matches(split_key(key)[-1], named, n=1, cutoff=0.5)
+    names = [name for name, _, _ in describe(Settings)]
+    near = difflib.get_close_matches(key, names, n=1, cutoff=_NEAR)
+    if not near:  # perhaps only the table is missing or wrong
+        last = split_key(key)[-1]
+        named = [name for name, _, _ in describe(NAMED[_table_of(key)])] if _table_of(key) else names
+        by_last = {name.rpartition(".")[2]: name for name in reversed(named)}
+        near = [by_last[one] for one in difflib.get_close_matches(last, by_last, n=1, cutoff=_NEAR)]
     return "unknown key" + (f"; did you mean {near[0]}?" if near else "")
 
 

@@ -62,6 +62,12 @@ class Preset(Section):
     api_key_env: str = option("", "Environment variable that holds the key.")
     api_key_file: str = option("", "File that holds the key.")
     api_key_command: str = option("", "Command that prints the key.")
+    headers: dict[str, str] = option(
+        {}, 'Further headers for the server, such as {X-Team = "$TEAM"}; $NAME is replaced by your own variable.'
+    )
+    ca_file: str = option("", "File with the authority that signed the server's certificate, in PEM form.")
+    client_cert: str = option("", "File with your certificate for the server, in PEM form.")
+    client_key: str = option("", "File with the key of your certificate; unset: it is in the same file.")
     temperature: float | None = option(None, "Sampling temperature; unset: the server decides.")
     max_tokens: int | None = option(None, "Maximum length of an answer in tokens; unset: the server decides.")
     window: int | None = option(None, "Context window of the model in tokens; unset: the server is asked.")
@@ -191,7 +197,9 @@ class CommandSettings(Section):
         "auto", "What the fences around commands of the model are made of: auto, landlock, bubblewrap, off (no fence)."
     )
     pass_variables: list[str] = option(
-        [], "Names of environment variables for commands that run unasked, besides the usual ones; never secrets."
+        [],
+        "Names of environment variables for commands that run unasked, besides the usual ones. Secrets among them are "
+        "passed on within a goal only.",
     )
     unasked_seconds: float = option(300.0, "Seconds after which a command that nobody was asked about is ended.")
 
@@ -248,7 +256,7 @@ class Tokenize(Section):
 
 
 class Network(Section):
-    """Timeouts and retries."""
+    """Timeouts, retries and certificates."""
 
     connect_seconds: float = option(10.0, "Seconds to wait for a connection.")
     first_token_seconds: float = option(180.0, "Seconds to wait for the beginning of an answer.")
@@ -256,6 +264,7 @@ class Network(Section):
     retries: int = option(
         3, "Retries when a server is busy or unreachable, as long as no part of the answer has arrived."
     )
+    ca_file: str = option("", "File with further authorities for certificates of servers, in PEM form.")
 
 
 class Cost(Section):

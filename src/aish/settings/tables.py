@@ -11,8 +11,9 @@ from typing import Any
 from aish.settings.layers import split_key
 from aish.settings.template import toml_value
 from aish.values.errors import BadUsage
+from aish.values.patterns import pattern
 
-KEY_HEADER = re.compile(r"\s*\[{1,2}((?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+)\]{1,2}\s*(?:#.*)?")
+KEY_HEADER = pattern(r"\s*\[{1,2}((?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+)\]{1,2}\s*(?:#.*)?")
 
 
 def add_table(text: str, path: Sequence[str], values: Mapping[str, Any], *, checked: bool = True) -> str:

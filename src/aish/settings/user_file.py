@@ -1,6 +1,7 @@
 """The user's settings file: read it, and change one setting in it."""
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, get_args, get_origin
@@ -41,11 +42,15 @@ def read_settings_file(path: Path, *, must_exist: bool = False) -> str:
 def edit_settings_file(path: Path, edit: Callable[[str], str]) -> str:
     """Change the file under its lock, and return the new text. Raises `BadUsage` and `StoreTrouble`.
 
-    A link stays one: many people keep their settings in a repository elsewhere.
+    A link stays one: many people keep their settings in a repository elsewhere. Line ends and the mark of a byte order
+    stay, too.
     """
     with locked(path.with_name("config.lock")):
         text = edit(read_settings_file(path))
-        replace_file(Path(os.path.realpath(path)), text.encode())
+        before = path.read_bytes() if path.exists() else b""
+        ends = "\r\n" if 2 * before.count(b"\r\n") > before.count(b"\n") else "\n"
+        mark = BOM_UTF8 if before.startswith(BOM_UTF8) else b""
+        replace_file(Path(os.path.realpath(path)), mark + text.replace("\n", ends).encode())
     return text
 
 

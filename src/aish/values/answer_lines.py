@@ -12,19 +12,20 @@ import re
 from typing import NamedTuple
 
 from aish.values.open_command import OpenCommand
+from aish.values.patterns import pattern
 
 MARK = "CMD: "
 _DEEPEST = 8  # nested lists in one line
-_QUOTES = re.compile(r"(?>(?: {0,3}> ?)*)")
-_ITEM = re.compile(r"([-*+]|\d{1,9}[.)])( +|$)")
-_TASK = re.compile(r"\[[ xX]\](?: |$)")
-_FENCE = re.compile(r"(`{3,})([^`]*)|(~{3,})(.*)")
-_FORMULA = re.compile(r"(\$\$(?!\$)|\\\[)(?!.*(?:\$\$|\\\]))")
+_QUOTES = pattern(r"(?>(?: {0,3}> ?)*)")
+_ITEM = pattern(r"([-*+]|\d{1,9}[.)])( +|$)")
+_TASK = pattern(r"\[[ xX]\](?: |$)")
+_FENCE = pattern(r"(`{3,})([^`]*)|(~{3,})(.*)")
+_FORMULA = pattern(r"(\$\$(?!\$)|\\\[)(?!.*(?:\$\$|\\\]))")
 _CLOSERS = {"$$": "$$", "\\[": "\\]"}
-_RULER = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
-_RULE = re.compile(r"([-*_])(?:[ \t]*\1){2,}[ \t]*")
-_HEADING = re.compile(r"#{1,6}(?:[ \t]|$)")
-_DEFINITION = re.compile(r"\*?\[[^\]]*(?:\]:|$)|:[ \t]")
+_RULER = pattern(r"\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*")
+_RULE = pattern(r"([-*_])(?:[ \t]*\1){2,}[ \t]*")
+_HEADING = pattern(r"#{1,6}(?:[ \t]|$)")
+_DEFINITION = pattern(r"\*?\[[^\]]*(?:\]:|$)|:[ \t]")
 # Elements whose text is quoted wherever they begin. Names that models use for their thoughts are among them.
 _QUOTING = frozenset(
     "pre script style textarea xmp template details blockquote think thinking thought thoughts reasoning reflection "
@@ -37,7 +38,7 @@ _BLOCKS = frozenset(
     "title tr ul".split()
 )
 _VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
-_MARKUP = re.compile(
+_MARKUP = pattern(
     r"<(?P<end>/?)(?P<name>[A-Za-z][\w.-]*(?::[\w.-]+)*)(?=[\s/>]|$)(?P<rest>[^<>]*)(?P<close>>?)"
     r"|(?P<open><!--|<\?|<!\[CDATA\[|<![A-Za-z])"
     r"|[\[◁]/?(?P<word>(?i:think))[\]▷]|<\|(?P<turn>begin|end)_of_(?P<of>\w+)\|>"

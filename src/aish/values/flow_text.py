@@ -6,10 +6,12 @@ Pure: text in, values out. There is no recursion, so that no text can exhaust th
 import re
 from typing import Any
 
+from aish.values.patterns import pattern
+
 _WORDS = {"": None, "~": None, "null": None, "true": True, "True": True, "false": False, "False": False}
 _ESCAPES = dict(zip("0abtnvfreN_LP", "\0\a\b\t\n\v\f\r\x1b\x85\xa0\u2028\u2029", strict=True))
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
-_TEXT = re.compile(r"[^\[\]{},:]+|:(?=[^\s\"'\[\]{},])")  # a colon before another letter is part of the text
+_ESCAPE = pattern(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+_TEXT = pattern(r"[^\[\]{},:]+|:(?=[^\s\"'\[\]{},])")  # a colon before another letter is part of the text
 
 
 def plain_value(text: str) -> str | bool | None:

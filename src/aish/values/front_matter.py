@@ -10,12 +10,13 @@ import re
 from typing import Any, NamedTuple
 
 from aish.values.flow_text import closing_quote, plain_value, read_flow, unquoted
+from aish.values.patterns import pattern
 
 MOST_CHARS = 1 << 16  # of the front matter; nothing longer is written for a person
 _DEEPEST = 20
 _LONGEST_NAME = 200
 _MOST_PROBLEMS = 10
-_BLOCK = re.compile(r"([|>])(?:([1-9])?([+-])?|([+-])([1-9]))\s*(?:#.*)?")
+_BLOCK = pattern(r"([|>])(?:([1-9])?([+-])?|([+-])([1-9]))\s*(?:#.*)?")
 
 
 class FrontMatter(NamedTuple):

@@ -6,8 +6,9 @@ Pure: plain values.
 from datetime import datetime
 from typing import NamedTuple
 
-from aish.values.turns import Role
+from aish.values.turns import Role, State, ToolCall
 
+THINKING = "thinking"  # the name of the speaker of what a model thought before its answer
 MADE_REF = "said:"  # prefix of a `ref` that was made from the text, if the source has no ids
 
 
@@ -26,6 +27,10 @@ class ImportedTurn(NamedTuple):
     ref: str = ""
     channel: str = ""  # the project or directory that the source names
     title: str = ""  # of the conversation
+    source: str = ""  # the tool that it came from first, if that is not the one that wrote this file
+    tool_calls: tuple[ToolCall, ...] = ()  # most readers write calls into the text instead
+    call_id: str = ""
+    state: State = "complete"
 
 
 class Skipped(NamedTuple):

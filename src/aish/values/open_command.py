@@ -12,15 +12,16 @@ import re
 from typing import NamedTuple
 
 from aish.values.open_words import Frame, OpenWords
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 
 MOST_LINES, MOST_CHARACTERS = 400, 20_000  # of a command that has several lines
 
-_ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
-_NO_ARGUMENTS = re.compile(r"\([ \t]*\)")
-_OPERATOR = re.compile(r";;&|;;|;&|;|&>>|&>|&&|&|\|\||\|&|\||<<<|<<-|<<|<&|<>|<|>>|>&|>\||>")
-_DELIMITER = re.compile(r"[ \t]*((?!#)(?>(?:[^ \t|&;()<>'\"`$\\]|\\.|'[^']*'|\"[^\"$`\\]*\")+))(?=[ \t|&;()<>]|$)")
-_SIMPLE = re.compile(r"[ \t]*+([\w./:,@%^+-][\w./:,@%^+=-]*+)(?>(?:[ \t]++[\w./:,@%^+=~*?-]++)*)[ \t]*+", re.ASCII)
+_ASSIGNMENT = pattern(r"[A-Za-z_]\w*(?:\[.*\])?\+?=", re.DOTALL)
+_NO_ARGUMENTS = pattern(r"\([ \t]*\)")
+_OPERATOR = pattern(r";;&|;;|;&|;|&>>|&>|&&|&|\|\||\|&|\||<<<|<<-|<<|<&|<>|<|>>|>&|>\||>")
+_DELIMITER = pattern(r"[ \t]*((?!#)(?>(?:[^ \t|&;()<>'\"`$\\]|\\.|'[^']*'|\"[^\"$`\\]*\")+))(?=[ \t|&;()<>]|$)")
+_SIMPLE = pattern(r"[ \t]*+([\w./:,@%^+-][\w./:,@%^+=-]*+)(?>(?:[ \t]++[\w./:,@%^+=~*?-]++)*)[ \t]*+", re.ASCII)
 _STARTS = frozenset("if while until for select case { [[".split())
 _RESERVED = _STARTS | frozenset("then elif else fi do done esac } ! time coproc function".split())
 _ENDS = {

@@ -7,14 +7,16 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_PLAIN = re.compile(r"[^ \t|&;()<>'\"`$\\]+")
-_QUOTED = re.compile(r"[^\"\\$`]*")
-_ANSI = re.compile(r"(?>(?:[^'\\]|\\.|\\$)*)")
-_TICKED = re.compile(r"(?>(?:[^`\\]|\\.|\\$)*)")
-_BRACED = re.compile(r"[^}'\"\\$`<>]*")
-_BALANCED = re.compile(r"[^]['\"\\$`()<>]*")
-_INDEX = re.compile(r"(?:[A-Za-z_]\w*)?\[")
-_PARAMETER = re.compile(r"\$[#?$!@*0-9-]?")
+from aish.values.patterns import pattern
+
+_PLAIN = pattern(r"[^ \t|&;()<>'\"`$\\]+")
+_QUOTED = pattern(r"[^\"\\$`]*")
+_ANSI = pattern(r"(?>(?:[^'\\]|\\.|\\$)*)")
+_TICKED = pattern(r"(?>(?:[^`\\]|\\.|\\$)*)")
+_BRACED = pattern(r"[^}'\"\\$`<>]*")
+_BALANCED = pattern(r"[^]['\"\\$`()<>]*")
+_INDEX = pattern(r"(?:[A-Za-z_]\w*)?\[")
+_PARAMETER = pattern(r"\$[#?$!@*0-9-]?")
 _LONGEST_WORD = 200  # characters to keep: no reserved word and hardly any name is longer
 
 

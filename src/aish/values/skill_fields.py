@@ -3,16 +3,16 @@
 Pure: fields of front matter in, a skill out. A field that cannot be used is a problem, and the rest counts.
 """
 
-import re
 import shlex
 from typing import Any
 
 from aish.values.front_matter import FrontMatter
+from aish.values.patterns import pattern
 from aish.values.skills import HOOK_EVENTS, SCOPES, SKILL_DIR, Hook, Skill, SkillPlace
 from aish.values.text import for_keeping, one_line
 from aish.values.tool_names import names_here
 
-_NAME = re.compile(r"[^\W_][\w.-]{0,63}")
+_NAME = pattern(r"[^\W_][\w.-]{0,63}")
 _LONGEST_TEXT, _LONGEST_COMMAND, _MOST_WORDS = 2_000, 2_000, 100
 
 

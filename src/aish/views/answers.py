@@ -3,8 +3,8 @@
 import asyncio
 import sys
 import time
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Protocol
 
 from aish.acting.steps import StepList, is_short
@@ -41,7 +41,9 @@ class AnswerScreen(Screen):
         self.steps: StepList | None = None  # where the model's own steps are kept; None: they are not shown
         self._told_status = 0  # the exit status that the line of the last command has said
         self.hides_proposals = False  # a gate shows them
+        self.takes_commands = False  # the user can type a `:` command next
         self._stream: Stream | None = None  # the answer that is being shown
+        self._questions, self._answered = 0, asyncio.Event()  # open questions to the user
         self.load_stream: Callable[[], Stream] | None = None  # formats answers; None: show them unchanged
 
     async def show(self, events: AsyncGenerator[TurnEvent]) -> TurnDone | None:
@@ -57,6 +59,8 @@ class AnswerScreen(Screen):
         try:
             async with aclosing(events):
                 async for event in events:
+                    while self._questions:  # news of another tool would hide the question
+                        await self._answered.wait()
                     if not isinstance(event, ReasoningPiece) or self.show_reasoning:
                         status.stop()
                     if not isinstance(event, ReasoningPiece | ThoughtSoFar | Notice):
@@ -78,7 +82,7 @@ class AnswerScreen(Screen):
                             status.begin(since=since)
                         case Notice(text, warning):
                             stream.pause()
-                            self.note(text, warning=warning)
+                            self.note(text + self._way_back(event), warning=warning)
                             status.begin(since=since)
                         case ToolProgress(_, text):
                             _end_part(stream, proposed)
@@ -101,6 +105,14 @@ class AnswerScreen(Screen):
         if done and done.trouble:
             self.note(done.trouble.reason, warning=True)
         return done
+
+    def _way_back(self, event: Notice) -> str:
+        """Return how to take back what a notice says, if that is possible."""
+        numbers = event.fields.get("numbers") if event.code == "secrets.masked" and self.takes_commands else ()
+        if not isinstance(numbers, tuple) or not numbers:
+            return ""
+        last = f" to {numbers[-1]}" if len(numbers) > 1 else ""
+        return f"; a mistake? :unmask {numbers[0]}{last}"
 
     def _think(self, thought: "Thought", text: str) -> None:
         """Show a piece of thinking if that is wanted, otherwise how much there is."""
@@ -169,6 +181,18 @@ class AnswerScreen(Screen):
             self._stream.pause()
         self.note(text, warning=warning)
         self.status.refresh()
+
+    @contextmanager
+    def asking(self) -> Iterator[None]:
+        """Show nothing of the turn while the user is asked something."""
+        self._questions += 1
+        self._answered.clear()
+        try:
+            yield
+        finally:
+            self._questions -= 1
+            if not self._questions:
+                self._answered.set()
 
     def pause(self) -> None:
         """Stop the status line and end the line of the answer, because something else is about to be shown."""

@@ -15,11 +15,11 @@ def make_parser(
         description=description,
         epilog=epilog,
         allow_abbrev=allow_abbrev,
-        formatter_class=lambda prog: kind(prog, width=_columns() - 2),
+        formatter_class=lambda prog: kind(prog, width=columns() - 2),
     )
 
 
-def _columns() -> int:
+def columns() -> int:
     """Return the width of the terminal.
 
     By default argparse imports `shutil` for this, which takes longer than most verbs need to run.

@@ -17,15 +17,18 @@ _VALUED = ("-o", "+o", "-O", "+O", "--rcfile", "--init-file")
 _KNOWN = ("--login", "--norc", "--noprofile", "--posix", "--no-rcs")
 _SCRIPTS = (".sh", ".bash", ".zsh")
 _LOGINS = ("login", "sshd", "sshd-session", "su", "sudo")  # programs that start a login shell
+_SUDO_VALUED = "ugpCrtTUDRh"  # options of sudo with a value
 _LONGEST_LINE = 256  # bytes of a first line that are read
 
 
 def replace_process(arguments: Sequence[str]) -> int | None:
     """Run the user's own shell in this process if these arguments are for it. Return a status if that failed."""
-    if not is_for_shell(arguments, piped=not os.isatty(0), parent=parent_name()):
+    parent = parent_command()
+    if not is_for_shell(arguments, piped=not os.isatty(0), parent=_name(parent)):
         return None
     shell = choose_shell(wanted_shell(os.environ))
-    login = ["-l"] if not arguments and "SHLVL" not in os.environ else []
+    by_name = _name(parent) in ("su", "sudo")  # the others start a command without the files of a login
+    login = ["-l"] if is_login(os.environ, parent) and (by_name or not arguments) else []
     try:
         os.execvp(shell, [shell, *login, *arguments])
     except (OSError, ValueError) as error:
@@ -38,6 +41,8 @@ def is_for_shell(arguments: Sequence[str], *, piped: bool, parent: str) -> bool:
     """Are these arguments for a shell: `-c COMMAND`, `-s`, a script, or the input of a login without a terminal?"""
     if not arguments:
         return piped and parent in _LOGINS
+    if piped and {"-l", "--login"}.intersection(arguments) and {"-l", "--login", "-i"}.issuperset(arguments):
+        return True
     return _has_command(arguments) or _is_script(arguments[0], arguments[1:])
 
 
@@ -71,17 +76,50 @@ def _is_script(name: str, others: Sequence[str]) -> bool:
     return path.suffix in _SCRIPTS or re.match(rb"#!.*\b(ba|z|ai|da|k)?sh\b", first) is not None
 
 
-def is_login(env: Mapping[str, str], parent: str) -> bool:
-    """Was aish started by a login? It cannot see the `-` before its name that tells other shells."""
-    return "SHLVL" not in env and parent in _LOGINS
+def is_login(env: Mapping[str, str], parent: Sequence[str]) -> bool:
+    """Was aish started as login shell? It cannot see the `-` before its name that tells other shells.
+
+    `parent` is the command of the program that started it, whose options say what su and sudo were asked for.
+    """
+    name, words = _name(parent), list(parent[1:])
+    if name == "su" and words:
+        return any(word == "--login" or re.fullmatch(r"-|-[a-zA-Z]*l[a-zA-Z]*", word) for word in words)
+    if name == "sudo" and words:
+        return "i" in _sudo_options(words)
+    return "SHLVL" not in env and name in _LOGINS
 
 
-def parent_name() -> str:
-    """Return the name of the program that started us; empty if the system does not tell."""
+def _sudo_options(words: Sequence[str]) -> str:
+    """Return the letters of the options before the command."""
+    found, rest = "", iter(words)
+    for word in rest:
+        if not word.startswith("-") or word == "--":
+            break
+        if word.startswith("--"):
+            found += "i" if word == "--login" else ""
+            continue
+        for place, letter in enumerate(word[1:], start=2):
+            found += letter
+            if letter in _SUDO_VALUED:
+                if place == len(word):
+                    next(rest, "")
+                break
+    return found
+
+
+def parent_command() -> list[str]:
+    """Return the command of the program that started us, or its name alone; empty if the system does not tell."""
+    folder = Path(f"/proc/{os.getppid()}")
     try:
-        return Path(f"/proc/{os.getppid()}/comm").read_text(encoding="utf-8", errors="replace").strip()
+        name = (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
+        words = (folder / "cmdline").read_text(encoding="utf-8", errors="replace").split("\0")
     except OSError:
-        return ""
+        return []
+    return [name, *words[1:-1]]
+
+
+def _name(command: Sequence[str]) -> str:
+    return command[0] if command else ""
 
 
 def wanted_shell(env: Mapping[str, str]) -> str:

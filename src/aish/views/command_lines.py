@@ -1,5 +1,6 @@
 """Lines at the prompt that are commands: what a line is, what it repeats, and what follows from its run."""
 
+import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from aish.views.exit_codes import OK
 from aish.views.screen import Screen
 from aish.views.user_shell import PromptShell
 
+_MARKS = ("!", "?", "？")  # at the start of a line, the user says what it is
 _LEAVES = ("exit", "logout")
 _NO_SUCH_COMMAND = 127
 _OFTEN = 2  # runs of a word that make it a command; one may be a slip of the finger
@@ -57,8 +59,11 @@ class CommandLines:
             return "command", line.strip()
         router = self._user_shell.router
         found = router.route(line)
+        if found.kind != "command" and self._user_shell.is_starting and line.lstrip()[:1] not in _MARKS:
+            await asyncio.to_thread(self._user_shell.wait_started)  # startup files may define the first word
+            found = router.route(line)
         kind = await ask_kind(self._person, found.reason) if found.kind == "ask" else found.kind
-        said = found.kind == "ask" or line.lstrip()[:1] in ("!", "?", "？")
+        said = found.kind == "ask" or line.lstrip()[:1] in _MARKS
         if said and kind != "ask" and self._may_keep(line) and self._may_keep(found.text):
             try:
                 router.learn(found.text, kind)
@@ -86,7 +91,7 @@ class CommandLines:
         """
         await self._user_shell.wait_ready()  # it knows which lines are hidden
         hidden = self._history.hides(typed) or self._history.hides(text)
-        line = expand(text, self._earlier) if self._interactive else text
+        line = expand(text, self._earlier, self._user_shell.shell.numbered) if self._interactive else text
         if line != text:
             hidden = hidden or self._history.hides(line)
             print(for_terminal(line))

@@ -111,7 +111,8 @@ async def _reach(name: str, preset: Preset, program: Program) -> Diagnosis:
         async with asyncio.timeout(_SECONDS * 2):
             status, known = await backend.model.models()
     except (TimeoutError, HttpTrouble) as error:
-        return Diagnosis("model", "bad", f"{name}: {error or 'no answer'}; is the server running?")
+        why = str(error) or "no answer"
+        return Diagnosis("model", "bad", f"{name}: {why}" if ";" in why else f"{name}: {why}; is the server running?")
     if status in (401, 403):
         return Diagnosis("model", "bad", f"{name}: the server rejected the key ({status})")
     dated = preset.kind == "anthropic"  # a name stands for the newest of those with a date at the end

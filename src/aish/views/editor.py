@@ -94,10 +94,11 @@ class PlainEditor:
 
 
 class ShellSuggestions:
-    """Completions for a shell line: command names, files, and what bash's completion functions offer.
+    """Completions for a shell line: command names, files, and what the completion functions of bash or zsh offer.
 
-    `names` returns all commands (programs, builtins, aliases, functions), `directory` the directory of the shell, and
-    `options` the results of completion functions for a command. A finished word ends with a space.
+    `names` returns all commands (programs, builtins, aliases, functions), `directory` the directory of the shell,
+    `options` the results of bash's completion functions for a command, and `zsh` those of zsh with hints, or None if it
+    does not know the command. A finished word ends with a space.
     """
 
     def __init__(
@@ -106,10 +107,11 @@ class ShellSuggestions:
         directory: Callable[[], str],
         options: Callable[[Sequence[str], str], Iterable[str]] = lambda words, directory: (),
         *,
+        zsh: Callable[[str, str], Iterable[tuple[str, str]] | None] = lambda line, directory: None,
         variables: Callable[[], Iterable[str]] = tuple,
         jobs: Callable[[], Iterable[tuple[str, str]]] = tuple,
     ) -> None:
-        self._names, self._directory, self._options = names, directory, options
+        self._names, self._directory, self._options, self._zsh = names, directory, options, zsh
         self._variables, self._jobs = variables, jobs
 
     def __call__(self, text: str) -> list[Suggestion]:
@@ -124,7 +126,8 @@ class ShellSuggestions:
         if word.first and "/" not in word.text and forced != "?":
             found = self._commands(word)
         elif scan.arguments and not word.quote:
-            found = self._known_to_bash(scan, word)
+            offered = self._known_to_zsh(text[len(forced) :], scan, word)
+            found = self._known_to_bash(scan, word) if offered is None else offered
         if not found and scan.arguments[:1] and scan.arguments[0] in HOST_COMMANDS and not word.quote:
             found = self._hosts(word)
         if not found and (not word.first or "/" in word.text):
@@ -178,6 +181,15 @@ class ShellSuggestions:
             return []  # a list of all commands would not help
         length = word.end - word.start
         return [(f"{name} ", length, "") for name in sorted(set(self._names())) if name.startswith(word.text)]
+
+    def _known_to_zsh(self, text: str, scan: Scan, word: TypedWord) -> list[Suggestion] | None:
+        """Return what zsh offers in place of the whole word; None if bash should be asked."""
+        if word.end - word.start != len(word.text) or not scan.names:
+            return None
+        offered = self._zsh(text[scan.names[-1].start :], self._directory())
+        if offered is None:
+            return None
+        return [(one, len(word.text), hint) for one, hint in offered if one.rstrip() != word.text]
 
     def _known_to_bash(self, scan: Scan, word: TypedWord) -> list[Suggestion]:
         """Return what completion functions offer. As in readline, they complete the part after the last `=` or `:`."""

@@ -2,12 +2,14 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from aish.action.completion import BashCompletion
+from aish.action.bash_completion import BashCompletion
 from aish.action.shell_words import BUILTINS
+from aish.action.zsh_completion import Offer, ZshCompletion
+from aish.action.zsh_grammar import is_closed
 from aish.commands.manual import COMMANDS
 from aish.commands.settings import complete_setting
 from aish.intake.completion import matching, suggest
@@ -42,7 +44,8 @@ def make_editor(
     shell = ShellSuggestions(
         lambda: [*words.programs(), *words.aliases, *words.functions, *BUILTINS],
         lambda: user_shell.shell.directory,
-        BashCompletion().ask,
+        BashCompletion(rules=lambda: user_shell.rules() if user_shell.shell.kind == "bash" else "").ask,
+        zsh=_zsh(user_shell),
         variables=lambda: {*user_shell.shell.variables, *os.environ},
         jobs=user_shell.shell.jobs,
     )
@@ -64,8 +67,15 @@ def make_editor(
         vi=program.settings.view.keys == "vi",
         chosen=lambda: user_shell.shell.keys,
         route=user_shell.kind,
+        closed=lambda text: user_shell.shell.kind == "zsh" and is_closed(text),
         look=look,
     )
+
+
+def _zsh(user_shell: PromptShell) -> Callable[[str, str], list[Offer] | None]:
+    """Return the completions of zsh for a user whose shell it is."""
+    completion = ZshCompletion(rules=user_shell.rules, path=lambda: user_shell.shell.names.path)
+    return lambda line, directory: completion.ask(line, directory) if user_shell.shell.kind == "zsh" else None
 
 
 def arguments(program: Program, shell: ShellSuggestions) -> dict[str, Any]:

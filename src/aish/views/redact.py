@@ -1,11 +1,12 @@
-"""`aish redact`: mask the secrets in a text."""
+"""`aish redact`: mask the secrets in a text, and say why."""
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from aish.memory.salt import load_salt
+from aish.memory.secret_explanations import MaskExplanation, explain
 from aish.memory.secret_patterns import redact
 from aish.values.errors import BadUsage
 from aish.views.arguments import make_parser
@@ -17,16 +18,47 @@ def run(start: Start, arguments: Sequence[str]) -> int:
     """Mask standard input, as one text or line by line."""
     parser = make_parser("aish redact", "Mask the secrets in a text.")
     parser.add_argument("--jsonl", action="store_true", help='lines {"text": …} in, {"text": …, "found": […]} out')
+    parser.add_argument("--explain", action="store_true", help="say for each mask why, and where nothing was found")
+    parser.add_argument("--json", action="store_true", help="the masked text and the reasons as one JSON object")
     options = parser.parse_args(arguments)
+    if options.jsonl and (options.explain or options.json):
+        raise BadUsage("--jsonl goes with neither --explain nor --json; its answer has what was found")
     salt = load_salt(start.places.salt) or os.urandom(32)
-    if not options.jsonl:
-        text, _ = redact(sys.stdin.buffer.read().decode("utf-8", "replace"), salt)
-        sys.stdout.write(text)
+    if options.jsonl:
+        for number, line in enumerate(sys.stdin.buffer, start=1):
+            if line.strip():
+                print(json.dumps(_answer(line, number, salt), ensure_ascii=False))
         return OK
-    for number, line in enumerate(sys.stdin.buffer, start=1):
-        if line.strip():
-            print(json.dumps(_answer(line, number, salt), ensure_ascii=False))
+    text = sys.stdin.buffer.read().decode("utf-8", "replace")
+    masked, found = redact(text, salt)
+    reasons = list(explain(text, found, salt)) if options.explain or options.json else []
+    if options.json:
+        print(json.dumps({"text": masked, "found": [one._asdict() for one in reasons]}, ensure_ascii=False))
+    elif options.explain:
+        for said in _explained(text, reasons):
+            print(said)
+    else:
+        sys.stdout.write(masked)
     return OK
+
+
+def _explained(text: str, reasons: Sequence[MaskExplanation]) -> Iterator[str]:
+    """Yield a paragraph for each mask, and a line for each run of lines without one."""
+    clear = 1  # the first line that nothing was said about
+    for one in reasons:
+        yield from _nothing(clear, one.line - 1)
+        yield f"line {one.line}: {one.mask}"
+        yield f"  rule:    {one.rule}"
+        yield f"  context: {one.context}" if one.context else "  context: none is needed"
+        yield f"  value:   {one.value}"
+        clear = max(clear, one.line + 1 + text.count("\n", one.start, one.end))
+    yield from _nothing(clear, text.count("\n") + (not text.endswith("\n")))
+
+
+def _nothing(first: int, last: int) -> Iterator[str]:
+    if first <= last:
+        lines = f"line {first}" if first == last else f"lines {first} to {last}"
+        yield f"{lines}: nothing found"
 
 
 def _answer(line: bytes, number: int, salt: bytes) -> dict[str, object]:

@@ -3,8 +3,8 @@
 import asyncio
 import os
 import sys
-from collections.abc import Coroutine
-from contextlib import nullcontext
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ class Repl:
         self._typing = TypingAhead(self._queue, screen, colon_command, wanted=edits and sys.stderr.isatty())
         self._typing.run_at_once = self._run_at_once
         self._aside: set[asyncio.Task[None]] = set()
-        self._person = TerminalPerson(screen, editor.edit, screen.pause, self._typing.paused)
+        self._person = TerminalPerson(screen, editor.edit, screen.pause, self._asking)
         self._shell = Shell(program=program, session=session, person=self._person, past=self._history.past)
         surroundings = TerminalSurroundings(user_shell, screen, self._shell.enter, self._typing)
         gate = Gate(session, self._person, surroundings, lambda: program.load_gate(surroundings), screen.show_event)
@@ -89,6 +89,7 @@ class Repl:
         self._shell.router = user_shell.router
         self._shell.on_setting = self._show_setting
         screen.hides_proposals = visible
+        screen.takes_commands = True
         screen.steps = self._worker.steps if visible and session.settings.commands.fold else None
         self._jobs = Scheduler(JOBS)
         self._worker.stop_jobs = self._jobs.person_first
@@ -150,7 +151,9 @@ class Repl:
             try:
                 if terminal and self._interactive:
                     runner.get_loop().add_reader(terminal.master, self._show_background)
-                return self._editor.read(runner, self._prompt())
+                prompt = self._prompt()
+                self._greet(runner)
+                return self._editor.read(runner, prompt)
             except KeyboardInterrupt:
                 if not self._interactive:
                     raise
@@ -167,6 +170,27 @@ class Repl:
             await self._jobs.close()
         finally:
             await self._program.close()
+
+    def _greet(self, runner: asyncio.Runner) -> None:
+        """Show what the user's startup files print: now, or above the line as soon as they are done."""
+        user_shell, loop = self._user_shell, runner.get_loop()
+        if not self._interactive:
+            return
+
+        def tell() -> None:
+            try:
+                loop.call_soon_threadsafe(self._greet_above)
+            except RuntimeError:
+                pass  # the program ends, and its loop is closed
+
+        if user_shell.is_starting:
+            user_shell.when_started = tell
+        if not user_shell.is_starting:  # it may just have started
+            user_shell.greet()
+
+    def _greet_above(self) -> None:
+        if self._editor.is_reading and (self._user_shell.shell.greeting or self._user_shell.shell.printed):
+            self._editor.show_above(self._user_shell.greet)
 
     def _show_background(self) -> None:
         """Show output of background programs above the line that is being typed."""
@@ -253,6 +277,12 @@ class Repl:
             self._history.settle()
             return await self._ask(text)
         return await self._lines.run(line, text) if kind == "command" else OK
+
+    @contextmanager
+    def _asking(self) -> Iterator[None]:
+        """Leave the terminal to a question: nobody else reads it or writes to it."""
+        with self._screen.asking(), self._typing.paused():
+            yield
 
     def _run_at_once(self, line: str) -> bool:
         """Run a command while the model works, if it only shows or stops something; its reply comes in between."""

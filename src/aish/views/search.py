@@ -68,7 +68,9 @@ def run_recent(library: Library, arguments: Sequence[str]) -> int:
         help=f"what --limit counts (turn); a thread shows its newest {THREAD_TURNS} turns",
     )
     _add_scope(parser, 20)
+    parser.add_argument("count", nargs="?", type=_count, metavar="N", help="the same as --limit N")
     options = parser.parse_args(arguments)
+    options.limit = options.count or options.limit
     screen = Screen(library.settings.view.color)
     _catch_up(library, screen)  # an old conversation may have the newest turns
     hits = library.finder.recent(options.limit, _scope(library, options), options.by)

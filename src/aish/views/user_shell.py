@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from aish.action.capture import Capture
 from aish.action.shell import UserShell
 from aish.action.shell_words import WIDESPREAD_ALIASES, ShellWords
 from aish.action.terminal import Terminal
+from aish.action.terminal_output import TerminalOutput
 from aish.intake.line import ColonCommand, read_line
 from aish.intake.route_choices import LineRouter, RouteChoices
 from aish.storage.files import write_all
@@ -51,6 +53,7 @@ class PromptShell:
         self.router = LineRouter(self.words, choices)
         self._screen = screen
         self._starting: threading.Thread | None = None
+        self.when_started: Callable[[], object] = lambda: None  # called by the thread that starts the shell
         self._trouble: AishError | None = None
 
     def begin(self) -> None:
@@ -64,6 +67,7 @@ class PromptShell:
             self._learn()
         except AishError as error:
             self._trouble = error
+        self.when_started()
 
     def ready(self) -> None:
         """Wait until the shell has started, and show what its start-up files printed. Raises if the start failed."""
@@ -76,9 +80,18 @@ class PromptShell:
         trouble, self._trouble = self._trouble, None
         if trouble:
             raise trouble
-        if self.shell.greeting:
-            self._screen.note(self.shell.greeting)
-            self.shell.greeting = ""
+        self.greet()
+
+    def greet(self) -> None:
+        """Show once what startup files and the hooks of the first prompt have printed."""
+        printed, self.shell.printed = self.shell.printed, b""
+        greeting, self.shell.greeting = self.shell.greeting, ""
+        if printed and sys.stdout.isatty():  # as the shell would show it
+            output = TerminalOutput(show, Capture())
+            output.take(printed)
+            output.tidy()
+        elif greeting:
+            self._screen.note(greeting)
 
     def wait_started(self) -> None:
         """Wait until the shell has started, but not for start-up files that hang."""
@@ -135,6 +148,10 @@ class PromptShell:
         if starting := self._starting:
             starting.join(_PROMPT_SECONDS)
         return self.shell.prompt(show) if self.idle else ""
+
+    def rules(self) -> str:
+        """Return a file with the shell's rules for completion; empty while it starts."""
+        return self.shell.rules() if self.idle else ""
 
     def refresh(self) -> None:
         """Do what an empty line does in the shell: finished jobs are reported."""

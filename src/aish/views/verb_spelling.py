@@ -4,7 +4,6 @@ Pure: words in, a sentence or nothing out.
 """
 
 from collections.abc import Collection, Sequence
-from shlex import quote
 
 # What people type who know other tools, and what does the same here.
 _KNOWN_ELSEWHERE = {
@@ -48,7 +47,8 @@ def meant_verb(words: Sequence[str], verbs: Collection[str]) -> str:
         if first in verbs or first in _KNOWN_ELSEWHERE:
             return _sentence(words, f"aish {first}" if first in verbs else _KNOWN_ELSEWHERE[first])
         most = 2 if len(first) >= _LONG else 1
-        near = {verb: mistakes for verb in verbs if (mistakes := distance(first, verb)) <= most}
+        like = [verb for verb in verbs if abs(len(verb) - len(first)) <= most]
+        near = {verb: mistakes for verb in like if (mistakes := distance(first, verb)) <= most}
         near = {verb: far for verb, far in near.items() if far == min(near.values())}
     else:
         near = {verb: 1 for verb in verbs if not _same_stem(first, verb) and distance(first, verb) == 1}
@@ -59,6 +59,8 @@ def meant_verb(words: Sequence[str], verbs: Collection[str]) -> str:
 
 
 def _sentence(words: Sequence[str], meant: str) -> str:
+    from shlex import quote  # seldom needed, and before every question asked on the command line
+
     asked = quote(" ".join(words))
     return f"there is no verb {words[0]}; did you mean {meant}? To ask it as a question: aish -p {asked}"
 

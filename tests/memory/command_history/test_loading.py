@@ -1,7 +1,11 @@
 """All histories in one list, by time."""
 
+import fcntl
+import threading
 from datetime import datetime
 from pathlib import Path
+
+import pytest
 
 from aish.memory.command_history.command_store import CommandStore
 from aish.memory.command_history.loading import Sources
@@ -57,3 +61,22 @@ def test_typed_lines_are_masked_read_newest_first_and_really_deleted(tmp_path: P
     assert b"lines" not in typed.path.read_bytes()
     assert [one.text for one in typed.read()] == ["three", "one ***"]
     assert typed.delete(lambda line: False) == 0
+
+
+def test_no_typed_line_is_lost_while_others_are_deleted(tmp_path: Path) -> None:
+    """Another shell must wait, and then write to the new file."""
+    typed = TypedLines(tmp_path / "typed", str)
+    typed.add("secret", datetime(2026, 1, 1, 12))
+    typed.add("kept", datetime(2026, 1, 1, 12))
+    other = threading.Thread(target=lambda: TypedLines(typed.path, str).add("new", datetime(2026, 1, 1, 13)))
+
+    def wanted(line: str) -> bool:
+        with typed.path.open("ab") as file, pytest.raises(BlockingIOError):
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if line == "secret":
+            other.start()
+        return line == "secret"
+
+    assert typed.delete(wanted) == 1
+    other.join(20)
+    assert [one.text for one in typed.read()] == ["new", "kept"]

@@ -50,6 +50,15 @@ def test_only_the_end_of_a_long_file_is_read(tmp_path: Path) -> None:
     assert all(text.startswith("command ") for text in found)
 
 
+@pytest.mark.parametrize("most", [30, 40, 50])
+def test_the_end_of_a_zsh_history_does_not_begin_within_a_command(tmp_path: Path, most: int) -> None:
+    """Its rest would look like commands that nobody typed."""
+    path = tmp_path / "history"
+    path.write_bytes(b": 1700000000:0;cat > x <<END\\\nrm -rf build\\\nmore\\\nEND\n: 1700000100:5;two\n")
+
+    assert texts("zsh", path, most) == ["two"]
+
+
 def test_a_pasted_megabyte_and_missing_files_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "history"
     path.write_bytes(b"x" * (LONGEST_COMMAND + 1) + b"\nshort\n")

@@ -89,14 +89,25 @@ def looking_environment(
     `repository` is the text of the settings of the repository. `extra` are names that the user adds to the list.
     Variables with the name or the value of a secret are left out.
     """
-    kept = {
-        name: value
-        for name, value in env.items()
-        if (name in _KEPT or name.startswith("LC_") or name in extra)
-        and not (is_secret_name(name) or (name not in ("PATH", "LS_COLORS") and has_secret(f"{name}={value}")))
-    }
+    usual = {name: value for name, value in env.items() if name in _KEPT or name.startswith("LC_") or name in extra}
+    kept = without_secrets(usual, (), is_secret_name, has_secret)
     diff = {"GIT_EXTERNAL_DIFF": _PLAIN_DIFF} if _NAMES_DIFF.search(repository) else {}
     return {**kept, **_QUIET, **NO_UPDATES, **diff, **_git_settings(), **temporary_places(private)}
+
+
+def without_secrets(
+    env: Mapping[str, str],
+    named: Collection[str],
+    is_secret_name: Callable[[str], bool],
+    has_secret: Callable[[str], bool],
+) -> dict[str, str]:
+    """Return the variables without those whose name or value is a secret; those that are `named` stay."""
+    long = ("PATH", "LS_COLORS")  # searching them takes time, and they hold no secrets
+
+    def is_secret(name: str, value: str) -> bool:
+        return is_secret_name(name) or (name not in long and has_secret(f"{name}={value}"))
+
+    return {name: value for name, value in env.items() if name in named or not is_secret(name, value)}
 
 
 def temporary_places(private: str) -> dict[str, str]:

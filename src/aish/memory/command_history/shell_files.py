@@ -81,9 +81,13 @@ def _texts(file: HistoryFile, most: int, pause: Pause) -> Iterator[tuple[str, fl
         stream.seek(max(size - most, 0))
         lines = _lines(stream)
         if size > most:
-            stream.readline()  # probably only a part of a line
-            if file.kind == "fish":  # perhaps the middle of an entry, which would look like a file of bash
+            line = next(lines, b"")  # probably only a part of a line
+            # Perhaps the middle of an entry, whose rest would look like a command, or like a file of bash.
+            if file.kind == "fish":
                 lines = dropwhile(lambda line: not line.startswith(b"- cmd:"), lines)
+            goes_on = file.kind == "zsh" and (not line or line.endswith(b"\\"))  # without a part, it may
+            while goes_on:
+                goes_on = next(lines, b"").endswith(b"\\")
         for number, (data, time) in enumerate(commands(lines, is_zsh=file.kind == "zsh")):
             text = decoded(data).strip()
             if text and len(text) <= LONGEST_COMMAND:

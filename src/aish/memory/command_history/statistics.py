@@ -3,6 +3,7 @@
 Pure: runs go in, numbers come out.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable
 from typing import Any
@@ -10,6 +11,15 @@ from typing import Any
 from aish.values.past_command import PastCommand
 
 _MOST = 10  # entries of each ranking
+_NAME = re.compile(r"[A-Za-z_]\w*\+?=", re.ASCII)
+_VALUE = r"""(?>(?:'[^']*'|"(?:\\.|[^"\\])*"|\$\([^()]*\)|`[^`]*`|\\.|[^\s'"\\])*)"""
+_ASSIGNED = re.compile(rf"(?>(?:{_NAME.pattern}{_VALUE}(?:\s+|$))*)", re.ASCII | re.DOTALL)  # at the start
+
+
+def program(command: str) -> str:
+    """Return the first word of a command after the variables that it sets; empty if there is no other word."""
+    words = _ASSIGNED.sub("", command.strip(), count=1).split(None, 1)
+    return "" if not words or _NAME.match(words[0]) else words[0]  # a quote may be open
 
 
 def statistics(runs: Iterable[PastCommand]) -> dict[str, Any]:
@@ -20,7 +30,8 @@ def statistics(runs: Iterable[PastCommand]) -> dict[str, Any]:
     for one in runs:
         total += 1
         commands[one.text] += 1
-        programs[one.text.split(None, 1)[0]] += 1
+        if name := program(one.text):
+            programs[name] += 1
         sources[one.source] += 1
         if one.directory:
             directories[one.directory] += 1

@@ -5,7 +5,7 @@ Pure: a turn in, text out.
 
 from typing import Any
 
-from aish.values.turns import EXEC_MARK, INPUT_MARK, SUMMARIZER_META, JournalEntry
+from aish.values.turns import EXEC_MARK, FILES_MARK, INPUT_MARK, SUMMARIZER_META, JournalEntry
 from aish.values.typed_words import split_typed
 
 MAX_CHARACTERS = 32_000  # of a turn; words after these are not found
@@ -27,7 +27,7 @@ def said_from(entry: JournalEntry, text: str) -> int:
     turn = entry.turn
     if turn.role == "assistant":
         return 0 if turn.content.strip() or not turn.tool_calls else len(text)
-    if turn.role != "user" or not (EXEC_MARK in text or text.startswith(INPUT_MARK)):
+    if turn.role != "user" or not (EXEC_MARK in text or text.startswith((INPUT_MARK, FILES_MARK))):
         return 0
     typed = split_typed(entry)[1].strip()
     return len(text) - len(typed) if text.endswith(typed) else 0

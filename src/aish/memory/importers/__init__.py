@@ -1,23 +1,34 @@
 """Readers for the files of other tools. They write nothing, and hold one turn at a time."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from aish.memory.importers import (
     aichat,
+    aider,
+    atuin,
     chatgpt,
     claude,
     claude_code,
     codex,
+    cursor,
+    gemini,
+    goose,
+    librechat,
     llm_logs,
+    open_webui,
+    opencode,
     own,
+    prompt_histories,
     shell_gpt,
     shell_history,
+    specstory,
 )
+from aish.memory.importers.directories import sort_files
 from aish.memory.importers.files import require
 from aish.memory.importers.sniff import sniff
-from aish.values.errors import BadUsage
-from aish.values.imported import ImportedRecord, ImportedTurn
+from aish.values.errors import BadUsage, StoreTrouble
+from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
 
 FORMATS: Mapping[str, Callable[[Path], Iterator[ImportedRecord]]] = {
     "jsonl": own.read,
@@ -28,10 +39,21 @@ FORMATS: Mapping[str, Callable[[Path], Iterator[ImportedRecord]]] = {
     "llm": llm_logs.read,
     "shell-gpt": shell_gpt.read,
     "aichat": aichat.read,
+    "aider": aider.read,
+    "gemini": gemini.read,
+    "opencode": opencode.read,
+    "goose": goose.read,
+    "cursor": cursor.read,
+    "specstory": specstory.read,
+    "open-webui": open_webui.read,
+    "librechat": librechat.read,
+    "codex-history": prompt_histories.read_codex,
+    "claude-history": prompt_histories.read_claude,
     "shell-history": shell_history.read,
+    "atuin": atuin.read,
 }
 
-__all__ = ["FORMATS", "read", "sniff"]
+__all__ = ["FORMATS", "read", "read_files", "sniff", "sort_files"]
 
 
 def read(format: str, path: Path) -> Generator[ImportedRecord]:
@@ -53,3 +75,12 @@ def read(format: str, path: Path) -> Generator[ImportedRecord]:
         yield record
     if not some and not looks and (path.is_dir() or (path.is_file() and path.stat().st_size)):
         raise BadUsage(f"found nothing with the format {format} in {path}")
+
+
+def read_files(format: str, files: Iterable[Path]) -> Generator[ImportedRecord]:
+    """Yield every turn of files that are known to have a format. A file that cannot be read is reported."""
+    for file in files:
+        try:
+            yield from FORMATS[format](file)
+        except StoreTrouble as error:
+            yield Skipped(str(file), str(error).removeprefix(f"cannot read {file}: "))

@@ -8,8 +8,8 @@ from typing import Any
 
 from aish.memory.importers.block_yaml import block_lists
 from aish.memory.importers.blocks import flat
+from aish.memory.importers.calls import ImportedCall
 from aish.memory.importers.fields import (
-    ImportedCall,
     Oddities,
     Refs,
     compact,

@@ -3,10 +3,12 @@
 Pure: blocks in, turns out.
 """
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from aish.memory.importers.fields import ImportedCall, Oddities, compact, dict_of, label, list_of, text_of
+from aish.memory.importers.calls import ImportedCall, thought
+from aish.memory.importers.fields import Oddities, compact, dict_of, label, list_of, text_of
+from aish.values.imported import THINKING
 from aish.values.turns import Role
 
 _TEXTS = ("text", "input_text", "output_text", "refusal")
@@ -18,12 +20,10 @@ _MARKS = {
     "image": "[image]",
     "input_image": "[image]",
     "image_url": "[image]",
-    "document": "[document]",
-    "input_file": "[document]",
     "input_audio": "[audio]",
 }
-# Reasoning and bookkeeping are left out.
-_SILENT = ("thinking", "redacted_thinking", "reasoning", "token_budget", "flag", "encrypted_content", "tool_reference")
+_THOUGHTS = ("thinking", "reasoning")
+_SILENT = ("redacted_thinking", "token_budget", "flag", "encrypted_content", "tool_reference")  # nothing to read
 
 
 class Part(NamedTuple):
@@ -32,21 +32,35 @@ class Part(NamedTuple):
     role: Role
     text: str
     call: str = ""
+    name: str = ""  # THINKING for what the model thought
 
 
 def parts(content: object, role: Role, odd: Oddities) -> Iterator[Part]:
-    """Split the content of a message by speaker: a tool result counts as the tool's words, not as the sender's."""
+    """Split the content of a message: a tool result is the tool's words, and thinking is no part of the answer."""
     said: list[str] = []
     for block in [content] if isinstance(content, str | dict) else list_of(content):
         fields = dict_of(block)
         kind = fields.get("type")
-        if kind == "tool_result" or (isinstance(kind, str) and kind.endswith("_tool_result")):
+        if kind in _THOUGHTS:
+            if words := thought(fields.get("thinking") or fields.get("text")):
+                yield Part("assistant", words, name=THINKING)  # before the answer that it led to, which stays whole
+        elif kind == "tool_result" or (isinstance(kind, str) and kind.endswith("_tool_result")):
             yield from _joined(role, said)
             said = []
             yield from _joined("tool", [flat(fields.get("content"), odd)], label(fields.get("tool_use_id")))
         else:
             said.append(_line(block, odd))
     yield from _joined(role, said)
+
+
+def numbered(ref: str, said: Iterable[Part]) -> Iterator[tuple[Part, str]]:
+    """Yield the parts of a message with their ids. Thinking is counted apart, so that other ids never change."""
+    counts = [0, 0]
+    for part in said:
+        thinks = part.name == THINKING
+        number, counts[thinks] = counts[thinks], counts[thinks] + 1
+        end = ("/thinking" if thinks else "") + (f"/{number}" if number else "")
+        yield part, f"{ref}{end}" if ref else ""
 
 
 def flat(content: object, odd: Oddities) -> str:
@@ -69,11 +83,20 @@ def _line(block: object, odd: Oddities) -> str:
         return "\n".join(filter(None, (text_of(block.get(name)) for name in ("title", "url", "text"))))
     if kind in _FILES:
         return f"[{label(block.get('name')) or 'file'}]"
+    if kind in ("document", "input_file"):
+        return _document(block)
     if isinstance(kind, str) and kind in _MARKS:
         return _MARKS[kind]
-    if kind not in _SILENT:
+    if kind not in _SILENT and kind not in _THOUGHTS:
         odd.add("a block with unknown type", compact(kind))
     return ""
+
+
+def _document(block: dict[str, Any]) -> str:
+    """Return the name of an attached document, and its text if the message has it as text."""
+    name = label(block.get("title")) or label(block.get("filename")) or label(block.get("name")) or "document"
+    source = dict_of(block.get("source"))
+    return f"[{name}]\n{text_of(source.get('data')) if source.get('type') == 'text' else ''}".rstrip()
 
 
 def _joined(role: Role, said: list[str], call: str = "") -> Iterator[Part]:

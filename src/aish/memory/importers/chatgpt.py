@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from aish.memory.importers.calls import ImportedCall, thought
 from aish.memory.importers.exports import Head, Shape, read_export
 from aish.memory.importers.fields import (
-    ImportedCall,
     Oddities,
     compact,
     dict_of,
@@ -19,13 +19,13 @@ from aish.memory.importers.fields import (
 )
 from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
 from aish.memory.importers.spool import Spool, SpooledTurn
-from aish.values.imported import ImportedRecord, ImportedTurn
+from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _HEAD = ("id", "conversation_id", "title", "create_time", "current_node")
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool", "function": "tool"}
-# Reasoning, custom instructions, and widgets of the web page.
-_SILENT = ("thoughts", "reasoning_recap", "user_editable_context", "model_editable_context", "super_widget")
+# Custom instructions, widgets of the web page, and how long it thought.
+_SILENT = ("reasoning_recap", "user_editable_context", "model_editable_context", "super_widget")
 _TEXT_FIELDS = ("text", "result", "content", "output_str")
 _MARKS = ("image", "audio", "video", "file")
 # Elements that the web page draws inside a text (sources, cards, names, links), between private-use characters.
@@ -75,6 +75,8 @@ def _turn(message: dict[str, Any], odd: Oddities) -> SpooledTurn | None:
     if not isinstance(role, str) or role not in _ROLES:
         odd.add("a message with unknown role", compact(role))
         return None
+    if kind == "thoughts":
+        return _thoughts(message, content)
     text = "\n".join(filter(None, [_plain(_text(content, odd)), *_attached(metadata)]))
     recipient = label(message.get("recipient"))
     if text and role == "assistant" and recipient not in ("", "all"):
@@ -83,6 +85,15 @@ def _turn(message: dict[str, Any], odd: Oddities) -> SpooledTurn | None:
         return None
     name = label(author.get("name")) if _ROLES[role] == "tool" else ""
     return SpooledTurn(_ROLES[role], text, moment(message.get("create_time")), name, label(message.get("id")))
+
+
+def _thoughts(message: dict[str, Any], content: dict[str, Any]) -> SpooledTurn | None:
+    """Return what the model thought: a list of headings and texts."""
+    thoughts = map(dict_of, list_of(content.get("thoughts")))
+    words = [text_of(one.get(name)) for one in thoughts for name in ("summary", "content")]
+    if not (text := thought("\n".join(filter(None, words)))):
+        return None
+    return SpooledTurn("assistant", text, moment(message.get("create_time")), THINKING, label(message.get("id")))
 
 
 def _text(content: dict[str, Any], odd: Oddities) -> str:

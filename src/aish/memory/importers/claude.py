@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from aish.memory.importers.blocks import parts
+from aish.memory.importers.blocks import Part, numbered, parts
 from aish.memory.importers.exports import Head, Shape, read_export
 from aish.memory.importers.fields import Oddities, compact, dict_of, label, list_of, moment, text_of
 from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
 from aish.memory.importers.spool import Spool, SpooledTurn
-from aish.values.imported import ImportedRecord, ImportedTurn
+from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _HEAD = ("uuid", "name", "created_at", "project")
@@ -50,13 +50,13 @@ def _message(message: Any, odd: Oddities) -> Iterator[SpooledTurn]:
         odd.add("a message with unknown sender", compact(sender))
         return
     role, time, ref = _ROLES[sender], moment(message.get("created_at")), label(message.get("uuid"))
-    said = [SpooledTurn(part.role, part.text, time) for part in parts(message.get("content"), role, odd)]
-    if not said and (text := text_of(message.get("text"))):  # exports before 2025 have no blocks
-        said = [SpooledTurn(role, text, time)]
+    said = list(parts(message.get("content"), role, odd))
+    if all(part.name == THINKING for part in said) and (text := text_of(message.get("text"))):
+        said.append(Part(role, text))  # exports before 2025 have no blocks
     if files := "\n".join(_files(message)):
-        said.append(SpooledTurn(role, files, time))
-    for number, turn in enumerate(said):
-        yield turn._replace(ref=f"{ref}/{number}" if ref and number else ref)
+        said.append(Part(role, files))
+    for part, id in numbered(ref, said):
+        yield SpooledTurn(part.role, part.text, time, part.name, id)
 
 
 def _files(message: dict[str, Any]) -> Iterator[str]:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from aish.memory.importers.blocks import flat
+from aish.memory.importers.calls import ImportedCall, thought
 from aish.memory.importers.fields import (
-    ImportedCall,
     Oddities,
     compact,
     dict_of,
@@ -17,18 +17,19 @@ from aish.memory.importers.fields import (
     list_of,
     moment,
     parsed,
+    text_of,
 )
 from aish.memory.importers.files import each_file, open_file, records
-from aish.values.imported import ImportedRecord, ImportedTurn
+from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 # Events for the screen repeat what the items contain.
 _NO_TURNS = (
     "event_msg turn_context compacted world_state security_risk_score inter_agent_communication "
-    "inter_agent_communication_metadata"
+    "inter_agent_communication_metadata token_usage_record"
 ).split()
 _SILENT = (
-    "reasoning ghost_snapshot compaction compaction_summary context_compaction compaction_trigger additional_tools "
+    "ghost_snapshot compaction compaction_summary context_compaction compaction_trigger additional_tools "
     "tool_search_output other"
 ).split()
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call")
@@ -53,6 +54,8 @@ _INJECTED = (
 )
 _AGENTS = {"subagent", "internal"}  # sources of sessions without a human user
 _TYPED = r"(?s)<user_shell_command>\s*<command>(.*?)</command>"
+_RESULT = r"(?s)<result>(.*?)(?:</result>|\Z)"
+_SHELL = "shell"  # the speaker of the output of a command that the user ran
 _WRAP = 10_000  # maximum characters of a wrapped command
 _PICTURE = r"<image(?: name=[^\n]*)?>|</image>"  # tags around a picture, each in its own block
 
@@ -122,11 +125,13 @@ def _turn(
     odd: Oddities,
 ) -> Iterator[ImportedTurn]:
     role: Role = "assistant"
-    name, text = "", ""
+    name, text, printed = "", "", ""
     if kind == "message":
         if item.get("role") == "user":
             role, name = ("assistant", "subagent") if session.agent else ("user", "")
-            text = "\n".join(filter(None, (_typed(flat(block, odd)) for block in _blocks(item.get("content")))))
+            blocks = [flat(block, odd) for block in _blocks(item.get("content"))]
+            text = "\n".join(filter(None, map(_typed, blocks)))
+            printed = "\n".join(filter(None, map(_printed, blocks)))
         elif item.get("role") == "assistant":
             text = flat(item.get("content"), odd)
     elif kind == "agent_message":
@@ -136,12 +141,21 @@ def _turn(
     elif kind in _ANSWERS:
         role, name = "tool", tools.pop(label(item.get("call_id")), "") or label(item.get("name"))
         text = _answer(item.get("output"), odd)
+    elif kind == "reasoning":
+        thoughts = [*list_of(item.get("summary")), *list_of(item.get("content"))]
+        name, text = (
+            THINKING,
+            thought("\n\n".join(filter(None, (text_of(dict_of(one).get("text")) for one in thoughts)))),
+        )
     elif kind == "image_generation_call":
         text = str(ImportedCall("image", item.get("revised_prompt")))
     elif kind not in _SILENT:
         odd.add("a line with unknown type", kind)
     if text:
         yield ImportedTurn(session.conversation, time or session.time, role, text, name, ref, session.channel)
+    if printed:
+        when, channel = time or session.time, session.channel
+        yield ImportedTurn(session.conversation, when, "tool", printed, _SHELL, f"{ref}/1", channel)
 
 
 def _blocks(content: object) -> list[Any]:
@@ -155,6 +169,12 @@ def _typed(text: str) -> str:
     if typed := re.match(_TYPED, text[:_WRAP]):
         return f"! {typed[1].strip()}"
     return "" if text.startswith(_INJECTED) or re.fullmatch(_PICTURE, text) else text
+
+
+def _printed(text: str) -> str:
+    """Return the result of a command that the user ran with `!`."""
+    result = re.search(_RESULT, text) if text.startswith("<user_shell_command>") else None
+    return result[1].strip() if result else ""
 
 
 def _call(item: dict[str, Any], kind: str, tools: dict[str, str]) -> str:

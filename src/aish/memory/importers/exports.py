@@ -34,8 +34,10 @@ class Shape(NamedTuple):
     turns: Callable[[Head, Spool, Oddities], Iterator[ImportedTurn]]
 
 
-def read_export(path: Path, shape: Shape) -> Iterator[ImportedRecord]:
-    yield from each_file(path, ("conversations*.json", "conversations*.zip"), lambda file: _one(file, shape))
+def read_export(
+    path: Path, shape: Shape, names: tuple[str, ...] = ("conversations*.json", "conversations*.zip")
+) -> Iterator[ImportedRecord]:
+    yield from each_file(path, names, lambda file: _one(file, shape))
 
 
 def conversation_files(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
@@ -81,7 +83,7 @@ def _conversations(file: IO[bytes], where: str, shape: Shape) -> Iterator[Import
         try:
             yield from _listed(walk, spool, shape, odd)
         except CutOff:
-            yield Skipped(where, f"ends or is damaged at byte {walk.place:,}; the rest is left out")
+            yield Skipped(where, f"ends or is damaged at byte {walk.place:,}; copy or export it again")
     yield from odd.told(where)
 
 

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.values.imported import MADE_REF, Skipped
 from aish.values.invisible import visible
@@ -75,25 +75,6 @@ def compact(value: object) -> str:
         return text_of(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
     except (ValueError, RecursionError):
         return ""
-
-
-class ImportedCall(NamedTuple):
-    """A tool call of a model."""
-
-    name: object
-    arguments: object
-
-    def __str__(self) -> str:
-        """Return the call as text: for a shell, the command."""
-        given = self.arguments
-        if isinstance(given, str) and given.lstrip().startswith("{"):
-            given = parsed(given) or given
-        if isinstance(given, dict):
-            command = given.get("command", given.get("cmd"))
-            if isinstance(command, list):
-                command = " ".join(map(compact, command))
-            given = command if isinstance(command, str) else given
-        return f"[{label(self.name) or 'tool'}] {compact(given)}".rstrip()
 
 
 def parsed(text: str | bytes) -> Any:

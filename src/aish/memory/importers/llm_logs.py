@@ -1,17 +1,13 @@
-"""Read the log of `llm`, a SQLite file: threads of turns and messages, and the responses of older versions.
-
-A few rows are read at a time, without a lock in between, so that `llm` can write meanwhile.
-"""
+"""Read the log of `llm`, a SQLite file: threads of turns and messages, and the responses of older versions."""
 
 import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
+from aish.memory.importers.calls import ImportedCall, thought
+from aish.memory.importers.database import Row, read_database, rows_of, table_names
 from aish.memory.importers.fields import (
-    ImportedCall,
     Oddities,
     compact,
     dict_of,
@@ -22,14 +18,10 @@ from aish.memory.importers.fields import (
     text_of,
 )
 from aish.memory.importers.files import each_file
-from aish.values.errors import StoreTrouble
-from aish.values.imported import ImportedRecord, ImportedTurn
+from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
-_ROWS = 100
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
-
-Row = dict[str, Any]
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
@@ -37,53 +29,21 @@ def read(path: Path) -> Iterator[ImportedRecord]:
     yield from each_file(path, ("logs.db",), _one)
 
 
-def tables(path: Path) -> set[str]:
-    """Return the names of the tables; empty if it is not a readable SQLite file."""
-    try:
-        with closing(_open(path)) as base:
-            return {row["name"] for row in base.execute("select name from sqlite_master where type = 'table'")}
-    except sqlite3.Error:
-        return set()
-
-
 def _one(path: Path) -> Iterator[ImportedRecord]:
-    odd = Oddities()
-    try:
-        with closing(_open(path)) as base:
-            known = {row["name"] for row in base.execute("select name from sqlite_master where type = 'table'")}
-            if {"responses", "conversations"} <= known:
-                yield from _responses(base, known, odd)
-            if {"threads", "turns", "messages", "parts"} <= known:
-                yield from _threads(base, odd)
-    except (sqlite3.Error, OverflowError) as error:
-        raise StoreTrouble(f"cannot read {path}: {error}") from error
-    yield from odd.told(path.name)
+    yield from read_database(path, _turns)
 
 
-def _open(path: Path) -> sqlite3.Connection:
-    """Open the file read-only. The reader of the turns may use several threads."""
-    path.open("rb").close()  # raises a clear OSError, unlike SQLite
-    name = f"file:{quote(str(path.resolve()))}?mode=ro"
-    base = sqlite3.connect(name, uri=True, isolation_level=None, check_same_thread=False, timeout=10)
-    base.row_factory = lambda cursor, row: dict(zip((column[0] for column in cursor.description), row, strict=True))
-    base.text_factory = lambda data: data.decode("utf-8", "replace")
-    return base
-
-
-def _pages(base: sqlite3.Connection, table: str, where: str = "1", *values: object) -> Iterator[Row]:
-    """Yield the rows of a table in the order they were written."""
-    last: object = -1
-    while rows := base.execute(
-        f"select rowid as place, * from {table} where {where} and rowid > ? order by rowid limit {_ROWS}",
-        (*values, last),
-    ).fetchall():
-        yield from rows
-        last = rows[-1]["place"]
+def _turns(base: sqlite3.Connection, odd: Oddities) -> Iterator[ImportedTurn]:
+    known = table_names(base)
+    if {"responses", "conversations"} <= known:
+        yield from _responses(base, known, odd)
+    if {"threads", "turns", "messages", "parts"} <= known:
+        yield from _threads(base, odd)
 
 
 def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iterator[ImportedTurn]:
     """Yield what older versions logged, except responses that are also in the newer message tables."""
-    for row in _pages(base, "responses"):
+    for row in rows_of(base, "responses"):
         id = label(row.get("id"))
         if not id or ("turns" in known and base.execute("select 1 from turns where id = ?", (id,)).fetchone()):
             continue
@@ -101,6 +61,8 @@ def _responses(base: sqlite3.Connection, known: set[str], odd: Oddities) -> Iter
         for result in results:
             ref, name = f"{id}/tool-{label(result.get('id'))}", label(result.get("name"))
             yield from _filled(base_turn._replace(role="tool", name=name, text=compact(result.get("output")), ref=ref))
+        thinking = base_turn._replace(role="assistant", name=THINKING, ref=f"{id}/reasoning")
+        yield from _filled(thinking._replace(text=thought(row.get("reasoning"))))
         yield from _filled(base_turn._replace(role="assistant", text=answered, ref=f"{id}/response"))
 
 
@@ -140,11 +102,11 @@ def _fragment(row: Row | None) -> str:
 
 
 def _threads(base: sqlite3.Connection, odd: Oddities) -> Iterator[ImportedTurn]:
-    for thread in _pages(base, "threads"):
+    for thread in rows_of(base, "threads"):
         # A client may send the whole conversation with each turn, so skip messages seen before in this thread.
         told: set[str] = set()
         conversation = ImportedTurn(label(thread.get("id")), None, "user", "", title=label(thread.get("name")))
-        for turn in _pages(base, "turns", "thread_id = ?", thread.get("id")):
+        for turn in rows_of(base, "turns", "thread_id = ?", thread.get("id")):
             time = moment(turn.get("datetime_utc"))
             for message in _new_messages(base, turn.get("tip_message_hash"), told):
                 yield from _message(base, message, conversation._replace(time=time), odd)
@@ -179,6 +141,9 @@ def _message(base: sqlite3.Connection, message: Row, said: ImportedTurn, odd: Od
         if part.get("type") == "tool_result":
             name, output = label(part.get("tool_name")), text_of(part.get("text")) or compact(payload.get("output", ""))
             yield from _filled(said._replace(role="tool", name=name, text=output, ref=f"{ref}/{number}"))
+        elif part.get("type") == "reasoning":
+            text = thought(part.get("text") or payload.get("text"))
+            yield from _filled(said._replace(role="assistant", name=THINKING, text=text, ref=f"{ref}/{number}"))
         else:
             words.append(_part(base, part, payload, odd))
     yield from _filled(said._replace(role=_ROLES[role], text="\n".join(filter(None, words)), ref=ref))
@@ -193,8 +158,7 @@ def _part(base: sqlite3.Connection, part: Row, payload: dict[str, Any], odd: Odd
     if kind == "text":
         pieces = [_piece(base, dict_of(piece)) for piece in list_of(payload.get("text_ref"))]
         return text_of(part.get("text")) or "\n".join(filter(None, pieces))
-    if kind != "reasoning":
-        odd.add("a part with unknown type", compact(kind))
+    odd.add("a part with unknown type", compact(kind))
     return ""
 
 

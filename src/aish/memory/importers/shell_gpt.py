@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from aish.memory.importers.blocks import flat
-from aish.memory.importers.fields import ImportedCall, Oddities, Refs, compact, dict_of, label, list_of
+from aish.memory.importers.calls import ImportedCall
+from aish.memory.importers.fields import Oddities, Refs, compact, dict_of, label, list_of
 from aish.memory.importers.files import MOST, each_file, modified
 from aish.memory.importers.json_walk import UNREADABLE, CutOff, JsonWalk
 from aish.values.imported import ImportedRecord, ImportedTurn, Skipped

@@ -6,14 +6,16 @@ Pure: text in, blocks out. What a list item is follows CommonMark.
 import re
 from typing import NamedTuple
 
+from aish.values.patterns import pattern
+
 ENTRY, HEADING, PROSE, BLANK, HIDDEN, OPEN = "entry", "heading", "prose", "blank", "hidden", "open"
 
-BULLET = re.compile(r"( {0,3})([-*+]|\d{1,9}[.)])([ \t]+|(?=[\r\n]|\Z))")
-_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)[ \t]*\Z")
-_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
-_RULE = re.compile(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*\Z")
-_COMMENT = re.compile(r" {0,3}<!--")
+BULLET = pattern(r"( {0,3})([-*+]|\d{1,9}[.)])([ \t]+|(?=[\r\n]|\Z))")
+_HEADING = pattern(r" {0,3}(#{1,6})(?=[ \t]|\Z)")
+_UNDERLINE = pattern(r" {0,3}(=+|-+)[ \t]*\Z")
+_FENCE = pattern(r" {0,3}(`{3,}(?=[^`]*\Z)|~{3,})")
+_RULE = pattern(r" {0,3}([-*_])(?:[ \t]*\1){2,}[ \t]*\Z")
+_COMMENT = pattern(r" {0,3}<!--")
 _SPECIAL = frozenset("#`~<>-*+_0123456789")  # the first letters of lines that may end a paragraph
 
 

@@ -4,7 +4,6 @@ Pure: text in, operations out. There is one prompt and one format for all writer
 the notebook decide.
 """
 
-import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from aish.memory.notes.operations import Add, Invalidate, Milestone, Operation, 
 from aish.memory.notes.transcript import Grounds, significant
 from aish.memory.trust import is_trusted
 from aish.values.invisible import visible
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 
 MOST_LINES = 10
@@ -58,7 +58,7 @@ GRAMMAR = (
     'root ::= "none" | line{1,6}\n'
     'line ::= "maybe "? (' + " | ".join(f'"{kind.name}"' for kind in KINDS) + ' | "done") ": " [^\\n]{3,160} "\\n"\n'
 )
-_LINE = re.compile(
+_LINE = pattern(
     r"(?i)^\s*(?:[-*•]\s*)?[*_`]*(maybe[*_`]*\s+)?[*_`]*(?:(replace|drop|history)\s+\[?#?(\d{1,4})\]?|([a-z]{4,12}))[*_`]*\s*:"
     r"\s*[*_`]*\s*(\S.*)$"
 )

@@ -11,12 +11,13 @@ from aish.memory.ledger_lines import folded
 from aish.memory.notes.blocks import BLANK, BULLET, ENTRY, HEADING, OPEN, PROSE, MarkdownBlock, offset, split
 from aish.memory.notes.entry import COMMENT, Entry, read_entry, render, with_id
 from aish.values.errors import NotFound
+from aish.values.patterns import pattern
 
 __all__ = ["EMPTY", "LARGEST_WRITTEN", "SECTIONS", "Document", "Entry", "parse", "plain", "problem_of"]
 
 SECTIONS = ("Identity / Participants", "Preferences", "Ongoing Work", "Constraints", "Decisions", "Open Loops")
 LARGEST_WRITTEN = 1 << 20  # bytes; a larger note is read, but not changed
-_MERGE_MARKER = re.compile(r"^(?:<{7}|>{7}|\|{7})(?:[ \t\r]|$)", re.MULTILINE)
+_MERGE_MARKER = pattern(r"^(?:<{7}|>{7}|\|{7})(?:[ \t\r]|$)", re.MULTILINE)
 _BULLETS = ("- ", "* ", "+ ")
 _APART = "<!-- -->"  # ends a list item
 

@@ -9,15 +9,16 @@ import re
 from typing import NamedTuple
 
 from aish.memory.notes.blocks import BULLET, dedented, lines_of, offset
+from aish.values.patterns import pattern
 
 ALPHABET = "bcdfghjkmnpqrstvwxz23456789"  # no vowels, so that no id is a word; no letters that look like digits
 ID_LENGTH = 5
 _DATE = r"\d{4}-\d\d-\d\d"
 _FIELD = rf"(?:{_DATE}|[a-z]+=[^\s<>]*|[^\s<>]*\[purged\][^\s<>]*)"  # a purge may hit a field
-COMMENT = re.compile(rf"[ \t]?<!--[ \t]+([{ALPHABET}]{{{ID_LENGTH}}})((?:[ \t]+{_FIELD})*)[ \t]*-->")
-_FENCED = re.compile(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
+COMMENT = pattern(rf"[ \t]?<!--[ \t]+([{ALPHABET}]{{{ID_LENGTH}}})((?:[ \t]+{_FIELD})*)[ \t]*-->")
+_FENCED = pattern(r"^[ \t]*(?:```|~~~)", re.MULTILINE)
 _FIELDS = {"by": "origin", "from": "source"}
-_NOT_IN_FIELD = re.compile(r"[^\w:./@+-]")
+_NOT_IN_FIELD = pattern(r"[^\w:./@+-]")
 
 
 class Entry(NamedTuple):

@@ -17,6 +17,7 @@ from aish.storage.files import erase_from, locked, make_directory, replace_file,
 from aish.storage.line_reading import opener_now
 from aish.values.channels import is_channel_name
 from aish.values.errors import BadUsage, StoreTrouble
+from aish.values.patterns import pattern
 from aish.values.stores import Cleaner, Note, NoteName
 
 KEPT = 5  # earlier texts
@@ -26,7 +27,7 @@ NOT_UTF_8 = "it is not valid UTF-8"
 REVISION_LENGTH = 32
 _NOTHING = "0" * REVISION_LENGTH  # stands for the revision of a missing note
 _UNABLE = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)  # the system cannot exchange or link files
-_FILE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}\.md")
+_FILE = pattern(r"[A-Za-z0-9][A-Za-z0-9._-]{0,95}\.md")
 _EARLIER = ".earlier"
 
 

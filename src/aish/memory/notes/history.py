@@ -7,13 +7,13 @@
 Pure: documents in, documents out.
 """
 
-import re
 from datetime import date, timedelta
 from typing import NamedTuple
 
 from aish.memory.ledger_lines import folded
 from aish.memory.notes.blocks import HEADING
 from aish.memory.notes.document import Document, Entry, parse
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 
 DAYS_AS_DAYS = 60
@@ -21,7 +21,7 @@ DAYS_AS_MONTHS = 365
 MOST_IN_A_MONTH = 40  # entries; the originals are in the archive
 MOST_IN_A_YEAR = 60
 _LONGEST_LINE = 200
-_PERIOD = re.compile(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
+_PERIOD = pattern(r"\d{4}(?:-\d\d(?:-\d\d)?)?")
 
 
 class DatedBlock(NamedTuple):

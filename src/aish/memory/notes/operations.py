@@ -13,14 +13,15 @@ from aish.memory.notes.document import SECTIONS, Document, Entry
 from aish.memory.notes.entry import is_date
 from aish.memory.notes.history import add_to_day
 from aish.values.invisible import visible
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 
 MOST_AT_ONCE = 20
 LONGEST_TEXT = 300
 _LONGEST_SECTION = 60
 _SMALL_CHANGE = 2  # so many entries may always be changed; a short note could not be corrected otherwise
-_FORGED = re.compile(r"<!--|-->|```|~~~")
-_HEADING = re.compile(r"#{1,6}(?:\s|$)")
+_FORGED = pattern(r"<!--|-->|```|~~~")
+_HEADING = pattern(r"#{1,6}(?:\s|$)")
 
 
 class Add(NamedTuple):

@@ -4,16 +4,16 @@ Pure: turns in, lines out. It keeps `SESSION.md` useful where no model can be as
 """
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 
 from aish.memory.notes.transcript import RanCommand, SaidTurn
 from aish.memory.notes.working_state import ASKED, OPEN, StateLine, bounded
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 
-_PATH = re.compile(r"(?<![\w/.:@-])(?:~|\.{1,2})?/?(?:[\w.+-]+/)*[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
-_NO_FILE = re.compile(r"(?i)^(?:e\.g|i\.e|etc|\d+(?:\.\d+)*|.*\.(?:com|org|net|io|example|test))$")
-_SMALL_TALK = re.compile(
+_PATH = pattern(r"(?<![\w/.:@-])(?:~|\.{1,2})?/?(?:[\w.+-]+/)*[\w+-][\w.+-]*\.[A-Za-z][A-Za-z0-9]{0,7}(?![\w/])")
+_NO_FILE = pattern(r"(?i)^(?:e\.g|i\.e|etc|\d+(?:\.\d+)*|.*\.(?:com|org|net|io|example|test))$")
+_SMALL_TALK = pattern(
     r"(?i)^(?:hi|hello|hey|thanks?(?: you)?|thank you.*|ok(?:ay)?|yes|no|danke|ja|nein|merci|gracias)\W*$"
 )
 _SHORT = 12  # characters; a shorter question rarely names a goal

@@ -10,7 +10,6 @@
 Pure: records in, values out, and back.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -18,6 +17,7 @@ from aish.memory.finding.terms import query_terms
 from aish.memory.ledger_lines import folded
 from aish.memory.notes.document import Document, Entry
 from aish.memory.notes.merge import Conflict
+from aish.values.patterns import pattern
 from aish.values.stores import Record
 
 CHANGE, FOUND, FORGOTTEN, CONFLICT, RESOLVED, SESSION = (
@@ -29,7 +29,7 @@ CHANGE, FOUND, FORGOTTEN, CONFLICT, RESOLVED, SESSION = (
     "session",
 )
 Fingerprint = Callable[[str], str]
-_UNTIL = re.compile(r"^Until \d{4}-\d\d-\d\d: ")
+_UNTIL = pattern(r"^Until \d{4}-\d\d-\d\d: ")
 _COMMON = frozenset(query_terms("user person name like prefer want need use always usually project"))
 
 

@@ -4,7 +4,6 @@ Pure: journal entries in, values out. Output of commands and tools, recalled mem
 notes are made of what the user typed, what the model answered, and which commands ran.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from aish.memory.journal import PROVENANCE
 from aish.memory.own_words import limits, sentences
 from aish.memory.trust import OWN_TOOLS, least_trusted
 from aish.values.invisible import visible
+from aish.values.patterns import pattern
 from aish.values.text import clip, one_line
 from aish.values.turns import (
     EXEC_MARK,
@@ -28,7 +28,7 @@ from aish.values.turns import (
 )
 from aish.values.typed_words import split_typed
 
-_STATUS = re.compile(r"\[exit status (\d{1,3})\]")
+_STATUS = pattern(r"\[exit status (\d{1,3})\]")
 _MOST_ANSWER = 1_500  # characters of one turn in a transcript
 _MOST_COMMAND = 200
 _MOSTLY = 0.6  # of the words of a sentence

@@ -4,12 +4,12 @@ Pure: text in, values and text out. The program renders the Markdown; a model on
 """
 
 import json
-import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from aish.memory.notes.transcript import Grounds, significant
 from aish.values.invisible import visible
+from aish.values.patterns import pattern
 from aish.values.text import one_line
 
 MOST_CHARS = 4_000  # of all lines together
@@ -56,7 +56,7 @@ GRAMMAR = (
     "line ::= (" + " | ".join(f'"{field.name}"' for field in FIELDS[1:]) + ') ": " text\n'
     'text ::= [^\\n]{3,160} "\\n"\n'
 )
-_LINE = re.compile(r"(?i)^\s*(?:[-*•]\s*)?[*_`#]*\s*([a-z][a-z _]{1,24}?)s?\s*[*_`]*\s*:\s*[*_`]*\s*(\S.*)$")
+_LINE = pattern(r"(?i)^\s*(?:[-*•]\s*)?[*_`#]*\s*([a-z][a-z _]{1,24}?)s?\s*[*_`]*\s*:\s*[*_`]*\s*(\S.*)$")
 _ALIASES = {
     "current state": "state",
     "current_state": "state",

@@ -1,0 +1,125 @@
+"""Read exports of Open WebUI: a list of chats, each a tree of messages, and `currentId` ends the visible branch."""
+
+import functools
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from aish.memory.importers.blocks import flat
+from aish.memory.importers.calls import ImportedCall, thought
+from aish.memory.importers.exports import Head, Shape, read_export
+from aish.memory.importers.fields import Oddities, compact, dict_of, label, list_of, moment, text_of
+from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
+from aish.memory.importers.spool import Spool, SpooledTurn
+from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
+from aish.values.turns import Role
+
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+_END = "\0"  # the last piece of a message has its id, and links to the pieces before it
+
+
+def read(path: Path) -> Iterator[ImportedRecord]:
+    """Yield the turns of an export of one chat or of all chats."""
+    yield from read_export(path, Shape(_fill, _turns), ("*chat-export*.json",))
+
+
+def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: Oddities) -> None:
+    for name in names:
+        if name == "chat" and walk.peek() == b"{":
+            _fill(walk.members(), walk, spool, head, odd)
+        elif name == "history" and walk.peek() == b"{":
+            for inner in walk.members():
+                if inner == "messages" and walk.peek() == b"{":
+                    for id in walk.members():
+                        _message(id, walk.value(), spool, odd)
+                elif inner == "currentId":
+                    head["currentId"] = walk.value()
+        elif name in ("id", "title", "created_at", "timestamp"):
+            head.setdefault(name, walk.value())
+
+
+def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
+    if not (conversation := label(head.get("id"))):
+        odd.add("a chat without an id, or incomplete")
+        return
+    time = moment(head.get("created_at")) or moment(head.get("timestamp"))
+    yield from spool.path(
+        label(head.get("currentId")), ImportedTurn(conversation, time, "user", "", title=label(head.get("title")))
+    )
+
+
+def _message(id: str, message: Any, spool: Spool, odd: Oddities) -> None:
+    if message is UNREADABLE:
+        odd.add("a message that is too long or damaged")
+    message = dict_of(message)
+    role, parent, ref = message.get("role"), label(message.get("parentId")), label(id)
+    if not isinstance(role, str) or role not in _ROLES:
+        if message and role != "system":
+            odd.add("a message with unknown role", compact(role))
+        spool.add(None, ref, parent)
+        return
+    time = moment(message.get("timestamp"))
+    pieces: list[SpooledTurn | None] = [*_pieces(message, _ROLES[role], odd)]
+    if not pieces:
+        pieces = [None]
+    for number, piece in enumerate(pieces, start=1):
+        place = ref if number == len(pieces) else f"{ref}{_END}{number}"
+        turn = piece and piece._replace(time=time, ref=f"{ref}/{number}" if number < len(pieces) else ref)
+        spool.add(turn, place, parent)
+        parent = place
+
+
+def _pieces(message: dict[str, Any], role: Role, odd: Oddities) -> Iterator[SpooledTurn]:
+    """Yield what a message says; thinking and tool calls of an answer are folded parts of its text."""
+    text = flat(message.get("content"), odd)
+    files = [f"[{label(one.get('name')) or 'file'}]" for one in map(dict_of, list_of(message.get("files")))]
+    rest = text
+    while role == "assistant" and (fold := _fold(rest)):
+        yield from _turn(role, fold.before)
+        given, rest = dict(_given().findall(fold.given)), fold.after
+        _, mark, after = fold.inside.partition("</summary>")
+        inside = (after if mark else fold.inside).strip()
+        if given.get("type") == "reasoning":
+            yield from _turn("assistant", thought(re.sub(r"(?m)^> ?", "", unescape(inside))), THINKING)
+        else:
+            name = label(given.get("name", ""))
+            yield from _turn(
+                "assistant", str(ImportedCall(name or given["type"], unescape(given.get("arguments", ""))))
+            )
+            yield from _turn("tool", unescape(given.get("result", "")) or inside, name)
+    yield from _turn(role, "\n".join(filter(None, [rest.strip(), *files])))
+
+
+def _turn(role: Role, text: str, name: str = "") -> Iterator[SpooledTurn]:
+    if words := text_of(text):
+        yield SpooledTurn(role, words, name=name)
+
+
+class _Fold(NamedTuple):
+    """A folded part of an answer: the attributes of its tag, what is inside, and the text around it."""
+
+    before: str
+    given: str
+    inside: str
+    after: str
+
+
+def _fold(text: str) -> _Fold | None:
+    """Return the first folded part that is thinking, a tool call or code that was run."""
+    start = _start().search(text)
+    if not start or (end := text.find(">", start.end())) < 0:
+        return None
+    inside, _, after = text[end + 1 :].partition("</details>")
+    return _Fold(text[: start.start()], text[start.start() : end], inside, after)
+
+
+@functools.cache
+def _start() -> re.Pattern[str]:
+    return re.compile(r'<details type="(?:reasoning|tool_calls|code_interpreter)"')
+
+
+@functools.cache
+def _given() -> re.Pattern[str]:
+    return re.compile(r'(?<!\w)(\w{1,40})="([^"]*)"')

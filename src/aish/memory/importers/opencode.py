@@ -1,0 +1,142 @@
+"""Read sessions of OpenCode: `opencode.db`, the older tree `storage/` of JSON files, and what `opencode export` prints.
+
+In the tree, `session/PROJECT/SESSION.json` has the head, `message/SESSION/` the messages, `part/MESSAGE/` their parts.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from aish.memory.importers.calls import ImportedCall, thought
+from aish.memory.importers.database import read_database, rows_of
+from aish.memory.importers.fields import Oddities, compact, dict_of, label, last_part, list_of, moment, parsed, text_of
+from aish.memory.importers.files import MOST, each_file
+from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
+from aish.values.turns import Role
+
+_ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant"}
+_SILENT = ("step-start", "step-finish", "snapshot", "patch", "agent", "compaction", "retry")
+_SQLITE = b"SQLite format 3\0"
+
+
+def read(path: Path) -> Iterator[ImportedRecord]:
+    """Yield the turns of a database, of a session in the tree, of an export, or of all of them in a directory."""
+    yield from each_file(path, ("opencode*.db", "ses_*.json"), _one)
+
+
+def _one(path: Path) -> Iterator[ImportedRecord]:
+    with path.open("rb") as file:
+        head = file.read(len(_SQLITE))
+        whole = b"" if head == _SQLITE else head + file.read(MOST)
+    if head == _SQLITE:
+        yield from read_database(path, _rows)
+        return
+    odd, record = Oddities(), dict_of(parsed(whole))
+    if "info" in record:
+        messages = ((dict_of(one.get("info")), list_of(one.get("parts"))) for one in _dicts(record.get("messages")))
+        yield from _session(dict_of(record["info"]), messages, odd)
+    elif "id" in record:
+        yield from _session(record, _tree(path, label(record["id"]), odd), odd)
+    else:
+        odd.add("a file that is not a complete session")
+    yield from odd.told(path.name)
+
+
+def _rows(base: sqlite3.Connection, odd: Oddities) -> Iterator[ImportedTurn]:
+    for head in rows_of(base, "session"):
+        rows = rows_of(base, "message", "session_id = ?", head.get("id"))
+        messages = ((_data(row), [_data(part) for part in _parts(base, row)]) for row in rows)
+        yield from _session(head, messages, odd)
+
+
+def _parts(base: sqlite3.Connection, row: dict[str, Any]) -> list[dict[str, Any]]:
+    return base.execute("select * from part where message_id = ? order by id", (row.get("id"),)).fetchall()
+
+
+def _data(row: dict[str, Any]) -> dict[str, Any]:
+    data = row.get("data")
+    return {"id": row.get("id")} | (dict_of(parsed(data)) if isinstance(data, str) else {})
+
+
+def _tree(path: Path, session: str, odd: Oddities) -> Iterator[tuple[dict[str, Any], list[Any]]]:
+    """Yield the messages of a session with their parts. Their names sort by time."""
+    storage = path.absolute().parent.parent.parent
+    for message in _objects(storage / "message" / session, odd):
+        yield message, list(_objects(storage / "part" / label(message.get("id")), odd))
+
+
+def _objects(folder: Path, odd: Oddities) -> Iterator[dict[str, Any]]:
+    for file in sorted(folder.glob("*.json")):
+        try:
+            record = parsed(file.read_bytes()[:MOST])
+        except OSError:
+            record = None
+        if isinstance(record, dict):
+            yield record
+        else:
+            odd.add("a message or part that cannot be read")
+
+
+def _session(
+    head: dict[str, Any], messages: Iterable[tuple[dict[str, Any], list[Any]]], odd: Oddities
+) -> Iterator[ImportedTurn]:
+    created = head.get("time_created") or dict_of(head.get("time")).get("created")
+    base = ImportedTurn(label(head.get("id")), moment(created), "user", "", title=label(head.get("title")))
+    base = base._replace(channel=last_part(head.get("directory")))
+    agent = bool(head.get("parent_id") or head.get("parentID"))  # its tasks came from another agent
+    for message, parts in messages:
+        role = message.get("role")
+        if not isinstance(role, str) or role not in _ROLES:
+            odd.add("a message with unknown role", compact(role))
+            continue
+        time = moment(dict_of(message.get("time")).get("created")) or base.time
+        said = base._replace(time=time, role=_ROLES[role], ref=label(message.get("id")))
+        if agent and said.role == "user":
+            said = said._replace(role="assistant", name="subagent")
+        yield from _message(said, parts, odd)
+
+
+def _message(base: ImportedTurn, parts: list[Any], odd: Oddities) -> Iterator[ImportedTurn]:
+    words: list[tuple[str, str]] = []  # the ids of parts, and what they say
+    for number, part in enumerate(map(dict_of, parts)):
+        kind, ref = part.get("type"), f"{base.ref}/{label(part.get('id')) or number}"
+        if kind == "reasoning":
+            if text := thought(part.get("text")):
+                yield base._replace(role="assistant", name=THINKING, text=text, ref=ref)
+        elif kind == "tool":
+            yield from _said(base, words)
+            words = []
+            yield from _call(base, part, ref)
+        elif text := _part(part, kind, odd):
+            words.append((ref, text))
+    yield from _said(base, words)
+
+
+def _said(base: ImportedTurn, words: list[tuple[str, str]]) -> Iterator[ImportedTurn]:
+    if words:
+        yield base._replace(text="\n".join(text for _, text in words), ref=words[0][0])
+
+
+def _call(base: ImportedTurn, part: dict[str, Any], ref: str) -> Iterator[ImportedTurn]:
+    name, state = label(part.get("tool")), dict_of(part.get("state"))
+    yield base._replace(role="assistant", text=str(ImportedCall(name, state.get("input"))), ref=ref)
+    if text := text_of(state.get("output")) or text_of(state.get("error")):
+        yield base._replace(role="tool", name=name, text=text, ref=f"{ref}/result")
+
+
+def _part(part: dict[str, Any], kind: object, odd: Oddities) -> str:
+    if kind == "text":
+        synthetic = part.get("synthetic") is True or part.get("ignored") is True
+        return "" if synthetic else text_of(part.get("text"))
+    if kind == "file":
+        return f"[{label(part.get('filename')) or 'file'}]"
+    if kind == "subtask":
+        return str(ImportedCall(part.get("agent") or "task", {"prompt": part.get("prompt")}))
+    if kind not in _SILENT:
+        odd.add("a part with unknown type", compact(kind))
+    return ""
+
+
+def _dicts(value: object) -> list[dict[str, Any]]:
+    return [one for one in list_of(value) if isinstance(one, dict)]

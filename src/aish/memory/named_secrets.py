@@ -1,0 +1,231 @@
+"""Finds the values after the name of a secret: in settings, options, tags and sentences.
+
+Pure functions. A name alone proves little: "token" is a word of parsers, "key" one of dictionaries. So the text between
+the name and the value has to be a known form, and the value must look like a secret as far as the form asks for it.
+"""
+
+import functools
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from aish.memory.secret_names import ISSUERS, value_name
+from aish.memory.secret_values import HARDLY, JUDGED, LIKELY, LOOSE, SURE, is_id, looks_secret, shape, trimmed
+
+# The names of secrets, in lower case, and the text that may be between a name and its value.
+# fmt: off
+_NAME = (
+    r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|mdp|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola(?: d'ordine)?|lösenord|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
+    r"|secret(?:[ _-]?(?:access[ _-]?)?(?:key(?:[ _-]?base)?|token|value|id))?|токен|ключ|token|credentials?|creds|pat"
+    r"|(?:(?:api|app|access|auth|account|signing|encryption|master|licen[sc]e|private|session|client|storage|subscription|service)[ _-]?)?(?:key(?![ _-]?(?:name|file|path|type|size|word|board))(?:_id)?))"
+    r"(?P<suffix>(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?)(?![^\W_\d])(?=[\s\\\"'`*\])=:：>\-—–’(])(?![=:]{1,2}[?&]?(?:pw|pass|key|token|secret)[=:])(?![=:\s\"'`]{0,6}…)(?=[^…]{0,120}?[^\s…]{4})"
+)
+_TYPE = r"(?:\s{0,3}[\w&\[\]<>.|? ]{1,30}?\s?=(?=\s?[\"']))?"  # in a declaration
+_SET = rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?::=|=>|={{1,3}}|->|：|:{_TYPE})\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?"
+_LINK = (
+    r"(?:\s+(?:root|sudo|admin|ssh|wifi|wi-fi|mysql|postgres|db)(?=\s))?(?P<far>\s+(?:for|of|to|on|in|von|vom|für|zum|pour|de|du|da|do|del|para|от|для|к|per|van|voor)\s+(?:[^\s:=…\"{}<>,;()]{1,40}\s+){0,4}?[^\s:=…\"{}<>,;()]{1,40}?)?"
+    r"(?P<copula>\s+(?:is|was|are|will\s+be|ist|lautet|war|wäre|est|sera|es|era|é|è|jest|är|er|это|là|(?:is\s+|been\s+)?(?:re)?set\s+to|changed\s+to|to|auf|a|en|para|in|na|на)(?!\w)(?:\s+(?:now|currently|still|jetzt|maintenant|ahora|agora|теперь)\b)?|['’]s(?!\w)|[^\S\n]*[:=：—–]|[^\S\n]+-)\s{0,20}:?\s{0,20}"
+)
+_WEAK_LINKS = ("-", "auf", "a", "en", "para", "in", "na", "на", "'s", "’s")  # "cambia la clave a …", but also "password in …"
+_COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
+_PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "mdp", "şif", "парол", "mật", "κωδ")
+_OPEN_KEYS = r"(?:public|encrypted|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace|tenant|group|file|image|run|routing|dedupe|unique|query|storage|lookup|registry|item|node|message|event|record)[ _-]?$"
+_KEY_OWNERS = frozenset((*ISSUERS, *"account admin anon aws bot client cloud consumer crypto decrypt deploy device dsn encrypt encryption hmac ingest jwt license mail map maps master payment payments preshared project read root rsa secret server service sftp shared sign signature signing sms ssh tls vpn webhook weather write".split()))
+# fmt: on
+_BARE = r"\s{1,20}(?:[0-9]\s)?"
+_QUOTED = r"\\{0,3}(?P<quote>[\"'`“„«])(?P<value>[^\"'`“”»\n]{1,2000})"
+# A value without quotes ends where Chinese, Japanese or Korean text begins, which has no blanks between words.
+_PLAIN = r"(?P<value>(?:[^\s\"'`,;&<>\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]|[,;&](?![\w. -]{0,30}=)(?![\s\"'`]|\Z)){1,120})"
+_ALONE = r"\\{0,3}[\"'`*.,;:!?)]{0,4}[^\S\n]*(?:\n|\Z)"
+_WHOLE = 120
+# A text with more names than this, such as the words of a parser, is searched with one simple pattern, as the time for
+# each name would add up: a name each so many characters, and some more for a short line.
+_DENSE, _MORE = 40, 8
+_ANY = (
+    r"(?i:pass(?:word|wd|phrase)?|pwd|pw)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<password>(?=[^\s\"'`,;&]{0,20}\d)[^\s\"'`,;&…]{6,200})"
+    r"|(?i:secret|token|key|credentials?)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<value>(?=[\w+/-]{0,20}\d)(?=[\w+/-]{0,20}[a-z])(?=[\w+/-]{0,20}[A-Z])[\w+/=.-]{16,500})"
+)
+
+
+class NamedValue(NamedTuple):
+    """A secret, the rule that found it, and where the name of it starts."""
+
+    kind: str
+    start: int
+    end: int
+    rule: str
+    context: int
+
+
+class _Form(NamedTuple):
+    """A way in which a value may follow the name: where it starts, and what it must look like."""
+
+    kind: str
+    opening: int
+    need: int
+    words: bool
+
+
+def named_values(block: str, low: str) -> Iterator[NamedValue]:
+    """Find values after the name of a secret. `low` is the block in lower case."""
+    left = len(block) // _DENSE + _MORE
+    for match in _compiled(_NAME).finditer(low):
+        start, end = match.start(), match.start("suffix")
+        name = low[start:end]
+        if not _is_name(block, low, start, name):
+            continue
+        if left == 0:
+            yield from _dense_values(block, start)
+            return
+        left -= 1
+        found = _value(block, low, start, name, match.end())
+        if found:
+            yield found
+
+
+def _dense_values(block: str, start: int) -> Iterator[NamedValue]:
+    """Find values of names that follow each other closely, from `start` on."""
+    for match in _compiled(_ANY).finditer(block, start):
+        kind = "value" if match["value"] else "password"
+        label = "secret" if kind == "value" else kind
+        yield NamedValue(label, *match.span(kind), "one of many names of secrets", match.start())
+
+
+def _is_name(block: str, low: str, start: int, name: str) -> bool:
+    """Is the name a word of its own, or at the end of an identifier?"""
+    if name == "pat" and block[start : start + 3] != "PAT" and low[start - 1 : start] not in ("_", "-"):
+        return False
+    if start == 0 or not low[start - 1].isalnum():
+        return not low.endswith("wpa_", 0, start)  # a command, which has a rule of its own
+    if low[start - 1].isdigit():
+        return len(name) > 4
+    if name.startswith(_COMPOUND):
+        return True
+    run = _compiled(r"[A-Za-z0-9+/]{0,24}\Z").search(block, max(0, start - 24), start)
+    camel = block[start].isupper() and block[start - 1].islower()
+    return camel and run is not None and len(run[0]) < 24 and run[0].isalpha()  # not in the middle of base64
+
+
+def _value(block: str, low: str, start: int, name: str, end: int) -> NamedValue | None:
+    """Return the value for the name from `start` to `end`."""
+    before = low[max(0, start - 60) : start]
+    prefix = "" if not before or before[-1].isspace() else before.rsplit(None, 1)[-1]
+    password = name.startswith(_PASS)
+    span, rule = _block_scalar(block, end, password=password), f"block after “{name}”"
+    tried = set[int]()
+    for form in () if span else _forms(low, name, prefix, before, end):
+        if form.opening in tried and form.need > LOOSE:
+            continue
+        tried.add(form.opening)
+        if span := _convincing_span(block, name, before, end, form, start - len(prefix)):
+            rule = f"{form.kind} “{name}”"
+            break
+    if not span:
+        return None
+    return NamedValue(value_name(prefix + name, name, password=password), *span, rule, start - len(prefix))
+
+
+def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, context: int) -> tuple[int, int] | None:
+    """Return the position of the value of this form if it looks like a secret."""
+    value, quote = None, ""
+    if block[form.opening : form.opening + 1] in "\"'`“„«\\" and (
+        value := _compiled(_QUOTED).match(block, form.opening)
+    ):
+        quote = value["quote"]
+    value = value or _compiled(_PLAIN).match(block, form.opening)
+    if not value:
+        return None
+    first, last = trimmed(block, *value.span("value"), bool(quote))
+    if form.kind == "query":
+        last = min([last, *(place for sign in "&#" if (place := block.find(sign, first, last)) >= 0)])
+    shown = block[first:last]
+    words = form.words or (
+        name.startswith("secret")
+        and form.kind == "setting"
+        and (bool(quote) or not block.endswith("= ", 0, form.opening))
+    )
+    if "key" in name and (len(shown) < 12 or not _is_key(block, name, before, shown, context)):
+        return None
+    if not looks_secret(shown, form.need, quote, words=words, phrase=name == "passphrase"):
+        return None
+    next_line = "\n" in block[end:first] and form.kind != "sentence"  # a value has it for itself
+    if next_line and (_compiled(r"[A-Za-z_][\w.]*[=:]").match(shown) or not _compiled(_ALONE).match(block, last)):
+        return None
+    while (
+        not quote and value.end() - value.start() == _WHOLE and (value := _compiled(_PLAIN).match(block, value.end()))
+    ):
+        last = trimmed(block, first, value.end(), quoted=False)[1]
+    return first, last
+
+
+def _is_key(block: str, name: str, before: str, value: str, context: int) -> bool:
+    """May this be the value of a secret key? Most keys of programs only identify something."""
+    if name not in ("key", "key_id"):
+        return True
+    owner = _compiled(r"([a-z0-9]+)[_-]\Z").search(before)
+    if not owner:
+        return not is_id(value) or bool(_compiled(r"(?:this|my|our|following|new)\s$").search(before))
+    if owner[1] in _KEY_OWNERS:
+        return True
+    made = shape(value[:JUDGED])
+    setting = block[context : context + 3].isupper()
+    return (made.mixed and made.digits >= 2 and made.length >= 20) or (setting and made.length >= 16)
+
+
+def _block_scalar(block: str, end: int, *, password: bool) -> tuple[int, int] | None:
+    """Return the position of the lines of a YAML block (`key: |`) if they are a password or a key."""
+    near = block[end : end + 12]
+    if "|" not in near and ">" not in near:
+        return None
+    opening = _compiled(r"[\"']?\s{0,4}:[^\S\n]{0,4}[|>][+-]?\d?[^\S\n]{0,4}\n([^\S\n]{1,40})").match(block, end)
+    if not opening:
+        return None
+    lines = _compiled(rf"\S{{6,2000}}(?:[^\S\n]{{0,4}}\n{opening[1]}\S{{1,2000}}(?=\s|\Z)){{0,200}}").match(
+        block, opening.end()
+    )
+    need = LOOSE if password else LIKELY
+    if not lines or not looks_secret(lines[0].partition("\n")[0].strip(), need, words=password):
+        return None
+    return lines.span()
+
+
+def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[_Form]:
+    """Yield the ways in which a value may follow the name."""
+    password = name.startswith(_PASS)
+    vague = name in ("key", "key_id", "ключ") or (name in ("pass", "pw") and not prefix.endswith(("_", "-")))
+    told = not vague or name == "pw"  # "pw is …" is clear, "pw …" is not
+    if vague and _compiled(_OPEN_KEYS).search(before):
+        return
+    usual = HARDLY if vague else LIKELY
+    words = password and (not vague or bool(prefix))
+    sign = low[end : end + 1]
+    if sign in " \t=" and prefix.startswith(("-", "/")) and (option := _compiled(r"=|\s{1,20}").match(low, end)):
+        yield _Form("option", option.end(), (SURE if option[0] == "=" else LOOSE) if password else usual, words)
+    if "<" in prefix and (tag := _compiled(r"(?: [^<>\n]{0,80})?>(?=[^<>\s]{1,500}</)").match(low, end)):
+        yield _Form("setting", tag.end(), usual, words)
+    if setting := _compiled(_SET).match(low, end):
+        spaced = setting[0].endswith("= ") and low[setting.end() : setting.end() + 1] not in "\"'`"
+        kind = "query" if "?" in prefix or "&" in prefix else "setting"
+        yield _Form(kind, setting.end(), LOOSE if password and not vague and not spaced else usual, words)
+    if name == "pat":
+        return  # a first name in a sentence
+    if (sign.isspace() or sign in "'’:=：—–") and (link := _compiled(_LINK).match(low, end)):
+        copula = link["copula"].strip()
+        if not told or copula in _WEAK_LINKS or (not copula[0].isalpha() and link["far"] and not password):
+            yield _Form("sentence", link.end(), HARDLY, password and told)
+        elif password or not copula.endswith("to"):
+            need = LOOSE if password and not copula.endswith("to") else LIKELY
+            yield _Form("sentence", link.end(), need, password)
+    setter = r"\(|" if before.endswith(("set", "set_", "with", ".")) else ""
+    if password and sign in "('\"" and (call := _compiled(setter + r"[\"']\s?,\s?(?=[\"'])").match(low, end)):
+        yield _Form("setting", call.end(), LIKELY, words)
+    if sign.isspace() and (bare := _compiled(_BARE).match(low, end)):
+        quoted = low[bare.end() : bare.end() + 1] in ("'", '"', "`")
+        need = (LOOSE if password else LIKELY) if quoted and not vague else HARDLY
+        yield _Form("words after", bare.end(), need, password and not vague)
+
+
+@functools.cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compile a pattern on first use."""
+    return re.compile(pattern)

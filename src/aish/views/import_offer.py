@@ -1,0 +1,115 @@
+"""`aish import` without arguments: find what other programs have on this machine, show it, and ask."""
+
+import os
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from aish.memory.command_history.shell_files import history_files
+from aish.memory.importers import sniff, sort_files
+from aish.memory.importers.known_places import known_places
+from aish.values.errors import StoreTrouble
+from aish.values.replies import Reply, Table
+from aish.values.text import counted, for_terminal
+from aish.views.screen import Screen
+
+_UNITS = ("bytes", "KB", "MB", "GB")
+
+
+class ImportOffer(NamedTuple):
+    """Files of one program that can be imported, by format."""
+
+    program: str
+    path: Path
+    formats: Mapping[str, tuple[Path, ...]]
+
+    @property
+    def files(self) -> list[Path]:
+        return [file for files in self.formats.values() for file in files]
+
+    @property
+    def size(self) -> int:
+        return sum(map(_size, self.files))
+
+
+def find_offers(env: Mapping[str, str], home: Path, cwd: Path) -> list[ImportOffer]:
+    """Return what is on this machine. A place that does not exist or cannot be read is left out."""
+    offers = []
+    for program, path, formats in known_places(env, home, cwd, Path(tempfile.gettempdir())):
+        found = {format: files for format, files in _formats(path).items() if format in formats}
+        if found:
+            offers.append(ImportOffer(program, path, found))
+    for kind, path in history_files(env, home):
+        format = "atuin" if kind == "atuin" else "shell-history"
+        if _size(path):
+            offers.append(ImportOffer(kind, path, {format: (path,)}))
+    return offers
+
+
+def _formats(path: Path) -> dict[str, tuple[Path, ...]]:
+    try:
+        if path.is_dir():
+            return {format: tuple(files) for format, files in sort_files(path).formats.items()}
+        return {sniff(path): (path,)} if path.is_file() else {}
+    except (StoreTrouble, OSError):
+        return {}
+
+
+def choose_offers(offers: list[ImportOffer], screen: Screen, *, yes: bool) -> list[ImportOffer]:
+    """Show the offers, and return those that the user wants; all with `yes`, none without a user to ask."""
+    if not offers:
+        screen.note("found no conversations of other programs; name a file or directory: aish import PATH")
+        return []
+    home = os.path.expanduser("~")  # noqa: PTH111  # a Path raises
+    rows = tuple(_row(number, offer, home) for number, offer in enumerate(offers, start=1))
+    screen.say(Reply(table=Table(("", "program", "where", "files", "size"), rows, [""] * len(rows), wide=2)))
+    if yes:
+        return offers
+    if not sys.stdin.isatty():
+        screen.note("nothing was imported; use aish import --yes for all, or aish import PATH for one")
+        return []
+    sys.stderr.write(for_terminal(f"import {counted(len(offers), 'source')}? [y: all, numbers, Enter: none] "))
+    sys.stderr.flush()
+    wanted = chosen(sys.stdin.readline(), len(offers))
+    if not wanted:
+        screen.note("nothing was imported")
+    return [offers[number - 1] for number in wanted]
+
+
+def chosen(answer: str, most: int) -> list[int]:
+    """Return the numbers that an answer names: all for a yes, none for anything that is neither a yes nor numbers."""
+    words = answer.replace(",", " ").lower().split()
+    if words in (["y"], ["yes"], ["a"], ["all"]):
+        return list(range(1, most + 1))
+    numbers = list(_numbers(words, most))
+    return sorted(set(numbers)) if len(numbers) == len(words) else []
+
+
+def _numbers(words: Iterable[str], most: int) -> Iterator[int]:
+    for word in words:
+        if word.isascii() and word.isdigit() and 1 <= int(word[:6]) <= most:
+            yield int(word[:6])
+
+
+def _row(number: int, offer: ImportOffer, home: str) -> tuple[str, ...]:
+    where = str(offer.path)
+    short = f"~{where.removeprefix(home)}" if home != "/" and where.startswith(f"{home}/") else where
+    return str(number), offer.program, for_terminal(short), f"{len(offer.files):,}", sized(offer.size)
+
+
+def sized(size: float) -> str:
+    """Return a size in the unit that people read."""
+    for unit in _UNITS[:-1]:
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "bytes" or size >= 10 else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} {_UNITS[-1]}"
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
