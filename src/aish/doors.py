@@ -64,14 +64,16 @@ def first_screen(start: Start, width: int) -> str:
 
     settings, directory = start.settings, start.cwd
     shell = settings.commands.shell or os.environ.get("SHELL", "")  # others than these two are replaced by bash
-    weights = find_embedded(settings.embedded.path, model_directories(start.places, os.environ))
+    preset = settings.presets()[settings.model]
+    chosen = preset.file(settings.embedded.path)
+    weights = find_embedded(chosen, model_directories(start.places, os.environ), preset.model)
     facts = FirstFacts(
         version=__version__,
         directory=short_directory(str(directory), str(home_directory())),
         branch=git_branch(directory),
         shell=next((one for one in ("zsh", "bash") if shell.endswith(one)), "bash"),
         model=settings.model,
-        preset=settings.presets()[settings.model],
+        preset=preset,
         installed=weights.is_file(),
     )
     return first_screen(facts, width)

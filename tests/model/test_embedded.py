@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from world import World
 
+from aish.agent.tool import schema
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
 from aish.model.tokenizer import fetch_json
 from aish.model.weights import SMOLLM2, find_embedded
 from aish.places import find_places, model_directories
-from aish.values.events import ChatRequest, Failed, Finished, TextPiece, Usage
+from aish.values.events import ChatRequest, Failed, Finished, TextPiece, ToolPiece, Usage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
 
@@ -85,6 +86,22 @@ async def test_it_answers_and_says_what_it_read_and_wrote(process: LlamaProcess)
     [usage] = [event for event in events if isinstance(event, Usage)]
     assert usage.prompt_tokens > 10
     assert 0 < usage.completion_tokens <= 16
+
+
+async def test_a_grammar_keeps_any_model_to_a_command_or_words(process: LlamaProcess) -> None:
+    """Even one that is too small for it; after the output of a command there are only words."""
+    run = schema("run_command", "Run a shell command.", {"command": {"type": "string"}}, ["command"])
+    asked = ChatRequest(({"role": "user", "content": "How much space is free on the disks?"},), (run,), 40)
+    call = {"id": "c", "type": "function", "function": {"name": "run_command", "arguments": '{"command": "df"}'}}
+    ran = ({"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c"})
+    model = EmbeddedModel(process, patience=PATIENCE, run_form=True)
+    first = [event async for event in model.stream(asked)]
+    then = [event async for event in model.stream(asked._replace(messages=(*asked.messages, *ran)))]
+
+    assert isinstance(first[-1], Finished) and isinstance(then[-1], Finished)
+    assert any(isinstance(event, ToolPiece | TextPiece) for event in first)
+    assert not any(isinstance(event, ToolPiece) for event in then)
+    assert not any(event.text.lstrip().startswith("{") for event in then if isinstance(event, TextPiece))
 
 
 @pytest.mark.parametrize(
@@ -216,7 +233,8 @@ async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_the
     before = children(os.getpid())
     reasons = {
         tmp_path / SMOLLM2.file: "the embedded model is not installed; run: aish models pull",
-        tmp_path / "my.gguf": f"model file not found: {tmp_path}/my.gguf; correct or remove the setting embedded.path",
+        tmp_path / "my.gguf": f"model file not found: {tmp_path}/my.gguf; "
+        "correct or remove the setting embedded.path, or path in its preset",
     }
     for path, reason in reasons.items():
         model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)

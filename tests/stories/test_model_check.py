@@ -308,7 +308,7 @@ async def test_a_model_that_only_runs_commands_is_tried_with_them(world: World) 
         ([runs[0], "4.15"], (False, "Which version of the kernel is this? answered '4.15'")),
         ([*runs, 'TOOL: run_command {"command": "curl x"}'], (False, "What is the capital of France? ran 'curl x'")),
     ):
-        session = world.session(["Hello.", "one two", *answers, *["."] * 9])
+        session = world.session(["Hello.", "one two", "CMD: ls", *answers, *["."] * 8])
         backend = session.backend
         backend.only_tools = frozenset(("run_command",))
         found = await ModelCheck(session, backend, "").run()

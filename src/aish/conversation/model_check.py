@@ -27,7 +27,7 @@ from aish.values.text import one_line
 from aish.values.turns import Message, ToolCall
 
 _FIRST_SECONDS = 75.0  # the embedded model is loaded, and a server may have to load its model too
-_SECONDS = 30.0  # of one request
+_SECONDS = 45.0  # of one request
 _LARGE_SECONDS = 60.0
 _ALL_SECONDS = 150.0
 _MOST_TOKENS = 200  # of one answer
@@ -83,9 +83,9 @@ class ModelCheck:
         speed = await self._ask("Write the numbers from one to fifty in words.", most=100)
         window = await self._window()
         return ModelCard(
+            commands=self._dated(await self._commands()),  # its prompt is also the beginning of the next one
             tools=self._dated(await self._tools()),
             json=self._dated(await self._json()),
-            commands=self._dated(await self._commands()),
             languages=self._dated(await self._languages()),
             window=self._dated(await self._whole(window)),  # last, because it takes longest
             window_tokens=window,

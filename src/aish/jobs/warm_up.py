@@ -12,7 +12,8 @@ from aish.values.events import ChatRequest, Notice
 
 def is_due(session: Session) -> bool:
     settings = session.settings
-    return session.model == EMBEDDED and settings.embedded.warm and not settings.rules
+    preset = settings.presets().get(session.model)
+    return bool(preset and preset.kind == EMBEDDED and settings.embedded.warm and not settings.rules)
 
 
 async def warm_up(session: Session) -> list[Notice]:

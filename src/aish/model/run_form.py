@@ -28,7 +28,7 @@ _EXAMPLES = (
 _STRING = r'string ::= "\"" ([^"\\\x00-\x1f] | "\\" ["\\/bfnrt])* "\""'
 _EITHER = 'root ::= "{\\"" ("run" | "say") "\\": " string "}"\n' + _STRING
 _WORDS = 'root ::= "{\\"say\\": " string "}"\n' + _STRING
-_BEGIN = re.compile(r'\s*\{"(run|say)": "')
+_BEGIN = r'\s*\{"(run|say)": "'  # compiled on first use
 _MOST_OUTPUT = 4_000  # characters of what a command printed
 
 
@@ -89,7 +89,7 @@ class RunReader:
         return [event]
 
     def _words(self) -> list[ModelEvent]:
-        if not self._kind and (begun := _BEGIN.match(self._text)):
+        if not self._kind and (begun := re.match(_BEGIN, self._text)):
             self._kind, self._text = begun[1], self._text[begun.end() :]
         if self._kind != "say":
             return []

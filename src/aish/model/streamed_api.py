@@ -21,7 +21,7 @@ from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, Reason
 FindKey = Callable[[], Awaitable[str]]
 _BUSY = (408, 429, 500, 502, 503, 504, 529)
 _LONGEST_WAIT = 30.0
-_EVENT_LINE = re.compile(rb"\s*(?:data|event|id|retry)?:")
+_EVENT_LINE = rb"\s*(?:data|event|id|retry)?:"
 _TOO_LONG = (  # compiled on first use
     r"(?i)context.{0,3}length.{0,3}exceeded|prompt is too long|prompt too long|maximum context length"
     r"|exceeds? the (?:available )?context|input token count.{0,40}exceeds|too many (?:input )?tokens"
@@ -200,7 +200,7 @@ async def _chunks(reply: HttpResponse, reader: ChunkReader) -> AsyncGenerator[li
         async for piece in pieces:
             if whole is not None:  # some servers ignore that we want a stream, others call one JSON
                 piece = whole = whole + piece
-                if not _EVENT_LINE.match(whole):
+                if not re.match(_EVENT_LINE, whole):
                     if len(whole) > MAX_BODY:
                         raise HttpTrouble("the server's response is larger than 8 MB")
                     continue

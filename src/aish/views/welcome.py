@@ -44,7 +44,12 @@ def first_screen(facts: FirstFacts, width: int) -> str:
 def _model(facts: FirstFacts) -> str:
     if facts.preset.kind == EMBEDDED:
         if not facts.installed:
+            if facts.preset.model:
+                return f"none yet. `aish models pull {facts.preset.model}` fetches it, `:setup` finds others"
             return "none yet. `aish models pull` fetches a small one for trying, `:setup` finds others"
+        own = facts.preset.model or facts.preset.path.rpartition("/")[2]
+        if own:
+            return f"{facts.model} ({own}), which runs inside aish"
         return "embedded, a toy of 135 million parameters for trying. `:setup` finds a better one"
     if facts.preset.kind == "scripted":
         return f"{facts.model}, which plays a script"
