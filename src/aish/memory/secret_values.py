@@ -22,8 +22,10 @@ _HOLDER = (
     r"|base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt|arn:|projects/"
     r"|\d{1,3}[+-]?(?:char|digit|letter|byte|bit|day|hour|min|sec|week|month|year|h$|m$|s$|d$)"
 )
-# Like placeholders, but people do take them for passwords: placeholders only where the context proves little.
-_SAMPLE = r"(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d{0,4}$"
+# Names of variables such as password2, and samples such as password123, which people do use: where the context says
+# that a password follows, only the former are none.
+_NAME = r"(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d?$"
+_SAMPLE = r"(?:my|new|old|db|the)?_?(?:pass(?:word|wd)?|token|secret)_?\d{2,4}$"
 # An expression of a programming language or of a shell: signs in it, and how it begins.
 _CODE_SIGNS = r"[()\[\]{}→]|@\^\d|::|->|\\\w+\\|%s|\|\||&&|=>|\?\.|,[\w.]+[:=]"
 _CODE = (
@@ -100,7 +102,7 @@ def looks_secret(value: str, need: int, quote: str = "", *, words: bool = True, 
     With `words`, a word with a number may be one, as in passwords; with `phrase`, a sentence with a number.
     """
     value = value[:JUDGED]
-    if len(value) < 4 or _is_holder(value) or (need > LOOSE and _compiled(_SAMPLE).match(value.lower())):
+    if len(value) < 4 or _is_holder(value) or _is_sample_password(value.lower(), need):
         return False
     if need == SURE:
         if value.startswith(("-", "~", "/")) or value.endswith("://") or (len(value) < 6 and value.isalpha()):
@@ -132,6 +134,10 @@ def _is_holder(value: str) -> bool:
         if holder in low:
             return True
     return ("<" in low or "{" in low or "_" in low) and bool(_compiled(_TAG).search(low))
+
+
+def _is_sample_password(value: str, need: int) -> bool:
+    return bool(_compiled(_NAME).match(value) or (need > LOOSE and _compiled(_SAMPLE).match(value)))
 
 
 def _is_plain_name(value: str) -> bool:
