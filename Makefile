@@ -8,7 +8,9 @@ MODEL := $(VENV)/share/aish/models/.ready
 SOURCES := $(shell find src -name '*.py')
 
 # A test module stays on one worker: its fixtures, such as a loaded model, are then made once.
-PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadscope --no-loadscope-reorder
+# Many tests wait for a terminal, so three workers are faster than two on two cores.
+WORKERS := $(shell $(PYTHON) -c 'import os; print(min(max(os.cpu_count() or 1, 3), 4))')
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
 .PHONY: setup run test test-random check docs pictures bench bench-scale faults day effects mcp-servers drift jobs clean
 

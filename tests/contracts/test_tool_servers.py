@@ -170,12 +170,12 @@ TROUBLES = {
 async def test_a_call_to_a_bad_server_ends_in_time_and_the_next_one_connects_again(mode: str) -> None:
     """A server that dies, hangs, floods or lies must not hurt the shell."""
     started = asyncio.get_running_loop().time()
-    async with using(fake(mode), timeout=12.0 if mode in ("flood", "long line") else 1.0) as server:
+    async with using(fake(mode), timeout=60.0 if mode in ("flood", "long line") else 1.0) as server:
         with pytest.raises(ServerTrouble, match=r"(?s).*") as told:
             await server.call("echo", {"text": "hello"}, Listener())
 
         assert TROUBLES[mode] in str(told.value)
-        assert asyncio.get_running_loop().time() - started < 30
+        assert asyncio.get_running_loop().time() - started < 70
         assert server.connected == (mode in ("wrong id", "bad result"))  # a server that still speaks is kept
         assert [tool.name for tool in await server.tools()] == ["echo", "add", "wipe"]
 
