@@ -3,6 +3,7 @@
 import asyncio
 import socket
 import threading
+import time
 import zlib
 
 import pytest
@@ -10,7 +11,7 @@ from fake_server import Asked, FakeServer, Say, reply_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from aish.model.body_decoding import BodyDecoder
+from aish.model.body_decoding import BodyDecoder, page_title
 from aish.model.http import HttpResponse, HttpTrouble, Patience, Reach, send
 
 pytestmark = pytest.mark.anyio
@@ -98,6 +99,24 @@ async def test_a_body_without_end_is_given_up() -> None:
     flood = Say(raw=True, pieces=[b"HTTP/1.1 200 OK\r\n\r\n", *([b"x" * (1 << 20)] * 9)])
     with FakeServer(flood) as server, pytest.raises(HttpTrouble, match="larger than 8 MB"):
         await fetch(server.url)
+
+
+@pytest.mark.parametrize("flood", [b"X: " + b"x" * (1 << 19), b"\r\nHTTP/1.1 100 Continue\r\n" * (1 << 14)])
+async def test_a_head_without_end_is_given_up(flood: bytes) -> None:
+    """Headers and interim responses are kept or waited for until the head is complete."""
+    with (
+        FakeServer(Say(raw=True, pieces=[b"HTTP/1.1 100 Continue\r\n", flood])) as server,
+        pytest.raises(HttpTrouble, match="larger than 256 KB"),
+    ):
+        await fetch(server.url)
+
+
+@pytest.mark.parametrize("page", [b"<title" * 9_000, b"<title>" * 9_000, b"<" * 65_536, b"<script>" * 8_000])
+def test_the_title_of_a_hostile_page_is_found_at_once(page: bytes) -> None:
+    """Each of these took seconds, in which not even Ctrl-C was seen."""
+    started = time.process_time()
+    page_title(page)
+    assert time.process_time() - started < 1
 
 
 @pytest.mark.parametrize(
@@ -199,6 +218,8 @@ async def test_a_redirect_within_the_host_is_followed_with_method_and_body(statu
     [
         ("http://models.example/v1?key=s3cret", r"redirects to another host, http://models\.example/v1; if that is"),
         ("//ann:s3cret@models.example/v1", r"redirects to another host, http://models\.example/v1; if that is right"),
+        ("http://127.0.0.1:9/v1", r"redirects to another port, http://127\.0\.0\.1:9/v1; if that is right"),
+        ("http://ann:s3cret@[", r"redirects to 'http://\[', which is no address"),
         ("ftp://127.0.0.1/", "is not an http"),
         ("/", "redirects again and again"),
     ],
@@ -259,6 +280,7 @@ async def test_a_compressed_body_is_decoded_however_it_arrives(how: str) -> None
         ("gzip", packed("gzip", bytes(1 << 25)), "larger than 8 MB"),
         ("gzip", b"\x1f\x8bthis is no gzip", "is not compressed as its head says"),
         ("br", b"x", "in the encoding 'br', which was not asked for"),
+        ("gzip, gzip", packed("gzip", packed("gzip", bytes(1 << 20))), "compressed its answer more than once"),
     ],
 )
 async def test_a_compressed_body_that_is_too_large_or_broken_is_given_up(

@@ -97,3 +97,10 @@ def test_one_object_that_is_called_a_stream_is_returned_whole(size: int) -> None
 
     assert events == []
     assert [json.loads(event) for event in reader.end()] == [json.loads(body)]
+
+
+def test_empty_lines_of_data_count_as_buffered() -> None:
+    """A server that never ends its event must not fill the memory with them."""
+    reader = SseReader()
+    reader.feed(b"data:\n" * 1000)
+    assert reader.buffered >= 1000

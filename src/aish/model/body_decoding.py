@@ -11,29 +11,28 @@ _MOST_AT_ONCE = 1 << 20  # decoded bytes of one step, so that a small body canno
 
 
 class BodyDecoder:
-    """Decodes one body with the encodings of its Content-Encoding header: gzip, deflate, or both."""
+    """Decodes one body with the encoding of its Content-Encoding header: gzip or deflate.
+
+    Nobody compresses twice, except to make a few bytes expand to so much that reading them takes minutes.
+    """
 
     def __init__(self, encodings: str) -> None:
         names = [name.strip().lower() for name in encodings.split(",")]
         unknown = [name for name in names if name not in ("gzip", "x-gzip", "deflate", "identity", "")]
         if unknown:
             raise HttpTrouble(f"the server sent its answer in the encoding {unknown[0]!r}, which was not asked for")
-        self._steps = [_Inflate() for name in reversed(names) if name not in ("identity", "")]
+        packed = [name for name in names if name not in ("identity", "")]
+        if len(packed) > 1:
+            raise HttpTrouble("the server compressed its answer more than once, which aish does not read")
+        self._inflate = _Inflate() if packed else None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yield what the data decodes to, in pieces of limited size. Raises `HttpTrouble`."""
-        return self._decode(data, 0)
-
-    def _decode(self, data: bytes, step: int) -> Iterator[bytes]:
-        if step == len(self._steps):
-            yield data
-            return
-        for piece in self._steps[step].feed(data):
-            yield from self._decode(piece, step + 1)
+        return self._inflate.feed(data) if self._inflate else iter((data,))
 
     @property
     def ended(self) -> bool:
-        return all(step.ended for step in self._steps)
+        return self._inflate is None or self._inflate.ended
 
 
 class _Inflate:
@@ -75,8 +74,8 @@ def _window_bits(start: bytes) -> int:
 def page_title(page: bytes) -> bytes:
     """Return the title of a web page, else its first words; an error message has no room for more."""
     text = page[: 1 << 16].decode("utf-8", "replace")
-    titled = re.search(r"(?is)<title[^>]*>(.*?)</title>", text)
+    titled = re.search(r"(?i)<title[^<>]*>([^<]*)", text)  # these expressions read no character twice
     if not titled:
-        text = re.sub(r"(?is)<(script|style)\b.*?</\1>", " ", text)
-    words = re.sub(r"<[^>]*>", " ", titled[1] if titled else text)
+        text = re.sub(r"(?is)<(script|style)\b.*?(?:</\1>|\Z)", " ", text)
+    words = titled[1] if titled else re.sub(r"<[^<>]*>", " ", text)
     return " ".join(html.unescape(words).split())[:200].encode()

@@ -23,6 +23,7 @@ _MOST_REDIRECTS = 5
 _PROXY_VARIABLES = ("http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
 CA_VARIABLES = ("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")  # Python itself knows SSL_CERT_FILE
 MAX_BODY = 8 << 20  # for bodies and parts that are read whole
+_MOST_HEAD = 1 << 18
 
 
 class HttpTrouble(Exception):
@@ -114,6 +115,7 @@ class HttpResponse:
         self._body: list[bytes] = []
         self._decoder: Decoder | None = None
         self._head_done = False
+        self._head_size = 0  # bytes until now
         self._ended = False
         self.status = 0
         self.headers: dict[str, str] = {}
@@ -213,6 +215,10 @@ class HttpResponse:
                 self._ended = True
                 return
             raise HttpTrouble("the server closed the connection")
+        if not self._head_done:
+            self._head_size += len(data)
+            if self._head_size > _MOST_HEAD:  # headers, or interim responses, without end
+                raise HttpTrouble("the head of the server's response is larger than 256 KB")
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
@@ -314,8 +320,11 @@ def _usual_tls() -> ssl.SSLContext:
 
 
 def _redirected(target: SplitResult, location: str) -> SplitResult:
-    """Return where a redirect leads, if it may be followed: the key must not go to another host, or without TLS."""
-    there = urljoin(target.geturl(), location)
+    """Return where a redirect leads, if it may be followed: the key must not go to another server, or without TLS."""
+    try:
+        there = urljoin(target.geturl(), location)
+    except ValueError as error:
+        raise HttpTrouble(f"the server redirects to {public(location)!r}, which is no address: {error}") from None
     where = public(there)
     if target.scheme == "unix":
         raise HttpTrouble(f"the server redirects to {where}; if that is right, set the endpoint to it")
@@ -324,6 +333,8 @@ def _redirected(target: SplitResult, location: str) -> SplitResult:
         raise HttpTrouble(f"the server redirects to another host, {where}; if that is right, set the endpoint to it")
     if target.scheme == "https" and goal.scheme != "https":
         raise HttpTrouble(f"the server redirects to {where}, without TLS; if that is right, set the endpoint to it")
+    if goal.scheme == target.scheme and port_of(goal) != port_of(target):  # somebody else may listen there
+        raise HttpTrouble(f"the server redirects to another port, {where}; if that is right, set the endpoint to it")
     login, _, _ = target.netloc.rpartition("@")
     if login and "@" not in goal.netloc:
         goal = goal._replace(netloc=f"{login}@{goal.netloc}")
@@ -356,7 +367,8 @@ def _split(url: str) -> SplitResult:
 
 def public(url: str) -> str:
     """Return an address without its login and query: error messages are shown and stored."""
-    return re.sub(r"//.*@", "//", url.partition("?")[0], flags=re.DOTALL)
+    scheme, slashes, rest = url.partition("?")[0].partition("//")
+    return scheme + slashes + (rest.rpartition("@")[2] if slashes else rest)
 
 
 def path_of(target: SplitResult) -> str:

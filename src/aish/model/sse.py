@@ -18,7 +18,7 @@ class SseReader:
     @property
     def buffered(self) -> int:
         """The number of bytes of the unfinished event."""
-        return len(self._rest) + sum(len(line) for line in self._data)
+        return len(self._rest) + sum(len(line) + 1 for line in self._data)
 
     def feed(self, piece: bytes) -> list[bytes]:
         """Return the data of every event that `piece` completes."""
