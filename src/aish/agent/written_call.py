@@ -27,7 +27,9 @@ _TAGS = {  # how models wrap a call that nobody parses
     "<|tool_call|>": "<|/tool_call|>",
     "[TOOL_CALLS]": "",
 }
-_FENCE = pattern(r"```[ \t]*(?:json|tool_call|tool_code|xml|javascript)?[ \t]*(?:\n\s*(?P<body>\S.*)?)?\Z", re.DOTALL)
+_FENCE = pattern(
+    r"```[ \t]*+(?:json|tool_call|tool_code|xml|javascript)?[ \t]*+(?:\n\s*+(?P<body>\S.*)?)?\Z", re.DOTALL
+)
 _FIRST_KEY = pattern(r'\[?\s*\{\s*"([^"\\]*)"')
 _TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
@@ -75,8 +77,12 @@ class CallWatch:
         last = max(self.held.rfind("<"), self.held.rfind("["))
         if last >= 0 and any(tag.startswith(self.held[last:]) for tag in _TAGS):
             places.append(last)
-        is_code = places and ("".join(self._said) + self.held[: min(places)]).count("```") % 2
-        return len(self.held) if is_code or not places or len(self.held) > _LONGEST else min(places)
+        if not places or len(self.held) > _LONGEST:
+            return len(self.held)
+        before = "".join(self._said) + self.held[: min(places)]
+        line = before.rpartition("\n")[2]
+        is_quoted = before.count("```") % 2 or line.count("`") % 2 or line.lstrip().startswith(">")
+        return len(self.held) if is_quoted else min(places)
 
     def end(self) -> tuple[str, list[WrittenCall]]:
         """Return the calls, or the text that was held back because it is none."""
@@ -90,11 +96,13 @@ def may_be_call(text: str, names: Container[str]) -> bool:
     seen = text.lstrip()
     if len(seen) > _LONGEST:
         return False
-    if any(seen.startswith(tag) or tag.startswith(seen) for tag in _TAGS):
-        return True
     if fenced := _FENCE.match(seen):
-        return fenced["body"] is None or may_be_call(fenced["body"], names)
-    if "```json".startswith(seen):
+        return fenced["body"] is None or _may_be_bare_call(fenced["body"], names)
+    return "```json".startswith(seen) or _may_be_bare_call(seen, names)
+
+
+def _may_be_bare_call(seen: str, names: Container[str]) -> bool:
+    if any(seen.startswith(tag) or tag.startswith(seen) for tag in _TAGS):
         return True
     if not re.match(r"\{|\[\s*(\{|\Z)", seen):
         return False
@@ -126,7 +134,7 @@ def _values(text: str) -> Iterator[Any]:
     if len(rest) > _LONGEST:
         yield None
         return
-    fenced = re.fullmatch(r"```[ \t]*\w*\s*\n(.*?)\n?\s*```", rest, re.DOTALL)
+    fenced = re.fullmatch(r"```[ \t]*+\w*+[ \t\r]*+\n(.*)```", rest, re.DOTALL)  # in linear time
     rest = fenced[1].strip() if fenced else rest
     while rest:
         tag = next((tag for tag in _TAGS if rest.startswith(tag)), "")
