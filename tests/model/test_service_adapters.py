@@ -411,6 +411,7 @@ LIES: list[dict[str, Any]] = [
     for lie in STRANGE
 ]
 LIES += [{"candidates": lie, "usageMetadata": lie} for lie in STRANGE]
+LIES += [{"candidates": [{"content": {"parts": 7}}]}, {"object": "response", "output": [{"summary": 7, "content": 7}]}]
 
 
 @pytest.mark.parametrize(
@@ -421,3 +422,14 @@ def test_no_answer_breaks_the_readers(reader: Any, data: bytes) -> None:
     """Servers lie in every field."""
     reads: ChunkReader = reader(SignedThoughts())
     assert isinstance(reads.read(data), list)
+
+
+@pytest.mark.parametrize(
+    "block", [{"type": "thinking", "thinking": None, "signature": 7}, {"type": "redacted_thinking", "thinking": []}]
+)
+@pytest.mark.parametrize("delta", [{"type": "thinking_delta", "thinking": "a"}, {"type": "signature_delta"}])
+def test_thinking_that_goes_on_after_a_strange_block_breaks_nothing(block: Any, delta: Any) -> None:
+    """Gateways in front of the service make blocks of their own."""
+    reads = MessageReader(SignedThoughts())
+    assert reads.read(json.dumps({"type": "content_block_start", "content_block": block}).encode()) == []
+    assert isinstance(reads.read(json.dumps({"type": "content_block_delta", "delta": delta}).encode()), list)

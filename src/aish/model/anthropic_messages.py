@@ -162,8 +162,9 @@ class MessageReader:
             case "text" if block.get("text"):
                 return [TextPiece(str(block["text"]))]
             case "thinking":
-                self._thoughts[place] = {"type": "thinking", "thinking": "", "signature": "", **block}
-                return [ReasoningPiece(str(block["thinking"]))] if block.get("thinking") else []
+                thought, signature = (str(block.get(name) or "") for name in ("thinking", "signature"))
+                self._thoughts[place] = {**block, "thinking": thought, "signature": signature}
+                return [ReasoningPiece(thought)] if thought else []
             case "redacted_thinking":
                 self._thoughts[place] = block
             case "tool_use":
@@ -181,10 +182,10 @@ class MessageReader:
             case "input_json_delta" if delta.get("partial_json"):
                 return [ToolPiece(place, arguments=str(delta["partial_json"]))]
             case "thinking_delta" if delta.get("thinking"):
-                if place in self._thoughts:
+                if self._thoughts.get(place, {}).get("type") == "thinking":
                     self._thoughts[place]["thinking"] += str(delta["thinking"])
                 return [ReasoningPiece(str(delta["thinking"]))]
-            case "signature_delta" if place in self._thoughts:
+            case "signature_delta" if self._thoughts.get(place, {}).get("type") == "thinking":
                 self._thoughts[place]["signature"] += str(delta.get("signature") or "")
         return []
 

@@ -100,7 +100,7 @@ class Gemini(StreamedApi):
 
     def names(self, listed: Any) -> list[str]:
         entries = listed.get("models") if isinstance(listed, dict) else None
-        return [str(one.get("name", "")).removeprefix("models/") for one in entries or [] if isinstance(one, dict)]
+        return [str(one.get("name", "")).removeprefix("models/") for one in _list(entries) if isinstance(one, dict)]
 
 
 def _declaration(function: Message) -> Message:
@@ -144,7 +144,7 @@ class ContentReader:
 
     def _candidate(self, candidate: Message) -> list[ModelEvent]:
         parts = _dict(candidate.get("content")).get("parts")
-        events = [event for part in parts or [] if isinstance(part, dict) for event in self._part(part)]
+        events = [event for part in _list(parts) if isinstance(part, dict) for event in self._part(part)]
         if reason := candidate.get("finishReason"):
             kind = _REASONS.get(str(reason), "stop")
             events.append(Finished("tool_calls" if kind == "stop" and self._calls else kind))
@@ -173,3 +173,7 @@ def _usage(found: Message) -> list[ModelEvent]:
 
 def _dict(value: object) -> Message:
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -126,9 +126,8 @@ class ResponseReader:
     def _outputs(self, response: Message) -> list[ModelEvent]:
         """Read an answer that was not streamed."""
         events: list[ModelEvent] = []
-        output = response.get("output")
-        for place, item in enumerate(output if isinstance(output, list) else []):
-            parts = [*(_dict(item).get("summary") or ()), *(_dict(item).get("content") or ())]
+        for place, item in enumerate(_list(response.get("output"))):
+            parts = [*_list(_dict(item).get("summary")), *_list(_dict(item).get("content"))]
             for text in (str(_dict(part).get("text") or "") for part in parts):
                 thinks = _dict(item).get("type") == "reasoning"
                 events += ([ReasoningPiece(text)] if thinks else [TextPiece(text)]) if text else []
@@ -158,6 +157,10 @@ class ResponseReader:
 
 def _dict(value: object) -> Message:
     return value if isinstance(value, dict) else {}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _whole(value: object) -> int:

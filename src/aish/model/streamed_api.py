@@ -92,7 +92,8 @@ class StreamedApi:
     def names(self, listed: Any) -> list[str]:
         """Return the names of the models in the listing of the service."""
         entries = listed.get("data") if isinstance(listed, dict) else None
-        return [str(one["id"]) for one in entries or [] if isinstance(one, dict) and one.get("id")]
+        found = entries if isinstance(entries, list) else []
+        return [str(one["id"]) for one in found if isinstance(one, dict) and one.get("id")]
 
     # What all have in common
 
