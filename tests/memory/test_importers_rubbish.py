@@ -215,6 +215,27 @@ def test_a_log_with_other_columns_and_types_is_borne(tmp_path: Path) -> None:
     assert [each.text for each in heard("llm", path) if isinstance(each, ImportedTurn)] == ["q"]
 
 
+def test_a_log_whose_columns_hide_the_numbers_of_rows_ends(tmp_path: Path) -> None:
+    """Rows are read from one number to the next; these all have the same."""
+    path = tmp_path / "logs.db"
+    with closing(sqlite3.connect(path)) as base:
+        base.execute("create table conversations (id, name)")
+        base.execute("create table responses (id, prompt, response, conversation_id, place, rowid)")
+        base.executemany("insert into responses values (?, 'q', 'a', 'c', -5, 'z')", [(one,) for one in range(3)])
+        base.commit()
+
+    with pytest.raises(StoreTrouble, match="the rows of responses have no numbers"):
+        list(read("llm", path))
+
+
+@pytest.mark.parametrize("data", [b"[" * 30_000, b" " * 20_000, b'[{"a":' * 9_000])
+def test_the_format_of_nothing_but_beginnings_is_unknown_at_once(data: bytes, tmp_path: Path) -> None:
+    """Deep lists ended in a traceback, and blanks took seconds."""
+    started = time.process_time()
+    assert sniff(write(tmp_path / "x.json", data)) == ""
+    assert time.process_time() - started < 1
+
+
 @pytest.mark.parametrize("format", GOOD)
 def test_a_file_is_known_by_what_is_in_it(format: str, tmp_path: Path) -> None:
     """The user need not name the format, also for a zip file, a directory, or another name."""

@@ -54,10 +54,13 @@ def open_database(path: Path) -> sqlite3.Connection:
 
 def rows_of(base: sqlite3.Connection, table: str, where: str = "1", *values: object) -> Iterator[Row]:
     """Yield the rows of a table in the order they were written, without a lock in between."""
-    last: object = -1
+    last = -1
     while rows := base.execute(
-        f"select rowid as place, * from {table} where {where} and rowid > ? order by rowid limit {_ROWS}",
+        f"select *, rowid as place from {table} where {where} and rowid > ? order by rowid limit {_ROWS}",
         (*values, last),
     ).fetchall():
         yield from rows
-        last = rows[-1]["place"]
+        place = rows[-1]["place"]
+        if not isinstance(place, int) or place <= last:  # a column of its own is called so; this would never end
+            raise sqlite3.DatabaseError(f"the rows of {table} have no numbers")
+        last = place

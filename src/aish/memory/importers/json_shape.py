@@ -12,6 +12,7 @@ from aish.memory.importers.json_walk import CutOff, JsonWalk
 
 _LINES = 20  # the first lines may be bookkeeping
 _DEPTH = 3  # levels of objects that are looked into
+_LISTS = 3  # levels of lists that are looked into, one in the other
 _MOST_NAMES = 400
 # Lines of Claude Code that have only a kind and a session, and may come first.
 _KINDS = ("mode", "permission-mode", "queue-operation", "custom-title", "ai-title", "agent-name", "last-prompt")
@@ -104,11 +105,11 @@ def _shape(head: bytes) -> JsonShape:
     return JsonShape(is_list, names)
 
 
-def _collect(walk: JsonWalk, names: tuple[set[str], ...], depth: int) -> None:
+def _collect(walk: JsonWalk, names: tuple[set[str], ...], depth: int, level: int = 0) -> None:
     sign = walk.peek()
-    if sign == b"[":
+    if sign == b"[" and level < _LISTS:
         for _ in walk.elements():
-            _collect(walk, names, depth)
+            _collect(walk, names, depth, level + 1)
             if names[0] and not depth:
                 return  # the first object of a list is enough
     elif sign == b"{" and depth < _DEPTH:
