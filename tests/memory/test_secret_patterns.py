@@ -284,6 +284,8 @@ def test_a_password_of_small_letters_and_a_number_is_one() -> None:
         "gallery" + "2024!",
         "correct-horse" + "-battery-staple",
         "8*oz" + "xS78",
+        "blue_sky" + "_2020",
+        "grafana_admin" + "_2023",
     ],
 )
 def test_a_password_that_a_person_chose_is_one(value: str) -> None:
@@ -302,6 +304,19 @@ def test_text_without_blanks_after_a_value_is_not_part_of_it() -> None:
     """Chinese has no blanks between words."""
     text = f"api_key：{VALUE}已经修改"
     assert redact(text, SALT)[0].endswith("]已经修改") and VALUE not in redact(text, SALT)[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["password = user_input_2", "password: hashed_value_1", 'password="reset_password_2"', "passwd: etc/shadow/1"],
+)
+def test_a_name_with_a_number_is_no_password_in_code(text: str) -> None:
+    """Without quotes it is a variable; with "password" or a path in it, it is what something is called."""
+    assert find(text) == []
+
+
+def test_a_phrase_with_a_number_is_the_password_of_a_network() -> None:
+    assert [one.kind for one in find('psk="my house is' + ' green 7"')] == ["password"]
 
 
 def test_an_escaped_line_end_ends_a_value() -> None:

@@ -146,7 +146,8 @@ def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, 
     )
     if "key" in name and (len(shown) < 12 or not _is_key(block, name, before, shown, context)):
         return None
-    if not looks_secret(shown, form.need, quote, words=words, phrase=name == "passphrase"):
+    phrase, chosen = name in ("passphrase", "psk"), _is_chosen(block, name, end, form, quote)
+    if not looks_secret(shown, form.need, quote, words=words, phrase=phrase, name=chosen):
         return None
     next_line = "\n" in block[end:first] and form.kind != "sentence"  # a value has it for itself
     if next_line and (_compiled(r"[A-Za-z_][\w.]*[=:]").match(shown) or not _compiled(_ALONE).match(block, last)):
@@ -156,6 +157,15 @@ def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, 
     ):
         last = trimmed(block, first, value.end(), quoted=False)[1]
     return first, last
+
+
+def _is_chosen(block: str, name: str, end: int, form: _Form, quote: str) -> bool:
+    """Is the value what a person chose, and not the name of a variable? In code, names have no quotes."""
+    if form.need != LOOSE or not name.startswith(_PASS):
+        return False
+    if form.kind == "sentence":
+        return any(letter.isalpha() for letter in block[end : form.opening])  # "is", and not only ":"
+    return form.kind == "setting" and (quote in ("'", '"') or block[end - len(name) : end].isupper())
 
 
 def _is_key(block: str, name: str, before: str, value: str, context: int) -> bool:

@@ -47,6 +47,7 @@ _CLASSES = (
 )
 _PARTS = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
 _VOWELS = frozenset("aeiouyAEIOUY")
+_ABOUT = r"(?i)/|pass|pwd|secret|token|key|credential"  # in the names of files and of other things
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
@@ -96,10 +97,13 @@ def shape(value: str) -> ValueShape:
     return ValueShape(len(value), digits, letters, mixed, odd, runs, words, random)
 
 
-def looks_secret(value: str, need: int, quote: str = "", *, words: bool = True, phrase: bool = False) -> bool:
+def looks_secret(
+    value: str, need: int, quote: str = "", *, words: bool = True, phrase: bool = False, name: bool = False
+) -> bool:
     """Does the value look enough like a secret?
 
-    With `words`, a word with a number may be one, as in passwords; with `phrase`, a sentence with a number.
+    With `words`, a word with a number may be one, as in passwords; with `phrase`, a sentence with a number; with `name`,
+    words with a number and underscores between them, such as blue_sky_2020.
     """
     value = value[:JUDGED]
     if len(value) < 4 or _is_holder(value) or _is_sample_password(value.lower(), need):
@@ -118,7 +122,7 @@ def looks_secret(value: str, need: int, quote: str = "", *, words: bool = True, 
         return need == LOOSE and words and odd and made.runs <= 6 and not _compiled(r"[()\[\]{}$;=<>]").search(value)
     if not words:
         return made.is_random and made.digits + made.odd > 0 and made.strength >= need
-    if _is_name(value, made):
+    if _is_name(value, made) and not (name and made.digits and not _compiled(_ABOUT).search(value)):
         return False
     if need == LOOSE and made.digits == 0:
         return _is_passphrase(value, made) or (made.odd and made.mixed)
