@@ -433,3 +433,13 @@ def test_thinking_that_goes_on_after_a_strange_block_breaks_nothing(block: Any, 
     reads = MessageReader(SignedThoughts())
     assert reads.read(json.dumps({"type": "content_block_start", "content_block": block}).encode()) == []
     assert isinstance(reads.read(json.dumps({"type": "content_block_delta", "delta": delta}).encode()), list)
+
+
+@pytest.mark.parametrize("arguments", ["ls -l", "[1]", "null", "{bad"])
+@pytest.mark.parametrize("adapter", [AnthropicMessages, Gemini])
+def test_an_earlier_call_without_an_object_can_be_sent(adapter: type[StreamedApi], arguments: str) -> None:
+    """An imported conversation may have such calls, and a mask may cover a quote."""
+    call = {"id": "c1", "type": "function", "function": {"name": "read", "arguments": arguments}}
+    talk = (TALK[1], {"role": "assistant", "content": None, "tool_calls": [call]}, {**TALK[3], "tool_call_id": "c1"})
+    sent = json.dumps(adapter(endpoint="http://x", model="m").body(ChatRequest(talk, ())))
+    assert json.dumps({"arguments": arguments}) in sent

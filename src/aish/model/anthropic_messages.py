@@ -7,7 +7,7 @@ from typing import Any
 
 from aish.model.chunks import error_text
 from aish.model.signed_thoughts import SignedThoughts, current_turn
-from aish.model.streamed_api import StreamedApi
+from aish.model.streamed_api import StreamedApi, call_input
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Usage
 from aish.values.turns import Message
 
@@ -111,7 +111,7 @@ def _tool_use(call: Message) -> Message:
         "type": "tool_use",
         "id": _id(call["id"]),
         "name": function["name"],
-        "input": json.loads(function["arguments"] or "{}"),  # well-formed: agent/calls.py sees to it
+        "input": call_input(function["arguments"]),
     }
 
 

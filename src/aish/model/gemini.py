@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from aish.model.chunks import error_text
 from aish.model.signed_thoughts import SignedThoughts, current_turn
-from aish.model.streamed_api import StreamedApi
+from aish.model.streamed_api import StreamedApi, call_input
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, ReasoningPiece, TextPiece, ToolPiece, Usage
 from aish.values.turns import Message
 
@@ -78,9 +78,7 @@ class Gemini(StreamedApi):
         parts: list[Message] = [{"text": text}] if text else []
         for place, call in enumerate(message.get("tool_calls") or ()):
             function = call["function"]
-            part: Message = {
-                "functionCall": {"name": function["name"], "args": json.loads(function["arguments"] or "{}")}
-            }
+            part: Message = {"functionCall": {"name": function["name"], "args": call_input(function["arguments"])}}
             unsigned = _UNSIGNED if signs and place == 0 and _SIGNS.match(self.model) else None
             if signature := self._signed.of(call["id"]) or unsigned:
                 part["thoughtSignature"] = signature

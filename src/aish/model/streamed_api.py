@@ -218,6 +218,15 @@ async def _chunks(reply: HttpResponse, reader: ChunkReader) -> AsyncGenerator[li
     yield [event for chunk in lines.end() for event in reader.read(chunk)]
 
 
+def call_input(arguments: str) -> dict[str, Any]:
+    """Return the arguments of an earlier call as an object, also if an import or a mask left none."""
+    try:
+        given = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        given = None
+    return given if isinstance(given, dict) else {"arguments": arguments}
+
+
 def merged(given: Iterable[ModelEvent]) -> list[ModelEvent]:
     """Return the events of one read, with adjacent text merged so that it is shown at once."""
     events: list[ModelEvent] = []
