@@ -257,6 +257,24 @@ async def test_login_query_and_headers_of_the_settings_are_sent(monkeypatch: pyt
     assert (asked.headers["x-key"], asked.headers["x-both"]) == ("k1", "a k1 b")
 
 
+async def test_a_header_of_the_settings_replaces_ours_in_whatever_case() -> None:
+    """Two keys or two hosts would be refused, or the wrong one used."""
+    heads: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        heads.append((await reader.readuntil(b"\r\n\r\n")).lower())
+        writer.write(WHOLE["counted"])
+        writer.close()
+
+    reach = Reach(headers={"authorization": "Bearer mine", "host": "models.example"})
+    async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        async with await send("GET", url, {"Authorization": "Bearer k"}, b"", PATIENCE._replace(reach=reach)) as reply:
+            await reply.whole()
+    [head] = heads
+    assert (head.count(b"authorization:"), head.count(b"\r\nhost:"), b"mine" in head) == (1, 1, True)
+
+
 def packed(how: str, text: bytes) -> bytes:
     bits = {"gzip": 31, "deflate": 15, "raw": -15}[how]
     packer = zlib.compressobj(wbits=bits)

@@ -235,7 +235,7 @@ async def send(
     environment; empty: none.
     """
     reach = patience.reach
-    fields = {**headers, **{name: _filled(name, value) for name, value in reach.headers.items()}}
+    fields = _joined(headers, {name: _filled(name, value) for name, value in reach.headers.items()})
     target = _split(url)
     if reach.query:
         target = target._replace(query=f"{target.query}&{reach.query}".lstrip("&"))
@@ -257,15 +257,14 @@ async def _send_once(
     reply = HttpResponse(link.reader, link.writer, patience)
     reply.via = link.via
     try:
-        fields = {
+        usual = {
             "Host": "localhost" if target.scheme == "unix" else target.netloc.rpartition("@")[2],
             "Content-Length": str(len(body)),
             "Connection": "close",
             **({"Authorization": _basic(target)} if target.username else {}),
             **link.headers,
-            **headers,
         }
-        head = "".join(f"{name}: {_plain(value)}\r\n" for name, value in fields.items())
+        head = "".join(f"{name}: {_plain(value)}\r\n" for name, value in _joined(usual, headers).items())
         path = f"{link.origin}{path_of(target)}"
         link.writer.write(f"{method} {_plain(path)} HTTP/1.1\r\n{head}\r\n".encode("latin-1", "replace") + body)
         await reply.head()
@@ -384,6 +383,12 @@ def port_of(address: SplitResult) -> int:
 def _basic(target: SplitResult) -> str:
     login = f"{unquote(target.username or '')}:{unquote(target.password or '')}"
     return f"Basic {b2a_base64(login.encode(), newline=False).decode()}"
+
+
+def _joined(usual: Mapping[str, str], given: Mapping[str, str]) -> dict[str, str]:
+    """Return both; what is given replaces a usual header, in whatever case its name is."""
+    names = {name.lower() for name in given}
+    return {**{name: value for name, value in usual.items() if name.lower() not in names}, **given}
 
 
 def _filled(name: str, value: str) -> str:
