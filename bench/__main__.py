@@ -7,6 +7,7 @@ import json
 import os
 import platform
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,6 +64,8 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     def request(port: int) -> list[str]:
         return [AISH, "--set", f"models.bench.endpoint=http://127.0.0.1:{port}", "--model", "bench", "hello"]
 
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        known = free.getsockname()[1]  # the first round makes the server known, as in daily use
     llm = peer()
     env_llm = env | {"LLM_USER_PATH": str(directory / "llm")}
     measures = {
@@ -73,7 +76,8 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
         "aish, editor completes": lambda: until_shown(
             [AISH], env | {"AISH_SET_VIEW__PROMPT": "go> "}, b"go>", b":hel\t", b"p"
         ),
-        "aish, request on the wire": lambda: until_asked(request, env),
+        "aish, request on the wire": lambda: until_asked(request, env, known),
+        "aish, request to a new server": lambda: until_asked(request, env),
     }
     if llm:
         measures["llm --version"] = lambda: whole_run([llm, "--version"], env_llm)
@@ -82,12 +86,12 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     sizes = finding.SIZES if SCALE else list(finding.SIZES)[:-1]
     parts: dict[str, Callable[[], dict[str, float]]] = {
         "start-up": lambda: interleaved(ROUNDS, measures | verbs),
+        "fences": lambda: fence.measure(directory),  # before this process has grown: it forks
         "streaming": _streaming,
         "a turn": lambda: {"aish, turn without the model": overhead(directory / "turns")},
         "memory": lambda: ledger.measure(directory / "ledger", AISH, env),
         "the shell": lambda: shell.measure(directory / "shell"),
         "the history": lambda: history.measure(directory / "history", AISH, env),
-        "fences": lambda: fence.measure(directory),
         "tools": lambda: tools.measure(directory / "tools"),
         "MCP": lambda: mcp.measure(directory),
         "notes": lambda: notes.measure(directory / "notes"),

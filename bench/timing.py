@@ -80,12 +80,12 @@ def _wait_for(fd: int, mark: bytes, seconds: float = 20) -> None:
             seen = seen.replace(b"\x1b[6n", b"")
 
 
-def until_asked(command: Callable[[int], list[str]], env: Mapping[str, str]) -> float:
-    """Return the seconds until a command has sent a whole question to a local port.
+def until_asked(command: Callable[[int], list[str]], env: Mapping[str, str], port: int = 0) -> float:
+    """Return the seconds until a command has sent a whole question to a local port; 0 is a new one each time.
 
-    What it asks the server first (its window) is answered with "not found", and counts.
+    What it asks the server first (its window, if it does not know the server) is answered with "not found", and counts.
     """
-    with socket.create_server(("127.0.0.1", 0)) as server:
+    with socket.create_server(("127.0.0.1", port)) as server:
         server.settimeout(20)
         started = time.perf_counter()
         child = subprocess.Popen(

@@ -330,8 +330,10 @@ def test_a_message_too_long_for_memory_is_left_out_and_said(tmp_path: Path) -> N
     whole = json.dumps([talk(letter("m1", "human", block("LONG")), letter("m2", "human", block("short")))])
     path.write_text(whole.replace("LONG", long), encoding="utf-8")
 
-    assert [turn.text for turn in said("claude", path)] == ["short"]
-    assert skipped("claude", path) == ["a message that is too long or damaged"]
+    heard = list(read("claude", path))
+
+    assert [turn.text for turn in heard if isinstance(turn, ImportedTurn)] == ["short"]
+    assert [one.why for one in heard if isinstance(one, Skipped)] == ["a message that is too long or damaged"]
 
 
 def test_a_damaged_zip_is_trouble_that_says_what_to_do(tmp_path: Path, bread: dict[str, Any]) -> None:

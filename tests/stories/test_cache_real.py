@@ -40,7 +40,7 @@ async def counted(world: World) -> list[tuple[int, int]]:
         )
     session, jobs, counts = program.session(), Scheduler(JOBS), list[tuple[int, int]]()
     try:
-        for number in range(12):
+        for number in range(9):
             jobs.person_first()
             said = await world.ask(session, f"{QUESTIONS[number % len(QUESTIONS)]} (question {number + 1})")
             assert said.done.usage, said.done.trouble

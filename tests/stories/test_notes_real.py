@@ -19,7 +19,7 @@ async def test_the_embedded_model_keeps_the_notes_and_gets_them_back(world: Worl
     now = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
     settings = {
         "model": "small",
-        "models": {"small": {"kind": "embedded", "max_tokens": 60}},
+        "models": {"small": {"kind": "embedded", "max_tokens": 40}},
         "notes": {"upkeep": True, "tools": False},
     }
     program = world.program(settings)

@@ -195,7 +195,7 @@ class HttpResponse:
         body = b"".join(parts)
         if self.status < 400 or (body and not self.is_page):
             return body
-        title = _detours().page_title(body)
+        title = _detours().page_title(body) if body else b""
         return title + f" (by way of {self.via})".encode() if self.via else title
 
     async def _feed(self, seconds: float) -> None:
