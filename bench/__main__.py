@@ -86,7 +86,7 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
     sizes = finding.SIZES if SCALE else list(finding.SIZES)[:-1]
     parts: dict[str, Callable[[], dict[str, float]]] = {
         "start-up": lambda: interleaved(ROUNDS, measures | verbs),
-        "fences": lambda: fence.measure(directory),  # before this process has grown: it forks
+        "fences": lambda: fence.measure(directory),
         "streaming": _streaming,
         "a turn": lambda: {"aish, turn without the model": overhead(directory / "turns")},
         "memory": lambda: ledger.measure(directory / "ledger", AISH, env),
