@@ -16,7 +16,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-TOKEN = "q7canary"  # in every secret; secrets are far longer, and no program prints it by chance
+# In every secret; secrets are far longer, and no program prints it by chance. Each worker has its own, because `ps`
+# shows the arguments of all programs, also of those that other tests start.
+TOKEN = "q7canary" + os.environ.get("PYTEST_XDIST_WORKER", "")
 _SUBREAPER = 36
 _SHARED = ("/tmp", "/var/tmp", "/dev/shm")
 

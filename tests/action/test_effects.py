@@ -3,10 +3,12 @@
 CI runs a part of the commands; `make effects` runs all.
 """
 
+import base64
+
 import pytest
 from effect_world import control, own_commands, run_all
 from hostile_commands import CONTROL, generate
-from scratch import shows_secret
+from scratch import TOKEN, shows_secret
 
 from aish.action.fence.availability import trouble
 from aish.action.fence.fence import Kind
@@ -62,8 +64,14 @@ def test_the_generator_repeats_itself() -> None:
     assert list(generate(50)) != list(generate(50, seed=1))
 
 
-@pytest.mark.parametrize("text", ["Q7CANARY", "yranac7q", "cTdjYW5hcnktZW52", "71 37 63 61 6e 61 72 79"])
-def test_secrets_are_seen_in_other_forms(text: str) -> None:
+@pytest.mark.parametrize("form", ["upper case", "reversed", "base64", "hexadecimal"])
+def test_secrets_are_seen_in_other_forms(form: str) -> None:
     """`rev`, `base64` and `xxd` must not hide what a command read."""
+    text = {
+        "upper case": TOKEN.upper(),
+        "reversed": TOKEN[::-1],
+        "base64": base64.b64encode(f"{TOKEN}-env".encode()).decode(),
+        "hexadecimal": TOKEN.encode().hex(" "),
+    }[form]
     assert shows_secret(f"text {text} text".encode())
     assert not shows_secret(b"text canary text")
