@@ -439,6 +439,7 @@ sudo newtool enable web
 sudo newtool-2 restart
 DEBUG=1 newtool serve
 touch hello world
+cp out src
 rm photos
 cat pictures
 cd 下载
