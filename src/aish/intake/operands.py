@@ -94,8 +94,6 @@ def judge_known(first: str, rest: Sequence[str], clues: Clues, scene: Scene) -> 
         return a_command(f"{name} accepts these arguments")
     if not ordinary and clues.total == 1 and clues.sentence and rest[0].isascii() and name not in vocabulary.STARTERS:
         return in_doubt(f"{name} is also an English word")
-    if _names_files(name, rest):
-        return a_command(f"{name} accepts these arguments")
     if _is_talk(name, rest, scene):
         return a_question(f"{name} is followed by a sentence")
     if scene.words.kind(name) in ("alias", "function") and (ordinary or clues.total == 1):
@@ -163,14 +161,11 @@ def _fits(name: str, rest: Sequence[str], clues: Clues, scene: Scene) -> bool:
         vague = is_sentence_word(plain[0]) or plain[0] in vocabulary.WEAK
         others = plain[1:] if name != "watch" and not clues.hard else []
         return not vague and all(scene.known(word) for word in (plain[0], *others))
+    if len(rest) == 2 and (name in programs.OF_FILES or name in programs.OF_PATHS):
+        others = [word for word in rest if word not in ("in", "out")]  # which are also names of files
+        if len(others) == 1 and others[0].isalpha() and not is_english(others[0]):
+            return True
     return name in programs.OF_NUMBERS and clues.numbers + clues.flags == clues.total
-
-
-def _names_files(name: str, rest: Sequence[str]) -> bool:
-    """Are these names of two files, although one of them is also a preposition, as in `zip out src`?"""
-    others = [word for word in rest if word not in ("in", "out")]
-    of_files = name in programs.OF_FILES or name in programs.OF_PATHS
-    return of_files and len(rest) == 2 and len(others) == 1 and others[0].isalpha() and not is_english(others[0])
 
 
 def _is_talk(name: str, rest: Sequence[str], scene: Scene) -> bool:

@@ -4,13 +4,12 @@ Pure functions. A name alone proves little: "token" is a word of parsers, "key" 
 the name and the value has to be a known form, and the value must look like a secret as far as the form asks for it.
 """
 
-import functools
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from aish.memory.secret_names import ISSUERS, value_name
 from aish.memory.secret_values import HARDLY, JUDGED, LIKELY, LOOSE, SURE, is_id, looks_secret, shape, trimmed
+from aish.values.patterns import compiled
 
 # The names of secrets, in lower case, and the text that may be between a name and its value.
 # fmt: off
@@ -69,7 +68,7 @@ class _Form(NamedTuple):
 def named_values(block: str, low: str) -> Iterator[NamedValue]:
     """Find values after the name of a secret. `low` is the block in lower case."""
     left = len(block) // _DENSE + _MORE
-    for match in _compiled(_NAME).finditer(low):
+    for match in compiled(_NAME).finditer(low):
         start, end = match.start(), match.start("suffix")
         name = low[start:end]
         if not _is_name(block, low, start, name):
@@ -85,7 +84,7 @@ def named_values(block: str, low: str) -> Iterator[NamedValue]:
 
 def _dense_values(block: str, start: int) -> Iterator[NamedValue]:
     """Find values of names that follow each other closely, from `start` on."""
-    for match in _compiled(_ANY).finditer(block, start):
+    for match in compiled(_ANY).finditer(block, start):
         kind = "value" if match["value"] else "password"
         label = "secret" if kind == "value" else kind
         yield NamedValue(label, *match.span(kind), "one of many names of secrets", match.start())
@@ -101,7 +100,7 @@ def _is_name(block: str, low: str, start: int, name: str) -> bool:
         return len(name) > 4
     if name.startswith(_COMPOUND):
         return True
-    run = _compiled(r"[A-Za-z0-9+/]{0,24}\Z").search(block, max(0, start - 24), start)
+    run = compiled(r"[A-Za-z0-9+/]{0,24}\Z").search(block, max(0, start - 24), start)
     camel = block[start].isupper() and block[start - 1].islower()
     return camel and run is not None and len(run[0]) < 24 and run[0].isalpha()  # not in the middle of base64
 
@@ -129,10 +128,10 @@ def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, 
     """Return the position of the value of this form if it looks like a secret."""
     value, quote = None, ""
     if block[form.opening : form.opening + 1] in "\"'`“„«\\" and (
-        value := _compiled(_QUOTED).match(block, form.opening)
+        value := compiled(_QUOTED).match(block, form.opening)
     ):
         quote = value["quote"]
-    value = value or _compiled(_PLAIN).match(block, form.opening)
+    value = value or compiled(_PLAIN).match(block, form.opening)
     if not value:
         return None
     first, last = trimmed(block, *value.span("value"), bool(quote))
@@ -150,11 +149,9 @@ def _convincing_span(block: str, name: str, before: str, end: int, form: _Form, 
     if not looks_secret(shown, form.need, quote, words=words, phrase=phrase, name=chosen):
         return None
     next_line = "\n" in block[end:first] and form.kind != "sentence"  # a value has it for itself
-    if next_line and (_compiled(r"[A-Za-z_][\w.]*[=:]").match(shown) or not _compiled(_ALONE).match(block, last)):
+    if next_line and (compiled(r"[A-Za-z_][\w.]*[=:]").match(shown) or not compiled(_ALONE).match(block, last)):
         return None
-    while (
-        not quote and value.end() - value.start() == _WHOLE and (value := _compiled(_PLAIN).match(block, value.end()))
-    ):
+    while not quote and value.end() - value.start() == _WHOLE and (value := compiled(_PLAIN).match(block, value.end())):
         last = trimmed(block, first, value.end(), quoted=False)[1]
     return first, last
 
@@ -172,9 +169,9 @@ def _is_key(block: str, name: str, before: str, value: str, context: int) -> boo
     """May this be the value of a secret key? Most keys of programs only identify something."""
     if name not in ("key", "key_id"):
         return True
-    owner = _compiled(r"([a-z0-9]+)[_-]\Z").search(before)
+    owner = compiled(r"([a-z0-9]+)[_-]\Z").search(before)
     if not owner:
-        return not is_id(value) or bool(_compiled(r"(?:this|my|our|following|new)\s$").search(before))
+        return not is_id(value) or bool(compiled(r"(?:this|my|our|following|new)\s$").search(before))
     if owner[1] in _KEY_OWNERS:
         return True
     made = shape(value[:JUDGED])
@@ -187,10 +184,10 @@ def _block_scalar(block: str, end: int, *, password: bool) -> tuple[int, int] | 
     near = block[end : end + 12]
     if "|" not in near and ">" not in near:
         return None
-    opening = _compiled(r"[\"']?\s{0,4}:[^\S\n]{0,4}[|>][+-]?\d?[^\S\n]{0,4}\n([^\S\n]{1,40})").match(block, end)
+    opening = compiled(r"[\"']?\s{0,4}:[^\S\n]{0,4}[|>][+-]?\d?[^\S\n]{0,4}\n([^\S\n]{1,40})").match(block, end)
     if not opening:
         return None
-    lines = _compiled(rf"\S{{6,2000}}(?:[^\S\n]{{0,4}}\n{opening[1]}\S{{1,2000}}(?=\s|\Z)){{0,200}}").match(
+    lines = compiled(rf"\S{{6,2000}}(?:[^\S\n]{{0,4}}\n{opening[1]}\S{{1,2000}}(?=\s|\Z)){{0,200}}").match(
         block, opening.end()
     )
     need = LOOSE if password else LIKELY
@@ -204,22 +201,22 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[
     password = name.startswith(_PASS)
     vague = name in ("key", "key_id", "ключ") or (name in ("pass", "pw") and not prefix.endswith(("_", "-")))
     told = not vague or name == "pw"  # "pw is …" is clear, "pw …" is not
-    if vague and _compiled(_OPEN_KEYS).search(before):
+    if vague and compiled(_OPEN_KEYS).search(before):
         return
     usual = HARDLY if vague else LIKELY
     words = password and (not vague or bool(prefix))
     sign = low[end : end + 1]
-    if sign in " \t=" and prefix.startswith(("-", "/")) and (option := _compiled(r"=|\s{1,20}").match(low, end)):
+    if sign in " \t=" and prefix.startswith(("-", "/")) and (option := compiled(r"=|\s{1,20}").match(low, end)):
         yield _Form("option", option.end(), (SURE if option[0] == "=" else LOOSE) if password else usual, words)
-    if "<" in prefix and (tag := _compiled(r"(?: [^<>\n]{0,80})?>(?=[^<>\s]{1,500}</)").match(low, end)):
+    if "<" in prefix and (tag := compiled(r"(?: [^<>\n]{0,80})?>(?=[^<>\s]{1,500}</)").match(low, end)):
         yield _Form("setting", tag.end(), usual, words)
-    if setting := _compiled(_SET).match(low, end):
+    if setting := compiled(_SET).match(low, end):
         spaced = setting[0].endswith("= ") and low[setting.end() : setting.end() + 1] not in "\"'`"
         kind = "query" if "?" in prefix or "&" in prefix else "setting"
         yield _Form(kind, setting.end(), LOOSE if password and not vague and not spaced else usual, words)
     if name == "pat":
         return  # a first name in a sentence
-    if (sign.isspace() or sign in "'’:=：—–") and (link := _compiled(_LINK).match(low, end)):
+    if (sign.isspace() or sign in "'’:=：—–") and (link := compiled(_LINK).match(low, end)):
         copula = link["copula"].strip()
         if not told or copula in _WEAK_LINKS or (not copula[0].isalpha() and link["far"] and not password):
             yield _Form("sentence", link.end(), HARDLY, password and told)
@@ -227,15 +224,9 @@ def _forms(low: str, name: str, prefix: str, before: str, end: int) -> Iterator[
             need = LOOSE if password and not copula.endswith("to") else LIKELY
             yield _Form("sentence", link.end(), need, password)
     setter = r"\(|" if before.endswith(("set", "set_", "with", ".")) else ""
-    if password and sign in "('\"" and (call := _compiled(setter + r"[\"']\s?,\s?(?=[\"'])").match(low, end)):
+    if password and sign in "('\"" and (call := compiled(setter + r"[\"']\s?,\s?(?=[\"'])").match(low, end)):
         yield _Form("setting", call.end(), LIKELY, words)
-    if sign.isspace() and (bare := _compiled(_BARE).match(low, end)):
+    if sign.isspace() and (bare := compiled(_BARE).match(low, end)):
         quoted = low[bare.end() : bare.end() + 1] in ("'", '"', "`")
         need = (LOOSE if password else LIKELY) if quoted and not vague else HARDLY
         yield _Form("words after", bare.end(), need, password and not vague)
-
-
-@functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern on first use."""
-    return re.compile(pattern)

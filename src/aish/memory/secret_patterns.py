@@ -7,7 +7,6 @@ This runs before every write, so it must be fast for any text. It scans only blo
 compiles a pattern when its needle is first found, and limits repetitions in patterns.
 """
 
-import functools
 import hashlib
 import re
 from collections.abc import Iterator
@@ -26,6 +25,7 @@ from aish.memory.secret_hints import (
 from aish.memory.secret_names import token_name
 from aish.memory.secret_rules import RULES, Rule
 from aish.memory.secret_values import LIKELY, is_sample, looks_secret, trimmed
+from aish.values.patterns import compiled
 
 _MASK = r"\[masked [A-Za-z0-9][A-Za-z0-9 .-]{1,30}?(?: ….{1,4})? #[0-9a-f]{8}\]"
 _SAMPLE = r"(?i)x{6}|example|your[_-]|(.)\1{9}|1234567890abcdef|abcdefghijklm"  # sample tokens in documentation
@@ -92,7 +92,7 @@ def _find_in_block(block: str) -> list[FoundSecret]:
 def _find_in_clean(block: str) -> list[FoundSecret]:
     """Return the secrets of a block. Blanks out those found and scans again, as one secret may obscure another."""
     if "[masked " in block:
-        block = _compiled(_MASK).sub(lambda match: "…" * len(match[0]), block)
+        block = compiled(_MASK).sub(lambda match: "…" * len(match[0]), block)
     block = _without_escapes(block)
     everything: list[FoundSecret] = []
     for _ in range(_PASSES):
@@ -123,9 +123,9 @@ def _blanked(block: str, found: list[FoundSecret]) -> str:
 
 def _without_escapes(block: str) -> str:
     """Return the block with blanks for escaped line ends, as in JSON: a value ends there. Keeps all positions."""
-    if "\\" not in block or not _compiled(_ESCAPED).search(block):
+    if "\\" not in block or not compiled(_ESCAPED).search(block):
         return block
-    return _compiled(_ESCAPE).sub(
+    return compiled(_ESCAPE).sub(
         lambda match: " " * (len(match[0]) - 1) + (" " if match[0][-1] == "t" else "\n"), block
     )
 
@@ -155,7 +155,7 @@ def _keys(block: str) -> Iterator[FoundSecret]:
     for match in private_key().finditer(block):
         end = key_end(block, match.end())
         body = block[match.end() : len(block) if end < 0 else end]
-        if _compiled(r"[A-Za-z0-9+/]{16}").search(body):
+        if compiled(r"[A-Za-z0-9+/]{16}").search(body):
             start = match.end() + len(body) - len(body.lstrip())
             stop = match.end() + len(body.rstrip())
             yield FoundSecret("private key", start, stop, "private key after its begin marker", match.start())
@@ -164,11 +164,11 @@ def _keys(block: str) -> Iterator[FoundSecret]:
 def _places(rule: Rule, block: str, text: str) -> Iterator[FoundSecret]:
     if rule.token:
         for match in _tokens(rule, text):
-            if not _compiled(_SAMPLE).search(match[0]) and not is_sample(match[0]):
+            if not compiled(_SAMPLE).search(match[0]) and not is_sample(match[0]):
                 kind = token_name(rule.kind, match[0])
                 yield FoundSecret(kind, *match.span(), f"{kind} by its form", match.start())
         return
-    pattern = _compiled(rule.pattern if not rule.option else rule.argument)
+    pattern = compiled(rule.pattern if not rule.option else rule.argument)
     for match in pattern.finditer(text) if not rule.option else _options(rule, text):
         quote = match["quote"] if "quote" in pattern.groupindex else ""
         start, end = trimmed(block, *match.span("value"), bool(quote))
@@ -178,7 +178,7 @@ def _places(rule: Rule, block: str, text: str) -> Iterator[FoundSecret]:
 
 def _tokens(rule: Rule, text: str) -> Iterator[re.Match[str]]:
     """Find what has the form of a token."""
-    pattern = _compiled(rf"(?a)(?<![A-Za-z0-9_])(?<![\w-]{{24}})(?:{rule.pattern})")
+    pattern = compiled(rf"(?a)(?<![A-Za-z0-9_])(?<![\w-]{{24}})(?:{rule.pattern})")
     if not rule.prefixed:
         yield from pattern.finditer(text)
         return
@@ -194,11 +194,11 @@ def _tokens(rule: Rule, text: str) -> Iterator[re.Match[str]]:
 def _options(rule: Rule, text: str) -> Iterator[re.Match[str]]:
     """Find the option of a rule in each command that has its program; once, however often the program is named."""
     done = 0
-    for program in _compiled(rule.program).finditer(text):
+    for program in compiled(rule.program).finditer(text):
         if program.start() < done:
             continue
-        done = end = _compiled(r"(?:[^|;&\n\\]|\\\n|\\)*").match(text, program.end()).end()  # type: ignore[union-attr]  # matches nothing, too
-        option = _compiled(rule.argument).search(text, program.end(), min(end, program.end() + _FAR) + _ROOM)
+        done = end = compiled(r"(?:[^|;&\n\\]|\\\n|\\)*").match(text, program.end()).end()  # type: ignore[union-attr]  # matches nothing, too
+        option = compiled(rule.argument).search(text, program.end(), min(end, program.end() + _FAR) + _ROOM)
         if option and option.start("value") <= end:
             yield option
 
@@ -208,9 +208,3 @@ def _convinces(rule: Rule, value: str, quote: str) -> bool:
     if rule.kind == "cookie" and "=" in value:  # settings and samples are cookies, too
         return any(looks_secret(part.partition("=")[2], LIKELY, words=False) for part in value.split(";"))
     return looks_secret(value, rule.need, quote, words=rule.words)
-
-
-@functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern on first use. Compiling all of them takes longer than starting Python."""
-    return re.compile(pattern)

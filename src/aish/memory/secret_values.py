@@ -4,9 +4,9 @@ Pure functions. A rule says how much its context proves (`need`); here the value
 recognised by their form, not from a list, so that they may be of any language.
 """
 
-import functools
-import re
 from typing import NamedTuple
+
+from aish.values.patterns import compiled
 
 SURE = 0  # how much a value must look like a secret in its context: from "any value" …
 LOOSE, LIKELY, HARDLY = 2, 3, 4  # … to "only random values"
@@ -86,8 +86,8 @@ def shape(value: str) -> ValueShape:
         odd = any(not character.isalnum() and character not in "_-./:" for character in value)
     mixed = value != value.lower() and value[1:] != value[1:].lower() and value != value.upper()
     runs = words = 0
-    random = 32 if _compiled(_UUID).search(value) else 0
-    for run in _compiled(_RUN).findall(value):
+    random = 32 if compiled(_UUID).search(value) else 0
+    for run in compiled(_RUN).findall(value):
         runs += 1
         if not run.isascii() or _is_word(run):
             words += 1
@@ -111,18 +111,18 @@ def looks_secret(
     if need == SURE:
         if value.startswith(("-", "~", "/")) or value.endswith("://") or (len(value) < 6 and value.isalpha()):
             return False
-        return not _compiled(_EXPRESSION).match(value) and (words or not _is_plain_name(value))
+        return not compiled(_EXPRESSION).match(value) and (words or not _is_plain_name(value))
     if len(value) < 6 or value.isalpha() or (quote in ("", "`") and _is_code(value)):
         return False  # backticks often have code in them
     made = shape(value)
-    if made.letters == 0 or _compiled(_PATH).match(value):
+    if made.letters == 0 or compiled(_PATH).match(value):
         return False
     if " " in value:  # quoted, so it may be a passphrase; but most often it is a label or a sentence
         odd = made.random >= 4 or (phrase and made.digits > 0)
-        return need == LOOSE and words and odd and made.runs <= 6 and not _compiled(r"[()\[\]{}$;=<>]").search(value)
+        return need == LOOSE and words and odd and made.runs <= 6 and not compiled(r"[()\[\]{}$;=<>]").search(value)
     if not words:
         return made.is_random and made.digits + made.odd > 0 and made.strength >= need
-    if _is_name(value, made) and not (name and made.digits and not _compiled(_ABOUT).search(value)):
+    if _is_name(value, made) and not (name and made.digits and not compiled(_ABOUT).search(value)):
         return False
     if need == LOOSE and made.digits == 0:
         return _is_passphrase(value, made) or (made.odd and made.mixed)
@@ -132,16 +132,16 @@ def looks_secret(
 def _is_holder(value: str) -> bool:
     """Is this a placeholder, a type, or the name of an algorithm?"""
     low = value.lower()
-    if _compiled(_HOLDER).match(low):
+    if compiled(_HOLDER).match(low):
         return True
     for holder in _HOLDERS:
         if holder in low:
             return True
-    return ("<" in low or "{" in low or "_" in low) and bool(_compiled(_TAG).search(low))
+    return ("<" in low or "{" in low or "_" in low) and bool(compiled(_TAG).search(low))
 
 
 def _is_sample_password(value: str, need: int) -> bool:
-    return bool(_compiled(_NAME).match(value) or (need > LOOSE and _compiled(_SAMPLE).match(value)))
+    return bool(compiled(_NAME).match(value) or (need > LOOSE and compiled(_SAMPLE).match(value)))
 
 
 def _is_plain_name(value: str) -> bool:
@@ -151,7 +151,7 @@ def _is_plain_name(value: str) -> bool:
 
 
 def _is_code(value: str) -> bool:
-    return " " in value or bool(_compiled(_CODE).match(value) or _compiled(_CODE_SIGNS).search(value))
+    return " " in value or bool(compiled(_CODE).match(value) or compiled(_CODE_SIGNS).search(value))
 
 
 def is_sample(token: str) -> bool:
@@ -169,12 +169,12 @@ def trimmed(text: str, start: int, end: int, quoted: bool) -> tuple[int, int]:
 
 def is_id(value: str) -> bool:
     """Is this a hash or an id, as far as one can see?"""
-    return bool(_compiled(r"[0-9a-fA-F-]+").fullmatch(value) or _compiled(_UUID).search(value))
+    return bool(compiled(r"[0-9a-fA-F-]+").fullmatch(value) or compiled(_UUID).search(value))
 
 
 def _is_word(run: str) -> bool:
     """Are these words of a language or of a program, also joined in camel case, perhaps with a number?"""
-    parts = _compiled(_PARTS).findall(run)
+    parts = compiled(_PARTS).findall(run)
     letters = [part for part in parts if not part[0].isdigit()]
     numbers = [part for part in parts if part[0].isdigit()]
     if not letters or len(numbers) > 2 or any(len(number) > 4 for number in numbers):
@@ -216,11 +216,5 @@ def _is_name(value: str, made: ValueShape) -> bool:
 def _is_passphrase(value: str, made: ValueShape) -> bool:
     """Is this like correct-horse-battery-staple? Words with underscores are names of variables."""
     signs = sum(value.count(sign) for sign in "-.")
-    about = _compiled(r"(?i)\b(?:pass(?:word|wd)?|secrets?|tokens?|keys?|credentials?|auth|user|admin)\b").search(value)
+    about = compiled(r"(?i)\b(?:pass(?:word|wd)?|secrets?|tokens?|keys?|credentials?|auth|user|admin)\b").search(value)
     return made.length >= 16 and signs >= 3 and "_" not in value and "/" not in value and not about
-
-
-@functools.cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern on first use."""
-    return re.compile(pattern)
