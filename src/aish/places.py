@@ -6,9 +6,10 @@ import stat
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 
 PROJECT_FILE = ".aish.toml"  # the settings of a project
 AGENT_FOLDERS = (".aish/agents", ".claude/agents")  # definitions of sub-agents in a project

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.verdicts import SEVERITY, Effect
 

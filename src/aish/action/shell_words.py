@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 BUILTINS = frozenset(
     """. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo

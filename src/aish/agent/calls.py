@@ -9,10 +9,10 @@ import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from aish.agent.tool import read_arguments
 from aish.values.events import ToolPiece
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import clip, for_keeping
 from aish.values.turns import ToolCall

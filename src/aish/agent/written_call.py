@@ -7,9 +7,10 @@ it. Everything else is text: an answer may explain what a call looks like, and o
 import json
 import re
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.agent.tool import read_arguments
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.turns import Message
 

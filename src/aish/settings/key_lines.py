@@ -7,11 +7,12 @@ first one whose result, parsed, differs in nothing but this key is taken.
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.settings.layers import split_key
 from aish.settings.tables import KEY_HEADER, add_table, inline, parse, remove_table, written_key
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 _SETTING = pattern(r"""(\s*)((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]|[ \t])+?)\s*=""")

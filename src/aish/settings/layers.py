@@ -7,9 +7,10 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, options_of
+from aish.values.named_tuple import NamedTuple
 
 _KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
 ENV_PREFIX = "AISH_SET_"

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.places import PROJECT_FILE
 from aish.settings.layers import read_file
@@ -16,6 +16,7 @@ from aish.settings.trust import Trust
 from aish.settings.user_file import change_setting, known_key
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage, Declined
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import agrees
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK

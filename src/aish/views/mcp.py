@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.mcp.other_tools import HOME_FILES, PROJECT_FILES, FoundServer, read_servers
 from aish.places import find_project, home_directory
@@ -14,6 +14,7 @@ from aish.settings.options import ServerSettings, options_of
 from aish.settings.tables import add_table, remove_table
 from aish.settings.user_file import edit_settings_file, read_settings_file
 from aish.values.errors import BadUsage, NotFound
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import agrees
 from aish.values.text import counted, for_terminal
 from aish.views.arguments import make_parser

@@ -5,13 +5,14 @@ import gc
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from aish.commands import memory, memory_upkeep
 from aish.commands.memory_scope import MEMORY_COMMANDS, Background, MemoryScope
 from aish.intake.commands import Command, CommandOption
 from aish.places import Places
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import NOBODY, Nobody, Person
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, json_text

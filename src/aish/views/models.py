@@ -4,7 +4,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.model.addresses import model_identity
 from aish.model.model_cards import ModelCards, tools_word
@@ -21,6 +20,7 @@ from aish.model.weights import (
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import OK
 from aish.views.screen import Screen
