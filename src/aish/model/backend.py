@@ -3,12 +3,12 @@
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from aish.model.cost import Price
 from aish.model.port import Model
 from aish.model.tokenizer import FindServer, Tokenizer
 from aish.values.events import ChatRequest, Failed, ModelEvent, Switched
+from aish.values.named_tuple import NamedTuple
 
 
 @dataclass(slots=True, kw_only=True)

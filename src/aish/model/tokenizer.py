@@ -5,7 +5,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from aish.model.addresses import server_root
@@ -13,6 +13,7 @@ from aish.model.estimate import Estimates
 from aish.model.http import HttpTrouble, Patience, Reach, is_this_machine, send
 from aish.model.openai_chat import FindKey, no_key
 from aish.values.errors import AishError
+from aish.values.named_tuple import NamedTuple
 
 Mode = Literal["auto", "true", "false"]
 _FIRST_PAUSE = 30.0

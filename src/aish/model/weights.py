@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 
 class WheelPart(NamedTuple):
