@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.importers.blocks import flat
 from aish.memory.importers.calls import ImportedCall, thought
@@ -21,6 +21,7 @@ from aish.memory.importers.fields import (
 )
 from aish.memory.importers.files import each_file, open_file, records
 from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
 
 # Events for the screen repeat what the items contain.

@@ -5,10 +5,11 @@ from array import array
 from collections.abc import Iterator
 from datetime import datetime
 from types import TracebackType
-from typing import NamedTuple, Self, cast
+from typing import Self, cast
 
 from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedTurn
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
 
 _MEMORY = 4096  # KiB in memory; a longer conversation goes to a temporary file
