@@ -15,6 +15,9 @@ from aish.values.named_tuple import NamedTuple
 _KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
 ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
+_WORDS = {"true": True, "false": False}
+_BEGINNINGS = frozenset("\"'[{+-0123456789tfin")  # every TOML value starts with one of these
+_LONG = 10  # digits: a whole number of more is left to TOML
 _NEAR = 0.75  # how alike two names must be, from 0 to 1; with less, any word is near to something
 _TOOL_EFFECTS = ("read", "change", "send", "destroy", "unknown")
 
@@ -98,7 +101,15 @@ def read_arguments(pairs: Iterable[str]) -> tuple[SettingsLayer, list[Problem]]:
 
 
 def parse_value(text: str) -> Any:
-    """A TOML value if the text is one, else the text itself."""
+    """A TOML value if the text is one, else the text itself. Plain values are read without `tomllib`."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text.lstrip(" \t")[:1] not in _BEGINNINGS:
+        return text
+    if text.isascii() and text.isdecimal() and len(text) < _LONG and not text.startswith("0"):
+        return int(text)
+    if re.fullmatch(r'"[\w :./@-]*"', text):
+        return text[1:-1]
     try:
         return _parse_toml(f"value = {text}")["value"]
     except (ValueError, RecursionError):
