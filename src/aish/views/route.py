@@ -26,7 +26,8 @@ def run(start: Start, arguments: Sequence[str]) -> int:
     parser.add_argument("--jsonl", action="store_true", help='lines {"line": …} in, {"line", "route", "reason"} out')
     parser.add_argument("line", nargs=REST, help="the line; without one, standard input is read")
     options = parser.parse_args(arguments)
-    words = ShellWords(os.environ.get("PATH", os.defpath), str(start.cwd), aliases=WIDESPREAD_ALIASES)
+    path, few = os.environ.get("PATH", os.defpath), bool(options.line)
+    words = ShellWords(path, str(start.cwd), aliases=WIDESPREAD_ALIASES, few=few)
     if options.jsonl:
         for line in _json_lines():
             print(json_text(_answer(line, words)))
