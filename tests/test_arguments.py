@@ -9,18 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aish.cli import _parser as parser_of_questions
-from aish.views.arguments import HIDDEN, REST, Arguments
+from aish.views.arguments import HIDDEN, REST, VerbArguments
 
 
-def command_line() -> Arguments:
-    parser = Arguments("aish judge", "Judge a command line.", allow_abbrev=False)
+def command_line() -> VerbArguments:
+    parser = VerbArguments("aish judge", "Judge a command line.", allow_abbrev=False)
     parser.add_argument("--jsonl", action="store_true")
     parser.add_argument("line", nargs=REST)
     return parser
 
 
-def items() -> Arguments:
-    parser = Arguments("aish items", "Manage items.")
+def items() -> VerbArguments:
+    parser = VerbArguments("aish items", "Manage items.")
     parser.add_argument("verb", nargs="?", default="list", choices=("list", "add", "hello"))
     parser.add_argument("words", nargs="*")
     parser.add_argument("--json", action="store_true")
@@ -31,21 +31,21 @@ def items() -> Arguments:
     return parser
 
 
-def places() -> Arguments:
-    parser = Arguments("aish places", "Copy.")
+def places() -> VerbArguments:
+    parser = VerbArguments("aish places", "Copy.")
     parser.add_argument("source")
     parser.add_argument("rest", nargs="+")
     parser.add_argument("--json", action="store_true")
     return parser
 
 
-MAKERS: list[Callable[[], Arguments]] = [command_line, items, places, parser_of_questions]
+MAKERS: list[Callable[[], VerbArguments]] = [command_line, items, places, parser_of_questions]
 WORDS = ["", "-", "--", "hello", "list", "a=b", "-l", "-m", "-p", "-pl", "-c", "-1", "--json", "--jso", "--json=1"]
 WORDS += ["--jsonl", "--set", "--set=a=b", "--set=", "--yes", "--limit", "3", "--limit=3", "--model", "--model=x"]
 WORDS += ["--print", "--continue", "--resume", "--no-memory", "- x", "?"]
 
 
-def read_by_argparse(arguments: Arguments, words: Sequence[str], *, intermixed: bool) -> dict[str, object] | None:
+def read_by_argparse(arguments: VerbArguments, words: Sequence[str], *, intermixed: bool) -> dict[str, object] | None:
     """Return what argparse makes of these words; None if it refuses them or shows its help."""
     parser = arguments.parser()
     read = parser.parse_intermixed_args if intermixed else parser.parse_args
@@ -60,7 +60,9 @@ def read_by_argparse(arguments: Arguments, words: Sequence[str], *, intermixed: 
 
 @pytest.mark.parametrize("make", MAKERS)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=6))
-def test_what_is_read_here_is_read_by_argparse_in_the_same_way(make: Callable[[], Arguments], words: list[str]) -> None:
+def test_what_is_read_here_is_read_by_argparse_in_the_same_way(
+    make: Callable[[], VerbArguments], words: list[str]
+) -> None:
     """So the rules of the command line are those of argparse, also in rare cases."""
     for intermixed in (False, True):
         if make is command_line and intermixed:
@@ -83,7 +85,7 @@ def test_what_is_read_here_is_read_by_argparse_in_the_same_way(make: Callable[[]
         (parser_of_questions, []),
     ],
 )
-def test_usual_arguments_are_read_without_argparse(make: Callable[[], Arguments], words: list[str]) -> None:
+def test_usual_arguments_are_read_without_argparse(make: Callable[[], VerbArguments], words: list[str]) -> None:
     """These are what people and scripts type."""
     assert make().read(words) is not None
 
@@ -99,7 +101,7 @@ def test_usual_arguments_are_read_without_argparse(make: Callable[[], Arguments]
         (parser_of_questions, ["--set"]),
     ],
 )
-def test_help_and_mistakes_are_left_to_argparse(make: Callable[[], Arguments], words: list[str]) -> None:
+def test_help_and_mistakes_are_left_to_argparse(make: Callable[[], VerbArguments], words: list[str]) -> None:
     """It explains them."""
     assert make().read(words) is None
     with (

@@ -15,7 +15,7 @@ from aish import __version__, doors, opening
 from aish.places import find_places
 from aish.values.errors import AishError, BadUsage
 from aish.verbs import VERBS
-from aish.views.arguments import Arguments, Options
+from aish.views.arguments import Options, VerbArguments
 from aish.views.exit_codes import BUG, INTERRUPTED, STORE, exit_code
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -223,8 +223,8 @@ def _given(options: Options) -> list[str]:
     return [*options.set, *([_model_setting(options.model)] if options.model else [])]
 
 
-def _parser() -> Arguments:
-    parser = Arguments(
+def _parser() -> VerbArguments:
+    parser = VerbArguments(
         "aish",
         "A conversational shell that remembers. Without a question it starts the shell, or explains what is piped in.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"

@@ -22,8 +22,8 @@ HIDDEN = "hidden"  # `help` of an option that is not listed
 _SWITCHES = {"store_true": True, "append_const": None}  # actions of options without a value
 
 
-class Arguments:
-    """What a verb can be given. Arguments are added as in argparse."""
+class VerbArguments:
+    """What a verb can be given. VerbArguments are added as in argparse."""
 
     def __init__(
         self, prog: str, description: str, *, epilog: str = "", keep_lines: bool = False, allow_abbrev: bool = True

@@ -18,7 +18,7 @@ from aish.storage.files import replace_file
 from aish.values.errors import BadUsage, Declined
 from aish.values.named_tuple import NamedTuple
 from aish.values.person import agrees
-from aish.views.arguments import Arguments
+from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -40,7 +40,7 @@ class ConfigDoors(NamedTuple):
 def run(doors: ConfigDoors, arguments: Sequence[str]) -> int:
     """Run one action of `aish config`."""
     start = doors.start
-    parser = Arguments(
+    parser = VerbArguments(
         "aish config",
         "Show or change the settings, create a settings file, or trust a project.",
         epilog=_EXAMPLES,

