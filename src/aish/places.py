@@ -247,7 +247,8 @@ def model_directories(places: Places, env: Mapping[str, str]) -> list[Path]:
 
 def _in_project(directory: Path, names: Iterable[str]) -> list[Path]:
     try:
-        return [find_project(directory) / name for name in names]
+        project = find_project(directory)
+        return [project / name for name in names]
     except (OSError, ValueError):  # for example, the path is too long
         return []
 
