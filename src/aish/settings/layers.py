@@ -55,7 +55,7 @@ def read_file(path: Path) -> tuple[SettingsLayer | None, list[Problem]]:
     """The values in a TOML file; a file that is not there is no problem."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        return SettingsLayer(origin=str(path), values=_parse_toml(text), text=text), []
+        return SettingsLayer(origin=str(path), values=parse_toml(text), text=text), []
     except FileNotFoundError:
         return None, []
     except OSError as error:
@@ -72,7 +72,8 @@ def read_file(path: Path) -> tuple[SettingsLayer | None, list[Problem]]:
         return None, [Problem(origin=str(path), message=message, line=int(line[1]) if line else 0)]
 
 
-def _parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises `ValueError` and `RecursionError`."""
     import tomllib  # here, because it takes a tenth of a start, and without a settings file it is not needed
 
     return tomllib.loads(text)
@@ -111,7 +112,7 @@ def parse_value(text: str) -> Any:
     if re.fullmatch(r'"[\w :./@-]*"', text):
         return text[1:-1]
     try:
-        return _parse_toml(f"value = {text}")["value"]
+        return parse_toml(f"value = {text}")["value"]
     except (ValueError, RecursionError):
         return text
 
