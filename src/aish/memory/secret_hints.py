@@ -59,8 +59,13 @@ CHOOSING = (
     r"\b(?:us(?:e|es|ed|ing)|set|take|try|enter|type|choose|pick|nimm|nehme|verwende|benutze|nutze|setze|utilise[rz]?|prends|mets"
     r"|usa|usar|usi|utiliza|utilizar|utilizza|imposta|используй|используйте|возьми|поставь|задай)\s{1,3}[\"'`“„«]?"
 )
+CHOOSING_STARTS = (  # how its words begin
+    "us set take try enter type choose pick nimm nehme verwende benutze nutze utilis prends mets utiliz imposta "
+    "используй возьми поставь задай"
+)
 # Minimum lengths without a blank: of a token, and of the value of a "key".
-_LONG, _LONGISH = b"x" * 16, b"x" * 12
+SHORTEST_TOKEN = 16
+_LONG, _LONGISH = b"x" * SHORTEST_TOKEN, b"x" * 12
 _RUNS = bytes(ord("x") if 0x21 <= byte <= 0x7E else ord(" ") for byte in range(256))
 
 # A text is cut at line ends. The longer a line is, the less suitable places for a cut are accepted.
@@ -124,7 +129,7 @@ def _runs(text: str) -> bytes:
 
 def _has_token(words: list[str]) -> bool:
     """Does one of these words look like a token?"""
-    long = [word for word in words if len(word) >= len(_LONG)]
+    long = [word for word in words if len(word) >= SHORTEST_TOKEN]
     if any(len(word) > 50 and word.count(".") >= 2 for word in long):
         return True
     joined = "\n".join(long)
@@ -140,9 +145,9 @@ def blocks_with_secrets(text: str) -> Iterator[tuple[int, int]]:
             if looked > start and not may_hold_secret(text[start:looked]):
                 start = looked
                 continue
-        end = next_cut(text, start)
+        end, marked = _next_cut(text, start)
         end = len(text) if end < 0 else end
-        if may_hold_secret(text[start:end]):
+        if may_hold_secret(text[start:end]) if marked is None else marked:
             yield start, end
         start = end
 
@@ -152,25 +157,31 @@ def next_cut(text: str, start: int = 0) -> int:
 
     Later text never moves a cut, so a stream is cut at the same positions as the whole text.
     """
+    return _next_cut(text, start)[0]
+
+
+def _next_cut(text: str, start: int) -> tuple[int, bool | None]:
+    """Return the end of the block, and whether it may contain a secret; None if that is not known."""
     line, base, marked = start, start, False
     while True:
         newline = text.find("\n", line, base + _ANYWHERE + 1)
         limit = min(len(text), base + _ANYWHERE + 1) if newline < 0 else newline
         begin = private_key().search(text, line, limit) if _BEGIN in text[line:limit] else None
-        inside = _cut_inside(text, base, line, begin.start() if begin else limit)
+        last = begin.start() if begin else limit
+        inside = _cut_inside(text, base, line, last) if last - base > _SENTENCE else -1
         if inside >= 0:
-            return inside
+            return inside, None
         if begin:
             line = base = key_end(text, begin.end())
             if line < 0 or text.startswith(_BEGIN, line):
-                return line
+                return line, None
             marked = True
             continue
         if newline < 0:
-            return -1
+            return -1, None
         marked = marked or may_hold_secret(text[line:newline])
         if not marked or not _value_follows(text, start, newline):
-            return newline + 1
+            return newline + 1, marked
         line = newline + 1
 
 
@@ -189,8 +200,6 @@ def key_end(text: str, body: int) -> int:
 
 def _cut_inside(text: str, start: int, line: int, limit: int) -> int:
     """Return the first position where a long line may be cut, or -1."""
-    if limit - start <= _SENTENCE:
-        return -1
     tries = _TRIES
     for match in _stops().finditer(text, max(line, start + _SENTENCE), min(limit, start + _ANYWHERE)):
         place, sign, size = match.end(), match[0], match.start() - start

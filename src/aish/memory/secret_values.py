@@ -46,7 +46,8 @@ _CLASSES = (
     + b"!" * 128
 )
 _PARTS = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
-_VOWELS = frozenset("aeiouyAEIOUY")
+_SOUNDS = bytes(ord("a" if chr(byte) in "aeiouyAEIOUY" else "b") for byte in range(256))
+_SILENT = b"b" * 6  # nobody can say so many consonants
 _ABOUT = r"(?i)/|pass|pwd|secret|token|key|credential"  # in the names of files and of other things
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -156,7 +157,7 @@ def _is_code(value: str) -> bool:
 
 def is_sample(token: str) -> bool:
     """Is this a sample of a token, made of words?"""
-    made = shape(token)
+    made = shape(token[: 2 * JUDGED])
     return made.runs >= 4 and made.random == 0
 
 
@@ -174,6 +175,8 @@ def is_id(value: str) -> bool:
 
 def _is_word(run: str) -> bool:
     """Are these words of a language or of a program, also joined in camel case, perhaps with a number?"""
+    if run.isalpha() and (run.islower() or run[1:].islower()):
+        return _can_be_said(run)
     parts = compiled(_PARTS).findall(run)
     letters = [part for part in parts if not part[0].isdigit()]
     numbers = [part for part in parts if part[0].isdigit()]
@@ -193,14 +196,8 @@ def _can_be_said(part: str) -> bool:
         return True
     if len(part) > 24:
         return False
-    longest = since = vowels = 0
-    for letter in part:
-        if letter in _VOWELS:
-            vowels, since = vowels + 1, 0
-        else:
-            since += 1
-            longest = max(longest, since)
-    return longest <= 5 and vowels * 6 >= len(part)
+    sounds = part.encode().translate(_SOUNDS)
+    return _SILENT not in sounds and sounds.count(b"a") * 6 >= len(part)
 
 
 def _is_name(value: str, made: ValueShape) -> bool:
