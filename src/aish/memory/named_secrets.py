@@ -47,9 +47,10 @@ _WHOLE = 120
 # A text with more names than this, such as the words of a parser, is searched with one simple pattern, as the time for
 # each name would add up: a name each so many characters, and some more for a short line.
 _DENSE, _MORE = 64, 8
+_SHORT = 40  # a text that is searched faster with the pattern than with each beginning of a name
 _ANY = (
     r"(?i:pass(?:word|wd|phrase)?|pwd|pw)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<password>(?=[^\s\"'`,;&]{0,20}\d)[^\s\"'`,;&…]{6,200})"
-    r"|(?i:secret|token|key|credentials?)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<value>(?=[\w+/-]{0,20}\d)(?=[\w+/-]{0,20}[a-z])(?=[\w+/-]{0,20}[A-Z])[\w+/=.-]{16,500})"
+    r"|(?i:secret|token|key|credentials?)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<value>(?=[\w+/-]{0,20}\d)(?=[\w+/-]{0,20}[a-z])(?:(?=[\w+/-]{0,20}[A-Z])[\w+/=.-]{16,500}|[0-9a-f]{24,500}(?!\w)))"
 )
 
 
@@ -84,14 +85,16 @@ def named_values(block: str, low: str) -> Iterator[NamedValue]:
             yield from _dense_values(block, start)
             return
         left -= 1
-        found = _value(block, low, start, name, match.end())
-        if found:
+        if found := _value(block, low, start, name, match.end()):
             yield found
 
 
 def _names(low: str) -> Iterator[re.Match[str]]:
     """Find the names of secrets, as a search with the pattern does, but at the words with which they begin only."""
     pattern, owner, done = compiled(_NAME), compiled(_OWNER), 0
+    if len(low) < _SHORT:
+        yield from pattern.finditer(low)
+        return
     for place in positions(_BEGINNINGS if low.isascii() else _ALL_BEGINNINGS, low):
         if place < done:
             continue

@@ -87,12 +87,14 @@ def shape(value: str) -> ValueShape:
         odd = any(not character.isalnum() and character not in "_-./:" for character in value)
     mixed = value != value.lower() and value[1:] != value[1:].lower() and value != value.upper()
     runs = words = 0
-    random = 32 if compiled(_UUID).search(value) else 0
+    random = 32 if value.count("-") >= 4 and compiled(_UUID).search(value) else 0
     for run in compiled(_RUN).findall(value):
         runs += 1
+        if run.isdigit():
+            continue
         if not run.isascii() or _is_word(run):
             words += 1
-        elif not run.isdigit():
+        else:
             random += len(run)
     random = min(random, digits + letters)
     return ValueShape(len(value), digits, letters, mixed, odd, runs, words, random)
@@ -107,13 +109,15 @@ def looks_secret(
     words with a number and underscores between them, such as blue_sky_2020.
     """
     value = value[:JUDGED]
-    if len(value) < 4 or _is_holder(value) or _is_sample_password(value.lower(), need):
+    if len(value) < (4 if need == SURE else 6) or (need != SURE and value.isalpha()):
+        return False
+    if _is_holder(value) or _is_sample_password(value.lower(), need):
         return False
     if need == SURE:
         if value.startswith(("-", "~", "/")) or value.endswith("://") or (len(value) < 6 and value.isalpha()):
             return False
         return not compiled(_EXPRESSION).match(value) and (words or not _is_plain_name(value))
-    if len(value) < 6 or value.isalpha() or (quote in ("", "`") and _is_code(value)):
+    if quote in ("", "`") and _is_code(value):
         return False  # backticks often have code in them
     made = shape(value)
     if made.letters == 0 or compiled(_PATH).match(value):
@@ -175,12 +179,12 @@ def is_id(value: str) -> bool:
 
 def _is_word(run: str) -> bool:
     """Are these words of a language or of a program, also joined in camel case, perhaps with a number?"""
-    if run.isalpha() and (run.islower() or run[1:].islower()):
+    if run.isalpha() and (run.islower() or run.isupper() or run[1:].islower()):
         return _can_be_said(run)
-    parts = compiled(_PARTS).findall(run)
-    letters = [part for part in parts if not part[0].isdigit()]
-    numbers = [part for part in parts if part[0].isdigit()]
-    if not letters or len(numbers) > 2 or any(len(number) > 4 for number in numbers):
+    letters, numbers = list[str](), list[str]()
+    for part in compiled(_PARTS).findall(run):
+        (numbers if part[0] <= "9" else letters).append(part)
+    if not letters or len(numbers) > 2 or (numbers and max(map(len, numbers)) > 4):
         return False
     size = sum(map(len, letters))
     if len(letters) > 1 and size < 3 * len(letters):
