@@ -35,6 +35,7 @@ _LINK = (
 _WEAK_LINKS = ("-", "auf", "a", "en", "para", "in", "na", "на", "'s", "’s")  # "cambia la clave a …", but also "password in …"
 _COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
 _PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "mdp", "şif", "парол", "mật", "κωδ")
+_NO_NAMES = {"psk": (":",), "key": ("did:",), "password": (" 1", ".1", "/1"), "passwd": ("/etc/",)}  # ciphers, public keys, programs, files
 _OPEN_KEYS = r"(?:public|encrypted|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace|tenant|group|file|image|run|routing|dedupe|unique|query|storage|lookup|registry|item|node|message|event|record)[ _-]?$"
 _KEY_OWNERS = frozenset((*ISSUERS, *"account admin anon aws bot client cloud consumer crypto decrypt deploy device dsn encrypt encryption hmac ingest jwt license mail map maps master payment payments preshared project read root rsa secret server service sftp shared sign signature signing sms ssh tls vpn webhook weather write".split()))
 # fmt: on
@@ -119,6 +120,8 @@ def _is_name(block: str, low: str, start: int, name: str) -> bool:
     """Is the name a word of its own, or at the end of an identifier?"""
     if name == "pat" and block[start : start + 3] != "PAT" and low[start - 1 : start] not in ("_", "-"):
         return False
+    if low.endswith(_NO_NAMES.get(name, ()), 0, start):
+        return False
     if start == 0 or not low[start - 1].isalnum():
         return not low.endswith("wpa_", 0, start)  # a command, which has a rule of its own
     if low[start - 1].isdigit():
@@ -192,6 +195,8 @@ def _is_chosen(block: str, name: str, end: int, form: _Form, quote: str) -> bool
 
 def _is_key(block: str, name: str, before: str, value: str, context: int) -> bool:
     """May this be the value of a secret key? Most keys of programs only identify something."""
+    if "sign" in name and compiled(r"(?:[0-9A-F]{16}|[0-9A-F]{40})\Z").match(value):
+        return False  # the fingerprint of a GPG key
     if name not in ("key", "key_id"):
         return True
     owner = compiled(r"([a-z0-9]+)[_-]\Z").search(before)

@@ -32,6 +32,8 @@ _SAMPLE = r"(?i)x{6}|example|your[_-]|(.)\1{9}|1234567890abcdef|abcdefghijklm"  
 _ESCAPE = r"\\{1,4}[nrt]"
 _ESCAPED = rf'\\"|{_ESCAPE}(?=[\s"\'\\]|\Z)|{_ESCAPE}.{{0,2000}}?{_ESCAPE}'
 
+# The first line of a private key, after signs of code and of JSON, numbers of lines, and headers such as `Comment: …`.
+_KEY_START = r"(?:[\s\"'`+,>|\\→]|\\[nrt]|\d{1,6}(?=[\s→:|])|[A-Z][\w-]{1,30}: [^\n\\]{0,200}){0,200}[A-Za-z0-9+/=]{16}"
 _SHORTEST = 8  # characters of a text with a secret, such as `pin:1234`
 
 
@@ -123,7 +125,7 @@ def _keys(block: str) -> Iterator[FoundSecret]:
     for match in private_key().finditer(block):
         end = key_end(block, match.end())
         body = block[match.end() : len(block) if end < 0 else end]
-        if compiled(r"[A-Za-z0-9+/]{16}").search(body):
+        if compiled(_KEY_START).match(body):
             start = match.end() + len(body) - len(body.lstrip())
             stop = match.end() + len(body.rstrip())
             yield FoundSecret("private key", start, stop, "private key after its begin marker", match.start())

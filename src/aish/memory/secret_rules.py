@@ -103,7 +103,7 @@ RULES = (
     Rule("JWT", None, "eyJ", r"eyJ[\w-]{8,5000}\.[\w-]{8,20000}\.[\w-]{8,}"),
 
     Rule("password in a URL", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://(?P<user>[^\s/:@\"']{0,200}):(?!(?P=user)@)(?P<value>[^\s/@\"']{1,500})@", folded=True),
-    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?![\d.-]{1,80}:)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"']{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)"),
+    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?!(?:[\d.-]{1,80}|mailto|sips?|xmpp|acct):)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"'<>]{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)"),
     Rule("access token", SURE, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}[\"']?(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4}(?!username=)(?P<value>[^\s\"',]{8,})", folded=True, starts="authorization"),
     Rule("access token", LIKELY, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"',]{8,})", folded=True, starts="authorization"),
     Rule("access token", HARDLY, "bearer", r"\bbearer\s{1,4}(?P<value>[\w.~+/=-]{16,})", folded=True, starts="bearer"),
@@ -112,7 +112,7 @@ RULES = (
     Rule("cookie", LIKELY, "curl wget http", rf"\b(?:curl|wget|https?){_GAP}(?:-b|--cookie)[ =][\"']?[\w.-]{{1,60}}=(?P<value>[^\s\"';]{{8,}})", starts="curl wget http"),
     Rule("key in a URL", LIKELY, "key= sig= signature= code=", r"[?&](?:key|sig|signature|code(?==[^\s&\"'#]{16}))=(?P<value>[^\s&\"'#]{8,})", folded=True, starts="?key= &key= ?sig= &sig= ?signature= &signature= ?code= &code="),
     Rule("signature in a URL", SURE, "signature security-token sig=", r"(?:[?&;]|%26|%3f)(?:x-(?:amz|goog|oss|cos)-(?:signature|security-token)|(?:(?<=[?&])|(?<=&amp;))(?:sig|signature)(?==[\w%+/~-]{20}))(?:=|%3d)(?P<value>[^\s&\"'#<>]{16,})", folded=True),
-    Rule("password", SURE, "pass", r"\b(?:machine|login)\s{1,4}\S{1,100}(?:\s{1,4}(?:login|account|port)\s{1,4}\S{1,100}){0,3}\s{1,4}(?:(?:with\s{1,4})?pass|password)\s{1,4}(?P<value>[^\s\"'\\]+)", folded=True, starts="machine login"),
+    Rule("password", SURE, "pass", r"\b(?:machine|login)\s{1,4}(?=\S{0,99}\w)\S{1,100}(?:\s{1,4}(?:login|account|port)\s{1,4}\S{1,100}){0,3}\s{1,4}(?:(?:with\s{1,4})?pass|password)\s{1,4}(?P<value>[^\s\"'\\]+)", folded=True, starts="machine login"),
     Rule("password", LOOSE, "pass", r"\b(?:machine|login|user(?:name)?|as|log[ -]?in|sign[ -]?in|benutzer\w{0,6}|utilisateur|usuario|usuário|utente)\s{1,4}\S{1,100}[^\n]{0,40}?\bpass(?:word|wort)?\s{1,4}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True, starts="machine login user as log sign benutzer utilisateur usuario usuário utente"),
     Rule("password", SURE, "password", r"\b(?:create|alter)\s{1,4}(?:user|role)\s[^\n;]{1,100}?\bpassword\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True, starts="create alter"),
     Rule("password", LOOSE, "pass", r"(?m)^[^\S\n]{0,20}pass(?:word)?[^\S\n]{1,4}(?P<value>[^\s\"':=]+)[^\S\n]*$"),
