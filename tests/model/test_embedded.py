@@ -4,6 +4,7 @@ import asyncio
 import os
 import select
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -25,6 +26,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real]
 ASK = ChatRequest(messages=({"role": "user", "content": "What is the capital of France?"},), max_tokens=16)
 PATIENCE = Patience(connect=10, first=60, silence=60)
 PROC = Path("/proc")
+KEY = b"general.architecture"
+HEADER = (  # version 3, no tensors, one key: the architecture is the string "odd"
+    b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", len(KEY)) + KEY + struct.pack("<IQ", 8, 3) + b"odd"
+)
 
 
 def weights() -> Path:
@@ -243,17 +248,51 @@ async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_the
     assert children(os.getpid()) == before
 
 
-async def test_weights_that_are_none_are_a_failure_that_points_to_the_log(tmp_path: Path) -> None:
-    """The log has the error message of llama.cpp."""
-    (tmp_path / "bad.gguf").write_bytes(b"GGUF" + b"\x00" * 1000)
+@pytest.mark.parametrize("kind", ["folder", "page", "empty"])
+async def test_a_file_that_is_no_model_is_told_without_starting_anything(tmp_path: Path, kind: str) -> None:
+    """One line names the file, what is wrong with it, and the setting."""
+    path = tmp_path / "my model.gguf"
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"<html>moved</html>" if kind == "page" else b"")
+    model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)
+    events = [event async for event in model.stream(ASK)]
+
+    assert len(events) == 1 and isinstance(events[0], Failed) and events[0].trouble == "missing"
+    wrong = f"cannot read the model file {path}: Is a directory" if kind == "folder" else f"{path} is not a GGUF file"
+    assert events[0].reason.startswith(wrong)
+    assert events[0].reason.endswith("correct or remove the setting embedded.path, or path in its preset")
+    assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.parametrize("size", [3_000, 40_000_000], ids=["in its header", "in its data"])
+async def test_half_a_download_is_told_as_such(tmp_path: Path, size: int) -> None:
+    """The log has the error message of llama.cpp, and what it means is said."""
+    half, log = tmp_path / "half.gguf", tmp_path / "log"
+    with weights().open("rb") as whole:
+        half.write_bytes(whole.read(size))
+    model = EmbeddedModel(LlamaProcess(half, log, window=512, threads=1), patience=PATIENCE)
+    try:
+        events = [event async for event in model.stream(ASK)]
+    finally:
+        await model.close()
+    reason = f"cannot load {half}: the file is damaged or not whole; get it again; see {log}"
+    assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
+    assert log.stat().st_size > 0
+
+
+async def test_a_file_that_llama_cpp_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
+    """For instance of a kind of model that this version does not know."""
+    (tmp_path / "bad.gguf").write_bytes(HEADER)
     model = EmbeddedModel(LlamaProcess(tmp_path / "bad.gguf", tmp_path / "log"), patience=PATIENCE)
     try:
         events = [event async for event in model.stream(ASK)]
     finally:
         await model.close()
-    reason = f"the embedded model failed to start; see {tmp_path / 'log'}"
-    assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
-    assert (tmp_path / "log").stat().st_size > 0
+    failed = events[-1]
+    assert isinstance(failed, Failed)
+    assert failed.reason.startswith(f"cannot load {tmp_path / 'bad.gguf'}: ") and "'odd'" in failed.reason
 
 
 PARENT = """

@@ -18,6 +18,7 @@ from aish.model.weights import (
     find_here,
     missing_weights,
     shared_directory,
+    wants_run_form,
 )
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED
@@ -91,13 +92,14 @@ def _list(start: Start, *, as_json: bool) -> int:
     rows, directories = [], model_directories(start.places, os.environ)
     cards = ModelCards(start.places.model_cards)
     for name, preset in start.settings.presets().items():
-        where, model, weights = preset.address, preset.model, ""
+        where, model, weights, run_form = preset.address, preset.model, "", False
         if preset.kind == EMBEDDED:
             path = find_embedded(preset.file(start.settings.embedded.path), directories, preset.model)
             where = str(path) if path.is_file() else missing_weights(path)
             model = weights = path.name
+            run_form = wants_run_form(path, preset.tools)
         identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
-        tools = tools_word(preset.tools, cards.takes_tools(identity))
+        tools = tools_word(preset.tools, cards.takes_tools(identity), run_form=run_form)
         rows.append({"name": name, "kind": preset.kind, "model": model, "tools": tools, "where": where})
     for one in CATALOGUE.values():
         if one is not SMOLLM2 and not _uses(start, one):
