@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import select
 import signal
 import struct
@@ -17,8 +18,9 @@ from aish.agent.tool import schema
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
 from aish.model.tokenizer import fetch_json
-from aish.model.weights import SMOLLM2, find_embedded
+from aish.model.weights import QWEN_SMALL, SMOLLM2, find_embedded, find_here
 from aish.places import find_places, model_directories
+from aish.prompt.base import BASE
 from aish.values.events import ChatRequest, Failed, Finished, TextPiece, ToolPiece, Usage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
@@ -170,6 +172,53 @@ async def test_no_child_runs_before_the_first_use_and_its_own_server_counts(worl
     finally:
         await program.close()
     assert children(os.getpid()) == before
+
+
+RUN = schema("run_command", "Run a shell command.", {"command": {"type": "string"}}, ["command"])
+
+
+async def test_a_file_of_the_users_own_runs_commands_if_its_preset_says_so(world: World) -> None:
+    """Under any name, in a folder with spaces. Nothing else is offered, and the answer is a command or words."""
+    folder = world.directory / "my models"
+    folder.mkdir()
+    (folder / "mine.gguf").symlink_to(weights())
+    preset = {"kind": "embedded", "path": str(folder / "mine.gguf"), "tools": "commands", "window": 2048}
+    program = world.program({"models": {"mine": preset}, "embedded": {"threads": 1}})
+    session = program.session(model="mine")
+    try:
+        asked = ChatRequest(({"role": "user", "content": "Which files are here?"},), (RUN,), 40)
+        events = [event async for event in session.backend.model.stream(asked)]
+    finally:
+        await program.close()
+
+    assert {tool.name for tool in session.offered_tools(session.backend)} <= {"run_command"}
+    assert session.backend.only_tools == {"run_command"} and session.backend.tools is True
+    assert isinstance(events[-1], Finished)
+    assert not any(event.text.lstrip().startswith("{") for event in events if isinstance(event, TextPiece))
+
+
+@pytest.mark.parametrize(
+    ("question", "command"),
+    [
+        ("How full is the disk?", r"\bdf\b"),
+        ("How many lines has README.md?", r"\bwc\b.*README"),
+        ("Wie voll ist die Festplatte?", r"\bdf\b"),
+        ("What is a mutex?", ""),
+    ],
+)
+async def test_the_smallest_coder_runs_the_command_that_answers(tmp_path: Path, question: str, command: str) -> None:
+    """With its real weights, where they were pulled."""
+    found = find_here(QWEN_SMALL, model_directories(find_places(os.environ), os.environ))
+    if not found:
+        pytest.skip(f"needs: aish models pull {QWEN_SMALL.name}")
+    model = EmbeddedModel(LlamaProcess(found, tmp_path / "log", threads=1), patience=PATIENCE, run_form=True)
+    request = ChatRequest(({"role": "system", "content": BASE}, {"role": "user", "content": question}), (RUN,), 80)
+    try:
+        events = [event async for event in model.stream(request)]
+    finally:
+        await model.close()
+    calls = [event.arguments for event in events if isinstance(event, ToolPiece)]
+    assert re.search(command, calls[0]) if command else not calls
 
 
 async def test_a_child_that_died_is_started_again_and_the_log_tells_of_both(tmp_path: Path) -> None:
