@@ -29,7 +29,7 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
             mark = "*" if name == shell.session.model else " "
             what = preset.address or {"embedded": "runs inside aish", "scripted": "plays a script"}.get(preset.kind, "")
             tools = _tools(shell, name, preset)
-            rows.append(f"{mark} {name:<12} {preset.model:<28} tools: {tools:<7} {what}".rstrip())
+            rows.append(f"{mark} {name:<12} {preset.model:<28} tools: {tools:<8} {what}".rstrip())
         return "\n".join(rows)
     backend = shell.program.backend(words)
     shell.session.model = words

@@ -113,6 +113,6 @@ def _list(start: Start, *, as_json: bool) -> int:
     for row in rows:
         mark = "*" if row["name"] == start.settings.model else " "
         tools = f"tools: {row['tools']}" if "tools" in row else ""
-        line = f"{mark} {row['name']:<18} {row['kind']:<9} {row['model']:<39} {tools:<14} {row['where']}"
+        line = f"{mark} {row['name']:<18} {row['kind']:<9} {row['model']:<39} {tools:<15} {row['where']}"
         Screen().say(line.rstrip())
     return OK
