@@ -38,7 +38,9 @@ def cases(work: Path) -> Iterator[Case]:
     for port, lie in server_liar.PROXY_LIES.items():
         for variable, endpoint in (("http_proxy", PLAIN), ("HTTPS_PROXY", TLS)):
             env = {variable: f"http://proxy.test:{port}"}
-            yield Case("a lying proxy", f"{lie.tried} (`{variable}`)", endpoint, lie.named, {"ca_file": f"{work}/ca.pem"}, env)
+            yield Case(
+                "a lying proxy", f"{lie.tried} (`{variable}`)", endpoint, lie.named, {"ca_file": f"{work}/ca.pem"}, env
+            )
         env = {"ALL_PROXY": f"socks5h://proxy.test:{port}"}
         yield Case("a lying proxy", f"{lie.tried} (`socks5h`)", PLAIN, f"proxy.test:{port}", _NOTHING, env)
 
@@ -49,12 +51,24 @@ PLAIN, TLS = "http://model.test:8080/v1", "https://model.test:8443/v1"
 def _straight(work: Path) -> Iterator[Case]:
     yield Case("aimock", "straight", "http://127.0.0.1:4010/v1")
     yield Case("aimock", "straight, on an address that is not loopback", f"http://{MODEL}:4010/v1")
-    yield Case("none", "nobody listens", f"http://{MODEL}:9/v1", f"cannot connect to {MODEL}:9: Connection refused")
-    yield Case("none", "unknown name of a host", "http://nobody.test/v1", "cannot connect to nobody.test:80: ")
+    yield Case(
+        "none",
+        "nobody listens",
+        f"http://{MODEL}:9/v1",
+        f"cannot connect to {MODEL}:9: Connection refused; is the server running",
+    )
+    yield Case(
+        "none",
+        "unknown name of a host",
+        "http://nobody.test/v1",
+        "cannot connect to nobody.test:80: Name .*; check the endpoint",
+    )
     socket = f"unix://{work}/nobody.sock"
     yield Case("none", "a socket that is not there", socket, "cannot connect to the socket .*; is the server running")
     ca = {"ca_file": f"{work}/ca.pem"}
-    yield Case("openssl s_server", "ALPN with h2 only", "https://model.test:8450/v1", "speaks HTTP/2 only; .*HTTP/1.1", ca)
+    yield Case(
+        "openssl s_server", "ALPN with h2 only", "https://model.test:8450/v1", "speaks HTTP/2 only; .*HTTP/1.1", ca
+    )
 
 
 def _nginx(work: Path) -> Iterator[Case]:
@@ -75,12 +89,14 @@ def _nginx(work: Path) -> Iterator[Case]:
     yield case("certificate for another host", "https://model.test:8446/v1", "is for another host, not for", preset=ca)
     client = ca | {"client_cert": f"{work}/client.pem", "client_key": f"{work}/client.key"}
     yield case("client certificate", "https://model.test:8447/v1", preset=client)
-    yield case("client certificate missing", "https://model.test:8447/v1", "client.?cert|SSL certificate", preset=ca)
+    yield case("client certificate missing", "https://model.test:8447/v1", "set client_cert", preset=ca)
     yield case("unix socket", f"unix://{work}/model.sock")
     gzip = {"headers": {"Accept-Encoding": "gzip"}}
     yield case("gzip, asked for with `headers`", "http://model.test:8086/v1", preset=gzip)
     yield case("308 from http to https on the same host", "http://model.test:8081/v1", preset=ca)
-    yield case("302 to another host", "http://model.test:8082/v1", "redirects to another host, http://other.test:8080/v1")
+    yield case(
+        "302 to another host", "http://model.test:8082/v1", "redirects to another host, http://other.test:8080/v1"
+    )
     yield case("307 to another port", "http://model.test:8084/v1", "redirects to another port, http://model.test:8080/")
     yield case("307 from https to http", "https://model.test:8448/v1", "without TLS; if that is right, set", preset=ca)
     yield case("a redirect loop", "http://model.test:8083/v1", "redirects again and again; set the endpoint")
@@ -89,10 +105,18 @@ def _nginx(work: Path) -> Iterator[Case]:
     yield case("wrong login in the endpoint", wrong, f"refused the login of '{USER}' .*correct it in the endpoint")
     yield case("login missing", "http://model.test:8085/v1", "refused the key .401.*check")
     yield case("HTTP/2 without TLS only", "http://model.test:8087/v1", "speaks HTTP/2 only; aish speaks HTTP/1.1")
-    yield case("http on the port of https", "http://model.test:8443/v1", "HTTPS port|wants TLS")
+    yield case("http on the port of https", "http://model.test:8443/v1", "wants TLS .*write https://")
     yield case("https on the port of http", "https://model.test:8080/v1", "does not speak TLS.*http://", preset=ca)
-    yield case("502, because nothing is behind it", "http://model.test:8088/v1", "answered 502: 502 Bad Gateway")
-    yield case("504, because what is behind it is silent", "http://model.test:8093/silent/v1", "answered 504: 504 Gateway")
+    yield case(
+        "502, because nothing is behind it",
+        "http://model.test:8088/v1",
+        "answered 502: 502 Bad Gateway; try again later",
+    )
+    yield case(
+        "504, because what is behind it is silent",
+        "http://model.test:8093/silent/v1",
+        "answered 504: 504 Gateway.*; try again later",
+    )
     yield case("429 with Retry-After", "http://model.test:8094/v1", "rate limit is reached .*; wait")
     yield case("413", "http://model.test:8092/v1", "prompt is too long .*413")
     yield case("a web page with 200", "http://model.test:8089/v1", "web page instead of an answer; check the endpoint")
@@ -111,9 +135,11 @@ def _tinyproxy(work: Path) -> Iterator[Case]:
     for variable, endpoint in (("http_proxy", PLAIN), ("HTTPS_PROXY", TLS)):
         scheme = endpoint.partition(":")[0]
         env = {variable: "http://proxy.test:3129"}
-        yield case(f"login missing, {scheme}", endpoint, env, rf"\(from {variable}\) wants a login .*{variable}=http://NAME")
+        yield case(
+            f"login missing, {scheme}", endpoint, env, rf"\(from {variable}\) wants a login .*{variable}=http://NAME"
+        )
         env = {variable: f"http://{USER}:{PASSWORD}x@proxy.test:3129"}
-        yield case(f"wrong login, {scheme}", endpoint, env, "proxy.test:3129|401")
+        yield case(f"wrong login, {scheme}", endpoint, env, f"proxy.test:3129 .*{USER}")
         away = endpoint.replace("8080", "9").replace("8443", "9")
         yield case(f"server away, {scheme}", away, {variable: plain}, "proxy.test:3128")
     env = {"HTTPS_PROXY": "http://proxy.test:3130"}
@@ -121,7 +147,7 @@ def _tinyproxy(work: Path) -> Iterator[Case]:
     env = {"ALL_PROXY": "socks5h://proxy.test:3128"}
     yield case("asked as a SOCKS proxy", PLAIN, env, "proxy.test:3128 .from ALL_PROXY.")
     env = {"HTTPS_PROXY": "https://proxy.test:3128"}
-    yield case("asked as an https:// proxy", TLS, env, "proxy.test:3128 .*does not speak TLS")
+    yield case("asked as an https:// proxy", TLS, env, "proxy.test:3128 .from HTTPS_PROXY. did not connect")
 
 
 def _microsocks(work: Path) -> Iterator[Case]:
@@ -133,15 +159,29 @@ def _microsocks(work: Path) -> Iterator[Case]:
             what = f"`{scheme}`, {endpoint.partition(':')[0]}"
             yield case(what, endpoint, f"{scheme}://proxy.test:1080")
             yield case(f"{what}, with login", endpoint, f"{scheme}://{USER}:{PASSWORD}@proxy.test:1081")
-    yield case("login missing", PLAIN, "socks5h://proxy.test:1081", r"\(from ALL_PROXY\) wants a login; write it as ALL_PROXY")
+    yield case(
+        "login missing", PLAIN, "socks5h://proxy.test:1081", r"\(from ALL_PROXY\) wants a login; write it as ALL_PROXY"
+    )
     wrong = f"socks5h://{USER}:{PASSWORD}x@proxy.test:1081"
     yield case("wrong login", PLAIN, wrong, f"refused the login of '{USER}'; correct it in ALL_PROXY")
     yield case("server away", "http://model.test:9/v1", "socks5h://proxy.test:1080", "cannot reach model.test:9: ")
     yield case("unknown name", "http://nobody.test/v1", "socks5h://proxy.test:1080", "cannot reach nobody.test:80: ")
-    yield case("unknown name, looked up here", "http://nobody.test/v1", "socks5://proxy.test:1080", "cannot look up nobody.test")
+    yield case(
+        "unknown name, looked up here",
+        "http://nobody.test/v1",
+        "socks5://proxy.test:1080",
+        "cannot look up nobody.test",
+    )
     yield case("asked as SOCKS 4", PLAIN, "socks4://proxy.test:1080", "proxy.test:1080 .from ALL_PROXY. .*socks4")
-    yield case("asked as an HTTP proxy", PLAIN, "http://proxy.test:1080", "proxy|HTTP")
-    yield case("asked for a tunnel as an HTTP proxy", TLS, "http://proxy.test:1080", "not an HTTP proxy; if it is a SOCKS proxy, write socks5h://")
+    yield case(
+        "asked as an HTTP proxy", PLAIN, "http://proxy.test:1080", "not HTTP .by way of the proxy proxy.test:1080"
+    )
+    yield case(
+        "asked for a tunnel as an HTTP proxy",
+        TLS,
+        "http://proxy.test:1080",
+        "not an HTTP proxy; if it is a SOCKS proxy, write socks5h://",
+    )
 
 
 def _pproxy(work: Path) -> Iterator[Case]:
@@ -149,6 +189,12 @@ def _pproxy(work: Path) -> Iterator[Case]:
     for scheme in ("socks4", "socks4a", "socks5h"):
         for endpoint in (PLAIN, TLS):
             what = f"`{scheme}`, {endpoint.partition(':')[0]}"
+            if scheme == "socks4a" and endpoint == TLS:  # it reads a name as the address 0.0.0.1
+                broken = "model.test:8443 by way of the proxy proxy.test:1084 .from ALL_PROXY."
+                env = {"ALL_PROXY": "socks4a://proxy.test:1084"}
+                yield Case("pproxy", "`socks4a` with a name, which it does not know", TLS, broken, ca, env)
+                continue
+            endpoint = endpoint.replace("model.test", MODEL) if scheme == "socks4a" else endpoint
             yield Case("pproxy", what, endpoint, "", ca, {"ALL_PROXY": f"{scheme}://proxy.test:1084"})
     for endpoint in (PLAIN, TLS):
         what = f"an `https://` proxy, {endpoint.partition(':')[0]}"

@@ -1,6 +1,7 @@
 """The programs of the check of ways to a server: how they are installed, configured and started, and their addresses.
 
-All run in a network of their own: `unshare` makes one for this process, with names and with addresses that are not loopback.
+All run in a network of their own: `unshare` makes one for this process, with names, and
+addresses that are not loopback.
 """
 
 import importlib.metadata
@@ -121,12 +122,13 @@ def run(words: list[str], seconds: float = 60, variables: Mapping[str, str] | No
 # Inside the network
 
 
-def make_network(work: Path) -> None:
+def make_network(work: Path, more: Mapping[str, str]) -> None:
     """Give this network its addresses and names. Only what runs in the same namespaces sees them."""
     run(["ip", "link", "set", "lo", "up"])
-    for address in HOSTS.values():
+    hosts = {**HOSTS, **more}
+    for address in hosts.values():
         run(["ip", "address", "add", f"{address}/32", "dev", "lo"])
-    names = "".join(f"{address} {name}\n" for name, address in HOSTS.items())
+    names = "".join(f"{address} {name} {name}.\n" for name, address in hosts.items())
     (work / "hosts").write_text(f"127.0.0.1 localhost\n::1 localhost\n{names}", encoding="utf-8")
     (work / "nsswitch").write_text("hosts: files\n", encoding="utf-8")
     run(["mount", "--bind", str(work / "hosts"), "/etc/hosts"])
@@ -219,7 +221,8 @@ class Programs:
         """Start the server of llama.cpp with the embedded model, without any of the settings of aish."""
         code = (
             "import sys, threading, xllamacpp\np = xllamacpp.CommonParams()\np.model.path = sys.argv[1]\n"
-            "p.model_alias = {'smollm2'}\np.hostnames = ['127.0.0.1']\np.port = 8090\np.n_ctx = 8192\np.n_parallel = 1\n"
+            "p.model_alias = {'smollm2'}\np.hostnames = ['127.0.0.1']\np.port = 8090\n"
+            "p.n_ctx = 8192\np.n_parallel = 1\n"
             "p.use_jinja = True\np.ui = False\np.sampling.temp = 0.0\np.n_predict = 48\n"
             "server = xllamacpp.Server(p)\nthreading.Event().wait()\n"
         )
@@ -236,6 +239,7 @@ class Programs:
         (self.work / "litellm.yaml").write_text(f"model_list:\n{lines}", encoding="utf-8")
         words = [str(PYTHON / "bin" / "litellm"), "--config", "litellm.yaml", "--host", "127.0.0.1", "--port", "8091"]
         offline = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "NO_PROXY": "*"}
+        offline["LITELLM_DANGEROUSLY_PERMIT_WEAK_OR_UNSET_MASTER_KEY"] = "true"  # nobody else is in this network
         self.start("litellm", words, ("127.0.0.1", 8091), variables=offline)
 
 
@@ -286,35 +290,39 @@ def _server(port: int, more: str) -> str:
     return f"server {{ listen {MODEL}:{port}; {more} }}\n"
 
 
-_NGINX = f"""
-daemon off; user root; worker_processes 1; pid {{work}}/nginx.pid; error_log {{work}}/nginx-error.log;
-events {{ worker_connections 64; }}
-http {{
-  access_log off; client_body_temp_path {{work}}/body; proxy_temp_path {{work}}/temp; fastcgi_temp_path {{work}}/temp;
-  uwsgi_temp_path {{work}}/temp; scgi_temp_path {{work}}/temp; absolute_redirect off;
-""" + "".join(
-    (
-        _server(8080, _TO_MODEL),
-        f"server {{ listen {OTHER}:8080; {_TO_MODEL} }}\n",
-        f"server {{ listen unix:{{work}}/model.sock; {_TO_MODEL} }}\n",
-        _tls_server(8443, "server"),
-        _tls_server(8444, "expired"),
-        _tls_server(8445, "self"),
-        _tls_server(8446, "other"),
-        _tls_server(8447, "server", f"ssl_client_certificate {{work}}/ca.pem; ssl_verify_client on; {_TO_MODEL}"),
-        _tls_server(8448, "server", "return 307 http://model.test:8080$request_uri;"),
-        _tls_server(443, "server"),
-        _server(8081, "return 308 https://model.test:8443$request_uri;"),
-        _server(8082, "return 302 http://other.test:8080$request_uri;"),
-        _server(8083, "return 307 /again$request_uri;"),
-        _server(8084, "return 307 http://model.test:8080$request_uri;"),
-        _server(8085, f"auth_basic models; auth_basic_user_file {{work}}/htpasswd; {_TO_MODEL}"),
-        _server(8086, f"gzip on; gzip_proxied any; gzip_min_length 1; gzip_types text/event-stream; {_TO_MODEL}"),
-        f"server {{ listen {MODEL}:8087 http2; {_TO_MODEL} }}\n",
-        _server(8088, "location / { proxy_pass http://127.0.0.1:9; }"),
-        _server(8089, "location / { default_type text/html; return 200 '<title>Welcome</title><p>It works'; }"),
-        _server(8092, f"client_max_body_size 1k; {_TO_MODEL}"),
-        _server(8093, "location / { proxy_pass http://127.0.0.1:4020; proxy_read_timeout 1s; }"),
-        _server(8094, "location / { add_header Retry-After 1 always; return 429; }"),
+_NGINX = (
+    """
+daemon off; user root; worker_processes 1; pid {work}/nginx.pid; error_log {work}/nginx-error.log;
+events { worker_connections 64; }
+http {
+  access_log off; client_body_temp_path {work}/body; proxy_temp_path {work}/temp; fastcgi_temp_path {work}/temp;
+  uwsgi_temp_path {work}/temp; scgi_temp_path {work}/temp; absolute_redirect off;
+"""
+    + "".join(
+        (
+            _server(8080, _TO_MODEL),
+            f"server {{ listen {OTHER}:8080; {_TO_MODEL} }}\n",
+            f"server {{ listen unix:{{work}}/model.sock; {_TO_MODEL} }}\n",
+            _tls_server(8443, "server"),
+            _tls_server(8444, "expired"),
+            _tls_server(8445, "self"),
+            _tls_server(8446, "other"),
+            _tls_server(8447, "server", f"ssl_client_certificate {{work}}/ca.pem; ssl_verify_client on; {_TO_MODEL}"),
+            _tls_server(8448, "server", "return 307 http://model.test:8080$request_uri;"),
+            _tls_server(443, "server"),
+            _server(8081, "return 308 https://model.test:8443$request_uri;"),
+            _server(8082, "return 302 http://other.test:8080$request_uri;"),
+            _server(8083, "return 307 /again$request_uri;"),
+            _server(8084, "return 307 http://model.test:8080$request_uri;"),
+            _server(8085, f"auth_basic models; auth_basic_user_file {{work}}/htpasswd; {_TO_MODEL}"),
+            _server(8086, f"gzip on; gzip_proxied any; gzip_min_length 1; gzip_types text/event-stream; {_TO_MODEL}"),
+            f"server {{ listen {MODEL}:8087 http2; {_TO_MODEL} }}\n",
+            _server(8088, "location / { proxy_pass http://127.0.0.1:9; }"),
+            _server(8089, "location / { default_type text/html; return 200 '<title>Welcome</title><p>It works'; }"),
+            _server(8092, f"client_max_body_size 1k; {_TO_MODEL}"),
+            _server(8093, "location / { proxy_pass http://127.0.0.1:4020; proxy_read_timeout 1s; }"),
+            _server(8094, "location / { add_header Retry-After 1 always; return 429; }"),
+        )
     )
-) + "}\n"
+    + "}\n"
+)

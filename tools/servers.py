@@ -23,13 +23,29 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from server_cases import PASSWORD, Case, cases
-from server_liar import Liar
-from server_programs import CannotStart, Programs, SYSTEM, install, make_certificates, make_network, missing, versions
+from server_curl import NAMES, compare
+from server_liar import URL, Liar
+from server_programs import SYSTEM, CannotStart, Programs, install, make_certificates, make_network, missing, versions
+
+from aish.model.estimate import Estimates
+from aish.places import find_places
+
 TOP = Path(__file__).parents[1]
 PAGE = TOP / "docs" / "servers.md"
 AISH = [sys.executable, "-m", "aish"]
 LIMIT = 30.0  # seconds for one question
+TALK_LIMIT = 200.0  # the same for a model that computes
+USUAL_NOTE = (
+    r"(?m)^\[aish\] (the context window of .* is not known, |the answer was cut off at its maximum length; ).*$"
+)
 NETWORK = {"connect_seconds": 3, "first_token_seconds": 3, "silence_seconds": 3, "retries": 1}
+
+
+TALKS = (
+    ("llama.cpp", "straight", 8090, "smollm2"),
+    ("litellm", "in front of llama.cpp", 8091, "smollm2"),
+    ("litellm", "in front of a server without counts", 8091, "countless"),
+)
 
 
 class Said(NamedTuple):
@@ -50,17 +66,17 @@ class Verdict(NamedTuple):
     fault: str = ""
 
 
-def ask(home: Path, words: Sequence[str], env: Mapping[str, str]) -> Said:
+def ask(home: Path, words: Sequence[str], env: Mapping[str, str], limit: float = LIMIT) -> Said:
     """Run `aish --json` once."""
     variables = {"PATH": SYSTEM, "HOME": str(home), "AISH_HOME": str(home), "LANG": "C.UTF-8", "TERM": "dumb", **env}
     started = time.monotonic()
     try:
         done = subprocess.run(
             [*AISH, "--json", *words],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT, env=variables, cwd=home, check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, env=variables, cwd=home, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        return Said(-1, "", "", LIMIT)
+        return Said(-1, "", "", limit)
     out, err = done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
     return Said(done.returncode, out, err, time.monotonic() - started)
 
@@ -112,7 +128,7 @@ def _judge(case: Case, said: Said) -> tuple[str, str]:
         f"exit code {said.code}: {error}" if said.code or error
         else f"state {told['state']}" if told["state"] != "complete"
         else f"the answer is {told['answer'][:100]!r}" if case.answer not in told["answer"]
-        else f"said besides: {said.err.strip()}" if said.err.strip()
+        else f"said besides: {besides}" if (besides := re.sub(USUAL_NOTE, "", said.err).strip())
         else ""
     )  # fmt: skip
     return "answers", wrong
@@ -125,17 +141,70 @@ def try_case(case: Case) -> Verdict:
         return judge(case, ask(home, ["Which bird stands in the reeds?"], case.env))
 
 
+QUESTIONS = (
+    "What is the capital of France?",
+    "And which river flows through it?",
+    "Please name three bridges over that river.",
+    "Which of these bridges is the oldest one?",
+)
+
+
+def talk(server: str, tried: str, endpoint: str, model: str) -> Verdict:
+    """Ask several questions of one conversation with tools: no alarm, and a plausible number of characters a token."""
+    with tempfile.TemporaryDirectory(prefix="aish-servers-") as directory:
+        home = Path(directory)
+        network = {"first_token_seconds": 60, "silence_seconds": 60}
+        write_settings(home, {"endpoint": endpoint, "model": model, "tools": True, "max_tokens": 40}, network)
+        for number, question in enumerate(QUESTIONS):
+            given = f"{LONG} {question}" if number == 1 else question  # so that the prompt grows by much
+            said = ask(home, [*(["--continue"] if number else []), given], {}, TALK_LIMIT)
+            if said.code == -1 or "Traceback" in said.err or not said.out.startswith("{"):
+                return Verdict(server, tried, "", f"question {number + 1}: {said.err.strip()[-200:] or 'no end'}")
+            if besides := re.sub(USUAL_NOTE, "", said.err).strip():
+                return Verdict(server, tried, "", f"question {number + 1}: said besides: {besides}")
+            error = json.loads(said.out)["error"]
+            if error and "tool" not in error and "empty" not in error:  # such a small model often does no better
+                return Verdict(server, tried, "", f"question {number + 1}: {error}")
+        estimates = Estimates(find_places({"AISH_HOME": directory}).token_ratios)
+        text = "word " * 200
+        ratio = len(text) / estimates.count(model, text)
+        few = estimates.count(model, QUESTIONS[0])
+    wrong = "" if 2 <= ratio <= 6 and few > 4 else f"{ratio:.1f} characters a token: six words are {few} tokens"
+    return Verdict(
+        server, tried, f"answers; no alarm; {ratio:.1f} characters a token, so six words are {few} tokens", wrong
+    )
+
+
+LONG = " ".join(f"Line {number} of a list says that bird {number} was seen in the reeds." for number in range(12))
+
+
 def inside(work: Path, only: str) -> int:
     """Start everything, and try all cases. What this process starts sees the same network."""
-    make_network(work)
+    make_network(work, NAMES)
     make_certificates(work)
     verdicts: list[Verdict] = []
+    if only in ("", "curl"):
+        number, meant, others = compare()
+        result = f"the same as with curl, except: {'; '.join(meant)}; loopback never uses a proxy"
+        tried = f"{number} settings of the variables and addresses: which proxy is asked, how, and for what"
+        verdicts.append(
+            Verdict("curl", tried, result, "; ".join(others[:5]) and f"{len(others)} differences: {others[:5]}")
+        )
+        print("\n".join([told(verdicts[-1]), *others]), flush=True)
     with Programs(work) as programs:
         Liar()
         programs.start_model()
         programs.start_nginx()
         programs.start_proxies()
         programs.start_http2()
+        if not only or only in ("llama.cpp", "litellm"):
+            programs.start_llama(next((Path(sys.prefix) / "share/aish/models").glob("*.gguf")))
+            programs.start_litellm(f"{URL}/countless/v1")
+            for server, tried, port, model in TALKS:
+                verdicts.append(
+                    talk(server, f"{tried}; four questions with tools", f"http://127.0.0.1:{port}/v1", model)
+                )
+                print(told(verdicts[-1]), flush=True)
         wanted = [case for case in cases(work) if only in f"{case.server} {case.tried}"]
         with ThreadPoolExecutor(4) as pool:  # most of the time is waiting
             for verdict in pool.map(try_case, wanted):
@@ -150,13 +219,60 @@ def told(verdict: Verdict) -> str:
     return f"{verdict.server}: {verdict.tried}: {verdict.result}{mark}"
 
 
+def write_page(verdicts: Sequence[Verdict]) -> None:
+    """Replace the part of the page that is behind the heading."""
+    known = {**versions(), "a scripted liar": "", "a lying proxy": "", "none": ""}
+    lines = [
+        HEADING,
+        "",
+        f"`make servers` wrote this part on {datetime.now(UTC):%Y-%m-%d}: {len(verdicts)} cases, "
+        f"{sum(bool(verdict.fault) for verdict in verdicts)} not as they should be. It starts the",
+        "programs themselves in a network of their own, where nginx and the proxies listen on addresses that are not",
+        "loopback, and asks with `aish --json`. It expects an answer, or one line that names the cause, with exit",
+        "code 3; never a password, a traceback, or more than 30 seconds. Timeouts were set to 3 seconds, retries to 1.",
+        "aimock stands behind nginx and the proxies. Ollama, vLLM and LM Studio were not tried; their tests follow",
+        "what they document.",
+    ]
+    for server in dict.fromkeys(verdict.server for verdict in verdicts):
+        lines += [
+            "",
+            f"### {SPOKEN.get(server, server)} {known[server]}".rstrip(),
+            "",
+            "| what was tried | result |",
+            "|---|---|",
+        ]
+        for verdict in verdicts:
+            if verdict.server == server:
+                result = f"**{verdict.fault}** {verdict.result}" if verdict.fault else verdict.result
+                lines.append(f"| {verdict.tried} | {_cell(result)} |")
+    before = PAGE.read_text(encoding="utf-8").partition(HEADING)[0]
+    PAGE.write_text(before + "\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _cell(text: str) -> str:
+    text = re.sub(r"/\S*/aish-servers-\w+/", "", " ".join(text.split()))
+    return text.replace("|", "/").replace("<", "&lt;")
+
+
+HEADING = "## What was tried"
+SPOKEN = {
+    "none": "No server or proxy",
+    "a scripted liar": "A scripted server that lies",
+    "a lying proxy": "A proxy that lies",
+}
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Check the ways to a server with real servers and proxies.")
     parser.add_argument("--only", default="", metavar="WORDS", help="cases with these words; the page is not written")
     parser.add_argument("--inside", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.inside:
-        return inside(options.inside, options.only)
+        try:
+            return inside(options.inside, options.only)
+        except CannotStart as trouble:
+            print(f"{trouble}; the network of the check needs root, or user namespaces")
+            return 2
     if away := missing():
         print(away)
         return 2
@@ -166,15 +282,20 @@ def main() -> int:
         print(f"not installed: {trouble}")
         return 2
     with tempfile.TemporaryDirectory(prefix="aish-servers-") as directory:
-        network = ["unshare", "--map-root-user", "--net", "--mount", sys.executable, __file__, "--inside", directory]
+        network = ["unshare", "--map-root-user", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+        network += [sys.executable, __file__, "--inside", directory]  # whatever it starts ends with it
         env = {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:{SYSTEM}"}
         done = subprocess.run([*network, "--only", options.only], env=env, check=False)
         if done.returncode:
-            print("the network for the check could not be made; it needs root, or user namespaces")
             return 2
-        verdicts = [Verdict(*one) for one in json.loads((Path(directory) / "verdicts.json").read_text(encoding="utf-8"))]
+        verdicts = [
+            Verdict(*one) for one in json.loads((Path(directory) / "verdicts.json").read_text(encoding="utf-8"))
+        ]
     faults = [verdict for verdict in verdicts if verdict.fault]
     print(f"{len(verdicts)} cases, {len(faults)} not as they should be")
+    if not options.only:
+        write_page(verdicts)
+        print(f"written to {PAGE.relative_to(TOP)}")
     return 1 if faults else 0
 
 
