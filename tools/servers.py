@@ -34,7 +34,7 @@ TOP = Path(__file__).parents[1]
 PAGE = TOP / "docs" / "servers.md"
 AISH = [sys.executable, "-m", "aish"]
 LIMIT = 30.0  # seconds for one question
-TALK_LIMIT = 200.0  # the same for a model that computes
+TALK_LIMIT = 400.0  # the same for a model that computes
 USUAL_NOTE = (
     r"(?m)^\[aish\] (the context window of .* is not known, |the answer was cut off at its maximum length; ).*$"
 )
@@ -153,10 +153,12 @@ def talk(server: str, tried: str, endpoint: str, model: str) -> Verdict:
     """Ask several questions of one conversation with tools: no alarm, and a plausible number of characters a token."""
     with tempfile.TemporaryDirectory(prefix="aish-servers-") as directory:
         home = Path(directory)
-        network = {"first_token_seconds": 60, "silence_seconds": 60}
-        write_settings(home, {"endpoint": endpoint, "model": model, "tools": True, "max_tokens": 40}, network)
+        network = {"first_token_seconds": 180, "silence_seconds": 180}
+        write_settings(
+            home, {"endpoint": endpoint, "model": model, "tools": True, "max_tokens": 40, "window": 8192}, network
+        )
         for number, question in enumerate(QUESTIONS):
-            given = f"{LONG} {question}" if number == 1 else question  # so that the prompt grows by much
+            given = f"{LONG} {question}" if number in (1, 2) else question  # only such growth can raise the alarm
             said = ask(home, [*(["--continue"] if number else []), given], {}, TALK_LIMIT)
             if said.code == -1 or "Traceback" in said.err or not said.out.startswith("{"):
                 return Verdict(server, tried, "", f"question {number + 1}: {said.err.strip()[-200:] or 'no end'}")
@@ -175,7 +177,7 @@ def talk(server: str, tried: str, endpoint: str, model: str) -> Verdict:
     )
 
 
-LONG = " ".join(f"Line {number} of a list says that bird {number} was seen in the reeds." for number in range(12))
+LONG = " ".join(f"Line {number} of a list says that bird {number} was seen in the reeds." for number in range(60))
 
 
 def inside(work: Path, only: str) -> int:
