@@ -16,6 +16,10 @@ def main() -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 141
         return 0
+    if "--json" in sys.argv:
+        from aish.views.held_signals import hold_signals  # here, because only an object must be printed in any case
+
+        hold_signals()
     if len(sys.argv) > 1 or not os.isatty(0):
         from aish.views.as_shell import replace_process  # here, because it must be fast, and is not needed otherwise
 
