@@ -10,7 +10,7 @@ import unicodedata
 from itertools import chain
 
 _MAX_LENGTH = 64  # of a term; nobody types longer words
-_CACHED_WORDS, _MAX_CACHED = 20_000, 24  # words whose terms are cached, 5 MB, and the length of the longest of them
+_CACHED_WORDS, _MAX_CACHED = 50_000, 24  # words whose terms are cached, 12 MB, and the length of the longest of them
 _MAX_QUERY_TERMS = 128  # the first lines of a pasted page are enough
 _VOWELS = frozenset("aeiouy")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 _BLANK = "▁"  # marks the start of a word in the vocabulary
 _MAX_LETTERS = 40  # of a word; longer ones are split, because the time grows with the square of the length
-_CACHED_WORDS = 20_000  # words whose pieces are cached, 5 MB
+_CACHED_WORDS = 50_000  # words whose pieces are cached, 12 MB
 
 
 class WordPieces:
