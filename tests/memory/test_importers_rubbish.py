@@ -498,6 +498,22 @@ def weighed(format: str, path: Path) -> tuple[int, int]:
     return count, peak
 
 
+@pytest.mark.parametrize("part", ["[]", "{}", '{"type":"text"}'])
+def test_a_line_of_countless_parts_is_left_out(tmp_path: Path, part: str) -> None:
+    """Each empty list takes thirty times its two bytes in memory, and a reason that it is unknown."""
+    good = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "[{" * 600_000}}
+    bad = '{"type":"user","sessionId":"s","uuid":"v","message":{"role":"user","content":[' + ",".join([part] * 400_000)
+    path = tmp_path / "s.jsonl"
+    path.write_text(f"{json.dumps(good)}\n{bad}]}}}}\n", encoding="utf-8")
+    tracemalloc.start()
+    found = list(read("claude-code", path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [type(one) for one in found] == [ImportedTurn, Skipped]  # brackets in a text are text
+    assert found[1] == Skipped("s.jsonl", "a line that is not a complete JSON object", 1)
+    assert peak < 40_000_000
+
+
 def test_a_long_log_is_read_a_few_rows_at_a_time(tmp_path: Path) -> None:
     """A list of all rows would hold the whole file in memory."""
     path = tmp_path / "logs.db"
