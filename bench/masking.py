@@ -15,7 +15,7 @@ from bench.timing import Figure
 SIZE, ROUNDS = 16_000, 3
 NAMES = ("token", "pw", "password", "key", "secret", "api_key", "credentials")
 SIGNS = ("=", ": ", " is ", " for a b is ", " ", '":"', "=abc1 ", ":\n", "=F4k3q9ZkP2mX7vLr8TnW ", "=hunter22;")
-OTHERS = (*("x:yyyyyy@", "https://a:b@", "curl -u a:", "mysql -p ", "echo a|", "a:1:a:a:a\n", "machine a login b "),)
+OTHERS = (*("x:yyyyyy@", "https://a:b@", "curl -u a:", "mysql -p ", "echo a|", "a:1:a:a:abcd\n", "machine a login b "),)
 PROSE = "The capital of France is Paris, and nobody knows why. 2026-11-15 19:09:46 INFO GET /api/v1/users/42 200\n"
 
 

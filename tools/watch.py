@@ -23,7 +23,11 @@ DEPTH = {name: depth for depth, row in enumerate(LAYERS.split(" > ")) for name i
 INDEX = "src/aish/memory/finding/"
 INDEX_IMPORTS = ("aish.memory.finding", "aish.storage.files", "aish.values")
 JOURNAL_SUFFIX = ".jsonl"
-ENTRY_IMPORTS = ("aish.cli", "aish.views.as_shell")  # `__main__` loads them inside its function, to start fast
+ENTRY_IMPORTS = (
+    "aish.cli",
+    "aish.views.as_shell",
+    "aish.views.held_signals",
+)  # `__main__` loads them inside its function, to start fast
 LAZY_LOADERS = (
     "src/aish/opening.py",
     "src/aish/doors.py",

@@ -18,6 +18,10 @@ def main() -> int:
         return 0
     # First, because collecting garbage among modules that are being loaded would take a twentieth of the start-up time.
     gc.set_threshold(50_000, 20, 20)
+    if "--json" in sys.argv:
+        from aish.views.held_signals import hold_signals  # here, because only an object must be printed in any case
+
+        hold_signals()
     if len(sys.argv) > 1 or not os.isatty(0):
         from aish.views.as_shell import replace_process  # here, because it must be fast, and is not needed otherwise
 

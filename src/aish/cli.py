@@ -80,6 +80,8 @@ def _dispatch(arguments: list[str]) -> int:
         arguments = [*arguments[1:], "--help"]
     place = _find_verb(arguments)
     if place is not None:
+        if "--json" in arguments:  # only the object of an answer is printed in any case
+            doors.release_signals()
         return _run_verb(arguments[:place], arguments[place], arguments[place + 1 :])
     options = _parser().parse_args(arguments)
     if options.version:
@@ -87,11 +89,15 @@ def _dispatch(arguments: list[str]) -> int:
         return 0
     if options.c is not None:  # first on the command line, it never comes here
         raise BadUsage("-c is for your own shell and comes first: aish -c COMMAND; nothing was run")
+    if "--json" in arguments and not options.json:
+        doors.release_signals()
     question = " ".join(options.question)
     if options.question and not options.print and (meant := doors.meant_verb(options.question, VERBS)):
         raise BadUsage(meant)
     if question or options.print or _is_piped(options):
         return _one_shot(options, question)
+    if options.json:
+        doors.release_signals()
     return _shell(options)
 
 

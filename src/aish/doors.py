@@ -179,6 +179,12 @@ def open_repl(
     return Repl(program, session, editor, screen, user_shell, history)
 
 
+def release_signals() -> None:
+    from aish.views.held_signals import release_signals
+
+    release_signals()
+
+
 def answer_once(
     program: Program, session: Session, screen: AnswerScreen, question: str, *, as_json: bool, explains: bool
 ) -> int:

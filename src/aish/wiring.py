@@ -17,7 +17,7 @@ from aish.model.run_form import RUN_TOOL
 from aish.model.scripted import ScriptedModel
 from aish.model.streamed_api import StreamedApi
 from aish.model.tokenizer import Ability, FindServer, Server, Tokenizer
-from aish.model.weights import find_embedded, known_weights
+from aish.model.weights import find_embedded, wants_run_form
 from aish.places import Places, model_directories
 from aish.program import Program
 from aish.settings.layers import Loaded
@@ -74,7 +74,7 @@ def _served(program: Program, name: str, preset: Preset) -> Backend:
         window=preset.window or (0 if preset.kind == "openai" else known_window(model)),
         server=server,
         use_tool_role=preset.use_tool_role,
-        tools=preset.tools,
+        tools=None if preset.tools is None else bool(preset.tools),
         identity=model_identity(preset.kind, name, endpoint=preset.address, model=preset.model),
     )
 
@@ -95,8 +95,7 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
 
     tokenizer = _tokenizer(program, MODEL_NAME, server)
     tokenizer.local = True
-    known = known_weights(weights)
-    run_form = bool(known and known.run_form)
+    run_form = wants_run_form(weights, preset.tools)
     model = EmbeddedModel(process, patience=_patience(program), temperature=preset.temperature, run_form=run_form)
     return Backend(
         name=name,
@@ -109,7 +108,7 @@ def _embedded(program: Program, name: str, preset: Preset) -> Backend:
         window=window,
         server=server,
         use_tool_role=preset.use_tool_role,
-        tools=preset.tools,
+        tools=None if preset.tools is None else bool(preset.tools),
         offers_tools=run_form,  # models this small rarely call other tools correctly
         only_tools=frozenset((RUN_TOOL,)) if run_form else frozenset(),
         takes_grammar=True,
@@ -128,7 +127,7 @@ def _scripted(program: Program, name: str, preset: Preset) -> Backend:
         max_tokens=preset.max_tokens,
         window=preset.window or 0,
         use_tool_role=preset.use_tool_role,
-        tools=preset.tools,
+        tools=None if preset.tools is None else bool(preset.tools),
         identity=model_identity(preset.kind, name),
     )
 

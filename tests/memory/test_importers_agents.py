@@ -107,7 +107,7 @@ def test_what_the_program_puts_into_the_mouth_of_the_user_is_left_out(tmp_path: 
         tmp_path / "s1.jsonl",
         line("u1", "user", "Caveat: the messages below", isMeta=True),
         line("u2", "user", "This session is continued from", isCompactSummary=True),
-        line("u3", "user", "<local-command-stdout>ok</local-command-stdout>"),
+        line("u3", "user", "<local-command-caveat>Do not answer</local-command-caveat>"),
         line("u4", "user", "<command-message>x</command-message><command-name>/fix</command-name>"),
         line("u5", "user", "<command-name>/fix</command-name>\n<command-args>the loom</command-args>"),
         line("u6", "user", "<bash-input>make</bash-input>"),
@@ -125,6 +125,63 @@ def test_what_the_program_puts_into_the_mouth_of_the_user_is_left_out(tmp_path: 
         ("user", "Go on"),
         ("user", "<p> is a tag"),
     ]
+
+
+@pytest.mark.proves("N26")
+def test_commands_of_claude_code_are_the_users_and_what_they_print_is_the_programs(tmp_path: Path) -> None:
+    """Newer versions keep both in lines of their own kind. What `/model` answers is never the user's words."""
+    command = "<command-name>/compact</command-name>\n<command-args>keep the loom</command-args>"
+    printed = "<local-command-stdout>Compacted</local-command-stdout>"
+    newer: dict[str, Any] = {"type": "system", "subtype": "local_command", "message": None}
+    path = put(
+        tmp_path / "s1.jsonl",
+        line("u1", "user", command),
+        line("u2", "user", printed),
+        line("u3", "user", "<local-command-stderr>Error: no such model</local-command-stderr>"),
+        line("u4", "user", None) | newer | {"content": "<command-name>/model</command-name>"},
+        line("u5", "user", None) | newer | {"content": "<local-command-stdout>Set to Loom</local-command-stdout>"},
+        line("u6", "user", None) | newer | {"content": "<local-command-stdout></local-command-stdout>"},
+        line("u7", "user", command + printed),
+        line("u8", "user", "What does <local-command-stdout> mean?"),
+    )
+
+    assert [(turn.role, turn.name, turn.text, turn.ref) for turn in said("claude-code", path)] == [
+        ("user", "", "/compact keep the loom", "u1"),
+        ("tool", "Claude Code", "Compacted", "u2"),
+        ("tool", "Claude Code", "Error: no such model", "u3"),
+        ("user", "", "/model", "u4"),
+        ("tool", "Claude Code", "Set to Loom", "u5"),
+        ("user", "", "/compact keep the loom", "u7"),
+        ("tool", "Claude Code", "Compacted", "u7/printed"),
+        ("user", "", "What does <local-command-stdout> mean?", "u8"),
+    ]
+
+
+@pytest.mark.proves("N26")
+def test_what_was_rewound_in_claude_code_is_another_branch(tmp_path: Path) -> None:
+    """Two results of parallel calls also answer one line each, and are not another branch."""
+    calls = [{"type": "tool_use", "id": f"t{n}", "name": "Bash", "input": {"command": "ls"}} for n in (1, 2)]
+    results = [{"type": "tool_result", "tool_use_id": f"t{n}", "content": "a.txt"} for n in (1, 2)]
+    path = put(
+        tmp_path / "s1.jsonl",
+        line("u1", "user", "Mend the loom", parentUuid=None),
+        line("a1", "assistant", [{"type": "text", "text": "Done."}], parentUuid="u1"),
+        line("u2", "user", "Paint it red", parentUuid="a1"),
+        line("a2", "assistant", [{"type": "text", "text": "It is red."}], parentUuid="u2"),
+        line("u3", "user", "Paint it blue", parentUuid="a1"),
+        line("a3", "assistant", [calls[0]], parentUuid="u3"),
+        line("a4", "assistant", [calls[1]], parentUuid="a3"),
+        line("r1", "user", [results[0]], parentUuid="a3"),
+        line("r2", "user", [results[1]], parentUuid="a4"),
+        line("u4", "user", "Thanks", parentUuid="r2"),
+        line("u9", "user", "of a line that is gone", parentUuid="x"),
+        line("a9", "assistant", [{"type": "text", "text": "It is blue."}], parentUuid="u4"),
+    )
+
+    turns = said("claude-code", path)
+    assert [turn.ref for turn in turns if turn.branch_of] == ["u2", "a2"]
+    assert {turn.conversation for turn in turns if turn.branch_of} == {"s1/other answers"}
+    assert len(turns) == 12
 
 
 @pytest.mark.proves("N26")
@@ -400,3 +457,32 @@ def test_a_packed_session_says_how_to_unpack_it(tmp_path: Path) -> None:
     assert "unzstd --keep rollout-old.jsonl.zst" in skipped("codex", tmp_path)[0]
     with pytest.raises(StoreTrouble, match="unzstd"):
         said("codex", packed)
+
+
+def test_what_was_taken_back_in_codex_is_another_branch(tmp_path: Path) -> None:
+    """The items stay in the file, and an event says how many questions were taken back."""
+    back = item({"type": "thread_rolled_back", "num_turns": 1}, "event_msg")
+    path = put(
+        tmp_path / "rollout-1.jsonl",
+        item({"id": "c1", "timestamp": "2026-04-01T12:00:00Z", "cwd": "/x/loom"}, "session_meta"),
+        message("user", "Mend the loom"),
+        message("assistant", "Done."),
+        message("user", "<environment_context>x</environment_context>"),
+        message("user", "Paint it red"),
+        message("assistant", "It is red."),
+        back,
+        message("user", "Paint it blue"),
+        back | {"payload": {"type": "thread_rolled_back", "num_turns": 9}},
+        message("user", "Sell it"),
+    )
+
+    assert [(turn.text, bool(turn.branch_of)) for turn in said("codex", path)] == [
+        ("Mend the loom", True),
+        ("Done.", True),
+        ("Paint it red", True),
+        ("It is red.", True),
+        ("Paint it blue", True),
+        ("Sell it", False),
+    ]
+    put(path, *map(json.loads, path.read_text(encoding="utf-8").splitlines()[:8]))
+    assert [turn.text for turn in said("codex", path) if turn.branch_of] == ["Paint it red", "It is red."]

@@ -72,17 +72,18 @@ def bread() -> dict[str, Any]:
     )
 
 
-def test_only_the_branch_that_the_user_sees_is_taken(tmp_path: Path, bread: dict[str, Any]) -> None:
-    """A regenerated answer is still in the export, but was replaced in the conversation."""
+@pytest.mark.proves("N26")
+def test_regenerated_answers_are_a_conversation_of_their_own(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """Nothing said is lost, and the branch that the user sees can be continued without it."""
     turns = said("chatgpt", put(tmp_path / "conversations.json", [bread]))
 
-    assert [(turn.role, turn.text) for turn in turns] == [
-        ("user", "How long does sourdough rise?"),
-        ("assistant", "Overnight, in the fridge."),
-        ("user", "Thanks"),
+    assert [(turn.conversation, turn.title, turn.role, turn.text, turn.ref) for turn in turns] == [
+        ("c1", "Bread", "user", "How long does sourdough rise?", "n1"),
+        ("c1", "Bread", "assistant", "Overnight, in the fridge.", "n3"),
+        ("c1", "Bread", "user", "Thanks", "n4"),
+        ("c1/other answers", "Bread (other answers)", "assistant", "Four hours.", "n2"),
     ]
-    assert {(turn.conversation, turn.title) for turn in turns} == {("c1", "Bread")}
-    assert [turn.ref for turn in turns] == ["n1", "n3", "n4"]
+    assert {turn.branch_of for turn in turns[:3]} == {""} and turns[3].branch_of == "c1"
     assert turns[0].time == datetime.fromtimestamp(1_780_000_000.25, UTC)
 
 
@@ -182,7 +183,7 @@ def test_a_conversation_without_a_usable_leaf_ends_in_its_last_message(tmp_path:
     """Some exports name a leaf that does not exist."""
     for leaf in (None, "gone", 7, ["n4"]):
         path = put(tmp_path / "conversations.json", [bread | {"current_node": leaf}])
-        assert [turn.ref for turn in said("chatgpt", path)] == ["n1", "n3", "n4"]
+        assert [turn.ref for turn in said("chatgpt", path) if not turn.branch_of] == ["n1", "n3", "n4"]
 
 
 def test_messages_that_answer_each_other_in_a_ring_come_once(tmp_path: Path) -> None:
@@ -203,7 +204,11 @@ def test_the_zip_with_split_files_is_read_in_their_order(tmp_path: Path, bread: 
 
     turns = said("chatgpt", archive)
 
-    assert list(dict.fromkeys(turn.conversation for turn in turns)) == ["outside", "first", "second"]
+    assert list(dict.fromkeys(turn.conversation for turn in turns if not turn.branch_of)) == [
+        "outside",
+        "first",
+        "second",
+    ]
     assert list(tmp_path.parent.glob("conversations*")) == list(tmp_path.glob("conversations*")) == []
 
 
@@ -215,12 +220,12 @@ def test_a_directory_is_read_like_the_zip_it_came_in(tmp_path: Path, bread: dict
 
     turns = said("chatgpt", tmp_path)
 
-    assert list(dict.fromkeys(turn.conversation for turn in turns)) == ["first", "second"]
+    assert list(dict.fromkeys(turn.conversation for turn in turns if not turn.branch_of)) == ["first", "second"]
 
 
 def test_a_single_conversation_is_read_without_a_list_around_it(tmp_path: Path, bread: dict[str, Any]) -> None:
     """Browser extensions export a single conversation this way."""
-    assert len(said("chatgpt", put(tmp_path / "bread.json", bread))) == 3
+    assert len(said("chatgpt", put(tmp_path / "bread.json", bread))) == 4
 
 
 def letter(uuid: str, sender: str, *blocks: Any, **more: Any) -> dict[str, Any]:
@@ -293,6 +298,34 @@ def test_older_messages_and_pasted_texts_of_claude_are_taken(tmp_path: Path) -> 
         "Read this",
         "[paste.txt]\nthe whole poem\n[cat.png]",
     ]
+
+
+def test_edited_questions_of_claude_are_another_branch(tmp_path: Path) -> None:
+    """Newer exports have all branches in one list, in which each message names the one before it."""
+    messages = [
+        letter("m1", "human", block("Do herons sing?"), parent_message_uuid="0"),
+        letter("m2", "assistant", block("No."), parent_message_uuid="m1"),
+        letter("m3", "human", block("Do owls sing?"), parent_message_uuid="0"),
+        letter("m4", "assistant", block("They hoot."), parent_message_uuid="m3"),
+    ]
+    newest = said("claude", put(tmp_path / "conversations.json", [talk(*messages)]))
+    first = said(
+        "claude", put(tmp_path / "conversations.json", [talk(*messages) | {"current_leaf_message_uuid": "m2"}])
+    )
+
+    assert [(turn.ref, turn.branch_of) for turn in newest] == [("m3", ""), ("m4", ""), ("m1", "t1"), ("m2", "t1")]
+    assert [(turn.ref, turn.branch_of) for turn in first] == [("m1", ""), ("m2", ""), ("m3", "t1"), ("m4", "t1")]
+
+
+def test_conversations_one_after_another_are_all_read(tmp_path: Path, bread: dict[str, Any]) -> None:
+    """Open WebUI sends its chats as JSON lines, and parts of exports are put together with `cat`."""
+    path = tmp_path / "conversations.json"
+    other = bread | {"conversation_id": "c2", "id": "c2"}
+    path.write_text(f"{json.dumps(bread)}\n{json.dumps(other)}\n{json.dumps([bread])}", encoding="utf-8")
+
+    assert [turn.conversation for turn in said("chatgpt", path) if not turn.branch_of] == ["c1"] * 3 + ["c2"] * 3 + [
+        "c1"
+    ] * 3
 
 
 def test_the_id_of_a_conversation_may_stand_behind_its_messages(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ def put_lines(path: Path, *records: Any) -> Path:
 
 
 def put_base(path: Path, script: str, **rows: list[tuple[Any, ...]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path)) as base:
         base.executescript(script)
         for table, values in rows.items():
@@ -158,6 +159,16 @@ def test_a_session_of_gemini_is_one_object_or_lines_that_replace_earlier_ones(tm
     assert {(turn.conversation, turn.channel) for turn in said("gemini", new)} == {("g1", "loom")}
 
 
+def test_what_was_rewound_in_gemini_is_another_branch(tmp_path: Path) -> None:
+    """A line names the first message that is gone."""
+    messages = [gemini_message(str(number), "user", f"say {number}") for number in range(1, 6)]
+    lines = [GEMINI_HEAD, *messages[:4], {"$rewindTo": "3"}, messages[4]]
+
+    turns = said("gemini", put_lines(tmp_path / "session-1.jsonl", *lines))
+    assert [turn.ref for turn in turns if turn.branch_of] == ["3", "4"]
+    assert [turn.ref for turn in turns if not turn.branch_of] == ["1", "2", "5"]
+
+
 def test_a_resumed_session_of_gemini_keeps_times_and_tool_results(tmp_path: Path) -> None:
     """It repeats all messages in one line, without tool results and with the time of the resuming."""
     asked, call = gemini_message("1", "user", [{"text": "List the files"}]), gemini_message("2", "gemini", "")
@@ -248,6 +259,26 @@ def test_sessions_of_opencode_are_in_a_database_or_in_a_tree_of_files(tmp_path: 
     assert sort_files(tmp_path).formats == {"opencode": [base, session]}
 
 
+@pytest.mark.parametrize("undone", [{"messageID": "msg_2"}, '{"messageID": "msg_2"}'])
+def test_what_was_undone_in_opencode_is_another_branch(tmp_path: Path, undone: Any) -> None:
+    """OpenCode deletes it with the next question; until then it is in its files."""
+    info = {"id": "ses_1", "slug": "looms", "version": "1.2", "title": "Looms", "revert": undone}
+    messages = [
+        {
+            "info": {"id": f"msg_{number}", "role": "user"},
+            "parts": [{"id": "p", "type": "text", "text": f"say {number}"}],
+        }
+        for number in (1, 2, 3)
+    ]
+    path = put(tmp_path / "export.json", json.dumps({"info": info, "messages": messages}))
+
+    assert [(turn.text, turn.branch_of) for turn in said("opencode", path)] == [
+        ("say 1", ""),
+        ("say 2", "ses_1"),
+        ("say 3", "ses_1"),
+    ]
+
+
 def test_sessions_of_goose_are_lines_or_a_database(tmp_path: Path) -> None:
     """A result of a tool is in a message of the user, and names only its call."""
     call = {"type": "toolRequest", "id": "t", "toolCall": {"status": "success", "value": {"name": "shell"}}}
@@ -305,6 +336,10 @@ def test_chats_of_cursor_are_in_its_database_and_in_transcripts(tmp_path: Path) 
             *((f"bubbleId:c1:{id}", json.dumps(bubble)) for id, bubble in bubbles.items()),
         ],
     )
+    again = sqlite3.connect(base)
+    again.execute("insert into cursorDiskKV values ('bubbleId:c1:b0', ?)", (json.dumps({"type": 1, "text": "Undone"}),))
+    again.commit()
+    again.close()
     text = "user:\n<user_query>\nList the files\n</user_query>\n\nassistant:\n[Thinking] hm\n[Tool call] Shell\n"
     text += "  command: ls\n\n[Tool result] Shell\na.txt\n\nassistant:\nOne file.\n"
     transcript = put(tmp_path / "x-loom" / "agent-transcripts" / "t.txt", text)
@@ -315,9 +350,11 @@ def test_chats_of_cursor_are_in_its_database_and_in_transcripts(tmp_path: Path) 
         ("assistant", "", "One file."),
         ("assistant", "", "[run_terminal_cmd] ls"),
         ("tool", "run_terminal_cmd", "a.txt"),
+        ("user", "", "Undone"),
         ("user", "", "Hello"),
         ("user", "", "Hi"),
     ]
+    assert [turn.text for turn in said("cursor", base) if turn.branch_of] == ["Undone"]
     assert told("cursor", transcript) == [
         ("user", "", "List the files"),
         ("assistant", "thinking", "[thinking] hm"),
@@ -330,6 +367,18 @@ def test_chats_of_cursor_are_in_its_database_and_in_transcripts(tmp_path: Path) 
     message = {"role": "user", "message": {"content": [{"type": "text", "text": stamped}]}}
     [turn] = said("cursor", put_lines(tmp_path / "t.jsonl", message, {"type": "turn_ended", "status": "success"}))
     assert (turn.text, turn.time) == ("Hi", datetime(2026, 4, 1, 12, tzinfo=UTC))
+
+
+def test_chats_of_a_workspace_of_cursor_are_found_and_other_editors_are_not_taken_for_it(tmp_path: Path) -> None:
+    """Until 2024, Cursor kept the chats of a project in the state of its workspace, as an editor without chats does."""
+    chat = {"composerId": "c1", "name": "Looms", "conversation": [{"type": 1, "bubbleId": "x", "text": "Hello"}]}
+    table = "create table ItemTable (key text unique, value blob);"
+    whole = [("composer.composerData", json.dumps({"allComposers": [chat, {"composerId": "c2"}]}))]
+    base = put_base(tmp_path / "1" / "state.vscdb", table, ItemTable=whole)
+    other = put_base(tmp_path / "2" / "state.vscdb", table, ItemTable=[("workbench.panel", "{}")])
+
+    assert told("cursor", base) == [("user", "", "Hello")]
+    assert (sniff(base), sniff(other)) == ("cursor", "")
 
 
 def test_turns_of_specstory_have_the_time_and_the_session_that_the_file_names(tmp_path: Path) -> None:
@@ -363,7 +412,7 @@ def test_turns_of_specstory_have_the_time_and_the_session_that_the_file_names(tm
 
 
 def test_folded_parts_of_an_answer_in_open_webui_are_thinking_and_tools(tmp_path: Path) -> None:
-    """They are HTML inside the text of the answer. Only the visible branch is taken."""
+    """They are HTML inside the text of the answer. A regenerated answer is another branch."""
     folded = (
         '<details type="reasoning" done="true" duration="3">\n<summary>Thought for 3 seconds</summary>\n> hm &gt; ha\n'
         '</details>\nI look.\n<details type="tool_calls" name="ls" arguments="{}" result="&quot;a.txt&quot;">\n'
@@ -384,6 +433,44 @@ def test_folded_parts_of_an_answer_in_open_webui_are_thinking_and_tools(tmp_path
         ("assistant", "", "[ls] {}"),
         ("tool", "ls", '"a.txt"'),
         ("assistant", "", "One file."),
+        ("assistant", "", "regenerated"),
+    ]
+    assert [turn.conversation for turn in said("open-webui", path)][-2:] == ["w1", "w1/other answers"]
+
+
+def test_steps_beside_an_answer_in_open_webui_are_thinking_and_tools(tmp_path: Path) -> None:
+    """Since version 0.12 the text has only the answer, and its id is that of the message as before."""
+    output = [
+        {"type": "reasoning", "content": [{"type": "output_text", "text": "hm"}], "summary": None},
+        {"type": "function_call", "call_id": "t", "name": "ls", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "t", "output": [{"type": "input_text", "text": "a.txt"}]},
+        {"type": "open_webui:code_interpreter", "code": "1+1", "output": {"result": "2"}},
+        {"type": "message", "content": [{"type": "output_text", "text": "One file."}]},
+        {"type": "message", "content": [{"type": "output_text", "text": "Not in the text."}]},
+        {"type": "open_webui:context_compaction"},
+    ]
+    messages = {
+        "a": {"role": "user", "content": "List the files", "parentId": None},
+        "b": {"role": "assistant", "content": "I look. One file.", "parentId": "a", "output": output},
+    }
+    chat = {"id": "", "history": {"messages": messages, "currentId": "b"}}
+    path = put(tmp_path / "chat-export.json", json.dumps([{"id": "w1", "chat": chat}]))
+
+    assert told("open-webui", path) == [
+        ("user", "", "List the files"),
+        ("assistant", "thinking", "[thinking] hm"),
+        ("assistant", "", "[ls] {}"),
+        ("tool", "ls", "a.txt"),
+        ("assistant", "", '[code_interpreter] {"code": "1+1"}'),
+        ("tool", "code_interpreter", '{"result": "2"}'),
+        ("assistant", "", "Not in the text."),
+        ("assistant", "", "I look. One file."),
+    ]
+    assert [turn.ref for turn in said("open-webui", path)][-1] == "b"
+    output.append({"type": "loom"})
+    put(path, json.dumps([{"id": "w1", "chat": chat}]))
+    assert [one.why for one in read("open-webui", path) if isinstance(one, Skipped)] == [
+        "a step with unknown type 'loom'"
     ]
 
 
@@ -408,6 +495,30 @@ def test_blocks_and_trees_of_librechat_are_read(tmp_path: Path) -> None:
         ("tool", "ls", "a.txt"),
         ("assistant", "", "One file."),
     ]
+
+
+def test_branches_of_librechat_are_told_apart_in_lists_and_trees(tmp_path: Path) -> None:
+    """The newest branch counts, as LibreChat shows it; a tree of any depth that JSON allows is read."""
+    nowhere = "00000000-0000-0000-0000-000000000000"
+
+    def message(id: str, parent: str | None, **more: Any) -> dict[str, Any]:
+        return {"messageId": id, "parentMessageId": parent, "isCreatedByUser": False, "text": f"say {id}"} | more
+
+    flat = [message("1", nowhere), message("2", "1"), message("3", "1"), message("4", "3")]
+    tree = message("1", nowhere, children=[message("2", "1"), message("3", "1", children=[message("4", "3")])])
+    unlinked = [message("1", None), message("2", None)]
+    deep = message("400", "399")
+    for number in range(399, 0, -1):
+        deep = message(str(number), str(number - 1), children=[deep])
+
+    def refs(messages: list[Any]) -> list[tuple[str, bool]]:
+        head = {"conversationId": "c", "exportAt": "12:00", "branches": True, "messages": messages}
+        turns = said("librechat", put(tmp_path / "looms.json", json.dumps(head)))
+        return [(turn.ref, bool(turn.branch_of)) for turn in turns]
+
+    assert refs(flat) == refs([tree]) == [("1", False), ("3", False), ("4", False), ("2", True)]
+    assert refs(unlinked) == [("1", False), ("2", False)]
+    assert refs([deep]) == [(str(number), False) for number in range(1, 401)]
 
 
 def test_commands_of_atuin_carry_what_is_known_of_the_run(tmp_path: Path) -> None:

@@ -59,8 +59,10 @@ CLAUDE: Any = [
         "created_at": "2026-01-01T00:00:00Z",
         "project": {"name": "p"},
         "chat_messages": [
-            {"uuid": "m", "sender": "human", "content": BLOCKS, "attachments": [{"file_name": "f"}], "files": [{}]}
+            {"uuid": "m", "sender": "human", "content": BLOCKS, "attachments": [{"file_name": "f"}], "files": [{}]},
+            {"uuid": "n", "sender": "human", "text": "hi", "content": [], "parent_message_uuid": "x"},
         ],
+        "current_leaf_message_uuid": "m",
     }
 ]
 LINE: Any = {"type": "user", "sessionId": "s", "uuid": "u", "timestamp": "2026-01-01", "cwd": "/a", "isSidechain": True}
@@ -78,8 +80,10 @@ CALL: Any = {
 GEMINI: Any = {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z", "directories": ["/a"]}
 GEMINI["messages"] = [{"id": "1", "type": "gemini", "content": [{"text": "hi"}], "thoughts": [{"subject": "t"}]}]
 GEMINI["messages"][0]["toolCalls"] = [CALL]
+GEMINI |= {"$rewindTo": "1"}
 STATE: Any = {"status": "completed", "input": {"command": "ls"}, "output": "x"}
 OPENCODE: Any = {"info": {"id": "ses_1", "version": "1", "projectID": "p", "title": "t", "time": {"created": 1.7e12}}}
+OPENCODE["info"]["revert"] = {"messageID": "m", "partID": ""}
 OPENCODE["messages"] = [{"info": {"id": "m", "role": "user"}, "parts": [{"type": "text", "text": "hi"}]}]
 OPENCODE["messages"][0]["parts"] += [
     {"type": "tool", "tool": "bash", "state": STATE},
@@ -91,7 +95,13 @@ GOOSE["content"] += [{"type": "toolResponse", "id": "t", "toolResult": {"value":
 FOLD = '<details type="tool_calls" name="n" arguments="{}" result="x"><summary>s</summary></details>'
 WEBUI: Any = [{"id": "w", "title": "t", "chat": {"history": {"currentId": "a", "messages": {}}, "title": "t"}}]
 WEBUI[0]["chat"]["history"]["messages"] = {"a": {"role": "assistant", "parentId": None, "content": f"hi{FOLD}"}}
+STEPS: Any = [{"type": "reasoning", "content": [{"type": "output_text", "text": "t"}], "summary": None}]
+STEPS += [{"type": "function_call", "call_id": "c", "name": "n", "arguments": "{}"}]
+STEPS += [{"type": "function_call_output", "call_id": "c", "output": [{"type": "input_text", "text": "x"}]}]
+STEPS += [{"type": "open_webui:code_interpreter", "code": "1", "output": {"result": "1"}}]
+WEBUI[0]["chat"]["history"]["messages"]["b"] = {"role": "assistant", "parentId": "x", "content": "", "output": STEPS}
 LIBRE: Any = {"conversationId": "c", "title": "t", "exportAt": "x", "messages": [{"messageId": "m", "children": []}]}
+LIBRE["messages"][0]["children"] = [{"messageId": "n", "parentMessageId": "m", "text": "hi", "children": []}]
 LIBRE["messages"][0] |= {"content": [{"type": "text", "text": {"value": "hi"}}, {"type": "think", "think": "t"}]}
 CURSOR: Any = {"role": "assistant", "message": {"content": BLOCKS}}
 GOOD: dict[str, tuple[str, Any]] = {
@@ -171,6 +181,45 @@ def test_any_value_in_any_place_is_borne(format: str, data: st.DataObject) -> No
         path = Path(directory) / name
         path.write_text(f"{json.dumps(bad)}\n{json.dumps(good)}\n", encoding="utf-8")
         heard(format, path)
+
+
+def tree_of(format: str, links: list[int | None]) -> Any:
+    """Return a conversation in which each message says its number, and answers the message that is linked."""
+    ids = [f"m{number}" for number in range(len(links))]
+    parents = [None if link is None else f"m{link}" for link in links]
+    rows = list(zip(ids, parents, strict=True))
+    if format == "chatgpt":
+        said: dict[str, Any] = {"author": {"role": "user"}, "metadata": {}, "create_time": 1.7e9}
+        nodes: dict[str, Any] = {
+            id: {"parent": parent, "message": said | {"id": id, "content": {"parts": [id]}}} for id, parent in rows
+        }
+        return [{"conversation_id": "c", "mapping": nodes, "current_node": ids[-1]}]
+    if format == "claude":
+        letters: list[Any] = [
+            {"uuid": id, "sender": "human", "text": id, "content": [], "parent_message_uuid": parent}
+            for id, parent in rows
+        ]
+        return [{"uuid": "c", "chat_messages": letters}]
+    if format == "open-webui":
+        said = {"role": "user"}
+        nodes = {id: said | {"content": id, "parentId": parent} for id, parent in rows}
+        return [{"id": "c", "chat": {"history": {"messages": nodes, "currentId": ids[0]}}}]
+    flat = [{"messageId": id, "parentMessageId": parent, "text": id} for id, parent in rows]
+    return {"conversationId": "c", "exportAt": "x", "messages": flat}
+
+
+@pytest.mark.proves("N26")
+@pytest.mark.parametrize("format", ["chatgpt", "claude", "open-webui", "librechat"])
+@settings(max_examples=50, deadline=None)
+@given(links=st.lists(st.none() | st.integers(0, 9), min_size=1, max_size=9))
+def test_every_message_of_any_tree_comes_once(format: str, links: list[int | None]) -> None:
+    """This includes rings, parents that do not exist, and messages that answer themselves."""
+    with TemporaryDirectory() as directory:
+        path = Path(directory) / "conversations.json"
+        path.write_text(json.dumps(tree_of(format, links)), encoding="utf-8")
+        found = [each for each in read(format, path) if isinstance(each, ImportedTurn)]
+    assert sorted(each.text for each in found) == [f"m{number}" for number in range(len(links))]
+    assert {each.conversation for each in found} <= {"c", "c/other answers"}
 
 
 @pytest.mark.parametrize("format", [*GOOD, *TEXTS])
@@ -447,6 +496,22 @@ def weighed(format: str, path: Path) -> tuple[int, int]:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return count, peak
+
+
+@pytest.mark.parametrize("part", ["[]", "{}", '{"type":"text"}'])
+def test_a_line_of_countless_parts_is_left_out(tmp_path: Path, part: str) -> None:
+    """Each empty list takes thirty times its two bytes in memory, and a reason that it is unknown."""
+    good = {"type": "user", "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": "[{" * 600_000}}
+    bad = '{"type":"user","sessionId":"s","uuid":"v","message":{"role":"user","content":[' + ",".join([part] * 400_000)
+    path = tmp_path / "s.jsonl"
+    path.write_text(f"{json.dumps(good)}\n{bad}]}}}}\n", encoding="utf-8")
+    tracemalloc.start()
+    found = list(read("claude-code", path))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [type(one) for one in found] == [ImportedTurn, Skipped]  # brackets in a text are text
+    assert found[1] == Skipped("s.jsonl", "a line that is not a complete JSON object", 1)
+    assert peak < 40_000_000
 
 
 def test_a_long_log_is_read_a_few_rows_at_a_time(tmp_path: Path) -> None:

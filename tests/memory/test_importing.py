@@ -95,6 +95,21 @@ def test_importing_again_adds_what_is_new_and_nothing_else(
 
 
 @pytest.mark.proves("N9")
+@pytest.mark.proves("N26")
+def test_another_branch_is_kept_apart_and_what_the_main_one_has_is_not_added_again(tmp_path: Path) -> None:
+    """Older versions of aish put all branches of some tools into one journal, and the visible branch may change."""
+    sessions = tmp_path / "sessions"
+    first, other, third = said("no", ref="a"), said("yes", ref="b"), said("maybe", ref="c")
+    take(sessions, [first, other])
+    result = take(sessions, [first, other.aside(), third.aside()])
+
+    assert (result.turns, result.known) == (1, 2)
+    assert sorted(kept(sessions).values()) == [["maybe"], ["no", "yes"]]
+    assert take(sessions, [first, other.aside(), third.aside()]).turns == 0
+    titles = {Journal(sessions, name).meta()["title"] for name in kept(sessions)}
+    assert titles == {"Birds", "Birds (other answers)"}
+
+
 def test_a_turn_with_an_id_is_one_turn_whatever_it_says(tmp_path: Path) -> None:
     """It may occur twice in one file, in two files, or with other text in a later export."""
     sessions = tmp_path / "sessions"

@@ -29,7 +29,7 @@ from aish.memory.finding.index import Indexer, delete_index
 from aish.memory.finding.ranking import BLOCK
 from aish.memory.finding.snapshot import IndexSnapshot
 from aish.memory.finding.terms import terms
-from aish.memory.finding.vectors import EXACT, Embedder, Floats, Vectors
+from aish.memory.finding.vectors import EXACT, Embedder, Floats, Vectors, pack
 from aish.memory.finding.word_index import WordIndex
 from aish.memory.journal import Journal
 from aish.memory.journal_feed import JournalFeed
@@ -286,7 +286,7 @@ def test_many_equal_turns_do_not_hide_a_better_match(top: Path) -> None:
     """For example a shell history with thousands of equal lines; the best match comes after them."""
     conversations = Conversations(top, Bag())
     vectors = Vectors(conversations.directory, Bag())
-    vectors.write(0, Bag().embed(["heron lynx"] * (2 * EXACT) + ["heron"]))
+    vectors.write(0, [pack(Bag().embed(["heron lynx"] * (2 * EXACT) + ["heron"]))])
     vectors.map_rows(2 * EXACT + 1)
 
     near = vectors.nearest(Bag().embed(["heron"])[0], 1, lambda rows, scores, limit: np.argsort(-scores)[:limit])
@@ -864,6 +864,19 @@ def test_a_journal_longer_than_a_batch_is_complete(top: Path) -> None:
     assert snapshot.columns["after"].tolist() == [*range(1, 10_030), NONE]
     assert snapshot.columns["block"].tolist() == [row - row % BLOCK for row in range(10_030)]
     snapshot.close()
+
+
+def test_long_turns_are_committed_before_they_fill_the_memory(top: Path) -> None:
+    """A batch is bounded by its characters too: ten thousand long turns would take hundreds of megabytes."""
+    conversations = Conversations(top, Bag())
+    conversations.say("a", *(f"{ANIMALS[number % 5]} {'reed ' * 6_000}" for number in range(300)))
+    conversations.catch_up()
+    snapshot = conversations.open()
+    assert snapshot.catalogue.commits == 3  # of nine million characters
+    assert (snapshot.rows, snapshot.vector_rows, snapshot.words.size) == (300, 300, 300)
+    assert snapshot.columns["after"].tolist() == [*range(1, 300), NONE]
+    snapshot.close()
+    check(conversations)
 
 
 class Changes(RuleBasedStateMachine):

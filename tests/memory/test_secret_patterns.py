@@ -477,3 +477,49 @@ def test_masks_stay_the_same_from_run_to_run(world: World) -> None:
 
     assert first.out == second.out
     assert (world.places.data / "salt").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'see <a href="mailto:1otter1@example.org">',
+        "        <md:Mail>otter.7@company.example</md:Mail>",
+        'proxyPass = "http://127.0.0.1:8043";',
+        '"/etc/passwd", "php://filter/convert.base64-encode/resource=7"',
+        '"did:key:z6MkT' + 'ZckvQz29eJtUR4u9bkNu8jihg1sSvknUZMm1xq2stn9"',
+        'ciphers = "RC4:MD5:PSK:aECDH:EDH-DSS-DES-CBC3-SHA:EDH-RSA-DES-CBC3"',
+        '("shop_stages_password", "0005_auto_20260402_2221"),',
+        "ask-password: '#/components/schemas/PasswordQuestion2'",
+        '{"pass": "#44cc44", "fail": "#cc4444"}',
+        'grep -E "api|PASSWORD=|TOKEN=|Bearer 1"',
+        r"com.1password.1password\nkService1Access|com.otter.writing2\nend",
+        "310 mail-api-key: LOGS/c7d2069e-c561-4759-8adf-b0745be78c29.jsonl",
+        "User Login → Password entered → stored",
+        "Signing Key: 8D357AFBEA94CD48BC19" + "82CCBDDE13F749C6CF8A",
+    ],
+)
+def test_what_only_looks_like_a_name_and_its_value_stays(text: str) -> None:
+    """Addresses, paths, references, lists of ciphers and patterns of public projects; none of them is a secret."""
+    assert find(text) == []
+
+
+@pytest.mark.parametrize(
+    "rest",
+    ['\'\'\'\nkeywords = ["PRIVATE KEY"]\nid = "somethingratherlong"', '" },\n]).toBe(true);\nexpectSomethingLong()'],
+)
+def test_the_begin_marker_of_a_key_in_code_masks_nothing(rest: str) -> None:
+    """Scanners for secrets and their tests name the marker; what follows is code."""
+    assert find("-----BEGIN PGP PRIVATE KEY BLOCK-----" + rest) == []
+
+
+@pytest.mark.parametrize(
+    "lead", ["\n", "\n   13→", '\\n" +\n    "', "\n> ", "\n+", "\nProc-Type: 4,ENCRYPTED\n\n", "\\n"]
+)
+def test_a_key_is_found_behind_signs_of_code_and_numbers_of_lines(lead: str) -> None:
+    body = "MIIEpAIBAAKCAQEA" + "1234567890"
+    assert body not in redact(f"-----BEGIN RSA PRIVATE KEY-----{lead}{body}\n", SALT)[0]
+
+
+def test_a_number_before_the_word_password_may_be_part_of_a_name() -> None:
+    """Only 1Password, the program, is no name of a password."""
+    assert "hunter" + "22" not in redact("user1password=hunter" + "22", SALT)[0]

@@ -129,3 +129,13 @@ def test_a_hundred_kilobytes_of_any_text_are_fast(unit: str) -> None:
     terms(text)
     query_terms(text)
     assert time.process_time() - start < 1.5  # about 0.1 s; quadratic growth would take minutes
+
+
+def test_a_word_has_the_same_terms_after_many_others() -> None:
+    """The terms of words are cached, and the cache is bounded."""
+    before = terms("Herons getUserName 北京")
+    for number in range(30_000):
+        terms(f"reed{number}")
+    assert (
+        terms("Herons getUserName 北京") == before == ["heron", "getusernam", "get", "user", "nam", "北", "京", "北京"]
+    )

@@ -61,6 +61,14 @@ def test_a_very_long_word_is_split_quickly(pieces: WordPieces) -> None:
     assert len(pieces.ids("otter" * 20_000)) < 100_000
 
 
+def test_a_word_has_the_same_pieces_after_many_others(pieces: WordPieces) -> None:
+    """The pieces of words are cached, and the cache is bounded."""
+    for number in range(30_000):
+        pieces.ids(f"reed{number}")
+    assert told(pieces, "otters") == ["▁otter", "s"]
+    assert told(pieces, "otter" * 9)[:3] == ["▁otter", "ot", "ter"]  # longer than a cached word
+
+
 def test_an_invalid_vocabulary_file_is_detected(tmp_path: Path) -> None:
     """The caller then continues without vectors."""
     path = tmp_path / "tokens.json"

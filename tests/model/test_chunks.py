@@ -99,9 +99,9 @@ def test_fragments_of_tool_calls_keep_the_place_they_belong_to() -> None:
     [
         (b'{"error": {"message": "out of memory", "code": 500}}', "the server reports: out of memory"),
         (b'{"error": "out of memory"}', "the server reports: out of memory"),
-        (b'{"choices": [', "the server sent invalid JSON"),
-        (b"\xff\xfe\x00", "the server sent invalid JSON"),
-        (b"[1, 2]", "the server sent JSON that is not a chat answer"),
+        (b'{"choices": [', "the server sent invalid JSON; ask again, or check the endpoint"),
+        (b"\xff\xfe\x00", "the server sent invalid JSON; ask again, or check the endpoint"),
+        (b"[1, 2]", "the server sent JSON that is not a chat answer; check the endpoint"),
     ],
 )
 def test_errors_and_garbage_in_a_stream_are_a_failure_with_a_reason(chunk: bytes, expected: str) -> None:

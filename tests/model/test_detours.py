@@ -86,6 +86,45 @@ async def test_a_proxy_that_refuses_is_named_with_its_variable_and_its_reason(
     assert message in said and "s3cret" not in said
 
 
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (Say(raw=True, pieces=[b"", b"never"], hold=threading.Event()), "sent nothing for 0.2 s (by way of the proxy"),
+        (says(), "closed the connection (by way of the proxy"),
+        (says(b"\x05\xff"), "is not HTTP (by way of the proxy"),
+        (says(b"SSH-2.0-x\r\n"), "an SSH server answers at this address (by way of the proxy"),
+        (says(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>Hi"), "web page instead of an answer (by way of"),
+        (says(b"HTTP/1.1 401 No\r\nContent-Type: text/html\r\n\r\n<p>Hi"), "(from http_proxy) with the login of 'me'"),
+    ],
+)
+async def test_a_proxy_for_plain_http_is_named_whatever_comes_from_it(
+    monkeypatch: pytest.MonkeyPatch, answer: Say, message: str
+) -> None:
+    """It passes on what the server says, so nobody knows which of the two it was."""
+    with FakeServer(answer) as proxy:
+        monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//me:s3cret@"))
+        said = b""
+        try:
+            patience = PATIENCE._replace(first=0.2)
+            async with await send("GET", "http://models.invalid/v1", {}, b"", patience) as reply:
+                said = (
+                    await reply.whole() if reply.status >= 400 else b"".join([piece async for piece in reply.pieces()])
+                )
+        except HttpTrouble as trouble:
+            said = str(trouble).encode()
+    assert message in said.decode() and b"s3cret" not in said
+    assert b"(from http_proxy)" in said
+
+
+async def test_a_connection_that_breaks_behind_a_socks_proxy_names_the_proxy() -> None:
+    """A proxy that says yes, and then closes because it cannot connect."""
+    steps = ((b"\x05\x01\x00", b"\x05\x00"), (NAMED_5, b"\x05\x00\x00\x01" + bytes(6)))
+    with Speaker(socks(*steps, then=b"")) as server:
+        where = f"127.0.0.1:{server.port}"
+        with pytest.raises(HttpTrouble, match=rf"\(by way of the proxy {where}\)"):
+            await fetch("http://models.invalid/", proxy=f"socks5h://{where}")
+
+
 async def test_a_proxy_that_hangs_or_is_away_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """The remedy is the variable or NO_PROXY."""
     with FakeServer(Say(raw=True, pieces=[b"never"], hold=threading.Event())) as proxy:

@@ -2,8 +2,10 @@
 
 import asyncio
 import os
+import re
 import select
 import signal
+import struct
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -16,8 +18,9 @@ from aish.agent.tool import schema
 from aish.model.embedded import EmbeddedModel, LlamaProcess
 from aish.model.http import Patience
 from aish.model.tokenizer import fetch_json
-from aish.model.weights import SMOLLM2, find_embedded
+from aish.model.weights import QWEN_SMALL, SMOLLM2, find_embedded, find_here
 from aish.places import find_places, model_directories
+from aish.prompt.base import BASE
 from aish.values.events import ChatRequest, Failed, Finished, TextPiece, ToolPiece, Usage
 
 pytestmark = [pytest.mark.anyio, pytest.mark.real]
@@ -25,6 +28,10 @@ pytestmark = [pytest.mark.anyio, pytest.mark.real]
 ASK = ChatRequest(messages=({"role": "user", "content": "What is the capital of France?"},), max_tokens=16)
 PATIENCE = Patience(connect=10, first=60, silence=60)
 PROC = Path("/proc")
+KEY = b"general.architecture"
+HEADER = (  # version 3, no tensors, one key: the architecture is the string "odd"
+    b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + struct.pack("<Q", len(KEY)) + KEY + struct.pack("<IQ", 8, 3) + b"odd"
+)
 
 
 def weights() -> Path:
@@ -167,6 +174,53 @@ async def test_no_child_runs_before_the_first_use_and_its_own_server_counts(worl
     assert children(os.getpid()) == before
 
 
+RUN = schema("run_command", "Run a shell command.", {"command": {"type": "string"}}, ["command"])
+
+
+async def test_a_file_of_the_users_own_runs_commands_if_its_preset_says_so(world: World) -> None:
+    """Under any name, in a folder with spaces. Nothing else is offered, and the answer is a command or words."""
+    folder = world.directory / "my models"
+    folder.mkdir()
+    (folder / "mine.gguf").symlink_to(weights())
+    preset = {"kind": "embedded", "path": str(folder / "mine.gguf"), "tools": "commands", "window": 2048}
+    program = world.program({"models": {"mine": preset}, "embedded": {"threads": 1}})
+    session = program.session(model="mine")
+    try:
+        asked = ChatRequest(({"role": "user", "content": "Which files are here?"},), (RUN,), 40)
+        events = [event async for event in session.backend.model.stream(asked)]
+    finally:
+        await program.close()
+
+    assert {tool.name for tool in session.offered_tools(session.backend)} <= {"run_command"}
+    assert session.backend.only_tools == {"run_command"} and session.backend.tools is True
+    assert isinstance(events[-1], Finished)
+    assert not any(event.text.lstrip().startswith("{") for event in events if isinstance(event, TextPiece))
+
+
+@pytest.mark.parametrize(
+    ("question", "command"),
+    [
+        ("How full is the disk?", r"\bdf\b"),
+        ("How many lines has README.md?", r"\bwc\b.*README"),
+        ("Wie voll ist die Festplatte?", r"\bdf\b"),
+        ("What is a mutex?", ""),
+    ],
+)
+async def test_the_smallest_coder_runs_the_command_that_answers(tmp_path: Path, question: str, command: str) -> None:
+    """With its real weights, where they were pulled."""
+    found = find_here(QWEN_SMALL, model_directories(find_places(os.environ), os.environ))
+    if not found:
+        pytest.skip(f"needs: aish models pull {QWEN_SMALL.name}")
+    model = EmbeddedModel(LlamaProcess(found, tmp_path / "log", threads=1), patience=PATIENCE, run_form=True)
+    request = ChatRequest(({"role": "system", "content": BASE}, {"role": "user", "content": question}), (RUN,), 80)
+    try:
+        events = [event async for event in model.stream(request)]
+    finally:
+        await model.close()
+    calls = [event.arguments for event in events if isinstance(event, ToolPiece)]
+    assert re.search(command, calls[0]) if command else not calls
+
+
 async def test_a_child_that_died_is_started_again_and_the_log_tells_of_both(tmp_path: Path) -> None:
     """If the child runs out of memory, the next question must still work."""
     before = children(os.getpid())
@@ -243,17 +297,51 @@ async def test_weights_that_are_not_there_are_a_failure_that_says_how_to_get_the
     assert children(os.getpid()) == before
 
 
-async def test_weights_that_are_none_are_a_failure_that_points_to_the_log(tmp_path: Path) -> None:
-    """The log has the error message of llama.cpp."""
-    (tmp_path / "bad.gguf").write_bytes(b"GGUF" + b"\x00" * 1000)
+@pytest.mark.parametrize("kind", ["folder", "page", "empty"])
+async def test_a_file_that_is_no_model_is_told_without_starting_anything(tmp_path: Path, kind: str) -> None:
+    """One line names the file, what is wrong with it, and the setting."""
+    path = tmp_path / "my model.gguf"
+    if kind == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(b"<html>moved</html>" if kind == "page" else b"")
+    model = EmbeddedModel(LlamaProcess(path, tmp_path / "log"), patience=PATIENCE)
+    events = [event async for event in model.stream(ASK)]
+
+    assert len(events) == 1 and isinstance(events[0], Failed) and events[0].trouble == "missing"
+    wrong = f"cannot read the model file {path}: Is a directory" if kind == "folder" else f"{path} is not a GGUF file"
+    assert events[0].reason.startswith(wrong)
+    assert events[0].reason.endswith("correct or remove the setting embedded.path, or path in its preset")
+    assert not (tmp_path / "log").exists()
+
+
+@pytest.mark.parametrize("size", [3_000, 40_000_000], ids=["in its header", "in its data"])
+async def test_half_a_download_is_told_as_such(tmp_path: Path, size: int) -> None:
+    """The log has the error message of llama.cpp, and what it means is said."""
+    half, log = tmp_path / "half.gguf", tmp_path / "log"
+    with weights().open("rb") as whole:
+        half.write_bytes(whole.read(size))
+    model = EmbeddedModel(LlamaProcess(half, log, window=512, threads=1), patience=PATIENCE)
+    try:
+        events = [event async for event in model.stream(ASK)]
+    finally:
+        await model.close()
+    reason = f"cannot load {half}: the file is damaged or not whole; get it again; see {log}"
+    assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
+    assert log.stat().st_size > 0
+
+
+async def test_a_file_that_llama_cpp_refuses_is_told_with_its_reason(tmp_path: Path) -> None:
+    """For instance of a kind of model that this version does not know."""
+    (tmp_path / "bad.gguf").write_bytes(HEADER)
     model = EmbeddedModel(LlamaProcess(tmp_path / "bad.gguf", tmp_path / "log"), patience=PATIENCE)
     try:
         events = [event async for event in model.stream(ASK)]
     finally:
         await model.close()
-    reason = f"the embedded model failed to start; see {tmp_path / 'log'}"
-    assert [repr(event) for event in events] == [repr(Failed(reason, "missing"))]
-    assert (tmp_path / "log").stat().st_size > 0
+    failed = events[-1]
+    assert isinstance(failed, Failed)
+    assert failed.reason.startswith(f"cannot load {tmp_path / 'bad.gguf'}: ") and "'odd'" in failed.reason
 
 
 PARENT = """

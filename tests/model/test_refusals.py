@@ -80,7 +80,8 @@ async def test_a_server_that_stays_busy_is_given_up_as_unreachable(retries: int)
     """Then a fallback model can answer. The number of retries is a setting."""
     events, server, naps = await ask(no(503, "loading model"), retries=retries)
 
-    assert told(events) == told([Failed("the server answered 503: loading model", "unreachable")])
+    reason = "the server answered 503: loading model; try again later, or choose another model with :model"
+    assert told(events) == told([Failed(reason, "unreachable")])
     assert len(server.asked) == retries + 1
     assert [0.125 * 2**place <= nap <= 0.25 * 2**place for place, nap in enumerate(naps)] == [True] * retries
 

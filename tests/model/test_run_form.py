@@ -39,13 +39,49 @@ def test_the_request_has_examples_a_grammar_and_no_schemas() -> None:
     first, then = in_run_form(ChatRequest(ASKED, (RUN,), 50)), in_run_form(ChatRequest(RAN, (RUN,), 50))
 
     assert (first.tools, first.max_tokens) == ((), 50)
-    assert str(first.messages[0]["content"]).startswith("Be brief.\n\nAnswer with one JSON object.")
+    assert str(first.messages[0]["content"]).startswith("Be brief.\n\nYou sit at the terminal")
     assert first.messages[1]["role"] == "user" and json.loads(first.messages[2]["content"]) == {"run": "uptime"}
     assert first.messages[-1] == ASKED[-1]
     assert '("run" | "say")' in first.grammar
     assert then.messages[-2] == {"role": "assistant", "content": '{"run": "df -h"}'}
     assert then.messages[-1]["role"] == "user" and "9% used" in then.messages[-1]["content"]
     assert "run" not in then.grammar
+
+
+@pytest.mark.parametrize(
+    ("result", "told"),
+    [
+        (
+            '{"status": 0, "output": "9% used\\n"}',
+            "The command printed:\n9% used\n\nSo, in one sentence: How full is it?",
+        ),
+        ('{"status": 0, "output": ""}', "The command printed nothing.\n\nSo, in one sentence: How full is it?"),
+        ('{"status": 127, "output": "no df"}', "The command failed with exit status 127:\nno df\n\n"),
+        ('{"status": 1, "output": ""}', "The command failed with exit status 1 and printed nothing.\n\n"),
+        (
+            '{"status": "refused", "reason": "you said no"}',
+            "The command was not run: you said no\n\nSo, in one sentence: How full",
+        ),
+        ('{"cut": "much is left out", "text": "1 2 3"}', "The command printed:\n1 2 3\n\n"),
+        ("words", "The command printed:\nwords\n\n"),
+    ],
+)
+def test_a_result_comes_with_its_success_and_the_question_again(result: str, told: str) -> None:
+    """Small models forget the question behind a long output, and take an error for an answer."""
+    recalled = "[recalled 1]\n- an old note\n[end of recalled 1]\n\nHow full is it?"
+    asked = ({"role": "user", "content": recalled}, RAN[2], {"role": "tool", "tool_call_id": "c1", "content": result})
+    given = in_run_form(ChatRequest(asked, (RUN,), 50)).messages
+    assert given[-1]["content"].startswith(told)
+    assert given[-3]["content"] == recalled  # the question itself keeps what was recalled for it
+
+
+def test_a_long_output_is_given_with_its_beginning_and_its_end() -> None:
+    """A model on two cores reads some hundred tokens a second at best."""
+    lines = json.dumps({"status": 0, "output": "\n".join(f"line {number}" for number in range(5_000))})
+    request = ChatRequest((*RAN[:3], {"role": "tool", "tool_call_id": "c1", "content": lines}), (RUN,), 50)
+    given = in_run_form(request).messages[-1]["content"]
+    assert "line 1\n" in given and "line 4999" in given and "characters left out" in given
+    assert len(given) < 3_000
 
 
 @pytest.mark.parametrize("cut", [1, 3, 1000])

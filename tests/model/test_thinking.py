@@ -32,6 +32,25 @@ CASES = [
     ("[THINK]so[/THINK]yes", "so", "yes"),
     ("<think>one</think> <think>two</think>\nthree", "onetwo", "three"),
     ("<think>cut off", "cut off", ""),
+    ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>4<|return|>", "hm", "4"),
+    ("<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>a <| b", "hm", "a <| b"),
+    ("<|channel|>analysis<|message|>cut off", "cut off", ""),
+    (
+        "<|channel|>commentary<|message|>I look.<|end|><|start|>assistant<|channel|>analysis<|message|>hm<|end|>"
+        "<|start|>assistant<|channel|>final<|message|>4",
+        "hm",
+        "I look.4",
+    ),
+    ("<|channel|>final<|message|>4", "", "4"),
+    ("<|channel>thought\nhm<channel|>4", "hm", "4"),
+    ("<|START_THINKING|>hm<|END_THINKING|><|START_RESPONSE|>4<|END_RESPONSE|>", "hm", "4"),
+    ("◁think▷hm◁/think▷4", "hm", "4"),
+    (
+        "It writes <|channel|>analysis<|message|> first<|end|>",
+        "",
+        "It writes <|channel|>analysis<|message|> first<|end|>",
+    ),
+    ("<|channel|>commentary to=functions.ls", "", "<|channel|>commentary to=functions.ls"),
     ("<think>a</think>It ends with </think> as said", "a", "It ends with </think> as said"),
     ("hm, 2+2\n</think>\n\n4", "hm, 2+2", "4"),
     ("So it is 4.</think>4", "So it is 4.", "4"),
@@ -54,13 +73,32 @@ def test_thinking_is_told_apart_in_any_pieces(text: str, thought: str, answer: s
     assert split([text[:7], text[7:]]) == (thought, answer)
 
 
-@given(st.lists(st.sampled_from(["<think>", "</think>", "<", "/think>", "a", " ", "\n", "`", "[THINK]"]), max_size=12))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "<think>",
+                "</think>",
+                "<",
+                "/think>",
+                "Ω",
+                " ",
+                "\n",
+                "`",
+                "[THINK]",
+                "<|channel|>final<|message|>",
+                "<|end|>",
+            ]
+        ),
+        max_size=12,
+    )
+)
 def test_pieces_never_matter_and_no_word_is_lost(parts: list[str]) -> None:
     """Whatever a model writes, thinking and answer together have all of its words."""
     text = "".join(parts)
     whole = split([text])
     assert split(parts) == split(list(text)) == whole
-    assert "".join(whole).count("a") == text.count("a")
+    assert "".join(whole).count("Ω") == text.count("Ω")
 
 
 def test_text_is_held_back_after_an_answer_that_only_closed_its_thinking() -> None:

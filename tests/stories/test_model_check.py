@@ -1,6 +1,8 @@
 """`aish models check`: what a model can do is tried, remembered and used; and learned while it answers."""
 
 import json
+from collections.abc import AsyncGenerator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from world import World, script_of
 from aish.conversation.model_check import ModelCheck
 from aish.model.model_cards import ModelCard
 from aish.program import Program
+from aish.values.events import ChatRequest, Finished, ModelEvent, TextPiece, Usage
 
 pytestmark = pytest.mark.anyio
 
@@ -315,3 +318,47 @@ async def test_a_model_that_only_runs_commands_is_tried_with_them(world: World) 
 
         assert isinstance(found, ModelCard)
         assert (found.tools.able, found.tools.text) == expected
+
+
+class SlowModel:
+    """A model on a busy machine: reads and writes some tokens a second, of a clock of its own."""
+
+    def __init__(self, reads: float, writes: float) -> None:
+        self.now, self.reads, self.writes = 0.0, reads, writes
+        self.longest = 0.0  # seconds of one request
+        self.prompts: list[int] = []
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[ModelEvent]:
+        started, most = self.now, request.max_tokens or 0
+        prompt = sum(len(str(one["content"])) // 3 for one in request.messages) + 30
+        self.now += prompt / self.reads
+        written = min(most, 40)
+        for _ in range(written):
+            yield TextPiece("wort ")
+            self.now += 1 / self.writes
+        self.prompts.append(prompt)
+        self.longest = max(self.longest, self.now - started)
+        yield Usage(prompt, written)
+        yield Finished()
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(("reads", "writes"), [(12.0, 3.0), (25.0, 4.0), (120.0, 12.0), (5_000.0, 90.0)])
+async def test_a_slow_machine_gets_shorter_prompts_and_a_whole_card(
+    world: World, monkeypatch: pytest.MonkeyPatch, reads: float, writes: float
+) -> None:
+    """The line about the window says what was read, not that there was no time."""
+    session, slow = world.session(["."]), SlowModel(reads, writes)
+    session.backend.model = slow
+    monkeypatch.setattr("aish.conversation.model_check.time", SimpleNamespace(monotonic=lambda: slow.now))
+    found = await ModelCheck(session, session.backend, "Be brief. " * 100).run()
+
+    assert isinstance(found, ModelCard)
+    assert found.window.able is True
+    assert found.languages.tried == (reads > 12)  # the last one may not be reached
+    assert found.window.text.endswith("too slow to try a longer one") == (reads < 1_000)
+    assert found.tokens_per_second == pytest.approx(writes, rel=0.1)
+    assert slow.now < 160 and slow.longest < 60  # a real clock would have stopped the last request after 150 s
+    assert max(slow.prompts) > 300

@@ -105,8 +105,9 @@ def test_an_embedded_preset_has_its_own_weights(world: World) -> None:
     rows = {row["name"]: row["where"] for row in json.loads(fresh(world, "models", "--json").out)}
     asked = fresh(world, "--model", "coder", "hello")
     pulled = put(QWEN_SMALL, world.places.models)
-    mine.write_bytes(b"GGUF")
-    now = {row["name"]: row["where"] for row in json.loads(fresh(world, "models", "--json").out)}
+    put(QWEN_SMALL, mine.parent).rename(mine)
+    listed = json.loads(fresh(world, "models", "--json").out)
+    now = {row["name"]: row["where"] for row in listed}
 
     assert rows["coder"] == "not installed; run: aish models pull qwen2.5-coder-0.5b"
     assert rows["mine"] == f"model file not found: {mine}"
@@ -114,6 +115,20 @@ def test_an_embedded_preset_has_its_own_weights(world: World) -> None:
     assert "the embedded model is not installed; run: aish models pull qwen2.5-coder-0.5b" in asked.err
     assert (now["coder"], now["mine"]) == (str(pulled), str(mine))
     assert QWEN_SMALL.name not in now  # it is listed as the preset
+    assert [row["tools"] for row in listed if row["name"] in ("coder", "mine")] == ["commands", "commands"]
+
+
+def test_the_lines_for_the_settings_have_a_name_that_is_free(world: World) -> None:
+    """Two tables of the same name would make the settings unreadable."""
+    put(QWEN_SMALL, world.places.models)
+    put(QWEN_LARGE, world.places.models)
+    first = fresh(world, "models", "pull", QWEN_SMALL.name).err
+    world.configure(f'[models.coder]\nkind = "embedded"\nmodel = "{QWEN_SMALL.name}"\n')
+    again, second = (fresh(world, "models", "pull", one.name).err for one in (QWEN_SMALL, QWEN_LARGE))
+
+    assert "run: aish --model coder\n[models.coder]\n" in first
+    assert again == ""
+    assert "run: aish --model coder2\n[models.coder2]\n" in second
 
 
 @pytest.mark.proves("P13")

@@ -48,8 +48,8 @@ async def test_model_changes_at_any_time_and_the_conversation_stays(world: World
     assert isinstance(model, ScriptedModel)
     assert [m["content"] for m in model.requests[0].messages[1:]] == ["q1", "A1", "q2"]
     assert (await world.type(shell, ":model")).text.splitlines()[1:] == [
-        f"  {'fast':<12} {'':<28} tools: unknown plays a script",
-        f"* {'deep':<12} {'':<28} tools: unknown plays a script",
+        f"  {'fast':<12} {'':<28} tools: unknown  plays a script",
+        f"* {'deep':<12} {'':<28} tools: unknown  plays a script",
     ]
 
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from aish.agent.calls import MOST_CALLS, CallPieces, near_names
 from aish.agent.permission import Permission
 from aish.agent.tool import ParsedCall, Tool, ToolEvent, ToolResult, read_arguments, refused
-from aish.agent.written_call import CallWatch
+from aish.agent.written_call import CallWatch, Heard
 from aish.values.errors import AishError
 from aish.values.events import (
     Failed,
@@ -88,15 +88,17 @@ async def run_loop(
     may_call: MayCall | None = None,
     new_id: Callable[[], str] = lambda: "call",
     offered: Offered = tuple,
+    heard: Heard = tuple,
 ) -> AsyncGenerator[LoopEvent]:
     """Let the model answer. The last event is a `StepDone` with `last` set.
 
     `may_call` decides instead of `max_steps` how long the model may call tools. Calls without an id get one that starts
-    with `new_id()`. Calls of `offered` tools also count if the model wrote them into its text.
+    with `new_id()`. Calls of `offered` tools also count if the model wrote them into its text, and they
+    are not in what it has `heard`.
     """
     for step in itertools.count():
         may = may_call(step) if may_call else step < max_steps
-        reply = _Reply(offered if may else tuple)
+        reply = _Reply(offered if may else tuple, heard)
         async with aclosing(ask(may)) as events:
             async for event in events:
                 for passed_on in reply.take(event):
@@ -118,8 +120,8 @@ async def run_loop(
 class _Reply:
     """Collects the answer of one step while it arrives."""
 
-    def __init__(self, offered: Offered) -> None:
-        self._offered = offered
+    def __init__(self, offered: Offered, heard: Heard) -> None:
+        self._offered, self._heard = offered, heard
         self._watch: CallWatch | None = None
         self.written = False
         self.text: list[str] = []
@@ -133,7 +135,7 @@ class _Reply:
         """Collect one event, and return the events to pass on."""
         match event:
             case TextPiece(text):
-                self._watch = self._watch or CallWatch(self._offered())
+                self._watch = self._watch or CallWatch(self._offered(), self._heard)
                 return self._say(self._watch.feed(text))
             case ThoughtSoFar():
                 held = self._say(self._watch.held) if self._watch else []

@@ -1,12 +1,13 @@
 """Calls that a model wrote into its answer instead of making them: found by their form, and checked by their schema.
 
-Pure: text and schemas in, calls out. A call counts only if the tool was offered, its arguments fit, and nothing follows
-it. Everything else is text: an answer may explain what a call looks like, and other JSON is what many questions want.
+Pure: text and schemas in, calls out. A call counts only if the tool was offered, its arguments fit, nothing follows
+it, and the model did not read the same JSON before, in a file, a result or the question. Everything else is text: an
+answer may explain what a call looks like or quote one, and other JSON is what many questions want.
 """
 
 import json
 import re
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from aish.agent.tool import read_arguments
@@ -43,6 +44,9 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+Heard = Callable[[], Iterable[str]]  # what the user and tools said in this conversation
+
+
 class WrittenCall(NamedTuple):
     """A call in the text of an answer; `arguments` is a JSON object."""
 
@@ -53,7 +57,8 @@ class WrittenCall(NamedTuple):
 class CallWatch:
     """Watches an answer as it arrives, and holds back the part that may be calls."""
 
-    def __init__(self, tools: Sequence[Message]) -> None:
+    def __init__(self, tools: Sequence[Message], heard: Heard = tuple) -> None:
+        self._heard = heard
         self._schemas = {str(tool["function"]["name"]): tool["function"].get("parameters") or {} for tool in tools}
         self.held = ""
         self._said: list[str] = []  # the answer that was let through
@@ -89,6 +94,8 @@ class CallWatch:
         """Return the calls, or the text that was held back because it is none."""
         held, self.held = self.held, ""
         calls = written_calls(held, self._schemas) if held.strip() else []
+        if calls and repeats(held, self._heard()):
+            calls = []
         return ("", calls) if calls else (held, [])
 
 
@@ -120,6 +127,16 @@ def written_calls(text: str, schemas: Mapping[str, Any]) -> list[WrittenCall]:
             return []
         calls.append(WrittenCall(name, json.dumps(given, ensure_ascii=False)))
     return calls
+
+
+def repeats(answer: str, heard: Iterable[str]) -> bool:
+    """Return whether some JSON of an answer is in one of these texts, whatever blanks and escapes it has there."""
+    told = [_squeezed(json.dumps(value, ensure_ascii=False)) for value in _values(answer) if value is not None]
+    return any(one in text for text in map(_squeezed, heard) for one in told)
+
+
+def _squeezed(text: str) -> str:
+    return re.sub(r"[\s\\]+", "", text)
 
 
 def written_call(answer: str, names: Container[str]) -> str:

@@ -8,6 +8,7 @@ from aish.intake.commands import Arguments
 from aish.model.addresses import model_identity
 from aish.model.cost import ModelCall, by_model, cost_line, total
 from aish.model.model_cards import tools_word
+from aish.model.weights import wants_run_form
 from aish.settings.options import Preset
 from aish.values.errors import BadUsage
 from aish.values.text import counted
@@ -18,7 +19,8 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
     """List the models, or switch to another one.
 
     The conversation continues. The next question goes to the new model, and tokens are counted for it at once.
-    `tools` says whether a model can call tools; if that is unknown, `aish models check NAME` finds it out.
+    `tools` says whether a model can call tools, or gets commands only; if that is unknown, `aish models check NAME`
+    finds it out.
     """
     words = arguments.text
     if not words:
@@ -27,7 +29,7 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
             mark = "*" if name == shell.session.model else " "
             what = preset.address or {"embedded": "runs inside aish", "scripted": "plays a script"}.get(preset.kind, "")
             tools = _tools(shell, name, preset)
-            rows.append(f"{mark} {name:<12} {preset.model:<28} tools: {tools:<7} {what}".rstrip())
+            rows.append(f"{mark} {name:<12} {preset.model:<28} tools: {tools:<8} {what}".rstrip())
         return "\n".join(rows)
     backend = shell.program.backend(words)
     shell.session.model = words
@@ -36,9 +38,11 @@ async def choose_model(shell: Shell, arguments: Arguments) -> str:
 
 def _tools(shell: Shell, name: str, preset: Preset) -> str:
     """Return whether the model of a preset can call tools."""
-    weights = shell.program.find_weights(preset).name if preset.kind == "embedded" else ""
-    identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
-    return tools_word(preset.tools, shell.program.cards.takes_tools(identity))
+    weights = shell.program.find_weights(preset) if preset.kind == "embedded" else None
+    file = weights.name if weights else ""
+    identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=file)
+    run_form = bool(weights and wants_run_form(weights, preset.tools))
+    return tools_word(preset.tools, shell.program.cards.takes_tools(identity), run_form=run_form)
 
 
 @COMMANDS.add("context")

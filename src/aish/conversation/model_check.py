@@ -31,8 +31,12 @@ _SECONDS = 45.0  # of one request
 _LARGE_SECONDS = 60.0
 _ALL_SECONDS = 150.0
 _MOST_TOKENS = 200  # of one answer
+_SENTENCE = 30  # tokens
+_TELLING = 50  # tokens of a prompt that tell how fast it was read
 _LARGE = 5_000  # tokens of a large prompt; some servers silently cut at 2,048 or 4,096
-_FEW, _LINE = 40, "The quick brown fox number {} jumps over the lazy dog.\n"
+_LEAST, _FEW, _TIMES = 5, 40, 3  # lines of the short prompt, and how often the long one has at least as many
+_LINE = "The quick brown fox number {} jumps over the lazy dog.\n"
+_LINE_TOKENS = 20  # about so many, for most models
 
 _TEMPERATURE = schema(
     "get_temperature",
@@ -74,20 +78,21 @@ class ModelCheck:
     def __init__(self, session: Session, backend: Backend, instructions: str) -> None:
         self._session, self._backend, self._instructions = session, backend, instructions
         self._ends = time.monotonic() + _ALL_SECONDS
+        self._writes = self._reads = 0.0  # tokens a second of the model, as far as it is known
 
     async def run(self) -> ModelCard | Failed:
         """Return the card; a failure if the model cannot be reached at all."""
         hello = await self._ask("Say hello.", most=8, seconds=_FIRST_SECONDS)
         if hello.failure:
             return hello.failure
-        speed = await self._ask("Write the numbers from one to fifty in words.", most=100)
+        speed = await self._ask("Write the numbers from one to fifty in words.", most=min(self._written_in(10), 100))
         window = await self._window()
         return ModelCard(
             commands=self._dated(await self._commands()),  # its prompt is also the beginning of the next one
             tools=self._dated(await self._tools()),
             json=self._dated(await self._json()),
+            window=self._dated(await self._whole(window, hello)),
             languages=self._dated(await self._languages()),
-            window=self._dated(await self._whole(window)),  # last, because it takes longest
             window_tokens=window,
             tokens_per_second=_rate(speed, self._backend),
             first_token_seconds=round(speed.first, 3),
@@ -111,7 +116,7 @@ class ModelCheck:
     async def _only_commands(self) -> Finding:
         """Two commands, and one question that wants none, for a model that is offered nothing else."""
         for question, wanted in _RUNS:
-            trial = await self._ask(question, system=self._instructions, tools=(_RUN,))
+            trial = await self._ask(question, system=self._instructions, tools=(_RUN,), seconds=_LARGE_SECONDS)
             ran = read_arguments(trial.calls[0].arguments) if trial.calls else None
             command = str(ran.get("command", "")) if ran else ""
             if wrong := _not_tried(trial):
@@ -128,14 +133,14 @@ class ModelCheck:
 
     async def _commands(self) -> Finding:
         question = "Suggest the shell command that lists the files of the current directory."
-        trial = await self._ask(question, system=self._instructions)
+        trial = await self._ask(question, system=self._instructions, seconds=_LARGE_SECONDS)
         return _not_tried(trial) or _judge_commands(trial.text)
 
     async def _languages(self) -> Finding:
         """One question in each of some languages, to be answered in it."""
         right, wrong = list[str](), list[str]()
         for language, (question, wanted) in _LANGUAGES.items():
-            trial = await self._ask(question, most=60)
+            trial = await self._ask(question, most=min(self._written_in(10), 60))
             if failed := _not_tried(trial):
                 return failed
             (right if re.search(wanted, trial.text) else wrong).append(language)
@@ -150,27 +155,52 @@ class ModelCheck:
         except AishError:
             return 0
 
-    async def _whole(self, window: int) -> Finding:
-        """Send a short and a long prompt of the same lines: if both are read whole, their tokens are proportional."""
-        few = await self._ask(_lines("Short", _FEW), most=1)
+    async def _whole(self, window: int, hello: Trial) -> Finding:
+        """Send a short and a long prompt of the same lines: if both are read whole, their tokens are proportional.
+
+        A slow machine gets shorter ones, so that they take at most half of the time that is left.
+        """
+        seconds = min(_LARGE_SECONDS, (self._ends - time.monotonic()) / 2)
+        possible = int(self._reads * seconds / 8 / _LINE_TOKENS) if self._reads else _FEW
+        short = min(max(possible, _LEAST), _FEW)
+        few = await self._ask(_lines("Short", short), most=1, seconds=seconds)
         if wrong := _not_tried(few):
             return wrong
         if not few.usage:
             return Finding(None, "could not try: the server reports no token counts")
-        per_line = few.usage.prompt_tokens / (_FEW + 2)
+        around = hello.usage.prompt_tokens if hello.usage else 0  # what the server adds to each question
+        per_line = max((few.usage.prompt_tokens - around) / short, 1)
         speed = few.usage.prompt_tokens / max(few.whole, 0.001)
-        possible = int(speed * _LARGE_SECONDS / 5)  # a long prompt takes longer for each token
+        possible = int(speed * (seconds - few.whole) / 3)  # a long prompt takes longer for each token
         wanted = min(window * 3 // 4 or _LARGE, _LARGE, possible)
-        lines = max(int(wanted / max(per_line, 1)), _FEW)
-        many = await self._ask(_lines("Long", lines), most=1, seconds=_LARGE_SECONDS)
+        lines = max(int(wanted / per_line), _TIMES * short)
+        many = await self._ask(_lines("Long", lines), most=1, seconds=seconds)
+        expected = around + round(per_line * lines)
         if many.failure and many.failure.trouble == "refused":
-            return Finding(False, f"a prompt of {wanted:,} tokens was refused: {one_line(many.failure.reason, 120)}")
+            return Finding(False, f"a prompt of {expected:,} tokens was refused: {one_line(many.failure.reason, 120)}")
+        if many.failure and many.failure.trouble == "unreachable":
+            return Finding(None, f"could not try: a prompt of {expected:,} tokens was not read in {seconds:.0f} s")
         if (wrong := _not_tried(many)) or not many.usage:
             return wrong or Finding(None, "could not try: the server reports no token counts")
-        expected, read = round(per_line * (lines + 2)), many.usage.prompt_tokens
+        read = many.usage.prompt_tokens
         if read < 0.9 * expected:
             return Finding(False, f"of a prompt of about {expected:,} tokens only {read:,} were read")
-        return Finding(True, f"a prompt of {read:,} tokens was read whole")
+        slow = "; too slow to try a longer one" if expected < min(window * 3 // 4 or _LARGE, _LARGE) // 2 else ""
+        return Finding(True, f"a prompt of {read:,} tokens was read whole{slow}")
+
+    def _written_in(self, seconds: int) -> int:
+        """Return how many tokens the model writes in this time, but enough for a sentence."""
+        return min(max(int(self._writes * seconds), _SENTENCE), _MOST_TOKENS) if self._writes else _MOST_TOKENS
+
+    def _learn_speed(self, trial: Trial) -> None:
+        """Take the speed of the newest answer that tells it: it is also that of the machine at this moment."""
+        if not trial.usage or not trial.first:
+            return
+        new = trial.usage.prompt_tokens - trial.usage.cached_tokens
+        if new >= _TELLING:
+            self._reads = new / trial.first
+        if trial.usage.completion_tokens >= _TELLING // 10:
+            self._writes = _rate(trial, self._backend)
 
     async def _ask(
         self,
@@ -182,6 +212,7 @@ class ModelCheck:
         seconds: float = _SECONDS,
     ) -> Trial:
         """Send one request, and take its cost into the books."""
+        most = min(most, self._written_in(15))
         messages = [{"role": "system", "content": system}] if system else []
         request = ChatRequest((*messages, {"role": "user", "content": question}), tuple(tools), most)
         seconds = min(seconds, self._ends - time.monotonic())
@@ -195,6 +226,7 @@ class ModelCheck:
                 trial = await _answer(self._backend, request)
         except TimeoutError:
             trial = Trial(failure=Failed(f"no whole answer within {seconds:.0f} s", "unreachable"))
+        self._learn_speed(trial)
         if trial.usage:
             dollars = self._backend.price.of(trial.usage) if self._backend.price else None
             enter(self._session, self._backend, trial.usage, dollars, "check")

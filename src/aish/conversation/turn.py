@@ -11,7 +11,7 @@ from contextlib import aclosing
 from aish.agent.loop import AskEvent, LoopEvent, MayCall, StepDone, ToolDone, run_loop
 from aish.agent.permission import Permission
 from aish.agent.tool import Tool, as_json
-from aish.agent.written_call import written_call
+from aish.agent.written_call import repeats, written_call
 from aish.context.blocks import arrange, compose_message
 from aish.context.crisis import shows_crisis
 from aish.conversation.asking import Asking
@@ -172,11 +172,17 @@ class Answer:
         def offered() -> list[Message]:
             return [tool.schema for tool in offered_tools(session, self.asking.backend, self.turn)]
 
-        loop = run_loop(self.ask, tools, permission, self.turn, may_call=may_call, new_id=new_id, offered=offered)
+        loop = run_loop(
+            self.ask, tools, permission, self.turn, may_call=may_call, new_id=new_id, offered=offered, heard=self.heard
+        )
         async with aclosing(loop) as happening:
             async for step in happening:
                 for shown in await self.take(step):
                     yield shown
+
+    def heard(self) -> list[str]:
+        """Return what the user and the tools said, as far as the model still sees it."""
+        return [turn.content for turn in self.turn.session.history.turns if turn.role in ("user", "tool")]
 
     async def ask(self, offer_tools: bool) -> AsyncGenerator[AskEvent]:
         """Ask the model, with what the user has said meanwhile."""
@@ -240,6 +246,8 @@ class Answer:
         names = {tool.name for tool in offered_tools(session, backend, self.turn)}
         made = next((call.name for call in step.calls if call.name in names), "")
         written = "" if made or step.failure else written_call(step.text, names)
+        if written and repeats(step.text, self.heard()):
+            written = ""
         if made:
             session.endpoints.called(backend, made)
         if made and step.written and session.recorder.is_news(f"model.writes_calls {backend.name}"):

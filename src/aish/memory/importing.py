@@ -109,15 +109,16 @@ class Importer:
         self._pending, self._turns, self._chars = {}, 0, 0
 
     def _keep(self, source: str, conversation: str, said: list[ImportedTurn]) -> None:
-        key = hashlib.sha256(f"{source}\0{conversation}".encode("utf-8", "replace")).hexdigest()[:12]
+        key = _name_end(source, conversation)
         times = [one.time for one in said if one.time]
         first = min(times, default=_EPOCH)
         name = self._names.setdefault(key, f"{first.astimezone(UTC):%Y%m%d-%H%M%S}-{key}")
         # Without redaction: everything is masked here, and masking it again would take as long as all the rest.
         journal = Journal(self._sessions, name, self._meta(source, said[0], first))
+        fresh = self._not_in_main(source, said)
         existing = self._turns_of(journal, conversation if source == self._source else "")
         before = len(existing)
-        new = list(self._new(said, existing, first))
+        new = list(self._new(fresh, existing, first))
         self._remembered += len(existing) - before
         self.result.known += len(said) - len(new)
         if not new:
@@ -126,6 +127,18 @@ class Importer:
             journal.extend(new)
         self.result.turns += len(new)
         self.result.conversations.add(name)
+
+    def _not_in_main(self, source: str, said: list[ImportedTurn]) -> list[ImportedTurn]:
+        """Return the turns of other branches that the main conversation does not have.
+
+        It has them if they were in the visible branch at an earlier import, or if an older version of aish put them
+        there.
+        """
+        name = self._names.get(_name_end(source, said[0].branch_of)) if said[0].branch_of else None
+        if name is None:
+            return said
+        main = self._turns_of(Journal(self._sessions, name), "")
+        return [one for one in said if not one.ref or main[_key(self._label(one.ref), None, one.role, "")] <= 0]
 
     def _meta(self, source: str, said: ImportedTurn, first: datetime) -> dict[str, Any]:
         meta = {"started": first.isoformat(timespec="seconds"), "source": source, "trust": "import"}
@@ -189,6 +202,11 @@ class Importer:
             self._remembered += len(existing)
         self._existing[journal.id] = existing
         return existing
+
+
+def _name_end(source: str, conversation: str) -> str:
+    """Return the end of the name of a journal, by which a later import finds it again."""
+    return hashlib.sha256(f"{source}\0{conversation}".encode("utf-8", "replace")).hexdigest()[:12]
 
 
 def _key_of(entry: JournalEntry) -> bytes:

@@ -4,21 +4,28 @@ Pure functions. A name alone proves little: "token" is a word of parsers, "key" 
 the name and the value has to be a known form, and the value must look like a secret as far as the form asks for it.
 """
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from aish.memory.rule_search import positions
 from aish.memory.secret_names import ISSUERS, value_name
 from aish.memory.secret_values import HARDLY, JUDGED, LIKELY, LOOSE, SURE, is_id, looks_secret, shape, trimmed
 from aish.values.patterns import compiled
 
 # The names of secrets, in lower case, and the text that may be between a name and its value.
 # fmt: off
+_OWNERS = r"(?:api|app|access|auth|account|signing|encryption|master|licen[sc]e|private|session|client|storage|subscription|service)"
+_OWNER, _OWNER_ROOM = _OWNERS + r"[ _-]?\Z", len("subscription-")
 _NAME = (
     r"(?:pass(?:word|wd|phrase|code|wort)?|pwd|pw|psk|mdp|kennwort|contrase(?:ñ|n)a|mot[ _]de[ _]passe|palavra[- ]passe|senha|clave|wachtwoord|hasło|parola(?: d'ordine)?|lösenord|şifre|парол[ьяеюи]|mật khẩu|κωδικός"
     r"|secret(?:[ _-]?(?:access[ _-]?)?(?:key(?:[ _-]?base)?|token|value|id))?|токен|ключ|token|credentials?|creds|pat"
-    r"|(?:(?:api|app|access|auth|account|signing|encryption|master|licen[sc]e|private|session|client|storage|subscription|service)[ _-]?)?(?:key(?![ _-]?(?:name|file|path|type|size|word|board))(?:_id)?))"
-    r"(?P<suffix>(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?)(?![^\W_\d])(?=[\s\\\"'`*\])=:：>\-—–’(])(?![=:]{1,2}[?&]?(?:pw|pass|key|token|secret)[=:])(?![=:\s\"'`]{0,6}…)(?=[^…]{0,120}?[^\s…]{4})"
+    rf"|(?:{_OWNERS}[ _-]?)?(?:key(?![ _-]?(?:name|file|path|type|size|word|board))(?:_id)?))"
+    r"(?P<suffix>(?:_?\d{1,2}|[_-](?:prod|dev|test|staging|live|old|new))?)(?![^\W_\d])(?=[\s\\\"'`*\])=:：>\-—–’(])(?![=:]{1,2}[?&]?(?:pw|pass|key|token|secret)[=:])(?![=:\s\"'`]{0,6}…)"
 )
+# The words with which a name begins, or the word after its owner.
+_BEGINNINGS = (*"pass pw psk mdp kennwort contrase palavra senha clave wachtwoord parola secret token cred pat key".split(), "mot de", "mot_de")
+_ALL_BEGINNINGS = (*_BEGINNINGS, *"hasło lösenord şifre парол mật κωδικός токен ключ".split())
 _TYPE = r"(?:\s{0,3}[\w&\[\]<>.|? ]{1,30}?\s?=(?=\s?[\"']))?"  # in a declaration
 _SET = rf"\\{{0,3}}[\"'`*\])]{{0,3}}[^\S\n]{{0,4}}(?::=|=>|={{1,3}}|->|：|:{_TYPE})\**\s{{0,40}}(?:`{{3}}\w*\s{{1,8}})?"
 _LINK = (
@@ -28,6 +35,7 @@ _LINK = (
 _WEAK_LINKS = ("-", "auf", "a", "en", "para", "in", "na", "на", "'s", "’s")  # "cambia la clave a …", but also "password in …"
 _COMPOUND = ("passw", "passp", "secret", "token", "apikey")  # these count inside a word, too: dbpassword, mytoken
 _PASS = ("pass", "pwd", "pw", "psk", "kenn", "contr", "mot", "pala", "senha", "clave", "wacht", "has", "paro", "lös", "mdp", "şif", "парол", "mật", "κωδ")
+_NO_NAMES = {"psk": (":",), "key": ("did:",), "password": (" 1", ".1", "/1"), "passwd": ("/etc/",)}  # ciphers, public keys, programs, files
 _OPEN_KEYS = r"(?:public|encrypted|primary|foreign|cache|sort|partition|object|idempotency|host|map|dict|hot|row|hash|index|etag|commit|trace|tenant|group|file|image|run|routing|dedupe|unique|query|storage|lookup|registry|item|node|message|event|record)[ _-]?$"
 _KEY_OWNERS = frozenset((*ISSUERS, *"account admin anon aws bot client cloud consumer crypto decrypt deploy device dsn encrypt encryption hmac ingest jwt license mail map maps master payment payments preshared project read root rsa secret server service sftp shared sign signature signing sms ssh tls vpn webhook weather write".split()))
 # fmt: on
@@ -39,10 +47,11 @@ _ALONE = r"\\{0,3}[\"'`*.,;:!?)]{0,4}[^\S\n]*(?:\n|\Z)"
 _WHOLE = 120
 # A text with more names than this, such as the words of a parser, is searched with one simple pattern, as the time for
 # each name would add up: a name each so many characters, and some more for a short line.
-_DENSE, _MORE = 40, 8
+_DENSE, _MORE = 64, 8
+_SHORT = 40  # a text that is searched faster with the pattern than with each beginning of a name
 _ANY = (
     r"(?i:pass(?:word|wd|phrase)?|pwd|pw)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<password>(?=[^\s\"'`,;&]{0,20}\d)[^\s\"'`,;&…]{6,200})"
-    r"|(?i:secret|token|key|credentials?)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<value>(?=[\w+/-]{0,20}\d)(?=[\w+/-]{0,20}[a-z])(?=[\w+/-]{0,20}[A-Z])[\w+/=.-]{16,500})"
+    r"|(?i:secret|token|key|credentials?)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<value>(?=[\w+/-]{0,20}\d)(?=[\w+/-]{0,20}[a-z])(?:(?=[\w+/-]{0,20}[A-Z])[\w+/=.-]{16,500}|[0-9a-f]{24,500}(?!\w)))"
 )
 
 
@@ -68,7 +77,7 @@ class _Form(NamedTuple):
 def named_values(block: str, low: str) -> Iterator[NamedValue]:
     """Find values after the name of a secret. `low` is the block in lower case."""
     left = len(block) // _DENSE + _MORE
-    for match in compiled(_NAME).finditer(low):
+    for match in _names(low):
         start, end = match.start(), match.start("suffix")
         name = low[start:end]
         if not _is_name(block, low, start, name):
@@ -77,9 +86,26 @@ def named_values(block: str, low: str) -> Iterator[NamedValue]:
             yield from _dense_values(block, start)
             return
         left -= 1
-        found = _value(block, low, start, name, match.end())
-        if found:
+        if found := _value(block, low, start, name, match.end()):
             yield found
+
+
+def _names(low: str) -> Iterator[re.Match[str]]:
+    """Find the names of secrets, as a search with the pattern does, but at the words with which they begin only."""
+    pattern, owner, done = compiled(_NAME), compiled(_OWNER), 0
+    if len(low) < _SHORT:
+        yield from pattern.finditer(low)
+        return
+    for place in positions(_BEGINNINGS if low.isascii() else _ALL_BEGINNINGS, low):
+        if place < done:
+            continue
+        match = None
+        if low[place] == "k" and (own := owner.search(low, max(done, place - _OWNER_ROOM), place)):
+            match = pattern.match(low, own.start())
+        match = match or pattern.match(low, place)
+        if match:
+            done = match.end()
+            yield match
 
 
 def _dense_values(block: str, start: int) -> Iterator[NamedValue]:
@@ -93,6 +119,8 @@ def _dense_values(block: str, start: int) -> Iterator[NamedValue]:
 def _is_name(block: str, low: str, start: int, name: str) -> bool:
     """Is the name a word of its own, or at the end of an identifier?"""
     if name == "pat" and block[start : start + 3] != "PAT" and low[start - 1 : start] not in ("_", "-"):
+        return False
+    if low.endswith(_NO_NAMES.get(name, ()), 0, start):
         return False
     if start == 0 or not low[start - 1].isalnum():
         return not low.endswith("wpa_", 0, start)  # a command, which has a rule of its own
@@ -167,6 +195,8 @@ def _is_chosen(block: str, name: str, end: int, form: _Form, quote: str) -> bool
 
 def _is_key(block: str, name: str, before: str, value: str, context: int) -> bool:
     """May this be the value of a secret key? Most keys of programs only identify something."""
+    if "sign" in name and compiled(r"(?:[0-9A-F]{16}|[0-9A-F]{40})\Z").match(value):
+        return False  # the fingerprint of a GPG key
     if name not in ("key", "key_id"):
         return True
     owner = compiled(r"([a-z0-9]+)[_-]\Z").search(before)

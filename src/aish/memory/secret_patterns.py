@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from aish.memory.named_secrets import named_values
+from aish.memory.rule_search import rule_matches
 from aish.memory.secret_hints import (
     blocks_with_secrets,
-    has_long_run,
     key_end,
     lowered,
     noiseless_places,
@@ -23,7 +23,7 @@ from aish.memory.secret_hints import (
     without_noise,
 )
 from aish.memory.secret_names import token_name
-from aish.memory.secret_rules import RULES, Rule
+from aish.memory.secret_rules import Rule
 from aish.memory.secret_values import LIKELY, is_sample, looks_secret, trimmed
 from aish.values.patterns import compiled
 
@@ -32,12 +32,8 @@ _SAMPLE = r"(?i)x{6}|example|your[_-]|(.)\1{9}|1234567890abcdef|abcdefghijklm"  
 _ESCAPE = r"\\{1,4}[nrt]"
 _ESCAPED = rf'\\"|{_ESCAPE}(?=[\s"\'\\]|\Z)|{_ESCAPE}.{{0,2000}}?{_ESCAPE}'
 
-_TOKENS = [(rule.needles.split(), rule) for rule in RULES if rule.token]
-_PLACES = [(rule.needles.split(), rule) for rule in RULES if not rule.token and not rule.hyphen and not rule.foreign]
-_OPTIONS = [(rule.needles.split(), rule) for rule in RULES if rule.hyphen]
-_FOREIGN = [(rule.needles.split(), rule) for rule in RULES if rule.foreign]
-_PASSES = 4
-_FAR, _ROOM = 300, 500  # characters from a program to its option, and for the value of that
+# The first line of a private key, after signs of code and of JSON, numbers of lines, and headers such as `Comment: …`.
+_KEY_START = r"(?:[\s\"'`+,>|\\→]|\\[nrt]|\d{1,6}(?=[\s→:|])|[A-Z][\w-]{1,30}: [^\n\\]{0,200}){0,200}[A-Za-z0-9+/=]{16}"
 _SHORTEST = 8  # characters of a text with a secret, such as `pin:1234`
 
 
@@ -90,35 +86,17 @@ def _find_in_block(block: str) -> list[FoundSecret]:
 
 
 def _find_in_clean(block: str) -> list[FoundSecret]:
-    """Return the secrets of a block. Blanks out those found and scans again, as one secret may obscure another."""
+    """Return the secrets of a block without noise."""
     if "[masked " in block:
         block = compiled(_MASK).sub(lambda match: "…" * len(match[0]), block)
     block = _without_escapes(block)
-    everything: list[FoundSecret] = []
-    for _ in range(_PASSES):
-        fresh = [found for found in _spans(block, lowered(block)) if found.end > found.start]
-        if not fresh:
-            break
-        everything += fresh
-        block = _blanked(block, fresh)
     result: list[FoundSecret] = []
-    for item in sorted(everything, key=lambda one: (one.start, -one.end)):
+    for item in sorted(_spans(block, lowered(block)), key=lambda one: (one.start, -one.end)):
         if not result or item.start >= result[-1].end:
             result.append(item)
         elif item.end > result[-1].end:
             result[-1] = result[-1]._replace(end=item.end)
     return result
-
-
-def _blanked(block: str, found: list[FoundSecret]) -> str:
-    """Return the block with an ellipsis for each character of the secrets found."""
-    parts, done = [], 0
-    for one in sorted(found, key=lambda one: (one.start, one.end)):
-        if one.end > done:
-            start = max(done, one.start)
-            parts += [block[done:start], "…" * (one.end - start)]
-            done = one.end
-    return "".join([*parts, block[done:]])
 
 
 def _without_escapes(block: str) -> str:
@@ -133,21 +111,13 @@ def _without_escapes(block: str) -> str:
 def _spans(block: str, low: str) -> Iterator[FoundSecret]:
     if "-----BEGIN" in block:
         yield from _keys(block)
-    rules = _PLACES
-    if has_long_run(block):
-        rules = [*_TOKENS, *rules]
-    if "-" in block:
-        rules = [*rules, *_OPTIONS]
-    if not block.isascii():
-        rules = [*rules, *_FOREIGN]
-    for needles, rule in rules:
-        text = low if rule.folded else block
-        for needle in needles:
-            if needle in text:
-                yield from _places(rule, block, text)
-                break
+    for rule, match in rule_matches(block, low):
+        found = _judged(rule, block, match)
+        if found and found.end > found.start:
+            yield found
     for one in named_values(block, low):
-        yield FoundSecret(one.kind, one.start, one.end, one.rule, one.context)
+        if one.end > one.start:
+            yield FoundSecret(one.kind, one.start, one.end, one.rule, one.context)
 
 
 def _keys(block: str) -> Iterator[FoundSecret]:
@@ -155,52 +125,24 @@ def _keys(block: str) -> Iterator[FoundSecret]:
     for match in private_key().finditer(block):
         end = key_end(block, match.end())
         body = block[match.end() : len(block) if end < 0 else end]
-        if compiled(r"[A-Za-z0-9+/]{16}").search(body):
+        if compiled(_KEY_START).match(body):
             start = match.end() + len(body) - len(body.lstrip())
             stop = match.end() + len(body.rstrip())
             yield FoundSecret("private key", start, stop, "private key after its begin marker", match.start())
 
 
-def _places(rule: Rule, block: str, text: str) -> Iterator[FoundSecret]:
+def _judged(rule: Rule, block: str, match: re.Match[str]) -> FoundSecret | None:
+    """Return the secret of a match if it looks like one."""
     if rule.token:
-        for match in _tokens(rule, text):
-            if not compiled(_SAMPLE).search(match[0]) and not is_sample(match[0]):
-                kind = token_name(rule.kind, match[0])
-                yield FoundSecret(kind, *match.span(), f"{kind} by its form", match.start())
-        return
-    pattern = compiled(rule.pattern if not rule.option else rule.argument)
-    for match in pattern.finditer(text) if not rule.option else _options(rule, text):
-        quote = match["quote"] if "quote" in pattern.groupindex else ""
-        start, end = trimmed(block, *match.span("value"), bool(quote))
-        if rule.need is None or _convinces(rule, block[start:end], quote):
-            yield FoundSecret(rule.kind, start, end, rule.name, match.start())
-
-
-def _tokens(rule: Rule, text: str) -> Iterator[re.Match[str]]:
-    """Find what has the form of a token."""
-    pattern = compiled(rf"(?a)(?<![A-Za-z0-9_])(?<![\w-]{{24}})(?:{rule.pattern})")
-    if not rule.prefixed:
-        yield from pattern.finditer(text)
-        return
-    for needle in rule.needles.split():
-        place = text.find(needle)
-        while place >= 0:  # much faster than a search with the pattern
-            match = pattern.match(text, place)
-            if match:
-                yield match
-            place = text.find(needle, match.end() if match else place + 1)
-
-
-def _options(rule: Rule, text: str) -> Iterator[re.Match[str]]:
-    """Find the option of a rule in each command that has its program; once, however often the program is named."""
-    done = 0
-    for program in compiled(rule.program).finditer(text):
-        if program.start() < done:
-            continue
-        done = end = compiled(r"(?:[^|;&\n\\]|\\\n|\\)*").match(text, program.end()).end()  # type: ignore[union-attr]  # matches nothing, too
-        option = compiled(rule.argument).search(text, program.end(), min(end, program.end() + _FAR) + _ROOM)
-        if option and option.start("value") <= end:
-            yield option
+        if compiled(_SAMPLE).search(match[0]) or is_sample(match[0]):
+            return None
+        kind = token_name(rule.kind, match[0])
+        return FoundSecret(kind, *match.span(), f"{kind} by its form", match.start())
+    quote = match["quote"] if "quote" in match.re.groupindex else ""
+    start, end = trimmed(block, *match.span("value"), bool(quote))
+    if rule.need is not None and not _convinces(rule, block[start:end], quote):
+        return None
+    return FoundSecret(rule.kind, start, end, rule.name, match.start())
 
 
 def _convinces(rule: Rule, value: str, quote: str) -> bool:

@@ -5,14 +5,15 @@ Data only. `kind` is the name for people; `secret_patterns` makes it more exact 
 
 from typing import NamedTuple
 
-from aish.memory.secret_hints import CHOOSING
+from aish.memory.secret_hints import CHOOSING, CHOOSING_STARTS
 from aish.memory.secret_values import HARDLY, LIKELY, LOOSE, SURE
 
 
 class Rule(NamedTuple):
     """A pattern of a secret. Each match contains a needle; the secret is the group `value`, or the whole match.
 
-    `need` is None if the pattern alone is enough. A `folded` rule matches lower-case text.
+    `need` is None if the pattern alone is enough. A `folded` rule matches lower-case text. If each match begins with one
+    of a few texts, these are the `starts`: to look for them is much faster than to search with the pattern.
     """
 
     kind: str
@@ -20,15 +21,11 @@ class Rule(NamedTuple):
     needles: str
     pattern: str
     folded: bool = False
+    starts: str = ""
 
     @property
     def token(self) -> bool:
         return "(?P<value>" not in self.pattern
-
-    @property
-    def prefixed(self) -> bool:
-        """Does a token begin with one of the needles?"""
-        return self.token and not self.needles.startswith((".", ":", "-", "8Q", "hooks", "/"))
 
     @property
     def option(self) -> bool:
@@ -106,67 +103,67 @@ RULES = (
     Rule("JWT", None, "eyJ", r"eyJ[\w-]{8,5000}\.[\w-]{8,20000}\.[\w-]{8,}"),
 
     Rule("password in a URL", SURE, "://", r"\b[a-z][a-z0-9+.-]{0,40}://(?P<user>[^\s/:@\"']{0,200}):(?!(?P=user)@)(?P<value>[^\s/@\"']{1,500})@", folded=True),
-    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?![\d.-]{1,80}:)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"']{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)"),
-    Rule("access token", SURE, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}[\"']?(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4}(?!username=)(?P<value>[^\s\"',]{8,})", folded=True),
-    Rule("access token", LIKELY, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"',]{8,})", folded=True),
-    Rule("access token", HARDLY, "bearer", r"\bbearer\s{1,4}(?P<value>[\w.~+/=-]{16,})", folded=True),
+    Rule("password", LIKELY, "@", r"(?<![\w/.-])(?!(?:[\d.-]{1,80}|mailto|sips?|xmpp|acct):)[\w.-]{1,80}:(?!_Z)(?P<value>[^\s:@/\"'<>]{6,200})@(?:[A-Za-z][\w-]|\d{1,3}\.\d)"),
+    Rule("access token", SURE, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}[\"']?(?:basic|bearer|token|digest|apikey|negotiate)\s{1,4}(?!username=)(?P<value>[^\s\"',]{8,})", folded=True, starts="authorization"),
+    Rule("access token", LIKELY, "authorization", r"\bauthorization\b(?:[\"']\s{0,4},|[\"']?\s{0,4}[:=])\s{0,4}(?P<quote>[\"']?)(?P<value>[^\s\"',]{8,})", folded=True, starts="authorization"),
+    Rule("access token", HARDLY, "bearer", r"\bbearer\s{1,4}(?P<value>[\w.~+/=-]{16,})", folded=True, starts="bearer"),
     Rule("access token", SURE, "token key secret auth", r"\b(?:x-[\w-]{0,40}|private-|job-|deploy-|circle-|api-)(?:token|secret|auth|key(?=\s{0,4}:\s{0,4}[!-~]{12}))\s{0,4}:\s{0,4}(?P<value>[^\s\"',]{8,})", folded=True),
-    Rule("cookie", SURE, "cookie:", r"\bcookie:\s{0,4}(?P<value>[\w.%$-]{1,80}=[^\s\"'][^\"'\n]{3,})", folded=True),
-    Rule("cookie", LIKELY, "curl wget http", rf"\b(?:curl|wget|https?){_GAP}(?:-b|--cookie)[ =][\"']?[\w.-]{{1,60}}=(?P<value>[^\s\"';]{{8,}})"),
-    Rule("key in a URL", LIKELY, "key= sig= signature= code=", r"[?&](?:key|sig|signature|code(?==[^\s&\"'#]{16}))=(?P<value>[^\s&\"'#]{8,})", folded=True),
+    Rule("cookie", SURE, "cookie:", r"\bcookie:\s{0,4}(?P<value>[\w.%$-]{1,80}=[^\s\"'][^\"'\n]{3,})", folded=True, starts="cookie:"),
+    Rule("cookie", LIKELY, "curl wget http", rf"\b(?:curl|wget|https?){_GAP}(?:-b|--cookie)[ =][\"']?[\w.-]{{1,60}}=(?P<value>[^\s\"';]{{8,}})", starts="curl wget http"),
+    Rule("key in a URL", LIKELY, "key= sig= signature= code=", r"[?&](?:key|sig|signature|code(?==[^\s&\"'#]{16}))=(?P<value>[^\s&\"'#]{8,})", folded=True, starts="?key= &key= ?sig= &sig= ?signature= &signature= ?code= &code="),
     Rule("signature in a URL", SURE, "signature security-token sig=", r"(?:[?&;]|%26|%3f)(?:x-(?:amz|goog|oss|cos)-(?:signature|security-token)|(?:(?<=[?&])|(?<=&amp;))(?:sig|signature)(?==[\w%+/~-]{20}))(?:=|%3d)(?P<value>[^\s&\"'#<>]{16,})", folded=True),
-    Rule("password", SURE, "pass", r"\b(?:machine|login)\s{1,4}\S{1,100}(?:\s{1,4}(?:login|account|port)\s{1,4}\S{1,100}){0,3}\s{1,4}(?:(?:with\s{1,4})?pass|password)\s{1,4}(?P<value>[^\s\"'\\]+)", folded=True),
-    Rule("password", LOOSE, "pass", r"\b(?:machine|login|user(?:name)?|as|log[ -]?in|sign[ -]?in|benutzer\w{0,6}|utilisateur|usuario|usuário|utente)\s{1,4}\S{1,100}[^\n]{0,40}?\bpass(?:word|wort)?\s{1,4}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True),
-    Rule("password", SURE, "password", r"\b(?:create|alter)\s{1,4}(?:user|role)\s[^\n;]{1,100}?\bpassword\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True),
+    Rule("password", SURE, "pass", r"\b(?:machine|login)\s{1,4}(?=\S{0,99}\w)\S{1,100}(?:\s{1,4}(?:login|account|port)\s{1,4}\S{1,100}){0,3}\s{1,4}(?:(?:with\s{1,4})?pass|password)\s{1,4}(?P<value>[^\s\"'\\]+)", folded=True, starts="machine login"),
+    Rule("password", LOOSE, "pass", r"\b(?:machine|login|user(?:name)?|as|log[ -]?in|sign[ -]?in|benutzer\w{0,6}|utilisateur|usuario|usuário|utente)\s{1,4}\S{1,100}[^\n]{0,40}?\bpass(?:word|wort)?\s{1,4}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True, starts="machine login user as log sign benutzer utilisateur usuario usuário utente"),
+    Rule("password", SURE, "password", r"\b(?:create|alter)\s{1,4}(?:user|role)\s[^\n;]{1,100}?\bpassword\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True, starts="create alter"),
     Rule("password", LOOSE, "pass", r"(?m)^[^\S\n]{0,20}pass(?:word)?[^\S\n]{1,4}(?P<value>[^\s\"':=]+)[^\S\n]*$"),
-    Rule("password", LIKELY, "cred login", r"\b(?:credentials?|creds|login)(?:\s(?:are|is|with|for)\b|:|=)[^\n/]{1,60}?\s/\s(?:pass\w*:?\s)?(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True),
+    Rule("password", LIKELY, "cred login", r"\b(?:credentials?|creds|login)(?:\s(?:are|is|with|for)\b|:|=)[^\n/]{1,60}?\s/\s(?:pass\w*:?\s)?(?P<quote>[\"'`]?)(?P<value>[^\s\"'`]+)", folded=True, starts="cred login"),
     Rule("password", SURE, ":", r"(?m)^(?:[\w.-]{1,200}|\*):(?:\d{1,5}|\*):(?:[\w.-]{1,100}|\*):(?:[\w.@-]{1,100}|\*):(?P<value>[^\s:\"'{}<>,]{4,})$"),
-    Rule("secret", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}(?:pass(?:word|wd)?|secret|token|pwd|credentials?)\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[^\s\"'\\]+)", folded=True),
-    Rule("secret", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}key\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>(?:(?![\"'\\])[!-~]){12,})", folded=True),
-    Rule("secret", HARDLY, "auth", r"(?:\b|_)auth\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[\w+/=:-]{12,})", folded=True),
-    Rule("password", LOOSE, "identified", r"\bidentified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?by\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True),
-    Rule("PIN", None, "pin пин", r"(?<![\w-])(?:sim[- ])?(?:pin|пин)(?:[ -]?(?:code|number|nummer|код))?(?:\s(?:for|of|für|de|du|от|da|do)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\s(?:is|ist|lautet|est|es|é|è|это)\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
-    Rule("PIN", None, "code", r"\b(?:verification|security|one[- ]time|2fa|mfa|otp|login|door|alarm|unlock|gate|entry)[- ]code(?:\s(?:for|of)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\sis\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True),
-    Rule("PIN", None, "暗証番号 密码 비밀번호 密碼", r"(?:暗証番号|(?:银行卡|支付|锁屏|门锁|手机)密码|비밀번호)\s?(?:是|为|は|는|:|：)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)"),
-    Rule("secret", LIKELY, "密钥 密鑰 令牌 トークン 토큰", r"(?:密钥|密鑰|令牌|トークン|토큰)[^\x00-\x7f]{0,8}[^\S\n]{0,4}[:=]?\s{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
-    Rule("password", LIKELY, "密码 密碼 口令 パスワード 비밀번호 암호 รหัส पासवर्ड", r"(?:密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)[^\x00-\x7f]{0,8}[^\S\n]{0,4}[:=]?[^\S\n]{0,4}[\"'`]?(?P<value>[!-~]{6,})"),
-    Rule("password", LOOSE, "密 口令 パスワード 비밀번호 암호", r"(?:密码|密碼|口令|パスワード|비밀번호|암호)\s?(?:是|为|為|は|는|은|改成|设为|:|：|=)\s{0,4}[「『“\"'`：:]?(?P<value>[!-~]{6,})"),
+    Rule("secret", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}(?:pass(?:word|wd)?|secret|token|pwd|credentials?)\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[^\s\"'\\]+)", folded=True, starts="name"),
+    Rule("secret", LIKELY, "value", r"\bname\b\\?[\"']?\s{0,4}[:=]\s{0,4}\\?[\"']?[\w.-]{0,60}key\\?[\"']?,?\s{1,40}\\?[\"']?value\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>(?:(?![\"'\\])[!-~]){12,})", folded=True, starts="name"),
+    Rule("secret", HARDLY, "auth", r"(?:\b|_)auth\\?[\"']?\s{0,4}[:=]\s{0,4}\\?(?P<quote>[\"']?)(?P<value>[\w+/=:-]{12,})", folded=True, starts="auth _auth"),
+    Rule("password", LOOSE, "identified", r"\bidentified\s{1,4}(?:with\s{1,4}\S{1,40}\s{1,4})?by\s{1,4}(?P<quote>[\"'])(?P<value>[^\"'\n]+)", folded=True, starts="identified"),
+    Rule("PIN", None, "pin пин", r"(?<![\w-])(?:sim[- ])?(?:pin|пин)(?:[ -]?(?:code|number|nummer|код))?(?:\s(?:for|of|für|de|du|от|da|do)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\s(?:is|ist|lautet|est|es|é|è|это)\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True, starts="pin пин sim"),
+    Rule("PIN", None, "code", r"\b(?:verification|security|one[- ]time|2fa|mfa|otp|login|door|alarm|unlock|gate|entry)[- ]code(?:\s(?:for|of)(?:\s[^\s\d]{1,30}){1,4}?)?\s{0,2}(?:\sis\s|[:=])\s{0,4}(?P<value>[0-9]{4,8})(?![\w-]|\.\d)", folded=True, starts="verification security one 2fa mfa otp login door alarm unlock gate entry"),
+    Rule("PIN", None, "暗証番号 密码 비밀번호 密碼", r"(?:暗証番号|(?:银行卡|支付|锁屏|门锁|手机)密码|비밀번호)\s?(?:是|为|は|는|:|：)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)", starts="暗証番号 银行卡 支付 锁屏 门锁 手机 비밀번호"),
+    Rule("secret", LIKELY, "密钥 密鑰 令牌 トークン 토큰", r"(?:密钥|密鑰|令牌|トークン|토큰)[^\x00-\x7f]{0,8}[^\S\n]{0,4}[:=]?\s{0,4}[\"'`]?(?P<value>[!-~]{6,})", starts="密钥 密鑰 令牌 トークン 토큰"),
+    Rule("password", LIKELY, "密码 密碼 口令 パスワード 비밀번호 암호 รหัส पासवर्ड", r"(?:密码|密碼|口令|パスワード|비밀번호|암호|รหัสผ่าน|पासवर्ड)[^\x00-\x7f]{0,8}[^\S\n]{0,4}[:=]?[^\S\n]{0,4}[\"'`]?(?P<value>[!-~]{6,})", starts="密码 密碼 口令 パスワード 비밀번호 암호 รหัส पासवर्ड"),
+    Rule("password", LOOSE, "密 口令 パスワード 비밀번호 암호", r"(?:密码|密碼|口令|パスワード|비밀번호|암호)\s?(?:是|为|為|は|는|은|改成|设为|:|：|=)\s{0,4}[「『“\"'`：:]?(?P<value>[!-~]{6,})", starts="密码 密碼 口令 パスワード 비밀번호 암호"),
 
-    Rule("password", LOOSE, "/", r"\b(?:log[ -]?(?:in|on)|sign[ -]?in|ssh in|einloggen|anmelden|melde dich|logge dich|connecte-toi|connectez-vous|se connecter|inicia sesión|iniciar sesión|entra|entre|faça login|accedi|entrar|войди|войти|зайди)\s(?:\S{1,30}\s){0,3}?(?:with|as|using|mit|als|avec|con|com|come|с|под|через)\s[\"'`]?[^\s/\"'`]{1,60}[\"'`]?\s{0,2}/\s{0,2}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`/]+)", folded=True),
-    Rule("password", LOOSE, "pass pw kennw mot contras senha clave парол", rf"{CHOOSING}(?P<value>[^\s\"'`“”«»]{{6,80}})[\"'`“”«»]?\s{{1,3}}(?:as|for|als|comme|como|come|como a|как|в качестве|für)\s{{1,3}}(?:[^\s.,;:=]{{1,20}}\s{{1,2}}){{0,4}}?(?:[\w.-]{{1,20}}-)?(?:pass(?:word|wort|phrase|code)?|pw|kennwort|mot de passe|contraseñ?n?a|senha|clave|парол[ьяе])(?![\w=:/-])", folded=True),
-    Rule("password", LOOSE, "密码 密碼 口令", r"(?:用|使用|以|拿|把)\s?[「『“\"'`]?(?P<value>[!-~]{6,80}?)[」』”\"'`]?\s?(?:作为|作為|当作|當作|设为|設為|设成|做|当|當)[^\n!-~]{0,6}\s?(?:[\w.-]{1,20}\s?)?[^\n!-~]{0,6}?(?:密码|密碼|口令)"),
-    Rule("password", LOOSE, "パスワード", r"(?P<value>[!-~]{6,80}?)\s?を\s?(?:[\w.-]{1,20}の?)?\s?パスワード(?:に|と)"),
-    Rule("password", LOOSE, "パスワード", r"パスワード(?:を|は)\s?[「『\"'`]?(?P<value>[!-~]{6,80}?)[」』\"'`]?\s?(?:に|です|だ|と)"),
-    Rule("password", LOOSE, "密码 密碼 口令", r"(?:密码|密碼|口令)(?:现在)?(?:改为|改成|設為|设为|设成|设置为|就是|变成)\s?[:：]?\s?[「『“\"'`]?(?P<value>[!-~]{6,})"),
-    Rule("PIN", None, "pin", r"(?<![\w-])pin\s?(?:码|碼|コード|番号)?\s?(?:是|为|は|就是)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)", folded=True),
+    Rule("password", LOOSE, "/", r"\b(?:log[ -]?(?:in|on)|sign[ -]?in|ssh in|einloggen|anmelden|melde dich|logge dich|connecte-toi|connectez-vous|se connecter|inicia sesión|iniciar sesión|entra|entre|faça login|accedi|entrar|войди|войти|зайди)\s(?:\S{1,30}\s){0,3}?(?:with|as|using|mit|als|avec|con|com|come|с|под|через)\s[\"'`]?[^\s/\"'`]{1,60}[\"'`]?\s{0,2}/\s{0,2}(?P<quote>[\"'`]?)(?P<value>[^\s\"'`/]+)", folded=True, starts="log sign ssh einloggen anmelden melde connecte se inicia entra entre faça accedi войди войти зайди"),
+    Rule("password", LOOSE, "pass pw kennw mot contras senha clave парол", rf"{CHOOSING}(?P<value>[^\s\"'`“”«»]{{6,80}})[\"'`“”«»]?\s{{1,3}}(?:as|for|als|comme|como|come|como a|как|в качестве|für)\s{{1,3}}(?:[^\s.,;:=]{{1,20}}\s{{1,2}}){{0,4}}?(?:[\w.-]{{1,20}}-)?(?:pass(?:word|wort|phrase|code)?|pw|kennwort|mot de passe|contraseñ?n?a|senha|clave|парол[ьяе])(?![\w=:/-])", folded=True, starts=CHOOSING_STARTS),
+    Rule("password", LOOSE, "密码 密碼 口令", r"(?:用|使用|以|拿|把)\s?[「『“\"'`]?(?P<value>[!-~]{6,80}?)[」』”\"'`]?\s?(?:作为|作為|当作|當作|设为|設為|设成|做|当|當)[^\n!-~]{0,6}\s?(?:[\w.-]{1,20}\s?)?[^\n!-~]{0,6}?(?:密码|密碼|口令)", starts="用 使用 以 拿 把"),
+    Rule("password", LOOSE, "パスワードに パスワードと", r"(?P<value>[!-~]{6,80}+)\s?を\s?(?:[\w.-]{1,20}の?)?\s?パスワード(?:に|と)"),
+    Rule("password", LOOSE, "パスワード", r"パスワード(?:を|は)\s?[「『\"'`]?(?P<value>[!-~]{6,80}?)[」』\"'`]?\s?(?:に|です|だ|と)", starts="パスワード"),
+    Rule("password", LOOSE, "密码 密碼 口令", r"(?:密码|密碼|口令)(?:现在)?(?:改为|改成|設為|设为|设成|设置为|就是|变成)\s?[:：]?\s?[「『“\"'`]?(?P<value>[!-~]{6,})", starts="密码 密碼 口令"),
+    Rule("PIN", None, "pin", r"(?<![\w-])pin\s?(?:码|碼|コード|番号)?\s?(?:是|为|は|就是)\s?(?P<value>[0-9]{4,8})(?![0-9A-Za-z-]|\.\d)", folded=True, starts="pin"),
 
-    Rule("private key", SURE, "key-data", r"\b(?:client-)?key-data[\"']?\s{0,4}:\s{0,4}[\"']?(?:[|>][+-]?\s{1,40})?(?P<value>[A-Za-z0-9+/=]{16,})"),
+    Rule("private key", SURE, "key-data", r"\b(?:client-)?key-data[\"']?\s{0,4}:\s{0,4}[\"']?(?:[|>][+-]?\s{1,40})?(?P<value>[A-Za-z0-9+/=]{16,})", starts="key-data client-key-data"),
     Rule("password", SURE, ":", r"(?m)^[a-z_][\w.-]{0,31}:(?P<value>[./A-Za-z0-9$,=+]{13,200}):\d{4,6}:\d{0,6}:\d{0,6}:\d{0,3}:"),
 
-    Rule("password", SURE, "mysql mariadb 7z rar sshpass", rf"\b(?:mysql\w*|mariadb\w*|7z\w*|unrar|rar|sshpass){_GAP}-h?p[\"']?(?P<value>[^\s\"']+)"),
-    Rule("password", SURE, "sshpass twine mongo vnc winrm crackmap nxc netexec cqlsh cypher- couchbase psexec doveadm login", r"\b(?:sshpass|twine|mongo\w*|vncviewer|evil-winrm|crackmapexec|nxc|netexec|cqlsh|cypher-shell|couchbase-cli|psexec\w*|doveadm|(?:docker|podman|nerdctl|az|helm|skopeo|buildah|crane|oras|cf|oc)\s+(?:\w+\s+){0,2}?login)" rf"{_GAP}-[pP]\s+(?!\d{{1,5}}:\d){_ARGUMENT}"),
-    Rule("password", SURE, "zip pdftk sqlcmd bcp tsql isql mosquitto ipmitool", rf"\b(?:zip|unzip|pdftk|sqlcmd|bcp|tsql|isql|mosquitto_[ps]ub|ipmitool){_GAP}-P\s*{_ARGUMENT}"),
-    Rule("password", SURE, "ssh-keygen", rf"\bssh-keygen{_GAP}-[NP]\s+{_ARGUMENT}"),
-    Rule("password", SURE, "useradd usermod", rf"\b(?:useradd|usermod){_GAP}-p\s+{_ARGUMENT}"),
-    Rule("password", SURE, "passwd", r"\b(?:htpasswd|mosquitto_passwd)\s+-\w*b\w*\s+(?:-\w+\s+)*\S+\s+\S+\s+" + _ARGUMENT),
-    Rule("password", SURE, "openssl", rf"\bopenssl{_GAP}(?:-k\s+|-pass(?:in|out)?\s+pass:){_ARGUMENT}"),
-    Rule("password", SURE, "curl wget http xh", rf"\b(?:curl|wget|http|https|xh){_GAP}(?:-u|-U|-a|--user|--auth|--proxy-user)[ =]?[\"']?[^\s:\"']{{1,100}}:(?P<value>[^\s\"']+)"),
-    Rule("password", SURE, "lftp", rf"\blftp{_GAP}-u\s*[\"']?[^\s,]{{1,100}},(?P<value>[^\s\"']+)"),
-    Rule("password", SURE, "redis-cli ldap security", rf"\b(?:redis-cli|ldap\w+|security){_GAP}-[aw]\s+{_ARGUMENT}"),
-    Rule("password", SURE, "smb rpcclient winexe", rf"\b(?:smbclient|smbmap|rpcclient|winexe){_GAP}-U\s*[\"']?[^\s%]{{1,100}}%(?P<value>[^\s\"']+)"),
-    Rule("password", SURE, "snmp", rf"\bsnmp\w+{_GAP}-[AX]\s*{_ARGUMENT}"),
-    Rule("password", SURE, "keytool jarsigner apksigner", rf"\b(?:keytool|jarsigner|apksigner){_GAP}--?\w{{0,12}}pass(?:wd)?\s+(?:pass:)?{_ARGUMENT}"),
-    Rule("password", SURE, "echo printf", r"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"']?(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+(?:-\w+\s+){0,4}-\w*S|(?:sudo\s+)?(?:passwd\b|cryptsetup\b|kinit\b|[\w ./-]{1,80}?\s--(?:password-stdin|passphrase-fd|with-token|stdin)))"),
-    Rule("password", SURE, "chpasswd", r"\b(?:echo|printf)\s+(?:-\w\s+)?[\"']?[\w.-]{1,60}:(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+)?chpasswd"),
-    Rule("password", SURE, "<<<", r"\b(?:sudo\s+(?:-\w+\s+){0,4}-\w*S[^|;&\n]{0,200}?<<<\s*|chpasswd\s*<<<\s*[\"']?[\w.-]{1,60}:)[\"']?(?P<value>[^\s\"']+)"),
-    Rule("password", LOOSE, "nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp", rf"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp){_GAP}\S{{0,20}}?(?:password|passphrase|psk|/p:)\s{{0,4}}=?\s{{0,4}}(?P<quote>[\"']?)(?P<value>[^\s\"']+)", folded=True),
-    Rule("password", SURE, "wpa_passphrase", rf"\bwpa_passphrase\s+(?:\"[^\"\n]*\"|\S+)\s+{_ARGUMENT}"),
-    Rule("password", SURE, "sqlplus", r"\bsqlplus\s+(?:-\w+\s+)*[\"']?[\w.-]{1,60}/(?P<value>[^\s@\"'/]+)"),
-    Rule("password", SURE, "rabbitmqctl", rf"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+{_ARGUMENT}"),
-    Rule("password", SURE, "net", r"\bnet use(?:\b[^|;&\n]{0,200}?/user:\S{1,60}\s+|r\s+\S{1,60}\s+(?=\S+\s+/add))(?P<value>[^\s/\"'*][^\s\"']*)"),
-    Rule("password", LIKELY, "login", r"(?:\bvault\s+login|\+login\s+\S+)\s+(?P<value>[^\s\"'-]\S*)"),
-    Rule("password", LIKELY, "alias", r"\bmc\s+alias set\s+\S+\s+\S+\s+\S+\s+(?P<value>(?=\S{0,200}[0-9])[^\s\"'-]\S*)"),
-    Rule("password", LIKELY, "send", r"\bsend (?:-- )?\"(?P<value>[^\"\s\\]{6,80})\\[rn]\""),
-    Rule("password", SURE, "--from-literal", r"--from-literal[= ][\"']?[\w.-]{1,100}=[\"']?(?P<value>[^\s\"']+)"),
+    Rule("password", SURE, "mysql mariadb 7z rar sshpass", rf"\b(?:mysql\w*|mariadb\w*|7z\w*|unrar|rar|sshpass){_GAP}-h?p[\"']?(?P<value>[^\s\"']+)", starts="mysql mariadb 7z unrar rar sshpass"),
+    Rule("password", SURE, "sshpass twine mongo vnc winrm crackmap nxc netexec cqlsh cypher- couchbase psexec doveadm login", r"\b(?:sshpass|twine|mongo\w*|vncviewer|evil-winrm|crackmapexec|nxc|netexec|cqlsh|cypher-shell|couchbase-cli|psexec\w*|doveadm|(?:docker|podman|nerdctl|az|helm|skopeo|buildah|crane|oras|cf|oc)\s+(?:\w+\s+){0,2}?login)" rf"{_GAP}-[pP]\s+(?!\d{{1,5}}:\d){_ARGUMENT}", starts="sshpass twine mongo vncviewer evil-winrm crackmapexec nxc netexec cqlsh cypher-shell couchbase-cli psexec doveadm docker podman nerdctl az helm skopeo buildah crane oras cf oc"),
+    Rule("password", SURE, "zip pdftk sqlcmd bcp tsql isql mosquitto ipmitool", rf"\b(?:zip|unzip|pdftk|sqlcmd|bcp|tsql|isql|mosquitto_[ps]ub|ipmitool){_GAP}-P\s*{_ARGUMENT}", starts="zip unzip pdftk sqlcmd bcp tsql isql mosquitto_ ipmitool"),
+    Rule("password", SURE, "ssh-keygen", rf"\bssh-keygen{_GAP}-[NP]\s+{_ARGUMENT}", starts="ssh-keygen"),
+    Rule("password", SURE, "useradd usermod", rf"\b(?:useradd|usermod){_GAP}-p\s+{_ARGUMENT}", starts="useradd usermod"),
+    Rule("password", SURE, "passwd", r"\b(?:htpasswd|mosquitto_passwd)\s+-\w*b\w*\s+(?:-\w+\s+)*\S+\s+\S+\s+" + _ARGUMENT, starts="htpasswd mosquitto_passwd"),
+    Rule("password", SURE, "openssl", rf"\bopenssl{_GAP}(?:-k\s+|-pass(?:in|out)?\s+pass:){_ARGUMENT}", starts="openssl"),
+    Rule("password", SURE, "curl wget http xh", rf"\b(?:curl|wget|http|https|xh){_GAP}(?:-u|-U|-a|--user|--auth|--proxy-user)[ =]?[\"']?[^\s:\"']{{1,100}}:(?P<value>[^\s\"']+)", starts="curl wget http xh"),
+    Rule("password", SURE, "lftp", rf"\blftp{_GAP}-u\s*[\"']?[^\s,]{{1,100}},(?P<value>[^\s\"']+)", starts="lftp"),
+    Rule("password", SURE, "redis-cli ldap security", rf"\b(?:redis-cli|ldap\w+|security){_GAP}-[aw]\s+{_ARGUMENT}", starts="redis-cli ldap security"),
+    Rule("password", SURE, "smb rpcclient winexe", rf"\b(?:smbclient|smbmap|rpcclient|winexe){_GAP}-U\s*[\"']?[^\s%]{{1,100}}%(?P<value>[^\s\"']+)", starts="smb rpcclient winexe"),
+    Rule("password", SURE, "snmp", rf"\bsnmp\w+{_GAP}-[AX]\s*{_ARGUMENT}", starts="snmp"),
+    Rule("password", SURE, "keytool jarsigner apksigner", rf"\b(?:keytool|jarsigner|apksigner){_GAP}--?\w{{0,12}}pass(?:wd)?\s+(?:pass:)?{_ARGUMENT}", starts="keytool jarsigner apksigner"),
+    Rule("password", SURE, "echo printf", r"\b(?:echo|printf)\s+(?:-\w+\s+)?[\"']?(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+(?:-\w+\s+){0,4}-\w*S|(?:sudo\s+)?(?:passwd\b|cryptsetup\b|kinit\b|[\w ./-]{1,80}?\s--(?:password-stdin|passphrase-fd|with-token|stdin)))", starts="echo printf"),
+    Rule("password", SURE, "chpasswd", r"\b(?:echo|printf)\s+(?:-\w\s+)?[\"']?[\w.-]{1,60}:(?P<value>[^\s\"'|\\]{1,200})(?:\\n)?[\"']?\s*\|\s*(?:sudo\s+)?chpasswd", starts="echo printf"),
+    Rule("password", SURE, "<<<", r"\b(?:sudo\s+(?:-\w+\s+){0,4}-\w*S[^|;&\n]{0,200}?<<<\s*|chpasswd\s*<<<\s*[\"']?[\w.-]{1,60}:)[\"']?(?P<value>[^\s\"']+)", starts="sudo chpasswd"),
+    Rule("password", LOOSE, "nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp", rf"\b(?:nmcli|wpa_passphrase|gpg|iwctl|smbpasswd|kinit|xfreerdp){_GAP}\S{{0,20}}?(?:password|passphrase|psk|/p:)\s{{0,4}}=?\s{{0,4}}(?P<quote>[\"']?)(?P<value>[^\s\"']+)", folded=True, starts="nmcli wpa_passphrase gpg iwctl smbpasswd kinit xfreerdp"),
+    Rule("password", SURE, "wpa_passphrase", rf"\bwpa_passphrase\s+(?:\"[^\"\n]*\"|\S+)\s+{_ARGUMENT}", starts="wpa_passphrase"),
+    Rule("password", SURE, "sqlplus", r"\bsqlplus\s+(?:-\w+\s+)*[\"']?[\w.-]{1,60}/(?P<value>[^\s@\"'/]+)", starts="sqlplus"),
+    Rule("password", SURE, "rabbitmqctl", rf"\brabbitmqctl\s+(?:add_user|change_password)\s+\S+\s+{_ARGUMENT}", starts="rabbitmqctl"),
+    Rule("password", SURE, "net", r"\bnet use(?:\b[^|;&\n]{0,200}?/user:\S{1,60}\s+|r\s+\S{1,60}\s+(?=\S+\s+/add))(?P<value>[^\s/\"'*][^\s\"']*)", starts="net"),
+    Rule("password", LIKELY, "login", r"(?:\bvault\s+login|\+login\s+\S+)\s+(?P<value>[^\s\"'-]\S*)", starts="vault +login"),
+    Rule("password", LIKELY, "alias", r"\bmc\s+alias set\s+\S+\s+\S+\s+\S+\s+(?P<value>(?=\S{0,200}[0-9])[^\s\"'-]\S*)", starts="mc"),
+    Rule("password", LIKELY, "send", r"\bsend (?:-- )?\"(?P<value>[^\"\s\\]{6,80})\\[rn]\"", starts="send"),
+    Rule("password", SURE, "--from-literal", r"--from-literal[= ][\"']?[\w.-]{1,100}=[\"']?(?P<value>[^\s\"']+)", starts="--from-literal"),
 )
 # fmt: on

@@ -16,7 +16,7 @@ JUDGED = 80  # a value is judged by its start, and masked to its end
 # Placeholders: what they contain, and how they begin.
 _HOLDERS = ("***", "xxxx", "..", "…", "${", "$(", "{{", "your", "example", "placeholder", "redacted", "sanitized", "masked", "dummy", "changeme", "change_me", "change-me", "&ldquo", "&rdquo", "required|")
 _HOLDER = (
-    r"[$<{%\[]|, | % "
+    r"[$<{%\[|]|, | % |https?://|#/|#[0-9a-f]{3,8}$|\d{3,4}_[a-z]|[\w.-]{1,80}/[\w./-]{1,200}\.[a-z]{2,5}$"
     r"|(?:pass(?:word|wd)?|pwd|secret|token|key|user|admin|root|none|null|nil|true|false|str|string|int|bool|bytes|any|object|bearer|basic"
     r"|optional|required|undefined|test|foo|bar|todo|tbd|empty|unset|default|missing|invalid|expired|wrong|correct)\W*$"
     r"|base(?:64|32|58)(?!:)|sha-?\d|md5|bcrypt|argon2|pbkdf2|scrypt|aes-?\d|rsa-?\d|utf-?\d|ed25519|x509|oauth2?|http/|hs256|rs256|jwt|arn:|projects/"
@@ -46,7 +46,8 @@ _CLASSES = (
     + b"!" * 128
 )
 _PARTS = r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+"
-_VOWELS = frozenset("aeiouyAEIOUY")
+_SOUNDS = bytes(ord("a" if chr(byte) in "aeiouyAEIOUY" else "b") for byte in range(256))
+_SILENT = b"b" * 6  # nobody can say so many consonants
 _ABOUT = r"(?i)/|pass|pwd|secret|token|key|credential"  # in the names of files and of other things
 _UUID = r"(?i)[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
@@ -86,12 +87,14 @@ def shape(value: str) -> ValueShape:
         odd = any(not character.isalnum() and character not in "_-./:" for character in value)
     mixed = value != value.lower() and value[1:] != value[1:].lower() and value != value.upper()
     runs = words = 0
-    random = 32 if compiled(_UUID).search(value) else 0
+    random = 32 if value.count("-") >= 4 and compiled(_UUID).search(value) else 0
     for run in compiled(_RUN).findall(value):
         runs += 1
+        if run.isdigit():
+            continue
         if not run.isascii() or _is_word(run):
             words += 1
-        elif not run.isdigit():
+        else:
             random += len(run)
     random = min(random, digits + letters)
     return ValueShape(len(value), digits, letters, mixed, odd, runs, words, random)
@@ -106,13 +109,15 @@ def looks_secret(
     words with a number and underscores between them, such as blue_sky_2020.
     """
     value = value[:JUDGED]
-    if len(value) < 4 or _is_holder(value) or _is_sample_password(value.lower(), need):
+    if len(value) < (4 if need == SURE else 6) or (need != SURE and value.isalpha()):
+        return False
+    if _is_holder(value) or _is_sample_password(value.lower(), need):
         return False
     if need == SURE:
         if value.startswith(("-", "~", "/")) or value.endswith("://") or (len(value) < 6 and value.isalpha()):
             return False
         return not compiled(_EXPRESSION).match(value) and (words or not _is_plain_name(value))
-    if len(value) < 6 or value.isalpha() or (quote in ("", "`") and _is_code(value)):
+    if quote in ("", "`") and _is_code(value):
         return False  # backticks often have code in them
     made = shape(value)
     if made.letters == 0 or compiled(_PATH).match(value):
@@ -156,7 +161,7 @@ def _is_code(value: str) -> bool:
 
 def is_sample(token: str) -> bool:
     """Is this a sample of a token, made of words?"""
-    made = shape(token)
+    made = shape(token[: 2 * JUDGED])
     return made.runs >= 4 and made.random == 0
 
 
@@ -174,10 +179,12 @@ def is_id(value: str) -> bool:
 
 def _is_word(run: str) -> bool:
     """Are these words of a language or of a program, also joined in camel case, perhaps with a number?"""
-    parts = compiled(_PARTS).findall(run)
-    letters = [part for part in parts if not part[0].isdigit()]
-    numbers = [part for part in parts if part[0].isdigit()]
-    if not letters or len(numbers) > 2 or any(len(number) > 4 for number in numbers):
+    if run.isalpha() and (run.islower() or run.isupper() or run[1:].islower()):
+        return _can_be_said(run)
+    letters, numbers = list[str](), list[str]()
+    for part in compiled(_PARTS).findall(run):
+        (numbers if part[0] <= "9" else letters).append(part)
+    if not letters or len(numbers) > 2 or (numbers and max(map(len, numbers)) > 4):
         return False
     size = sum(map(len, letters))
     if len(letters) > 1 and size < 3 * len(letters):
@@ -193,14 +200,8 @@ def _can_be_said(part: str) -> bool:
         return True
     if len(part) > 24:
         return False
-    longest = since = vowels = 0
-    for letter in part:
-        if letter in _VOWELS:
-            vowels, since = vowels + 1, 0
-        else:
-            since += 1
-            longest = max(longest, since)
-    return longest <= 5 and vowels * 6 >= len(part)
+    sounds = part.encode().translate(_SOUNDS)
+    return _SILENT not in sounds and sounds.count(b"a") * 6 >= len(part)
 
 
 def _is_name(value: str, made: ValueShape) -> bool:

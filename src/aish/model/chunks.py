@@ -31,9 +31,9 @@ def read_chunk(data: bytes) -> list[ModelEvent]:
     try:
         chunk = _decode(data.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
-        return [Failed("the server sent invalid JSON")]
+        return [Failed("the server sent invalid JSON; ask again, or check the endpoint")]
     if not isinstance(chunk, dict):
-        return [Failed("the server sent JSON that is not a chat answer")]
+        return [Failed("the server sent JSON that is not a chat answer; check the endpoint")]
     if chunk.get("error"):
         trouble: Trouble = "roles" if _about_roles(_words(data)) else "broken"
         return [Failed(f"the server reports: {error_text(data)}", trouble)]

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import SplitResult
 
 from aish.model.body_decoding import BodyDecoder, page_title
-from aish.model.http import CA_VARIABLES, HttpTrouble, Link, Patience, Reach, port_of, reason
+from aish.model.http import CA_VARIABLES, HttpTrouble, Link, Patience, Reach, port_of, reason, remedy
 from aish.model.proxies import BadProxy, Proxy, choose_proxy, parse_proxy, refused_login
 from aish.model.socks import ask_socks
 
@@ -45,12 +45,15 @@ async def connect(target: SplitResult, patience: Patience, proxy: str | None) ->
             return await _through(hop, target, tls, patience.reach)
     except TimeoutError:
         late = f"{hop.words} did not connect to {where}" if hop else f"cannot connect to {where}"
-        remedy = f"; {hop.remedy(host)}" if hop else ""
-        raise HttpTrouble(f"{late} within {patience.connect:g} s{remedy}", refused=True) from None
+        more = f"; {hop.remedy(host)}" if hop else ""
+        raise HttpTrouble(f"{late} within {patience.connect:g} s{more}", refused=True) from None
     except ssl.SSLError as error:
         raise tls_trouble(error, where, host) from None
     except OSError as error:
-        raise HttpTrouble(f"cannot connect to {where}: {reason(error)}", refused=True) from None
+        if hop:
+            broke = f"cannot connect to {where} by way of {hop.words}: {reason(error)}; {hop.remedy(host)}"
+            raise HttpTrouble(broke, refused=True) from None
+        raise HttpTrouble(f"cannot connect to {where}: {reason(error)}; {remedy(error)}", refused=True) from None
     except ValueError:  # raised by getaddrinfo for an invalid name
         raise HttpTrouble(f"{host!r} is not a valid host name") from None
 
@@ -92,7 +95,7 @@ async def _through(proxy: Proxy, target: SplitResult, tls: ssl.SSLContext | None
         elif tls is None:
             login = {"Proxy-Authorization": proxy.basic} if proxy.basic else {}
             return Link(
-                reader, writer, _origin(target), login, proxy.words, lambda offered: refused_login(proxy, offered)
+                reader, writer, _origin(target), login, proxy.with_login, lambda offered: refused_login(proxy, offered)
             )
         else:
             await _ask_http(reader, writer, proxy, host, port)
@@ -101,7 +104,7 @@ async def _through(proxy: Proxy, target: SplitResult, tls: ssl.SSLContext | None
     except BaseException:  # close the socket on cancellation too
         writer.transport.abort()
         raise
-    return Link(reader, writer)
+    return Link(reader, writer, via=proxy.words)
 
 
 def _origin(target: SplitResult) -> str:

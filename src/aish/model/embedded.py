@@ -6,6 +6,7 @@ The child exits with this process, even after SIGKILL: it reads a pipe that only
 import asyncio
 import json
 import os
+import re
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
@@ -20,10 +21,13 @@ from aish.storage.files import make_directory, private_opener
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ModelEvent
 from aish.values.named_tuple import NamedTuple
+from aish.values.text import one_line
 
 MODEL_NAME = "embedded"
 _START_SECONDS = 60.0
 _MAX_LOG = 1 << 20
+_MAGIC = b"GGUF"  # how such a file begins
+_REMEDY = "correct or remove the setting embedded.path, or path in its preset"
 
 
 class NoModel(AishError):
@@ -54,8 +58,8 @@ class LlamaProcess:
         async with self._starting:
             if self._address and self._child and self._child.returncode is None:
                 return self._address
-            if not self._weights.is_file():
-                raise NoModel(_missing(self._weights))
+            if trouble := _trouble(self._weights):
+                raise NoModel(trouble)
             key = os.urandom(24).hex()
             self._address = Address(await self._start(key), key)
             return self._address
@@ -64,6 +68,7 @@ class LlamaProcess:
         options = {"weights": str(self._weights), "key": key, "window": self._window, "threads": self._threads}
         options["rambles"] = self._weights.name == SMOLLM2.file
         with _open_log(self._log) as log:
+            before = log.tell()
             self._child = await asyncio.create_subprocess_exec(
                 sys.executable,
                 *("-P", "-m", "aish.model.llama_child"),  # -P: do not import from the current directory
@@ -87,7 +92,8 @@ class LlamaProcess:
             return str(json.loads(line)["url"])
         except (ValueError, KeyError):
             await self.close()
-            raise NoModel(f"the embedded model failed to start; see {self._log}") from None
+            why = await asyncio.to_thread(_load_error, self._log, before)
+            raise NoModel(f"cannot load {self._weights}{f': {why}' if why else ''}; see {self._log}") from None
 
     async def close(self) -> None:
         child, self._child, self._address = self._child, None, None
@@ -100,11 +106,35 @@ class LlamaProcess:
         await child.wait()
 
 
-def _missing(weights: Path) -> str:
-    said = missing_weights(weights)
-    if said.startswith("not installed"):
-        return f"the embedded model is {said}"
-    return f"{said}; correct or remove the setting embedded.path, or path in its preset"
+def _trouble(weights: Path) -> str:
+    """Return what is wrong with the file of the weights, and what to do; empty if it seems to be fine."""
+    try:
+        with weights.open("rb") as file:
+            magic = file.read(4)
+    except FileNotFoundError:
+        said = missing_weights(weights)
+        if said.startswith("not installed"):
+            return f"the embedded model is {said}"
+        return f"{said}; {_REMEDY}"
+    except OSError as error:  # a directory, no permission
+        return f"cannot read the model file {weights}: {error.strerror or error}; {_REMEDY}"
+    if magic != _MAGIC:
+        return f"{weights} is not a GGUF file; get the model in that format, or {_REMEDY}"
+    return ""
+
+
+def _load_error(log: Path, start: int) -> str:
+    """Return why llama.cpp could not load the model, from what it wrote to its log."""
+    try:
+        with log.open("rb") as file:
+            file.seek(start)
+            written = file.read(_MAX_LOG).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    if "not within the file bounds" in written or "failed to read" in written:
+        return "the file is damaged or not whole; get it again"
+    found = re.search(r"error loading model: (?!llama_model_loader: failed to load)(.+)", written)
+    return one_line(found[1], 160) if found else ""
 
 
 class EmbeddedModel:

@@ -121,7 +121,8 @@ class HttpResponse:
         self._ended = False
         self.status = 0
         self.headers: dict[str, str] = {}
-        self.via = ""  # the proxy that passed the request on, in words
+        self.via = ""  # the proxy on the way, in words
+        self.speaks_for_proxy = False  # pages that report an error may be those of the proxy
 
     async def __aenter__(self) -> "HttpResponse":
         return self
@@ -147,9 +148,11 @@ class HttpResponse:
         self._ended = self._head_done
 
     async def head(self) -> None:
-        """Wait for the status line and the headers."""
+        """Wait for the status line and the headers; for all together as long as for the first bytes."""
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + self._patience.first
         while not self._head_done:
-            await self._feed(self._patience.first)
+            await self._feed(max(deadline - clock(), 0.0))
         if self.headers.get("content-encoding", "identity") != "identity":
             self._decoder = _detours().decoder(self.headers["content-encoding"])
 
@@ -161,7 +164,7 @@ class HttpResponse:
     async def pieces(self) -> AsyncGenerator[bytes]:
         """Yield the body as it arrives, one piece per read."""
         if self.is_page:
-            raise HttpTrouble("the server sent a web page instead of an answer; check the endpoint")
+            raise HttpTrouble(f"the server sent a web page instead of an answer{self._way()}; check the endpoint")
         async with aclosing(self._pieces()) as pieces:
             async for piece in pieces:
                 yield piece
@@ -198,34 +201,46 @@ class HttpResponse:
         if self.status < 400 or (body and not self.is_page):
             return body
         title = _detours().page_title(body) if body else b""
-        return title + f" (by way of {self.via})".encode() if self.via else title
+        return title + self._way().encode() if self.speaks_for_proxy else title
+
+    def _way(self) -> str:
+        return f" (by way of {self.via})" if self.via else ""
 
     async def _feed(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
                 data = await self._reader.read(_READ)
         except TimeoutError:
-            raise HttpTrouble(f"the server sent nothing for {seconds:g} s") from None
+            raise HttpTrouble(self._too_late(seconds)) from None
         except ssl.SSLError as error:  # a server says only now that it wants a certificate
             raise _detours().tls_trouble(error, "the server", "") from None
         except OSError as error:
             wants_more = not self._head_done and self._writer.get_extra_info("ssl_object")
             hint = "; if it wants a client certificate, set client_cert of its preset" if wants_more else ""
-            raise HttpTrouble(f"the connection failed: {error}{hint}") from None
+            raise HttpTrouble(f"the connection failed: {reason(error)}{self._way()}{hint}") from None
         if not data:
             if self._head_done and "content-length" not in self.headers and "transfer-encoding" not in self.headers:
                 self._ended = True
                 return
-            raise HttpTrouble("the server closed the connection")
+            raise HttpTrouble(f"the server closed the connection{self._way()}; ask again, or look into its log")
         if not self._head_done:
             self._head_size += len(data)
             if self._head_size > _MOST_HEAD:  # headers, or interim responses, without end
-                raise HttpTrouble("the head of the server's response is larger than 256 KB")
+                raise HttpTrouble(f"the head of the server's response{self._way()} is larger than 256 KB")
         try:
             self._parser.feed_data(data)
         except (httptools.HttpParserError, httptools.HttpParserUpgrade):
             why = "" if self._head_done else _detours().not_http(data)
-            raise HttpTrouble(why or "the server's response is not HTTP") from None
+            why = why or "the server's response is not HTTP; check the port of the endpoint"
+            what, _, remedy = why.partition("; ")
+            raise HttpTrouble(f"{what}{self._way()}; {remedy}") from None
+
+    def _too_late(self, seconds: float) -> str:
+        setting = "silence_seconds" if self._head_done and seconds == self._patience.silence else "first_token_seconds"
+        if self._head_size and not self._head_done:
+            return f"the server took more than {self._patience.first:g} s for the head of its response{self._way()}"
+        seconds = seconds if self._head_done else self._patience.first
+        return f"the server sent nothing for {seconds:g} s{self._way()}; ask again, or raise network.{setting}"
 
 
 async def send(
@@ -257,7 +272,7 @@ async def _send_once(
     special = _is_special(target, patience.reach, proxy)
     link = await (_detours().connect(target, patience, proxy) if special else _connect(target, patience))
     reply = HttpResponse(link.reader, link.writer, patience)
-    reply.via = link.via
+    reply.via, reply.speaks_for_proxy = link.via, bool(link.origin)
     try:
         usual = {
             "Host": "localhost" if target.scheme == "unix" else target.netloc.rpartition("@")[2],
@@ -303,7 +318,7 @@ async def _connect(target: SplitResult, patience: Patience) -> Link:
     except ssl.SSLError as error:
         raise _detours().tls_trouble(error, where, target.hostname or "") from None
     except OSError as error:
-        raise HttpTrouble(f"cannot connect to {where}: {reason(error)}", refused=True) from None
+        raise HttpTrouble(f"cannot connect to {where}: {reason(error)}; {remedy(error)}", refused=True) from None
     except ValueError:  # raised by getaddrinfo for an invalid name
         raise HttpTrouble(f"{target.hostname!r} is not a valid host name") from None
 
@@ -411,4 +426,10 @@ def _plain(value: str) -> str:
 
 
 def reason(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno and error.errno > 0 else str(error) or type(error).__name__
+    if error.errno:  # those of getaddrinfo are negative
+        return os.strerror(error.errno) if error.errno > 0 else error.strerror or str(error)
+    return str(error) or type(error).__name__
+
+
+def remedy(error: OSError) -> str:
+    return "is the server running?" if isinstance(error, ConnectionError) else "check the endpoint, and the network"

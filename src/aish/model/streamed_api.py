@@ -119,15 +119,18 @@ class StreamedApi:
         if isinstance(opened, Failed):
             yield opened
             return
-        split = ThoughtSplitter(holds=self._holds)
+        split, heard = ThoughtSplitter(holds=self._holds), False
         async with opened as reply:
             try:
                 async with aclosing(_events(reply, self.reader())) as events:
                     async for event in events:
+                        heard = True
                         for one in _split_thoughts(split, event):
                             yield one
             except HttpTrouble as error:
-                for one in _split_thoughts(split, Failed(f"the answer is incomplete: {error}")):
+                for one in _split_thoughts(
+                    split, Failed(f"the answer is incomplete: {error}" if heard else str(error))
+                ):
                     yield one
         self._holds = split.unopened
 
@@ -191,7 +194,7 @@ async def _events(reply: HttpResponse, reader: ChunkReader) -> AsyncGenerator[Mo
     except HttpTrouble:
         if finished is None:
             raise
-    yield finished or Failed("the server ended the answer without a finish reason")
+    yield finished or Failed("the server ended the answer without a finish reason; ask again, or check the endpoint")
 
 
 async def _chunks(reply: HttpResponse, reader: ChunkReader) -> AsyncGenerator[list[ModelEvent]]:
@@ -258,6 +261,10 @@ def _refusal(status: int, body: bytes) -> str:
     said = error_text(body)
     if status in (400, 413, 422) and (status == 413 or re.search(_TOO_LONG, said)):
         return f"the prompt is too long for this model ({status}: {said}); set the window of its preset, or use :new"
+    if status == 400 and "HTTPS port" in said:
+        return f"the server wants TLS ({said}); write https:// instead of http:// in the endpoint"
+    if status == 400 and "SSL certificate" in said:
+        return f"the server wants another client certificate ({said}); set client_cert and client_key of its preset"
     match status:
         case 401 | 403:
             return f"the server refused the key ({status}: {said}); check api_key_env, api_key_file or api_key_command"
@@ -267,4 +274,5 @@ def _refusal(status: int, body: bytes) -> str:
             return f"the server's rate limit is reached (429: {said}); wait, or choose another model with :model"
         case 529:
             return f"the server is overloaded ({said}); wait, or choose another model with :model"
-    return f"the server answered {status}: {said}"
+    later = "; try again later, or choose another model with :model" if status >= 500 else ""
+    return f"the server answered {status}: {said}{later}"

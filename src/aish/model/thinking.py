@@ -1,4 +1,4 @@
-"""Thinking that a model writes into its text, between <think> and </think>: told apart from the answer.
+"""Thinking that a model writes into its text, as between <think> and </think>: told apart from the answer.
 
 Pure: pieces of text in, events out. Only the beginning of an answer is taken for thinking, because an answer may be
 about such tags. Some servers swallow the opening tag; the closing one then tells that what came before was thinking.
@@ -13,7 +13,22 @@ _TAGS = {
     "<thought>": "</thought>",
     "<reasoning>": "</reasoning>",
     "[THINK]": "[/THINK]",
+    "<seed:think>": "</seed:think>",
+    "◁think▷": "◁/think▷",
+    "<|begin_of_thought|>": "<|end_of_thought|>",
+    "<|START_THINKING|>": "<|END_THINKING|>",
+    "<|channel|>analysis<|message|>": "<|end|>",  # gpt-oss, where the server does not read its channels
+    "<|channel>thought\n": "<channel|>",
 }
+_MARKS = (  # that stand before what is said to the user
+    "<|start|>assistant",
+    "<|channel|>final<|message|>",
+    "<|channel|>commentary<|message|>",
+    "<|START_RESPONSE|>",
+    "<|begin_of_solution|>",
+)
+_ENDS = ("<|end|>", "<|return|>", "<|END_RESPONSE|>", "<|end_of_solution|>")  # after it
+_STARTS = (*_TAGS, *_MARKS)
 _UNOPENED = ("</think>", "[/THINK]")  # those that were seen without an opening tag
 _QUOTES = ("`", '"', "'", "“", "«")
 
@@ -33,6 +48,7 @@ class ThoughtSplitter:
         self._after_thought = False
         self._answer: list[str] = []
         self._closed = False  # some thinking has ended
+        self._marked = False  # the answer stands between marks
         self.unopened = False  # this answer closed its thinking without opening it
 
     def feed(self, text: str) -> list[ThoughtEvent]:
@@ -70,7 +86,11 @@ class ThoughtSplitter:
         if opened:
             self._buffer, self._closing, self._holds = seen[len(opened) :], _TAGS[opened], False
             return True
-        if not seen or any(tag.startswith(seen) for tag in _TAGS):
+        mark = next((mark for mark in _MARKS if seen.startswith(mark)), "")
+        if mark:
+            self._buffer, self._marked, self._holds = seen[len(mark) :], True, False
+            return True
+        if not seen or any(start.startswith(seen) for start in _STARTS):
             return False  # not decided yet
         if self._after_thought:
             self._buffer = seen
@@ -96,6 +116,13 @@ class ThoughtSplitter:
 
     def _say(self, events: list[ThoughtEvent]) -> bool:
         text = self._buffer
+        if self._marked and (ends := [(text.find(end), end) for end in _ENDS if end in text]):
+            place, end = min(ends)
+            if ready := text[:place]:
+                self._answer.append(ready)
+                events.append(TextPiece(ready))
+            self._buffer, self._at_start = text[place + len(end) :], True
+            return True
         place, tag = min(((text.find(tag), tag) for tag in _UNOPENED if tag in text), default=(-1, ""))
         if tag and self._closes(text[:place]):
             self.unopened = True
@@ -107,7 +134,7 @@ class ThoughtSplitter:
             return True
         if self._holds:
             return False
-        kept = 0 if self._closed else _overlap(text, _UNOPENED)
+        kept = max(0 if self._closed else _overlap(text, _UNOPENED), _overlap(text, _ENDS) if self._marked else 0)
         ready, self._buffer = text[: len(text) - kept], text[len(text) - kept :]
         if ready:
             self._answer.append(ready)

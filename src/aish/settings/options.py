@@ -76,9 +76,11 @@ class Preset(Section):
     use_tool_role: bool = option(
         True, "Send tool results in the tool role; switched off automatically if the server refuses it."
     )
-    tools: bool | None = option(
+    tools: bool | Literal["commands"] | None = option(
         None,
-        "Offer tools to the model; unset: if it is known that it can (aish models check); unknown: all but embedded.",
+        "Offer tools to the model; unset: if it is known that it can (aish models check); unknown: all but embedded. "
+        '"commands": an embedded model gets commands alone, in a form that small models get right; unset: if its '
+        "file has 300 MB to 2.5 GB.",
     )
     answers: list[str] = option([], "Answers of a scripted model, one for each question.")
     pause: float = option(0.0, "Seconds between the words of a scripted model.")

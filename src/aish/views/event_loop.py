@@ -3,7 +3,10 @@
 import asyncio
 import signal
 from collections.abc import Coroutine, Sequence
+from types import FrameType
 from typing import TypeVar
+
+from aish.views.held_signals import Ended
 
 _T = TypeVar("_T")
 
@@ -18,29 +21,31 @@ def new_runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=_loop)
 
 
-class Ended(Exception):
-    """A signal wants the program to end."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"ended by signal {number}")
-        self.exit_code = 128 + number
-
-
 def run_loop(coroutine: Coroutine[object, object, _T], *, ending: Sequence[int] = ()) -> _T:
-    """Run the coroutine and return its result. Ctrl-C raises KeyboardInterrupt, a signal in `ending` raises `Ended`."""
+    """Run the coroutine and return its result. Ctrl-C raises KeyboardInterrupt, a signal in `ending` raises `Ended`.
+
+    The handlers of the loop would leave a moment in which a signal kills the process, so these are those of Python.
+    """
     came = list[int]()
+    before = {number: signal.getsignal(number) for number in ending}
 
     async def run() -> _T:
         task, loop = asyncio.current_task(), asyncio.get_running_loop()
         assert task
 
-        def end(number: int) -> None:
+        def end(number: int, _: FrameType | None) -> None:
             came.append(number)
             task.cancel()
+            loop.call_soon_threadsafe(lambda: None)  # so that a loop that waits looks up
 
         for number in ending:
-            loop.add_signal_handler(number, end, number)
-        return await coroutine
+            if before[number] != signal.SIG_IGN:
+                signal.signal(number, end)
+        try:
+            return await coroutine
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     with new_runner() as runner:
         try:

@@ -1,15 +1,17 @@
 """`aish import` without arguments: find what other programs have on this machine, show it, and ask."""
 
+import errno
 import os
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from aish.memory.command_history.shell_files import history_files
 from aish.memory.importers import sniff, sort_files
 from aish.memory.importers.known_places import known_places
 from aish.values.errors import StoreTrouble
+from aish.values.imported import Skipped
 from aish.values.named_tuple import NamedTuple
 from aish.values.replies import Reply, Table
 from aish.values.text import counted, for_terminal
@@ -34,11 +36,19 @@ class ImportOffer(NamedTuple):
         return sum(map(_size, self.files))
 
 
-def find_offers(env: Mapping[str, str], home: Path, cwd: Path) -> list[ImportOffer]:
-    """Return what is on this machine. A place that does not exist or cannot be read is left out."""
+def find_offers(
+    env: Mapping[str, str], home: Path, cwd: Path, tell: Callable[[str], object] = lambda message: None
+) -> list[ImportOffer]:
+    """Return what is on this machine, and tell about each place that is there and cannot be read."""
     offers = []
     for program, path, formats in known_places(env, home, cwd, Path(tempfile.gettempdir())):
-        found = {format: files for format, files in _formats(path).items() if format in formats}
+        there, unreadable = _formats(path)
+        if unreadable:
+            where, why, _ = unreadable[0]
+            more = f" and {len(unreadable) - 1:,} more" if len(unreadable) > 1 else ""
+            remedy = "; check who may read it" if why == os.strerror(errno.EACCES) else ""
+            tell(f"{program}: cannot read {where}{more}: {why}{remedy}")
+        found = {format: files for format, files in there.items() if format in formats}
         if found:
             offers.append(ImportOffer(program, path, found))
     for kind, path in history_files(env, home):
@@ -48,13 +58,17 @@ def find_offers(env: Mapping[str, str], home: Path, cwd: Path) -> list[ImportOff
     return offers
 
 
-def _formats(path: Path) -> dict[str, tuple[Path, ...]]:
+def _formats(path: Path) -> tuple[dict[str, tuple[Path, ...]], list[Skipped]]:
+    """Return the files of a place by format, and what is there and cannot be read."""
     try:
         if path.is_dir():
-            return {format: tuple(files) for format, files in sort_files(path).formats.items()}
-        return {sniff(path): (path,)} if path.is_file() else {}
-    except (StoreTrouble, OSError):
-        return {}
+            found = sort_files(path)
+            return {format: tuple(files) for format, files in found.formats.items()}, found.unreadable
+        return {sniff(path): (path,)} if path.is_file() else {}, []
+    except StoreTrouble as error:
+        return {}, [Skipped(str(path), str(error).removeprefix(f"cannot read {path}: "))]
+    except OSError as error:
+        return {}, [Skipped(str(path), error.strerror or str(error))]
 
 
 def choose_offers(offers: list[ImportOffer], screen: Screen, *, yes: bool) -> list[ImportOffer]:
@@ -64,7 +78,7 @@ def choose_offers(offers: list[ImportOffer], screen: Screen, *, yes: bool) -> li
         return []
     home = os.path.expanduser("~")  # noqa: PTH111  # a Path raises
     rows = tuple(_row(number, offer, home) for number, offer in enumerate(offers, start=1))
-    screen.say(Reply(table=Table(("", "program", "where", "files", "size"), rows, [""] * len(rows), wide=2)))
+    screen.say(Reply(table=Table(("", "program", "files", "size", "where"), rows, [""] * len(rows), wide=4)))
     if yes:
         return offers
     if not sys.stdin.isatty():
@@ -96,7 +110,7 @@ def _numbers(words: Iterable[str], most: int) -> Iterator[int]:
 def _row(number: int, offer: ImportOffer, home: str) -> tuple[str, ...]:
     where = str(offer.path)
     short = f"~{where.removeprefix(home)}" if home != "/" and where.startswith(f"{home}/") else where
-    return str(number), offer.program, for_terminal(short), f"{len(offer.files):,}", sized(offer.size)
+    return str(number), offer.program, f"{len(offer.files):,}", sized(offer.size), for_terminal(short)
 
 
 def sized(size: float) -> str:

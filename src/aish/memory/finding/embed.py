@@ -26,8 +26,12 @@ class StaticEmbedder:
         """One vector of length 1 per text; a zero vector for a text without any word piece."""
         pieces = [self._pieces.ids(text[:_MAX_CHARACTERS]) if text else [] for text in texts]
         ends = np.cumsum([0, *map(len, pieces)])
-        used, places = np.unique(np.fromiter(chain(*pieces), np.int64, ends[-1]), return_inverse=True)
+        ids = np.fromiter(chain(*pieces), np.int32, ends[-1])
+        used = np.flatnonzero(np.bincount(ids, minlength=len(self._vectors)))
         vectors = self._vectors[used].astype(np.float32)  # each one once, because float16 is slow to add
+        row_of = np.empty(len(self._vectors), np.int32)
+        row_of[used] = np.arange(len(used))
+        places = row_of[ids]
         found = np.zeros((len(texts), self.size), np.float32)
         for row, (start, end) in enumerate(pairwise(ends)):
             found[row] = vectors[places[start:end]].sum(axis=0)

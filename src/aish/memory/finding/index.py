@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from aish.memory.finding.allocation import return_large_blocks
 from aish.memory.finding.catalogue import Catalogue
 from aish.memory.finding.columns import Columns
 from aish.memory.finding.feed import Feed
@@ -47,6 +48,7 @@ class Indexer:
             with self._lock() as locked:
                 if not locked:
                     return False
+                return_large_blocks()
                 catalogue = self._open_catalogue()
                 try:
                     IndexWriter(self._feed, self._directory, catalogue, self._embedder, progress, stop).run()

@@ -1,5 +1,6 @@
 """Adds turns to the index and commits now and then: one run of the indexer."""
 
+from array import array
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +10,7 @@ from aish.memory.finding.columns import COLUMNS, NONE, Columns, clamp_number
 from aish.memory.finding.conversation_changes import ConversationChange, find_changes
 from aish.memory.finding.feed import Feed, FeedEntry, Revision
 from aish.memory.finding.ranking import BLOCK, traits
-from aish.memory.finding.term_sets import TermHashes, TermSets, hash_terms
+from aish.memory.finding.term_sets import TermSets, hash_terms
 from aish.memory.finding.terms import terms
 from aish.memory.finding.turn_text import indexed_text, searchable_text
 from aish.memory.finding.turn_vectors import TurnVectors, read_indexed_texts
@@ -20,7 +21,7 @@ from aish.values.invisible import visible
 from aish.values.turns import JournalEntry
 
 ROLES = ("user", "assistant", "tool")
-_TURNS_PER_COMMIT = 10_000
+_TURNS_PER_COMMIT, _CHARACTERS_PER_COMMIT = 10_000, 4_000_000  # what is in memory until then
 Progress = Callable[[int, int], None]
 
 
@@ -57,10 +58,10 @@ class IndexWriter:
         self._turn_vectors = TurnVectors(feed, directory, catalogue, embedder) if embedder else None
         self._rows = self._first_new_row = catalogue.rows
         self._columns.map_rows(self._rows)
-        self._term_sets, self._new_term_sets = TermSets(directory), list[TermHashes]()
+        self._term_sets, self._new_terms = TermSets(directory), array("I")
         self._terms = self._first_new_term = count_terms(self._columns, self._rows)
-        self._values: dict[str, list[int]] = {name: [] for name in COLUMNS}
-        self._texts: list[str] = []
+        self._values = {name: array("q") for name in COLUMNS}
+        self._texts, self._characters = list[str](), 0
         self._next_rows: dict[int, int] = {}  # the rows that follow rows which are written already
         self._changed: dict[str, IndexedConversation] = {}
         self._labels: dict[tuple[str, str], int] = {}
@@ -81,9 +82,8 @@ class IndexWriter:
         total, done = sum(change.unread for change in changes), 0
         interrupted = self._catalogue.fact("busy") == "1"
         self._set_busy(True)
-        many = total > 1 << 20 or len(changes) > 100
-        self._words = WordWriter(self._directory / "words", many=many)
-        self._blocks = WordWriter(self._directory / "blocks", many=many)
+        self._words = WordWriter(self._directory / "words")
+        self._blocks = WordWriter(self._directory / "blocks")
         if interrupted:
             self._words.delete_rows_from(self._rows)
             self._blocks.delete_rows_from(self._rows)
@@ -133,7 +133,7 @@ class IndexWriter:
                 text = item.entry and searchable_text(item.entry)
                 if item.entry and text:
                     known = self._add_turn(known, item, item.entry, text, block)
-                    if len(self._texts) >= _TURNS_PER_COMMIT:
+                    if len(self._texts) >= _TURNS_PER_COMMIT or self._characters >= _CHARACTERS_PER_COMMIT:
                         self._set_end(known, revision, end, block)
                         self._commit()
                         if self._stop():
@@ -186,12 +186,13 @@ class IndexWriter:
         elif known.newest_row >= 0:
             self._next_rows[known.newest_row] = row
         self._words.add(found, row=row, conversation=known.id, channel=known.channel, role=role, time=time)
-        self._new_term_sets.append(term_set)
+        self._new_terms.extend(term_set)
         self._terms += len(term_set)
         block.terms += found
         block.turns += 1
         block.grown = True
         self._texts.append(text)
+        self._characters += len(text)
         self._rows += 1
         first_time = known.first_time if known.turns else time
         return known._replace(
@@ -251,14 +252,14 @@ class IndexWriter:
     def _commit(self) -> None:
         """Make what was added valid: write all other files first, the catalogue last."""
         self._catalogue.require_current()
+        self._words.commit()  # first, because vectors need as much memory as these have buffered
+        self._blocks.commit()
         if self._texts:
             self._columns.write(self._first_new_row, self._values)
-            self._term_sets.write(self._first_new_term, self._new_term_sets)
+            self._term_sets.write(self._first_new_term, self._new_terms)
             self._columns.overwrite("after", list(self._next_rows), list(self._next_rows.values()))
             if self._turn_vectors and self._turn_vectors.rows == self._first_new_row:
                 self._turn_vectors.add(self._texts)
-        self._words.commit()
-        self._blocks.commit()
         with self._catalogue.transaction():
             commit = self._catalogue.commits + 1
             for known in self._changed.values():
@@ -268,10 +269,10 @@ class IndexWriter:
                 self._turn_vectors.record_rows()
             self._catalogue.set_fact("commits", commit)
         self._first_new_row = self._rows
-        self._values = {name: [] for name in COLUMNS}
+        self._values = {name: array("q") for name in COLUMNS}
         self._columns.map_rows(self._rows)
-        self._new_term_sets, self._first_new_term = [], self._terms
-        self._texts, self._next_rows, self._changed = [], {}, {}
+        self._new_terms, self._first_new_term = array("I"), self._terms
+        self._texts, self._characters, self._next_rows, self._changed = [], 0, {}, {}
 
 
 def count_terms(columns: Columns, rows: int) -> int:

@@ -3,6 +3,7 @@
 import os
 import weakref
 import zlib
+from array import array
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,13 +12,13 @@ from numpy.typing import NDArray
 
 from aish.storage.files import write_at
 
-TermHashes = NDArray[np.uint32]
+TermHashes = Sequence[int]
 _SIZE = 4  # bytes of a hash
 
 
 def hash_terms(terms: Iterable[str]) -> TermHashes:
     """The CRC-32 of each distinct term. Collisions are accepted."""
-    return np.array([zlib.crc32(term.encode()) for term in dict.fromkeys(terms)], np.uint32)
+    return [*map(zlib.crc32, map(str.encode, dict.fromkeys(terms)))]
 
 
 class TermSets:
@@ -38,10 +39,9 @@ class TermSets:
         if size and os.fstat(self._fd).st_size < size * _SIZE:
             raise ValueError(f"{self._path} is too short")
 
-    def write(self, start: int, term_sets: Sequence[TermHashes]) -> None:
+    def write(self, start: int, hashes: "array[int]") -> None:
         """Write sets after the first `start` hashes, over whatever an earlier run left there. Raises `OSError`."""
-        data = np.concatenate(term_sets).tobytes() if term_sets else b""
-        write_at(self._path, [(start * _SIZE, data)])
+        write_at(self._path, [(start * _SIZE, np.asarray(hashes, np.uint32).tobytes())])
 
     def contains(self, terms: Sequence[str], places: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
         """Which of the terms each set has: one row per set, given by its start and size, and one column per term."""

@@ -7,8 +7,10 @@ parts. Scripts without spaces become single characters and overlapping pairs and
 import functools
 import re
 import unicodedata
+from itertools import chain
 
 _MAX_LENGTH = 64  # of a term; nobody types longer words
+_CACHED_WORDS, _MAX_CACHED = 50_000, 24  # words whose terms are cached, 12 MB, and the length of the longest of them
 _MAX_QUERY_TERMS = 128  # the first lines of a pasted page are enough
 _VOWELS = frozenset("aeiouy")
 
@@ -49,7 +51,7 @@ _HEADS = frozenset("l d j m n s t c qu".split())  # l'amour, qu'il
 
 def terms(text: str) -> list[str]:
     """All terms of a turn, in text order."""
-    return [term for word in _words(text) for term in _forms(word, asking=False)]
+    return list(chain.from_iterable(map(_FORMS.__getitem__, _words(text))))
 
 
 def query_terms(text: str) -> list[str]:
@@ -70,7 +72,7 @@ def _forms(word: str, *, asking: bool) -> tuple[str, ...]:
     """The terms of one word, or of a run of text without spaces."""
     if not word.isascii() and _unspaced().search(word):
         return tuple(form for run in _runs().findall(word) for form in _run_forms(run, asking))
-    return _known(word) if len(word) <= _MAX_LENGTH else _spelled(word)
+    return _spelled(word)
 
 
 def _spelled(word: str) -> tuple[str, ...]:
@@ -87,8 +89,19 @@ def _spelled(word: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*whole, *pieces]))
 
 
-# Conversations have few distinct words, so nearly all lookups hit the cache; long words are not cached.
-_known = functools.lru_cache(maxsize=50_000)(_spelled)
+class _Forms(dict[str, tuple[str, ...]]):
+    """The terms of words that occurred in turns; a dict, because a call per word takes longer than the rest."""
+
+    def __missing__(self, word: str) -> tuple[str, ...]:
+        forms = _forms(word, asking=False)
+        if len(word) <= _MAX_CACHED:  # so that runs of text without spaces do not fill it
+            if len(self) >= _CACHED_WORDS:
+                self.clear()  # the frequent words are soon back
+            self[word] = forms
+        return forms
+
+
+_FORMS = _Forms()
 
 
 def _run_forms(run: str, asking: bool) -> tuple[str, ...]:

@@ -12,10 +12,11 @@ from aish.memory.finding.catalogue import Catalogue, IndexedConversation
 from aish.memory.finding.columns import Columns
 from aish.memory.finding.feed import Feed
 from aish.memory.finding.turn_text import indexed_text, searchable_text
-from aish.memory.finding.vectors import Embedder, Vectors
+from aish.memory.finding.vectors import Embedder, Vectors, pack
 from aish.values.errors import StoreTrouble
 
-_TURNS_PER_COMMIT = 5_000
+_TURNS_PER_COMMIT = 1_000  # of 32,000 characters at most
+_TEXTS = 100  # embedded at a time; what is computed for them takes ten times their size
 
 
 class TurnVectors:
@@ -32,9 +33,10 @@ class TurnVectors:
 
     def add(self, texts: Sequence[str]) -> None:
         """Write the vectors of the next turns; `record_rows` in a transaction makes them valid. Raises `OSError`."""
-        vectors = self._embedder.embed(texts)  # slow; the index may be deleted in the meantime
-        self._catalogue.require_current()
-        self._vectors.write(self.rows, vectors)
+        starts = range(0, len(texts), _TEXTS)
+        packed = [pack(self._embedder.embed(texts[start : start + _TEXTS])) for start in starts]
+        self._catalogue.require_current()  # embedding is slow; the index may have been deleted in the meantime
+        self._vectors.write(self.rows, packed)
         self.rows += len(texts)
 
     def record_rows(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aish.storage.files import make_directory, write_at
+from aish.values.named_tuple import NamedTuple
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]
@@ -36,6 +37,21 @@ class Embedder(Protocol):
         """Return one row per text; a text without any known word is a row of zeros."""
 
 
+class PackedVectors(NamedTuple):
+    """Vectors as they are stored: a sixth of their size."""
+
+    pairs: NDArray[np.uint8]
+    signs: NDArray[np.uint64]
+
+
+def pack(vectors: Floats) -> PackedVectors:
+    """Two components per byte, and the signs of 64 components per number."""
+    most = np.abs(vectors).max(axis=1, keepdims=True)
+    scaled = np.rint(vectors * (7 / np.maximum(most, 1e-9)) + _ZERO).astype(np.uint8)
+    first, second = np.hsplit(scaled, 2)
+    return PackedVectors(first | second << 4, np.packbits(vectors > 0, axis=1).view(np.uint64))
+
+
 class Vectors:
     """The vectors of one embedder, by row."""
 
@@ -56,15 +72,13 @@ class Vectors:
             self._signs = [np.asarray(np.memmap(file, np.uint64, "r", shape=(rows,))) for file in files]
             self._rows = rows
 
-    def write(self, start: int, vectors: Floats) -> None:
+    def write(self, start: int, parts: Sequence[PackedVectors]) -> None:
         """Write vectors at `start`, over whatever an earlier run left there. Raises `OSError`."""
         make_directory(self._directory)
-        most = np.abs(vectors).max(axis=1, keepdims=True)
-        scaled = np.rint(vectors * (7 / np.maximum(most, 1e-9)) + _ZERO).astype(np.uint8)
-        first, second = np.hsplit(scaled, 2)
-        write_at(self.path("pairs"), [(start * (self._size // 2), (first | second << 4).tobytes())])
-        for part, signs in enumerate(np.packbits(vectors > 0, axis=1).view(np.uint64).T):
-            write_at(self.path(f"signs-{part}"), [(start * 8, signs.tobytes())])
+        write_at(self.path("pairs"), [(start * (self._size // 2), b"".join(pairs.tobytes() for pairs, _ in parts))])
+        for part in range(self._size // 64):
+            data = b"".join(signs[:, part].tobytes() for _, signs in parts)
+            write_at(self.path(f"signs-{part}"), [(start * 8, data)])
 
     def similarity(self, asked: Floats, rows: Rows) -> Floats:
         """The cosine of each row with `asked`; 0 for rows without a vector."""

@@ -12,8 +12,7 @@ from aish.memory.finding.vectors import Rows
 from aish.storage.files import keep_private
 from aish.values.named_tuple import NamedTuple
 
-_HEAP = 64_000_000  # bytes that a writer buffers
-_SMALL_HEAP = 15_000_000  # the minimum of tantivy
+_HEAP = 15_000_000  # bytes that a writer may buffer: the minimum of tantivy; more makes it no faster
 _MAX_TIES = 5_000  # rows that are fetched at most, to get all rows with the same score
 _DIGITS = 3  # of a score; further digits depend on the order of additions
 
@@ -48,10 +47,10 @@ SCHEMA = _schema()
 class WordWriter:
     """Adds and deletes rows. Changes are visible after `commit`."""
 
-    def __init__(self, directory: Path, *, many: bool) -> None:
+    def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._index = tantivy.Index(SCHEMA, path=str(directory))
-        self._writer = self._index.writer(heap_size=_HEAP if many else _SMALL_HEAP, num_threads=1)
+        self._writer = self._index.writer(heap_size=_HEAP, num_threads=1)
 
     def add(self, terms: Iterable[str], *, row: int, conversation: int, channel: int, role: int, time: int) -> None:
         document = tantivy.Document()

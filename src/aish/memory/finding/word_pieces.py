@@ -4,12 +4,12 @@ A tokenizer library has a dozen dependencies and takes longer to load than the r
 """
 
 import json
-from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 _BLANK = "▁"  # marks the start of a word in the vocabulary
 _MAX_LETTERS = 40  # of a word; longer ones are split, because the time grows with the square of the length
+_CACHED_WORDS = 50_000  # words whose pieces are cached, 12 MB
 
 
 class WordPieces:
@@ -20,26 +20,29 @@ class WordPieces:
         # The ids give the order of merges, so the list of merges, the larger half of the file, is not needed.
         start = text.index("{", text.index('"vocab"'))
         self._ids: dict[str, int] = json.JSONDecoder().raw_decode(text, start)[0]
-        self._of_word = lru_cache(maxsize=50_000)(self._split)
+        self._pieces = _PiecesOfWords(self)
 
     def ids(self, text: str) -> list[int]:
         """The ids of all pieces of a text."""
-        found: list[int] = []
-        for word in text.split(" "):
-            for start in range(0, len(word) or 1, _MAX_LETTERS):
-                part = word[start : start + _MAX_LETTERS]
-                found += self._of_word(part if start else _BLANK + part)
-        return found
+        return list(chain.from_iterable(map(self._pieces.__getitem__, text.split(" "))))
+
+    def ids_of_word(self, word: str) -> tuple[int, ...]:
+        """The ids of the pieces of one word."""
+        parts = [word[start : start + _MAX_LETTERS] for start in range(0, len(word) or 1, _MAX_LETTERS)]
+        parts[0] = _BLANK + parts[0]
+        return tuple(chain.from_iterable(map(self._split, parts)))
 
     def _split(self, word: str) -> tuple[int, ...]:
-        parts, none = list(word), len(self._ids)
-        while len(parts) > 1:
-            pairs = [self._ids.get(left + right, none) for left, right in pairwise(parts)]
-            best = min(pairs)
-            if best == none:
-                break
+        get, none, parts = self._ids.get, len(self._ids), list(word)
+        pairs = [get(left + right, none) for left, right in pairwise(parts)]
+        while pairs and (best := min(pairs)) != none:
             place = pairs.index(best)
             parts[place : place + 2] = [parts[place] + parts[place + 1]]
+            del pairs[place]  # only the pairs beside it change
+            if place:
+                pairs[place - 1] = get(parts[place - 1] + parts[place], none)
+            if place < len(pairs):
+                pairs[place] = get(parts[place] + parts[place + 1], none)
         return tuple(id for part in parts for id in self._numbers(part))
 
     def _numbers(self, part: str) -> list[int]:
@@ -47,3 +50,18 @@ class WordPieces:
         if part in self._ids:
             return [self._ids[part]]
         return [self._ids[f"<0x{byte:02X}>"] for byte in part.encode("utf-8", "replace")]
+
+
+class _PiecesOfWords(dict[str, tuple[int, ...]]):
+    """The pieces of words that occurred; a dict, because a call per word takes longer than the rest."""
+
+    def __init__(self, pieces: WordPieces) -> None:
+        self._of = pieces
+
+    def __missing__(self, word: str) -> tuple[int, ...]:
+        ids = self._of.ids_of_word(word)
+        if len(word) <= _MAX_LETTERS:
+            if len(self) >= _CACHED_WORDS:
+                self.clear()  # the frequent words are soon back
+            self[word] = ids
+        return ids

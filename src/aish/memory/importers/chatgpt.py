@@ -53,7 +53,7 @@ def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
         odd.add("a conversation without an id, or incomplete")
         return
     base = ImportedTurn(conversation, moment(head.get("create_time")), "user", "", title=label(head.get("title")))
-    yield from spool.path(label(head.get("current_node")), base)
+    yield from spool.conversation(label(head.get("current_node")), base)
 
 
 def _node(id: str, node: Any, spool: Spool, odd: Oddities) -> None:
@@ -61,7 +61,8 @@ def _node(id: str, node: Any, spool: Spool, odd: Oddities) -> None:
         odd.add("a message that is too long or damaged")
     node = dict_of(node)
     message = dict_of(node.get("message"))
-    spool.add(_turn(message, odd) if message else None, label(id), label(node.get("parent")))
+    turn = _turn(message, odd) if message else None
+    spool.add([turn] if turn else [], label(id), label(node.get("parent")))
 
 
 def _turn(message: dict[str, Any], odd: Oddities) -> SpooledTurn | None:

@@ -1,4 +1,7 @@
-"""Read exports of claude.ai: a conversation has a list of messages, and a message has blocks."""
+"""Read exports of claude.ai: a conversation has a list of messages, and a message has blocks.
+
+Newer exports name the message that each one answers, so that edited questions and repeated answers are other branches.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +15,7 @@ from aish.memory.importers.spool import Spool, SpooledTurn
 from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
-_HEAD = ("uuid", "name", "created_at", "project")
+_HEAD = ("uuid", "name", "created_at", "project", "current_leaf_message_uuid")
 _ROLES: dict[object, Role] = {"human": "user", "user": "user", "assistant": "assistant"}
 
 
@@ -24,9 +27,13 @@ def read(path: Path) -> Iterator[ImportedRecord]:
 def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: Oddities) -> None:
     for name in names:
         if name == "chat_messages" and walk.peek() == b"[":
-            for _ in walk.elements():
-                for turn in _message(walk.value(), odd):
-                    spool.add(turn)
+            last = ""
+            for number, _ in enumerate(walk.elements()):
+                message = walk.value()
+                fields = dict_of(message)
+                id = label(fields.get("uuid")) or f"#{number}"
+                spool.add(_message(message, odd), id, label(fields.get("parent_message_uuid")) or last)
+                last = id
         elif name in _HEAD:
             head[name] = walk.value()
 
@@ -37,7 +44,8 @@ def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
         return
     channel = label(dict_of(head.get("project")).get("name"))
     time, title = moment(head.get("created_at")), label(head.get("name"))
-    yield from spool.all(ImportedTurn(conversation, time, "user", "", channel=channel, title=title))
+    base = ImportedTurn(conversation, time, "user", "", channel=channel, title=title)
+    yield from spool.conversation(label(head.get("current_leaf_message_uuid")), base)
 
 
 def _message(message: Any, odd: Oddities) -> Iterator[SpooledTurn]:

@@ -1,6 +1,7 @@
 """Read sessions of Codex: rollout files, whose lines have a time and a payload, or in older files only the payload."""
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -19,7 +20,7 @@ from aish.memory.importers.fields import (
     parsed,
     text_of,
 )
-from aish.memory.importers.files import each_file, open_file, records
+from aish.memory.importers.files import each_file, lines, open_file, records
 from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
@@ -57,6 +58,8 @@ _AGENTS = {"subagent", "internal"}  # sources of sessions without a human user
 _TYPED = r"(?s)<user_shell_command>\s*<command>(.*?)</command>"
 _RESULT = r"(?s)<result>(.*?)(?:</result>|\Z)"
 _SHELL = "shell"  # the speaker of the output of a command that the user ran
+_ROLLED_BACK = b'"thread_rolled_back"'
+_KIND = 300  # bytes of a line in which its kind is
 _WRAP = 10_000  # maximum characters of a wrapped command
 _PICTURE = r"<image(?: name=[^\n]*)?>|</image>"  # tags around a picture, each in its own block
 
@@ -79,16 +82,45 @@ def read(path: Path) -> Iterator[ImportedRecord]:
 def _one(path: Path) -> Iterator[ImportedRecord]:
     odd, tools = Oddities(), dict[str, str]()
     session = CodexSession(path.name.partition(".")[0])
-    headed = False
+    headed, undone = False, _rolled_back(path)
     with open_file(path) as file:
         for number, record in records(file, odd):
             item, kind = _item(record)
+            while undone and undone[0].stop <= number:
+                undone.popleft()
             if kind == "session_meta":
                 if not headed:  # a fork repeats the heads of its parents
                     session, headed = _session(item, session), True
             elif kind not in _NO_TURNS and not _is_inherited(record, session):
-                yield from _turn(item, kind, session, moment(record.get("timestamp")), str(number), tools, odd)
+                for turn in _turn(item, kind, session, moment(record.get("timestamp")), str(number), tools, odd):
+                    yield turn.aside() if undone and number in undone[0] else turn
     yield from odd.told(path.name)
+
+
+def _rolled_back(path: Path) -> deque[range]:
+    """Return the lines with questions that the user took back, with all that followed each of them."""
+    if not path.is_file():
+        return deque()  # a pipe can be read only once
+    with open_file(path) as file:
+        if not any(_ROLLED_BACK in line.data[:_KIND] for line in lines(file, Oddities())):
+            return deque()
+    undone: deque[range] = deque()
+    asked: list[int] = []
+    with open_file(path) as file:
+        for number, record in records(file, Oddities()):
+            item, kind = _item(record)
+            if kind == "message" and item.get("role") == "user":
+                if any(_typed(flat(block, Oddities())) for block in _blocks(item.get("content"))):
+                    asked.append(number)
+            elif item.get("type") == "thread_rolled_back" and asked:
+                count = item.get("num_turns")
+                if isinstance(count, int) and count > 0:
+                    first = asked[max(0, len(asked) - count)]
+                    del asked[-count:]
+                    while undone and undone[-1].start >= first:
+                        undone.pop()
+                    undone.append(range(first, number))
+    return undone
 
 
 def _item(record: dict[str, Any]) -> tuple[dict[str, Any], str]:

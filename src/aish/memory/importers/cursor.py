@@ -6,19 +6,21 @@ Cursor does not document its files; this follows what others found out about ver
 import re
 import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from aish.memory.importers.blocks import numbered, parts
 from aish.memory.importers.calls import ImportedCall, thought
-from aish.memory.importers.database import Row, read_database, rows_of, table_names
+from aish.memory.importers.database import Row, open_database, read_database, rows_of, table_names
 from aish.memory.importers.fields import Oddities, Refs, compact, dict_of, label, list_of, moment, parsed, text_of
 from aish.memory.importers.files import each_file, lines, modified, open_file, records
 from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _SQLITE = b"SQLite format 3\0"
+_COMPOSERS = "composer.composerData"
 _CHATS = "workbench.panel.aichat.view.aichat.chatdata"
 _ROLES: dict[object, Role] = {1: "user", "user": "user", 2: "assistant", "ai": "assistant", "assistant": "assistant"}
 _QUERY = r"(?s)</?user_query>"
@@ -31,6 +33,16 @@ _SPOKEN = r"\[(Thinking|Tool call|Tool result)\] ?(.*)"
 def read(path: Path) -> Iterator[ImportedRecord]:
     """Yield the turns of one file, or of all databases and transcripts in a directory."""
     yield from each_file(path, ("state.vscdb", "agent-transcripts/**/*.jsonl", "agent-transcripts/**/*.txt"), _one)
+
+
+def has_chats(path: Path) -> bool:
+    """Return whether the state of a workspace has chats; other editors keep such a file, too."""
+    try:
+        with closing(open_database(path)) as base:
+            found = base.execute("select 1 from ItemTable where key in (?, ?)", (_COMPOSERS, _CHATS)).fetchone()
+            return found is not None
+    except sqlite3.Error:
+        return False
 
 
 def _one(path: Path) -> Iterator[ImportedRecord]:
@@ -50,6 +62,9 @@ def _chats(base: sqlite3.Connection, odd: Oddities) -> Iterator[ImportedTurn]:
         for row in rows_of(base, "cursorDiskKV", "key like 'composerData:%'"):
             yield from _composer(base, _value(row), odd)
     if "ItemTable" in known:
+        for row in rows_of(base, "ItemTable", "key = ?", _COMPOSERS):  # of a workspace, until 2024
+            for chat in map(dict_of, list_of(_value(row).get("allComposers"))):
+                yield from _composer(None, chat, odd)
         for row in rows_of(base, "ItemTable", "key = ?", _CHATS):
             for tab in map(dict_of, list_of(_value(row).get("tabs"))):
                 bubbles = map(dict_of, list_of(tab.get("bubbles")))
@@ -62,20 +77,32 @@ def _value(row: Row) -> dict[str, Any]:
     return dict_of(parsed(value)) if isinstance(value, str | bytes) else {}
 
 
-def _composer(base: sqlite3.Connection, chat: dict[str, Any], odd: Oddities) -> Iterator[ImportedTurn]:
+def _composer(base: sqlite3.Connection | None, chat: dict[str, Any], odd: Oddities) -> Iterator[ImportedTurn]:
     id = label(chat.get("composerId"))
     if not id:
         return
     head = ImportedTurn(id, moment(chat.get("createdAt")), "user", "", title=label(chat.get("name")))
     whole = map(dict_of, list_of(chat.get("conversation")))  # older versions
-    named = map(dict_of, list_of(chat.get("fullConversationHeadersOnly")))
     yield from _bubbles(head, whole, odd)
-    yield from _bubbles(head, (_bubble(base, id, label(one.get("bubbleId"))) for one in named), odd)
+    if base:
+        named = [label(dict_of(one).get("bubbleId")) for one in list_of(chat.get("fullConversationHeadersOnly"))]
+        yield from _bubbles(head, (_bubble(base, id, one) for one in named), odd)
+        yield from _bubbles(head.aside(), _unlisted(base, id, set(named)), odd)
 
 
 def _bubble(base: sqlite3.Connection, chat: str, bubble: str) -> dict[str, Any]:
     row = base.execute("select value from cursorDiskKV where key = ?", (f"bubbleId:{chat}:{bubble}",)).fetchone()
     return {"bubbleId": bubble} | _value(row) if row else {}
+
+
+def _unlisted(base: sqlite3.Connection, chat: str, listed: set[str]) -> Iterator[dict[str, Any]]:
+    """Yield the messages of a chat that it no longer shows, because the user went back to an earlier one."""
+    first = f"bubbleId:{chat}:"
+    # The sign keeps SQLite from reading the whole table in the order of its rows.
+    query = "select key from cursorDiskKV where key >= ? and key < ? order by +rowid"
+    for row in base.execute(query, (first, f"bubbleId:{chat};")).fetchall():
+        if (bubble := str(row["key"]).removeprefix(first)) not in listed:
+            yield _bubble(base, chat, bubble)
 
 
 def _bubbles(head: ImportedTurn, bubbles: Iterator[dict[str, Any]], odd: Oddities) -> Iterator[ImportedTurn]:

@@ -29,7 +29,7 @@ def sort_files(directory: Path) -> SortedFiles:
     """
     require(directory)
     found = SortedFiles({}, [], [])
-    for file in _files(directory):
+    for file in _files(directory, found.unreadable):
         try:
             format = sniff(file)
         except StoreTrouble as error:
@@ -39,12 +39,13 @@ def sort_files(directory: Path) -> SortedFiles:
     return found
 
 
-def _files(directory: Path) -> Iterator[Path]:
+def _files(directory: Path, unreadable: list[Skipped]) -> Iterator[Path]:
     """Yield the regular files of a directory, sorted by name. Links to other directories are not followed."""
 
     def refused(error: OSError) -> None:
         if str(error.filename) == str(directory):
             raise trouble(directory, error) from error
+        unreadable.append(Skipped(str(error.filename), error.strerror or str(error)))
 
     for folder, inner, names in os.walk(directory, onerror=refused):
         inner[:] = sorted(name for name in inner if name not in _NOT_ENTERED)

@@ -89,20 +89,27 @@ def _conversations(file: IO[bytes], where: str, shape: Shape) -> Iterator[Import
 
 
 def _listed(walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterator[ImportedTurn]:
-    """Yield the turns of a list of conversations, of an object with that list, or of a single conversation."""
-    if walk.peek() == b"{":
-        names = walk.members()
-        first = next(names, "")
-        if first == "conversations" and walk.peek() == b"[":
-            yield from _listed(walk, spool, shape, odd)
-        else:
-            yield from _conversation(chain([first], names), walk, spool, shape, odd)
-    elif walk.peek():
-        for _ in walk.elements():
-            if walk.peek() == b"{":
-                yield from _conversation(walk.members(), walk, spool, shape, odd)
+    """Yield the turns of a list of conversations, of an object with that list, or of several one after another."""
+    while sign := walk.peek():
+        if sign == b"{":
+            names = walk.members()
+            first = next(names, "")
+            if first == "conversations" and walk.peek() == b"[":
+                yield from _elements(walk, spool, shape, odd)
+                for _ in names:
+                    pass  # other data, such as that of the account
             else:
-                odd.add("something that is not a conversation")
+                yield from _conversation(chain([first], names), walk, spool, shape, odd)
+        else:
+            yield from _elements(walk, spool, shape, odd)
+
+
+def _elements(walk: JsonWalk, spool: Spool, shape: Shape, odd: Oddities) -> Iterator[ImportedTurn]:
+    for _ in walk.elements():
+        if walk.peek() == b"{":
+            yield from _conversation(walk.members(), walk, spool, shape, odd)
+        else:
+            odd.add("something that is not a conversation")
 
 
 def _conversation(

@@ -22,6 +22,10 @@ _MILLISECONDS, _MICROSECONDS = 1e11, 1e14  # larger numbers are not seconds (bef
 _YEARS = 1970, 9998  # outside of these, some times have no representation in other time zones
 _KINDS = 20  # kinds that are counted separately; a damaged file could have millions
 _REPEATS = 100_000
+_LONG, _PARTS = (
+    1 << 20,
+    200_000,
+)  # characters of a JSON text whose lists and objects are counted, and how many it may have
 
 
 def moment(value: object) -> datetime | None:
@@ -78,11 +82,25 @@ def compact(value: object) -> str:
 
 
 def parsed(text: str | bytes) -> Any:
-    """Parse JSON, even with control characters in strings; None if it is not JSON."""
+    """Parse JSON, even with control characters in strings; None if it is not JSON or has too many parts."""
     try:
-        return _decoder().decode(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+        said = text if isinstance(text, str) else text.decode("utf-8", "replace")
+        return None if len(said) > _LONG and _has_too_many_parts(said) else _decoder().decode(said)
     except (ValueError, RecursionError):
         return None
+
+
+def _has_too_many_parts(text: str) -> bool:
+    """Are there more lists and objects than any session has? Two bytes of an empty list become sixty in memory."""
+    if text.count("[") + text.count("{") <= _PARTS:
+        return False
+    end, after = 0, _to_part()  # code in a string has brackets, too
+    for _ in range(_PARTS + 1):
+        match = after.match(text, end)
+        if not match:
+            return False
+        end = match.end()
+    return True
 
 
 class Refs:
@@ -123,6 +141,12 @@ class Oddities:
 @functools.cache
 def _decoder() -> json.JSONDecoder:
     return json.JSONDecoder(strict=False)
+
+
+@functools.cache
+def _to_part() -> re.Pattern[str]:
+    """Match up to the next list or object, and its bracket."""
+    return re.compile(r'(?:[^"\[{]++|"[^"\\]*+(?:\\.[^"\\]*+)*+")*+[\[{]', re.DOTALL)
 
 
 @functools.cache

@@ -14,6 +14,7 @@ from aish.values.turns import Role
 _NAMES = ("session-*.json", "session-*.jsonl", "logs.json", "checkpoint*.json")
 _ROLES: dict[object, Role] = {"user": "user", "gemini": "assistant", "model": "assistant"}
 _NO_TURNS = ("info", "error", "warning")  # messages of the program
+_REWIND = "$rewindTo"  # names the first message that is gone
 _MOST_CALLS = 10_000  # ids that are remembered
 _FIRST = "<session_context>", "This is the Gemini CLI. We are setting up the context for our chat."
 
@@ -114,14 +115,22 @@ def _lines(path: Path, odd: Oddities) -> Iterator[ImportedTurn]:
     """Yield the turns of a file with one record in each line. A later record with the same id replaces it.
 
     A resumed session begins with a list of all earlier messages, in which their times, thoughts and tool results are
-    gone. Only those that are nowhere else are taken from it.
+    gone. Only those that are nowhere else are taken from it. What the user rewound is another branch.
     """
     last: dict[str, int] = {}
     listed: dict[str, int] = {}
+    rewound, order = set[str](), dict[str, None]()
     with open_file(path) as file:
         for number, record in records(file, Oddities()):
             for message in _messages(record):
                 (last if message is record else listed)[label(message.get("id"))] = number
+                order.setdefault(label(message.get("id")))
+            if (target := label(record.get(_REWIND))) in order:
+                while order:
+                    id, _ = order.popitem()
+                    rewound.add(id)
+                    if id == target:
+                        break
     head: dict[str, Any] = {}
     answered: set[str] = set()
     with open_file(path) as file:
@@ -131,7 +140,8 @@ def _lines(path: Path, odd: Oddities) -> Iterator[ImportedTurn]:
             for message in _messages(record):
                 id = label(message.get("id"))
                 if last.get(id, listed.get(id)) == number:
-                    yield from _message(message, head, answered, odd)
+                    for turn in _message(message, head, answered, odd):
+                        yield turn.aside() if id in rewound else turn
 
 
 def _messages(record: dict[str, Any]) -> list[dict[str, Any]]:

@@ -41,6 +41,7 @@ def known_places(env: Mapping[str, str], home: Path, cwd: Path, temporary: Path)
     for folder in dict.fromkeys((config, mac)):
         places += [
             KnownPlace("Cursor", folder / "Cursor/User/globalStorage/state.vscdb", ("cursor",)),
+            KnownPlace("Cursor", folder / "Cursor/User/workspaceStorage", ("cursor",)),
             KnownPlace("llm", moved("LLM_USER_PATH", folder / "io.datasette.llm") / "logs.db", ("llm",)),
             KnownPlace("aichat", moved("AICHAT_CONFIG_DIR", folder / "aichat"), ("aichat",)),
         ]

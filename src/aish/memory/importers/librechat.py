@@ -14,7 +14,6 @@ from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
 from aish.values.turns import Role
 
 _SILENT = ("agent_update", "activity_label", "summary")
-_DEEPEST = 200  # levels of a tree; JSON that is nested deeper cannot be read anyway
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
@@ -25,8 +24,9 @@ def read(path: Path) -> Iterator[ImportedRecord]:
 def _fill(names: Iterator[str], walk: JsonWalk, spool: Spool, head: Head, odd: Oddities) -> None:
     for name in names:
         if name in ("messages", "messagesTree") and walk.peek() == b"[":
+            last = ""
             for _ in walk.elements():
-                _tree(walk.value(), spool, odd, 0)
+                last = _tree(walk.value(), spool, odd, last)
         elif name in ("conversationId", "title"):
             head[name] = walk.value()
 
@@ -35,19 +35,22 @@ def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
     if not (conversation := label(head.get("conversationId"))):
         odd.add("a conversation without an id, or incomplete")
         return
-    yield from spool.all(ImportedTurn(conversation, None, "user", "", title=label(head.get("title"))))
+    # No field says which branch was visible; LibreChat shows the newest first.
+    yield from spool.conversation("", ImportedTurn(conversation, None, "user", "", title=label(head.get("title"))))
 
 
-def _tree(message: Any, spool: Spool, odd: Oddities, depth: int) -> None:
-    """Add a message and those that answer it, each after the one it answers."""
-    if message is UNREADABLE:
-        odd.add("a message that is too long or damaged")
-    message = dict_of(message)
-    for turn in _message(message, odd) if message else ():
-        spool.add(turn)
-    if depth < _DEEPEST:
-        for answer in list_of(message.get("children")):
-            _tree(answer, spool, odd, depth + 1)
+def _tree(message: Any, spool: Spool, odd: Oddities, above: str) -> str:
+    """Add a message and those that answer it, each after the one it answers; return the id of the last one."""
+    last, waiting = above, [(message, above)]
+    while waiting:
+        message, above = waiting.pop()
+        if message is UNREADABLE:
+            odd.add("a message that is too long, damaged or nested too deeply; export without the option “recursive”")
+        if fields := dict_of(message):
+            last = label(fields.get("messageId"))
+            spool.add(_message(fields, odd), last, label(fields.get("parentMessageId")) or above)
+            waiting += [(answer, last) for answer in reversed(list_of(fields.get("children")))]
+    return last
 
 
 def _message(message: dict[str, Any], odd: Oddities) -> Iterator[SpooledTurn]:

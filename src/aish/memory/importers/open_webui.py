@@ -18,7 +18,7 @@ from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
-_END = "\0"  # the last piece of a message has its id, and links to the pieces before it
+_SILENT = ("open_webui:context_compaction",)
 
 
 def read(path: Path) -> Iterator[ImportedRecord]:
@@ -46,7 +46,7 @@ def _turns(head: Head, spool: Spool, odd: Oddities) -> Iterator[ImportedTurn]:
         odd.add("a chat without an id, or incomplete")
         return
     time = moment(head.get("created_at")) or moment(head.get("timestamp"))
-    yield from spool.path(
+    yield from spool.conversation(
         label(head.get("currentId")), ImportedTurn(conversation, time, "user", "", title=label(head.get("title")))
     )
 
@@ -59,17 +59,16 @@ def _message(id: str, message: Any, spool: Spool, odd: Oddities) -> None:
     if not isinstance(role, str) or role not in _ROLES:
         if message and role != "system":
             odd.add("a message with unknown role", compact(role))
-        spool.add(None, ref, parent)
+        spool.add([], ref, parent)
         return
     time = moment(message.get("timestamp"))
-    pieces: list[SpooledTurn | None] = [*_pieces(message, _ROLES[role], odd)]
-    if not pieces:
-        pieces = [None]
-    for number, piece in enumerate(pieces, start=1):
-        place = ref if number == len(pieces) else f"{ref}{_END}{number}"
-        turn = piece and piece._replace(time=time, ref=f"{ref}/{number}" if number < len(pieces) else ref)
-        spool.add(turn, place, parent)
-        parent = place
+    said = [piece._replace(time=time) for piece in _pieces(message, _ROLES[role], odd)]
+    # The last piece has the id of the message.
+    named = [piece._replace(ref=f"{ref}/{number}") for number, piece in enumerate(said[:-1], start=1)]
+    named += [piece._replace(ref=ref) for piece in said[-1:]]
+    output = _output(message, odd) if role == "assistant" and len(said) < 2 else ()
+    steps = [piece._replace(time=time, ref=f"{ref}/output-{number}") for number, piece in enumerate(output)]
+    spool.add([*steps, *named], ref, parent)
 
 
 def _pieces(message: dict[str, Any], role: Role, odd: Oddities) -> Iterator[SpooledTurn]:
@@ -91,6 +90,28 @@ def _pieces(message: dict[str, Any], role: Role, odd: Oddities) -> Iterator[Spoo
             )
             yield from _turn("tool", unescape(given.get("result", "")) or inside, name)
     yield from _turn(role, "\n".join(filter(None, [rest.strip(), *files])))
+
+
+def _output(message: dict[str, Any], odd: Oddities) -> Iterator[SpooledTurn]:
+    """Yield the steps before an answer, which newer versions keep as a list beside its text."""
+    tools: dict[str, str] = {}
+    answer = flat(message.get("content"), odd)
+    for item in map(dict_of, list_of(message.get("output"))):
+        kind, content = item.get("type"), flat(item.get("content"), odd)
+        if kind == "reasoning":
+            yield from _turn("assistant", thought(content or flat(item.get("summary"), odd)), THINKING)
+        elif kind == "function_call":
+            tools[label(item.get("call_id"))] = label(item.get("name"))
+            yield from _turn("assistant", str(ImportedCall(item.get("name"), item.get("arguments"))))
+        elif kind == "function_call_output":
+            yield from _turn("tool", flat(item.get("output"), odd), tools.get(label(item.get("call_id")), ""))
+        elif kind == "open_webui:code_interpreter":
+            yield from _turn("assistant", str(ImportedCall("code_interpreter", {"code": item.get("code")})))
+            yield from _turn("tool", compact(item.get("output") or ""), "code_interpreter")
+        elif kind == "message":
+            yield from _turn("assistant", "" if content in answer else content)
+        elif kind not in _SILENT:
+            odd.add("a step with unknown type", compact(kind))
 
 
 def _turn(role: Role, text: str, name: str = "") -> Iterator[SpooledTurn]:

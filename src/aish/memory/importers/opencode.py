@@ -84,6 +84,7 @@ def _session(
     created = head.get("time_created") or dict_of(head.get("time")).get("created")
     base = ImportedTurn(label(head.get("id")), moment(created), "user", "", title=label(head.get("title")))
     base = base._replace(channel=last_part(head.get("directory")))
+    undone = _undone(head)
     agent = bool(head.get("parent_id") or head.get("parentID"))  # its tasks came from another agent
     for message, parts in messages:
         role = message.get("role")
@@ -94,7 +95,14 @@ def _session(
         said = base._replace(time=time, role=_ROLES[role], ref=label(message.get("id")))
         if agent and said.role == "user":
             said = said._replace(role="assistant", name="subagent")
-        yield from _message(said, parts, odd)
+        yield from _message(said.aside() if undone and said.ref >= undone else said, parts, odd)
+
+
+def _undone(head: dict[str, Any]) -> str:
+    """Return the id of the first message that the user undid; ids sort by time. The next question deletes them."""
+    revert = head.get("revert")
+    fields = dict_of(parsed(revert)) if isinstance(revert, str) else dict_of(revert)
+    return "" if fields.get("partID") else label(fields.get("messageID"))
 
 
 def _message(base: ImportedTurn, parts: list[Any], odd: Oddities) -> Iterator[ImportedTurn]:

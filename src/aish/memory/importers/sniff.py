@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from aish.memory.importers.cursor import has_chats
 from aish.memory.importers.database import tables
 from aish.memory.importers.exports import DAMAGE, ZIP_START, conversation_files, open_archive
 from aish.memory.importers.fields import parsed
@@ -17,7 +18,7 @@ _TABLES = {  # tables that a database of each format has
     "llm": ({"responses", "conversations"}, {"threads", "turns"}),
     "opencode": ({"session", "message", "part"},),
     "goose": ({"sessions", "messages", "schema_version"},),
-    "cursor": ({"ItemTable", "cursorDiskKV"},),
+    "cursor": ({"ItemTable", "cursorDiskKV"},),  # and those of workspaces, see below
     "atuin": ({"history", "_sqlx_migrations"},),
 }
 _TYPED_LINES = rb"\s*# \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+\r?\n\+"  # what was typed into a program with prompt_toolkit
@@ -46,7 +47,8 @@ def sniff(path: Path) -> str:
             return _sniff_archive(path)
         if head.startswith(_SQLITE):
             names = tables(path)
-            return next((format for format, some in _TABLES.items() if any(one <= names for one in some)), "")
+            known = next((format for format, some in _TABLES.items() if any(one <= names for one in some)), "")
+            return known or ("cursor" if "ItemTable" in names and has_chats(path) else "")
     except OSError as error:
         raise trouble(path, error) from error
     head = head.removeprefix(_BOM)

@@ -2,16 +2,17 @@
 
 import sqlite3
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Self, cast
+from typing import Any, Self, cast
 
 from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedTurn
 from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
 
+_PIECE = "\0"  # the last turn of a message has its id, and links to the turns before it
 _MEMORY = 4096  # KiB in memory; a longer conversation goes to a temporary file
 
 
@@ -50,19 +51,21 @@ class Spool:
     def clear(self) -> None:
         self._run("delete from turns")
 
-    def add(self, turn: SpooledTurn | None, id: str | None = None, parent: str | None = None) -> None:
-        """Add a turn. None stands for a hidden turn, which still links to its parent."""
-        role, text, time, name, ref = turn or ("", "", None, "", "")
-        row = (id, parent, role, text, time and time.isoformat(), name, ref)
-        self._run("insert or ignore into turns values (null, ?, ?, ?, ?, ?, ?, ?)", row)
+    def add(self, said: Iterable[SpooledTurn], id: str = "", parent: str = "") -> None:
+        """Add a message, which may have several turns or none; a hidden one still links to its parent."""
+        turns: list[SpooledTurn | None] = [*said] or [None]
+        for number, turn in enumerate(turns, start=1):
+            name = id if number == len(turns) else f"{id}{_PIECE}{number}"
+            role, text, time, name_of, ref = turn or ("", "", None, "", "")
+            row = (name if id else None, parent, role, text, time and time.isoformat(), name_of, ref)
+            self._run("insert or ignore into turns values (null, ?, ?, ?, ?, ?, ?, ?)", row)
+            parent = name
 
-    def all(self, base: ImportedTurn) -> Iterator[ImportedTurn]:
-        """Yield every turn in its original order; `base` has the fields that all share."""
-        for row in self._run("select role, text, time, name, ref from turns where role <> '' order by place"):
-            yield _said(base, row)
+    def conversation(self, leaf: str, base: ImportedTurn) -> Iterator[ImportedTurn]:
+        """Yield the turns from the first to `leaf`, or to the last added turn if there is no such leaf.
 
-    def path(self, leaf: str, base: ImportedTurn) -> Iterator[ImportedTurn]:
-        """Yield the turns from the first to `leaf`, or to the last added turn if there is no such leaf."""
+        Then yield all others as another branch, in the order of their times. `base` has the fields that all share.
+        """
         (most,) = self._run("select coalesce(max(place), 0) from turns").fetchone()
         row = self._run("select place, parent from turns where id = ?", (leaf,)).fetchone()
         row = row or self._run("select place, parent from turns where place = ?", (most,)).fetchone()
@@ -72,9 +75,17 @@ class Spool:
             seen[row[0]] = True
             row = self._run("select place, parent from turns where id = ?", (row[1],)).fetchone()
         for place in reversed(places):
-            row = self._run("select role, text, time, name, ref from turns where place = ?", (place,)).fetchone()
-            if row[0]:
-                yield _said(base, row)
+            said = self._run("select role, text, time, name, ref from turns where place = ?", (place,)).fetchone()
+            if said[0]:
+                yield _said(base, said)
+        aside = base.aside()
+        for place, *rest in self._run(
+            "select place, role, text, time, name, ref from turns where role <> '' order by time is null, time, place"
+            if len(places) < most
+            else "select 0 limit 0"
+        ):
+            if not seen[place]:
+                yield _said(aside, rest)
 
     def _run(self, statement: str, values: tuple[object, ...] = ()) -> sqlite3.Cursor:
         try:
@@ -83,7 +94,7 @@ class Spool:
             raise StoreTrouble(f"no space for a long conversation in the temporary directory: {error}") from error
 
 
-def _said(base: ImportedTurn, row: tuple[str, str, str | None, str, str]) -> ImportedTurn:
+def _said(base: ImportedTurn, row: Sequence[Any]) -> ImportedTurn:
     role, text, time, name, ref = row
     when = datetime.fromisoformat(time) if time else base.time
     return base._replace(role=cast(Role, role), text=text, time=when, name=name, ref=ref)
