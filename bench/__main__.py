@@ -126,6 +126,12 @@ def measure(directory: Path) -> tuple[list[Figure], dict[str, float], list[str]]
             limit=10,
         ),
         Figure(
+            name="request to a new server",
+            value=times["aish, request to a new server"] / bare,
+            unit="× python -c pass",
+            limit=10,
+        ),
+        Figure(
             name="streaming throughput",
             value=times["bare socket"] / times["aish, streaming client"],
             unit="× bare socket",

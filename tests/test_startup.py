@@ -1,6 +1,7 @@
 """The modules that are loaded before the prompt appears: start-up stays fast by structure."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,11 @@ from aish.verbs import VERBS
 
 HEAVY = {"prompt_toolkit", "rich", "httpx", "xllamacpp", "numpy", "sqlite3", "pygments", "email", "http.client"}
 HEAVY |= {"mcp", "mcp_types", "pydantic", "anyio", "httpx2", "jsonschema", "uvicorn"}  # of MCP servers
+
+# What the standard library would cost a verb or a question that does not need it. asyncio is not among them: a question
+# needs it, and nothing can be left out of it.
+COSTLY = {"argparse", "gettext", "locale", "dataclasses", "tomllib", "queue", "concurrent.futures.thread", "shutil"}
+COSTLY |= {"difflib", "tempfile", "uuid", "decimal", "calendar", "hashlib", "random", "platform", "ctypes"}
 
 SUB_AGENTS = {"aish.acting.sub_agents", "aish.acting.sub_agent_run", "aish.conversation.agent_files"}
 SUB_AGENTS |= {"aish.conversation.agent_definition", "aish.prompt.agent", "aish.values.front_matter"}
@@ -182,6 +188,13 @@ LIGHT = {  # verbs without a model or conversation → packages they load beside
 }
 
 
+NEEDED = {  # what some of them need all the same
+    "redact": {"hashlib"},
+    "trash --list": {"argparse", "gettext", "locale"},
+    "mcp list": {"tomllib"},
+}
+
+
 @pytest.mark.parametrize("line", LIGHT)
 def test_a_verb_loads_what_it_needs_and_nothing_else(line: str, tmp_path: Path) -> None:
     """Scripts run verbs in loops. The event loop, models and conversations took half of their time."""
@@ -190,7 +203,35 @@ def test_a_verb_loads_what_it_needs_and_nothing_else(line: str, tmp_path: Path) 
     loaded = loaded_by(f"{code}from aish.cli import run; run({line.split()!r})")
 
     assert {name.split(".")[1] for name in ours(loaded) if "." in name} - base == LIGHT[line]
-    assert not loaded & (HEAVY | {"asyncio", "ssl", "subprocess", "inspect", "dataclasses"})
+    assert not loaded & (HEAVY | COSTLY | {"asyncio", "ssl", "subprocess", "inspect"}) - NEEDED.get(line, set())
+
+
+def test_a_question_loads_nothing_costly_before_it_is_sent(tmp_path: Path) -> None:
+    """argparse, TOML, dataclasses and a thread took a tenth of the time to the request."""
+    code = f"import os; os.environ['AISH_HOME'] = {str(tmp_path)!r}; os.chdir({str(tmp_path)!r})\n"
+    code += "os.environ['AISH_SET_EMBEDDED__WARM'] = 'false'\n"
+    words = ["--set", "models.script.kind=scripted", "--model", "script", "hello"]
+    loaded = loaded_by(f"{code}from aish.cli import run\nassert run({words!r}) == 3")  # the script has no answers
+
+    assert {"asyncio", "aish.conversation.turn", "aish.model.scripted"} <= loaded
+    assert not loaded & (HEAVY | COSTLY) - {"locale"}  # asyncio loads it
+
+
+def test_judging_a_usual_command_compiles_no_list_of_credentials() -> None:
+    """It is the largest expression of the program, and takes as long as all rules for commands."""
+    code = "import aish.action.secret_files as files\nfrom aish.cli import run\n"
+    loaded_by(f"{code}assert run(['policy', 'ls', '-la']) == 0\nassert not files._name.cache_info().currsize")
+
+
+def test_all_named_tuples_are_those_that_are_defined_quickly() -> None:
+    """The class of `typing` compiles a constructor for each of them, and a question loads more than a hundred."""
+    own = Path(__file__).parents[1] / "src" / "aish"
+    masking = ("secret_", "named_secrets", "rule_search", "redaction", "stream_redaction")
+    files = [path for path in own.rglob("*.py") if path.name != "named_tuple.py" and not path.name.startswith(masking)]
+    slow = re.compile(r"^from typing import .*\bNamedTuple\b|typing\.NamedTuple|\bnamedtuple\(", re.MULTILINE)
+
+    assert len(files) > 400
+    assert [str(path) for path in files if slow.search(path.read_text(encoding="utf-8"))] == []
 
 
 def test_every_verb_says_what_it_opens() -> None:

@@ -16,6 +16,8 @@ def main() -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             return 141
         return 0
+    # First, because collecting garbage among modules that are being loaded would take a twentieth of the start-up time.
+    gc.set_threshold(50_000, 20, 20)
     if "--json" in sys.argv:
         from aish.views.held_signals import hold_signals  # here, because only an object must be printed in any case
 
@@ -26,9 +28,6 @@ def main() -> int:
         status = replace_process(sys.argv[1:])
         if status is not None:
             return status
-    gc.set_threshold(
-        50_000, 20, 20
-    )  # collecting garbage among loaded modules would take a twentieth of the start-up time
     try:
         from aish.cli import run  # here, so that --version costs no more than Python itself
     except KeyboardInterrupt:  # `run` handles later ones

@@ -1,6 +1,5 @@
 """The command line: `aish` starts the shell, `aish "…"` answers one question, `aish VERB` does one thing."""
 
-import argparse
 import errno
 import io
 import json
@@ -16,7 +15,7 @@ from aish import __version__, doors, opening
 from aish.places import find_places
 from aish.values.errors import AishError, BadUsage
 from aish.verbs import VERBS
-from aish.views.arguments import columns
+from aish.views.arguments import Options, VerbArguments
 from aish.views.exit_codes import BUG, INTERRUPTED, STORE, exit_code
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -142,7 +141,7 @@ def _model_setting(name: str) -> str:
     return f"model={json.dumps(name)}"
 
 
-def _one_shot(options: argparse.Namespace, question: str) -> int:
+def _one_shot(options: Options, question: str) -> int:
     program = opening.open_program(_start(_given(options)))
     session = _session(program, options)
     view = program.settings.view
@@ -151,7 +150,7 @@ def _one_shot(options: argparse.Namespace, question: str) -> int:
     return doors.answer_once(program, session, screen, question, as_json=options.json, explains=explains)
 
 
-def _is_piped(options: argparse.Namespace) -> bool:
+def _is_piped(options: Options) -> bool:
     """Is there a text on standard input that is one question? /dev/null is none."""
     try:
         return not options.lines and not stat.S_ISCHR(os.fstat(0).st_mode)
@@ -159,7 +158,7 @@ def _is_piped(options: argparse.Namespace) -> bool:
         return False
 
 
-def _shell(options: argparse.Namespace) -> int:
+def _shell(options: Options) -> int:
     import signal  # here, because verbs do not need it
 
     start = _load_start(_given(options))
@@ -193,7 +192,7 @@ def _shell(options: argparse.Namespace) -> int:
     return doors.open_repl(program, session, editor, answers, user_shell, history).run()
 
 
-def _is_first_start(start: Start, options: argparse.Namespace) -> bool:
+def _is_first_start(start: Start, options: Options) -> bool:
     signs = (start.places.sessions, start.places.setup_record)
     known = any(os.path.exists(path) for path in signs)  # noqa: PTH110  # a Path raises if it may not look
     return not (known or options.continued or options.resume)
@@ -210,7 +209,7 @@ def _load_start(given: Sequence[str]) -> Start:
     return Start(opening.open_settings(places, cwd, given), places, cwd)
 
 
-def _session(program: "Program", options: argparse.Namespace) -> "Session":
+def _session(program: "Program", options: Options) -> "Session":
     session = program.session(remembers=not options.no_memory)
     if options.continued or options.resume:
         _, notices = session.resume(program.conversations.find(options.resume))
@@ -226,26 +225,17 @@ def _report(screen: Screen, start: Start) -> None:
         screen.note("there is no home directory, so nothing is stored permanently; set HOME or AISH_HOME", warning=True)
 
 
-def _given(options: argparse.Namespace) -> list[str]:
+def _given(options: Options) -> list[str]:
     return [*options.set, *([_model_setting(options.model)] if options.model else [])]
 
 
-class _WrappedLines(argparse.HelpFormatter):
-    """Wraps each line of a text by itself, between words."""
-
-    def _fill_text(self, text: str, width: int, indent: str) -> str:
-        return "\n".join(super(_WrappedLines, self)._fill_text(line, width, indent) for line in text.splitlines())
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="aish",
-        allow_abbrev=False,
-        formatter_class=lambda prog: _WrappedLines(prog, width=columns() - 2),
-        description="A conversational shell that remembers. Without a question it starts the shell, or explains what "
-        "is piped in.",
+def _parser() -> VerbArguments:
+    parser = VerbArguments(
+        "aish",
+        "A conversational shell that remembers. Without a question it starts the shell, or explains what is piped in.",
         epilog="verbs: " + ", ".join(VERBS) + "   (aish VERB --help)\n"
         "exit codes: 0 ok, 1 nothing found or declined, 2 usage, 3 no model, 4 store, 70 a bug, 130 interrupted",
+        allow_abbrev=False,
     )
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="set a value for this run")
     parser.add_argument("--model", default="", metavar="NAME", help="the model preset to use")

@@ -6,9 +6,10 @@ import stat
 import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 
 PROJECT_FILE = ".aish.toml"  # the settings of a project
 AGENT_FOLDERS = (".aish/agents", ".claude/agents")  # definitions of sub-agents in a project
@@ -246,7 +247,8 @@ def model_directories(places: Places, env: Mapping[str, str]) -> list[Path]:
 
 def _in_project(directory: Path, names: Iterable[str]) -> list[Path]:
     try:
-        return [find_project(directory) / name for name in names]
+        project = find_project(directory)
+        return [project / name for name in names]
     except (OSError, ValueError):  # for example, the path is too long
         return []
 

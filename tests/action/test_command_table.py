@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aish.action import command_table
-from aish.action.command_table import CommandRule, Node, load_table, parse_pairs, split_tables
+from aish.action.command_table import CommandRule, KnownCommands, Node, load_table, parse_pairs, split_tables
 from aish.action.policy import judge
 from aish.values.errors import BadUsage
 
@@ -201,3 +201,15 @@ def test_a_written_value_is_the_target() -> None:
     """The view counts and names what would be hit."""
     assert judge("tool -o'a b'", load_table(KINDS)).targets == ("'a b'",)
     assert judge("tool --output=x", load_table(KINDS)).targets == ("x",)
+
+
+def test_a_command_is_made_when_it_is_looked_up_first() -> None:
+    """There are thousands of names, and a start of the program looks up a few of them."""
+    made = load_table().commands
+    assert isinstance(made, KnownCommands)
+
+    assert made.get("git") is made["git"]
+    assert made.get("no-such-command") is None
+    assert list(made._nodes) == ["git"]
+    assert len(made) > 300
+    assert "git" in made

@@ -3,12 +3,14 @@
 import time
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aish.action.secret_files import (
+    _HINTS,
     HOME_SECRETS,
     SYSTEM_SECRETS,
+    _name,
     is_secret,
     is_secret_name,
     is_secret_variable,
@@ -229,3 +231,10 @@ def test_no_text_takes_long(piece: str) -> None:
     for test in (is_secret, is_wide, is_secret_name, is_secret_variable):
         test(text)
     assert time.process_time() - start < 0.2
+
+
+@settings(max_examples=1500)
+@given(name=st.from_regex(_name(), fullmatch=True))
+def test_each_name_of_a_file_with_credentials_has_a_hint(name: str) -> None:
+    """Names without a hint are not compared with the list: a hint that is missing would show a credential."""
+    assert any(hint in name for hint in _HINTS)

@@ -241,3 +241,36 @@ def test_a_directory_that_does_not_answer_delays_nobody(place: Path, monkeypatch
     while not words.kind("distant") and time.monotonic() < deadline:
         clock.now += 2
     assert words.kind("distant") == "program"
+
+
+def test_one_program_is_found_without_listing_directories(words: ShellWords, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`aish route` looks up a word or two, and a directory of programs has thousands."""
+    listed = []
+
+    def remember(self: ShellWords, folder: str, before: object) -> tuple[int, frozenset[str]]:
+        listed.append(folder)
+        return 0, frozenset()
+
+    monkeypatch.setattr(ShellWords, "_list", remember)
+    few = ShellWords(words.path, words.directory, few=True)
+
+    taken = {word: few.kind(word) for word in ("frobnicate", "nothing", "data", "folder", "a\0b", "x" * 300, "cd")}
+
+    assert taken == dict.fromkeys(taken, "") | {"frobnicate": "program", "cd": "builtin"}
+    assert listed == []
+
+
+def test_a_lookup_that_hangs_does_not_hide_the_other_directories(
+    words: ShellWords, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the directories are listed, each by itself."""
+    answered = threading.Event()
+    monkeypatch.setattr(ShellWords, "_find", lambda self, word: answered.wait(10))
+    monkeypatch.setattr("aish.action.shell_words._PATIENCE", 0.01)
+    few = ShellWords(words.path, words.directory, few=True)
+    try:
+        deadline = time.monotonic() + 10
+        while few.kind("frobnicate") != "program":  # listing may take longer than this patience, too
+            assert time.monotonic() < deadline
+    finally:
+        answered.set()

@@ -1,6 +1,7 @@
 """Settings from several places: mistakes are located and affect nothing else, and later places win."""
 
 import datetime as dt
+import tomllib
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from aish.settings.layers import Loaded, SettingsLayer, load, read_file, unknown_key
+from aish.settings.layers import Loaded, SettingsLayer, load, parse_value, read_file, unknown_key
 from aish.settings.options import Preset, PriceTag, Settings, describe
 
 WRONG = dt.date(2024, 1, 1)  # no setting has this type
@@ -335,3 +336,20 @@ def test_a_rule_that_cannot_be_used_is_left_out_and_the_others_stay(match: str) 
 def test_only_a_name_that_is_near_is_suggested(key: str, meant: str) -> None:
     """A far one would send the user the wrong way."""
     assert unknown_key(key) == ("unknown key" + (f"; did you mean {meant}?" if meant else ""))
+
+
+@given(text=st.text(alphabet="\"'\\ 0179truefalsinx.:/-+_#[]{},=\n\té\x7f", max_size=8) | st.from_regex(r"[0-9]{1,12}"))
+@example(text='"a b.c/d:e@f-g"')
+@example(text="true")
+@example(text="http://127.0.0.1:8080/v1")
+@example(text="0")
+@example(text="07")
+def test_a_value_of_the_command_line_is_read_as_in_a_settings_file(text: str) -> None:
+    """Plain values are read without a TOML parser, which takes longer to load than all settings."""
+    try:
+        expected = tomllib.loads(f"value = {text}")["value"]
+    except ValueError:
+        expected = text
+
+    found = parse_value(text)
+    assert (type(found), repr(found)) == (type(expected), repr(expected))

@@ -5,7 +5,6 @@ import json
 import threading
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -485,10 +484,15 @@ async def test_one_of_two_can_be_stopped(world: World) -> None:
 
 def _with(office: Office, name: str, model: Any) -> Any:
     """Return what makes backends, with this model under one name."""
-    make = office.program.make_backend
-    return lambda program, wanted, preset: (
-        replace(make(program, wanted, preset), model=model) if wanted == name else make(program, wanted, preset)
-    )
+    make_backend = office.program.make_backend
+
+    def make(program: Any, wanted: str, preset: Any) -> Any:
+        backend = make_backend(program, wanted, preset)
+        if wanted == name:
+            backend.model = model
+        return backend
+
+    return make
 
 
 async def test_stopping_the_answer_stops_its_sub_agents(world: World) -> None:

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.fence.availability import Wanted, isolating_kind, kind, why
 from aish.action.fence.bounds import FenceName, changing, looking, protected
@@ -19,6 +18,7 @@ from aish.places import Places, home_directory
 from aish.settings.options import CommandSettings
 from aish.storage.git_files import git_directory, read_bounded
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 
 _KEYS = frozenset(".ssh .gnupg .password-store keyrings .mozilla google-chrome chromium shadow".split())
 _MOST_SETTINGS = 1 << 16  # bytes that are read of the settings of a repository

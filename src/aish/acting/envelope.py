@@ -6,9 +6,9 @@ Pure: values in, answers out. Nothing that a model, a file or a tool says is an 
 import posixpath
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
 
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted, exactly, one_line
 
 WHOLE = "."  # the path that stands for the whole project

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.acting.command_fences import CHANGING, LOOKING, UNFENCED, Permit
 from aish.acting.file_steps import command_step
@@ -27,6 +26,7 @@ from aish.conversation.side_question import ask_side_question
 from aish.places import find_project
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, CommandProposed, GateEvent, Remark, notice
+from aish.values.named_tuple import NamedTuple
 from aish.values.outcomes import Outcome
 from aish.values.person import Person
 from aish.values.text import exactly, one_line

@@ -4,9 +4,10 @@ Pure: numbers in, answers out.
 """
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.acting.envelope import Envelope, amount
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted, foreign, one_line
 
 Cap = Literal["", "steps", "minutes", "tokens", "dollars"]

@@ -5,7 +5,6 @@ Only keys of the user widen it, for just the thing that was asked for.
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.acting.command_fences import CHANGING, Permit
 from aish.acting.envelope import Envelope, covers_path, missing_programs, with_path, with_programs
@@ -16,6 +15,7 @@ from aish.agent.permission import ALLOWED, Decision
 from aish.agent.tool import ParsedCall, Tool
 from aish.conversation.permission import AskPerson
 from aish.conversation.turn_context import TurnContext
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import Person
 from aish.values.text import exactly, one_line
 from aish.values.verdicts import Verdict

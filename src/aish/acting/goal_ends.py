@@ -6,9 +6,10 @@ looked at. Pure: text in, values out.
 
 import re
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.values.answer_lines import own_lines
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import one_line
 
 EndKind = Literal[

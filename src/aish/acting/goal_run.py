@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator
 from contextlib import aclosing, contextmanager
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, TypeVar
 
 from aish.acting.envelope import Envelope
 from aish.acting.file_steps import command_step, question_number
@@ -21,6 +21,7 @@ from aish.acting.worker import Worker
 from aish.model.cost import total, worst_case
 from aish.values.errors import AishError, StoreTrouble
 from aish.values.events import Notice, TextPiece, TurnDone, TurnEvent, notice
+from aish.values.named_tuple import NamedTuple
 from aish.values.outcomes import Outcome
 from aish.values.text import exactly, foreign, one_line
 from aish.values.turns import ToolCall, Turn

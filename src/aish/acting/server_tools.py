@@ -9,7 +9,6 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
 
 from aish.acting.server_questions import CallEvents
 from aish.agent.tool import Consent, ParsedCall, Tool, ToolEvent, ToolResult, as_json, refused, schema
@@ -21,6 +20,7 @@ from aish.mcp.schemas import one_line_about, tool_names
 from aish.settings.options import McpSettings, ServerSettings
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.events import notice
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import clip, one_line
 from aish.values.tool_servers import LOOK_UP, ServerTool, ServerTrouble, ToolServer
 from aish.values.turns import Message

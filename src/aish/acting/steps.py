@@ -7,8 +7,8 @@ Pure: values in, values out.
 
 import json
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted, exactly, foreign, one_line
 
 SHORT = 5  # lines of output that are shown at once

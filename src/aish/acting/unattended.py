@@ -2,13 +2,13 @@
 
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.acting.command_fences import LOOKING, CommandFences, Permit
 from aish.acting.local_judge import LocalJudge
 from aish.action.command_runner import run_captured
 from aish.action.fence.wants import shown_from
 from aish.places import find_project, home_directory
+from aish.values.named_tuple import NamedTuple
 
 
 class Ran(NamedTuple):

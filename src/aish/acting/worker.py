@@ -2,7 +2,6 @@
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import NamedTuple
 
 from aish.acting.gate import Decided, Gate
 from aish.acting.message_queue import MessageQueue
@@ -14,6 +13,7 @@ from aish.conversation.session import Session
 from aish.conversation.turn import take_turn
 from aish.conversation.turn_context import TurnContext
 from aish.values.events import TurnDone, TurnEvent
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import Person
 from aish.values.plan import plan_in, progress
 from aish.values.text import one_line

@@ -5,10 +5,10 @@ Pure: words in, words out.
 
 import re
 from collections.abc import Collection, Sequence
-from typing import NamedTuple
 
 from aish.action.command_table import CommandRule, Flags
 from aish.action.command_words import UNKNOWN, CommandWord
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import one_line
 
 PATTERN_FLAGS = frozenset("-e --regexp --expression -f --file".split())  # with one of them the first operand is a file

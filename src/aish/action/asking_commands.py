@@ -8,11 +8,11 @@ Pure: text in, text out.
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from aish.action.command_line import read_line
 from aish.action.command_words import UnreadableCommand
 from aish.action.line_parts import Simple
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 _LONGEST = 20_000  # characters; longer commands are not parsed

@@ -4,10 +4,10 @@ Pure: text in, blocks out.
 """
 
 import re
-from typing import NamedTuple
 
 from aish.action.proposals import proposals
 from aish.values.answer_lines import AnswerLines, CodeFence, quotes
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 _SHELLS = frozenset(("", "bash", "sh", "shell", "zsh", "console", "shell-session", "shellsession", "terminal"))

@@ -13,7 +13,6 @@ import stat
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.gitignore import IgnoreRule, is_ignored, read_rules
 from aish.action.undo import Current, current
@@ -21,6 +20,7 @@ from aish.action.undo_store import MOST_OF_FILE, NOT_KEPT, FileChange, FileState
 from aish.storage.files import write_all
 from aish.storage.git_files import read_bounded
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 
 _MOST_FILES = 200
 _MOST_BYTES = 64 << 20

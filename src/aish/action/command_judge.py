@@ -7,7 +7,6 @@ passes in, because these judge other commands again.
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
 
 from aish.action.arguments import PATTERN_FLAGS, Taken, files_of, is_flag, is_short_for, knows, take
 from aish.action.command_line import read_line
@@ -16,6 +15,7 @@ from aish.action.command_words import UNKNOWN, CommandWord, UnreadableCommand
 from aish.action.line_parts import CommandLine, Dialect, Redirect, Simple
 from aish.action.line_variables import NUMBERS
 from aish.action.secret_files import is_secret, is_secret_variable, is_wide, normalise
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import one_line
 from aish.values.verdicts import SEVERITY, Effect

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
-from typing import IO, NamedTuple
+from typing import IO
 
 from aish.action.capture import MOST, Capture
 from aish.action.fence.environment import says_nothing
@@ -20,6 +20,7 @@ from aish.action.fence.wants import Want
 from aish.action.terminal import Terminal, raw
 from aish.action.terminal_output import TerminalOutput
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 from aish.values.outcomes import Outcome
 
 # Variables that every shell changes, and variables that can make a shell or a program run something: the command may be

@@ -5,13 +5,14 @@ longer for all of them than Python takes to start. A test compares both ways.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.verdicts import SEVERITY, Effect
 
@@ -89,6 +90,13 @@ class Node:
         self.below: dict[str, Node] = {}
         self._entry: CommandRule | None = None
 
+    def add(self, words: tuple[str, ...], raw: Mapping[str, Any] | str) -> None:
+        """Give this command, or the subcommand with these words, an entry."""
+        node = self
+        for word in words[1:]:
+            node = node.below.setdefault(word, Node())
+        node.words, node.raw, node._entry = words, raw, None
+
     @property
     def entry(self) -> CommandRule | None:
         if self._entry is None and self.raw is not None:
@@ -97,8 +105,36 @@ class Node:
         return self._entry
 
 
+class KnownCommands(Mapping[str, Node]):
+    """Known commands by their first word. The nodes of a command are made when it is looked up first."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, list[tuple[str, Mapping[str, Any] | str]]] = {}
+        self._nodes: dict[str, Node] = {}
+
+    def add(self, names: str, raw: Mapping[str, Any] | str) -> None:
+        """Add an entry; it takes precedence over earlier ones with the same words."""
+        for name in names.split(","):
+            if name := name.strip():
+                self._entries.setdefault(name.split(None, 1)[0], []).append((name, raw))
+
+    def __getitem__(self, first: str) -> Node:
+        if first not in self._nodes:
+            entries = self._entries[first]
+            node = self._nodes[first] = Node()
+            for name, raw in entries:
+                node.add(tuple(name.split()), raw)
+        return self._nodes[first]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+
 class CommandTable(NamedTuple):
-    """Known commands by their first word, and the variables that do not change what runs."""
+    """Known commands, and the variables that do not change what runs."""
 
     commands: Mapping[str, Node]
     variables: frozenset[str]
@@ -107,15 +143,15 @@ class CommandTable(NamedTuple):
 def load_table(extra: Mapping[str, Any] = _NONE) -> CommandTable:
     """Load the built-in table and add the user's entries, which take precedence. Raises `BadUsage`."""
     variables, entries = _built_in()
-    commands: dict[str, Node] = {}
+    commands = KnownCommands()
     for name, text in entries:
-        _add(commands, name, text)
+        commands.add(name, text)
     for name, raw in extra.items():
         if not isinstance(raw, Mapping):
             raise BadUsage(f'policy: {name!r} must be a table such as {{ flags = "-v", operands = "files" }}')
         for words in _names(name):
             make_entry(words, raw)
-        _add(commands, name, raw)
+        commands.add(name, raw)
     return CommandTable(commands, variables)
 
 
@@ -157,21 +193,6 @@ def parse_pairs(text: str) -> dict[str, Any]:
 
 def _names(key: str) -> Iterable[tuple[str, ...]]:
     return (tuple(name.split()) for name in key.split(",") if name.strip())
-
-
-def _add(commands: dict[str, Node], names: str, raw: Mapping[str, Any] | str) -> None:
-    for words in _names(names):
-        node = _below(commands, words[0])
-        for word in words[1:]:
-            node = _below(node.below, word)
-        node.words, node.raw, node._entry = words, raw, None
-
-
-def _below(nodes: dict[str, Node], word: str) -> Node:
-    node = nodes.get(word)
-    if node is None:
-        node = nodes[word] = Node()
-    return node
 
 
 def make_entry(words: tuple[str, ...], raw: Mapping[str, Any]) -> CommandRule:

@@ -6,10 +6,10 @@ Pure: nodes of the parse tree in, values out.
 import re
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import NamedTuple
 
 from tree_sitter import Node
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 UNKNOWN = "\0"  # placeholder in a text for a part that is only known at run time

@@ -9,7 +9,8 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 _BLOCK = 65536
 _PATIENCE = 2.0  # seconds after which a completion function counts as stuck

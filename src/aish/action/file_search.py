@@ -10,13 +10,13 @@ from contextlib import aclosing
 from pathlib import Path
 from re import compile as compile_pattern
 from re import error as PatternError
-from typing import NamedTuple
 
 from aish.action import line_search
 from aish.action.file_rules import is_secret_in
 from aish.action.gitignore import IgnoreRule, as_regex, is_ignored, read_rules
 from aish.storage.git_files import read_bounded
 from aish.values.errors import BadUsage, Declined
+from aish.values.named_tuple import NamedTuple
 
 _MOST_VISITED = 50_000  # entries
 _WALK_SECONDS = 3.0

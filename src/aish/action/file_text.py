@@ -6,9 +6,9 @@ Pure: takes bytes and strings, returns them.
 import re
 from difflib import SequenceMatcher
 from itertools import islice
-from typing import NamedTuple
 
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted, one_line
 
 _MARK = "\ufeff"

@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from fnmatch import translate
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.expansion import expand, plain_text
+from aish.values.named_tuple import NamedTuple
 
 _ALWAYS = frozenset(("-depth", "-a", "-and", "-print", "-xdev", "-mount"))
 _MOST_DEPTH = 1_000

@@ -10,9 +10,10 @@ import stat
 import struct
 import time
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.storage.git_files import git_directory, mode_of
+from aish.values.named_tuple import NamedTuple
 
 _SMALL = 1 << 20  # files up to this size are compared by content when their times differ
 _LONGEST_INDEX = 64 << 20

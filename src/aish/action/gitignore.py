@@ -5,7 +5,8 @@ Pure: patterns and paths in, answers out. Settings of git and global ignore file
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 _LONGEST = 400  # characters of a pattern
 _MOST = 1_000  # patterns of one file

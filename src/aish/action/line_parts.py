@@ -3,9 +3,10 @@
 Pure: plain values.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.action.command_words import CommandWord
+from aish.values.named_tuple import NamedTuple
 
 Dialect = Literal["bash", "posix", "other"]  # which shell reads a line; "other" ones have a grammar of their own
 

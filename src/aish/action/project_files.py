@@ -5,7 +5,6 @@ import stat
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.command_changes import CommandChanges
 from aish.action.file_diff import file_diff
@@ -16,6 +15,7 @@ from aish.action.undo import FileHistory
 from aish.action.undo_store import MOST_OF_FILE, FileChange, FileState, UndoStore
 from aish.action.workspace import inside, read_inside, write_inside
 from aish.values.errors import AishError, Declined, NotFound, StoreTrouble
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted
 
 MOST_LINES = 2_000

@@ -5,9 +5,9 @@ turn. Pure: text in, commands out.
 """
 
 import re
-from typing import NamedTuple
 
 from aish.values.answer_lines import MARK, AnswerLines
+from aish.values.named_tuple import NamedTuple
 
 
 class Proposals(NamedTuple):

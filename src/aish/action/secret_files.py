@@ -85,6 +85,13 @@ _STORES = ("DATABASE", "DB", "REDIS", "MONGO", "AMQP", "POSTGRES", "MYSQL", "BRO
 _NO_SECRETS = frozenset("PWD OLDPWD SSH_AUTH_SOCK KEY KEYS PASS MAX_TOKENS NUM_TOKENS".split())
 
 
+# Each name above has a dot, an underscore or one of these in it. Compiling it all takes longer than judging a command.
+_HINTS = tuple(
+    """. _ cred secret token pass apikey api-key private codes seed mnemonic environ netrc npmrc pypirc shadow sudoers
+    kubeconfig cookies data keyring keychain""".split()
+)
+
+
 @cache
 def _name() -> re.Pattern[str]:
     return re.compile(rf"(?:{_NAMES}){_MORE}{{0,3}}", re.VERBOSE | re.ASCII)
@@ -95,7 +102,10 @@ def is_secret_name(name: str) -> bool:
     directories with it: a plain word such as `secrets` is also a usual name for a package."""
     if name.endswith(_SOURCES) and name[0] != ".":  # the fast path for most files of a project
         return False
-    return len(name) <= _LONGEST_NAME and _name().fullmatch(name.lower()) is not None
+    name = name.lower()
+    if len(name) > _LONGEST_NAME or not any(hint in name for hint in _HINTS):
+        return False
+    return _name().fullmatch(name) is not None
 
 
 def is_secret_variable(name: str) -> bool:

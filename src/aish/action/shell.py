@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.capture import MOST, Capture
 from aish.action.shell_names import assigned, jobs
@@ -36,6 +35,7 @@ from aish.action.terminal import Terminal, raw
 from aish.action.terminal_output import TerminalOutput
 from aish.storage.files import make_directory, private_opener, write_all
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 from aish.values.outcomes import Outcome
 
 _SOON = 0.005  # seconds between looks at a file that the shell writes

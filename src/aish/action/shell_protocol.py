@@ -7,9 +7,9 @@ begins, and when it ended, with its status and directory. Pure: text in, text an
 """
 
 import re
-from typing import NamedTuple
 
 from aish.action.shell_startup import STORE_TRAPS
+from aish.values.named_tuple import NamedTuple
 
 TELL_HISTORY = "builtin printf '%s\\0' " + " ".join(
     f'"${{{{{name}-}}}}"' for name in ("HISTCONTROL", "HISTIGNORE", "HISTORY_IGNORE", "HISTFILE")

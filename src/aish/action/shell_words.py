@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 BUILTINS = frozenset(
     """. : [ alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs disown echo
@@ -52,6 +52,8 @@ class ShellWords:
     1. A directory of PATH is listed once, and again after a change.
     2. Changes are checked at most once a second.
     3. A directory that does not answer delays a lookup once, by at most a fifth of a second.
+
+    With `few`, a program is looked for by its name, until a list is needed: for a line or two that is faster.
     """
 
     def __init__(
@@ -61,12 +63,14 @@ class ShellWords:
         *,
         aliases: Collection[str] = (),
         functions: Collection[str] = (),
+        few: bool = False,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.path = path
         self.directory = directory
         self.aliases = aliases
         self.functions = functions
+        self._few = few
         self.has_run: Callable[[str], bool] = lambda word: False
         self._clock = clock
         self._listed = _Listed("", float("-inf"), {}, frozenset())
@@ -87,7 +91,8 @@ class ShellWords:
             return "builtin"
         if "/" in word:
             return "path" if self.exists(word) else ""
-        return "program" if word in self.programs() else ""
+        known = self._is_on_path(word) if self._few else word in self.programs()
+        return "program" if known else ""
 
     def exists(self, path: str) -> bool:
         """Is there a file or directory with this path, relative to the shell's directory?"""
@@ -135,15 +140,32 @@ class ShellWords:
         self._listed = _Listed(wanted, now, folders, programs)
         return programs
 
+    def _is_on_path(self, word: str) -> bool:
+        """Look for one program. If that takes long, list the directories: one that hangs does not hide the others."""
+        found: list[bool] = []
+        thread = threading.Thread(target=lambda: found.append(self._find(word)), daemon=True)
+        thread.start()
+        thread.join(_PATIENCE)
+        self._few = bool(found)
+        return found[0] if found else word in self.programs()
+
+    def _find(self, word: str) -> bool:
+        for folder in filter(None, self.path.split(os.pathsep)):
+            try:
+                path = os.path.join(self.directory, folder, word)  # noqa: PTH118  # as in `exists`
+                if os.access(path, os.X_OK) and os.path.isfile(path):  # noqa: PTH113
+                    return True
+            except (OSError, ValueError):
+                continue
+        return False
+
     def _look(self, names: list[str], known: dict[str, _Folder]) -> dict[str, _Folder]:
         """List the directories. New and slow ones are listed in threads; those that are late are taken next time."""
         unsure = [name for name in names if name not in known or name in self._slow]
         found = {name: self._list(name, known.get(name)) for name in names if name not in unsure}
         started = [name for name in unsure if name not in self._busy]
         self._busy.update(started)
-        todo = SimpleQueue[str]()
-        for name in started:
-            todo.put(name)
+        todo = started[::-1]
         threads = [threading.Thread(target=self._work, args=(todo, known), daemon=True) for _ in started[:_THREADS]]
         for thread in threads:
             thread.start()
@@ -153,14 +175,14 @@ class ShellWords:
         self._slow.update(name for name in started if name in self._busy)
         return found | {name: self._late.get(name) or known.get(name) or (0, frozenset()) for name in unsure}
 
-    def _work(self, todo: "SimpleQueue[str]", known: dict[str, _Folder]) -> None:
+    def _work(self, todo: list[str], known: dict[str, _Folder]) -> None:
         """List directories until none is left. A directory that hangs stops one thread only."""
         try:
             while True:
-                name = todo.get_nowait()
+                name = todo.pop()
                 self._late[name] = self._list(name, self._late.get(name) or known.get(name))
                 self._busy.discard(name)
-        except Empty:
+        except IndexError:
             return
 
     def _list(self, folder: str, before: tuple[int, frozenset[str]] | None) -> tuple[int, frozenset[str]]:

@@ -6,11 +6,11 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.expansion import expand
 from aish.action.find_matches import is_search, matches
 from aish.action.git_index import Index, State, find_index
+from aish.values.named_tuple import NamedTuple
 from aish.values.verdicts import Verdict
 
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import count
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from aish.storage.files import make_directory
 from aish.values.errors import AishError, BadUsage, Declined, NotFound, StoreTrouble
+from aish.values.named_tuple import NamedTuple
 
 # A word of a plain command, without variables and substitutions. The shell expands patterns later.
 _WORD = r"""(?:[^\s'"\\$`;&|<>()#!\x00-\x1f\x7f]|'[^'\x00-\x1f]*'|"[^"\\$`!\x00-\x1f]*"|\\[^\x00-\x1f])+"""

@@ -4,13 +4,13 @@ import os
 import stat
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.file_diff import file_diff
 from aish.action.trash import move_to_trash
 from aish.action.undo_store import MOST_OF_FILE, NOT_KEPT, FileChange, UndoStore
 from aish.action.workspace import inside, read_inside, remove_directories, remove_inside, write_inside
 from aish.values.errors import AishError, Declined, NotFound, StoreTrouble
+from aish.values.named_tuple import NamedTuple
 
 _MOST_BESIDE = 1_000
 

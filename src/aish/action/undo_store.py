@@ -12,12 +12,13 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.storage.files import make_directory, replace_file
 from aish.storage.git_files import read_bounded
 from aish.storage.lines import LineFile, open_log
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Record
 
 MOST_OF_FILE = 8 << 20  # bytes; larger files are not kept

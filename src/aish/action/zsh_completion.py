@@ -9,9 +9,9 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.completion_shell import Child, CompletionShell, is_harmless
+from aish.values.named_tuple import NamedTuple
 
 _SEPARATOR = "\x1f"  # between a word and its description
 _COLUMNS = "400"  # zsh cuts descriptions at the width of its terminal

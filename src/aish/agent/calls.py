@@ -8,11 +8,10 @@ letters, and arguments that are a JSON object.
 import json
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from aish.agent.tool import read_arguments
 from aish.values.events import ToolPiece
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import clip, for_keeping
 from aish.values.turns import ToolCall
@@ -34,13 +33,13 @@ class MadeCall(NamedTuple):
     problem: str = ""
 
 
-@dataclass(slots=True)
 class _Parts:
-    id: str = ""
-    name: str = ""
-    arguments: list[str] = field(default_factory=list)
-    size: int = 0
-    may_be_whole: bool = True  # its arguments could end here; to parse them after each fragment would take for ever
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.arguments: list[str] = []
+        self.size = 0
+        self.may_be_whole = True  # its arguments could end here; to parse them after each fragment would take for ever
 
 
 class CallPieces:

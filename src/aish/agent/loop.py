@@ -8,7 +8,7 @@ import asyncio
 import itertools
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from aish.agent.calls import MOST_CALLS, CallPieces, near_names
 from aish.agent.permission import Permission
@@ -28,6 +28,7 @@ from aish.values.events import (
     Usage,
     notice,
 )
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Message, ToolCall
 
 C = TypeVar("C")

@@ -1,8 +1,9 @@
 """The permission port: asked before each tool call, from every view and loop."""
 
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from aish.agent.tool import Consent, ParsedCall, Tool
+from aish.values.named_tuple import NamedTuple
 
 C = TypeVar("C")
 

@@ -6,9 +6,10 @@ Pure: plain values. `C` is the context of a turn; the loop only passes it on.
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from aish.values.events import Notice, ToolProgress
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.turns import Message
 from aish.values.verdicts import Effect

@@ -8,9 +8,10 @@ answer may explain what a call looks like or quote one, and other JSON is what m
 import json
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.agent.tool import read_arguments
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.turns import Message
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aish.intake.commands import Commands
 from aish.places import Places
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import Person
 
 if TYPE_CHECKING:  # loaded only by the verbs that use them

@@ -3,12 +3,13 @@
 import re
 from datetime import UTC, datetime
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.commands.shell import Shell
 from aish.memory.command_history.past_commands import Wanted
 from aish.values.errors import AishError
 from aish.values.items import Item
+from aish.values.named_tuple import NamedTuple
 from aish.values.past_command import PastCommand
 from aish.values.text import for_terminal, one_line
 from aish.values.times import ago

@@ -5,9 +5,9 @@ Pure: takes text, returns text.
 
 import json
 import re
-from typing import NamedTuple
 
 from aish.values.invisible import visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import one_line
 from aish.values.turns import EXEC_MARK, FILES_MARK, HOOK_MARK, INPUT_MARK, SKILL_MARK, TASK_MARK

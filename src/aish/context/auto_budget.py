@@ -3,7 +3,7 @@
 Pure: takes numbers, returns a number with its reason.
 """
 
-from typing import NamedTuple
+from aish.values.named_tuple import NamedTuple
 
 UNKNOWN_WINDOW = 4096  # tokens of a prompt if nobody tells the window
 FEW_TOKENS = 8192  # up to this budget, turns are limited too

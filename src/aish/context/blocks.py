@@ -4,7 +4,9 @@ Pure: takes text, returns text.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from aish.values.named_tuple import NamedTuple
 
 Stability = Literal["fixed", "conversation", "changing"]
 """How long a block stays the same: always, within one conversation, or not at all."""

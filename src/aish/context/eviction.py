@@ -4,9 +4,9 @@ Pure: takes sizes, returns a number.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from aish.context.blocks import Block
+from aish.values.named_tuple import NamedTuple
 
 
 class Size(NamedTuple):

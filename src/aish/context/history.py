@@ -4,10 +4,10 @@ Pure: takes turns, returns turns.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from aish.context.blocks import compose_message
 from aish.values.errors import BadTurn
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import clip
 from aish.values.turns import EXEC_MARK, Turn
 

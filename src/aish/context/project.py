@@ -7,10 +7,11 @@ markers, a `CMD:` line of the model or text of the user.
 import json
 import re
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.context.blocks import Block
 from aish.values.invisible import visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted, one_line
 
 PROJECT_MARK = "[project] (the user's directory; manage via :project)"

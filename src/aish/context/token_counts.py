@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from aish.context.blocks import Block, arrange
 from aish.context.eviction import Size
 from aish.context.history import History
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Message, Turn
 
 PER_MESSAGE = 5  # role, start and end markers; 3 to 6 tokens in common chat templates

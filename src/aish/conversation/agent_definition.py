@@ -5,10 +5,11 @@ Pure: text in, a definition or the reasons why there is none out.
 
 import math
 import re
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 from aish.values.front_matter import FrontMatter, read_front_matter
 from aish.values.invisible import is_visible, visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import clip, one_line
 from aish.values.tool_names import names_here
 

@@ -8,7 +8,6 @@ import os
 import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.conversation.agent_definition import HELPER, AgentDefinition, read_definition
 from aish.conversation.project import root_of
@@ -16,6 +15,7 @@ from aish.conversation.session import Session
 from aish.places import AGENT_FOLDERS
 from aish.storage.git_files import mode_of, read_bounded
 from aish.values.invisible import visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import one_line
 
 _MOST_BYTES = 1 << 16

@@ -1,7 +1,6 @@
 """Compaction on request: refresh the working state, keep lasting facts, then drop the older turns from the prompt."""
 
 import asyncio
-from typing import NamedTuple
 
 from aish.context.token_counts import PromptSize
 from aish.conversation.foreign_text import drop_oldest
@@ -12,6 +11,7 @@ from aish.conversation.upkeep import close_chapter, consolidate, refresh_state, 
 from aish.memory.compactions import Compaction
 from aish.values.errors import BadUsage, Declined, StoreTrouble
 from aish.values.events import Notice, notice
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted
 
 KEEP = 2  # exchanges that stay in the prompt

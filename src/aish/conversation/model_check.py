@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
-from typing import NamedTuple
 
 from aish.action.proposals import proposals
 from aish.agent.calls import UNREADABLE
@@ -23,6 +22,7 @@ from aish.model.model_cards import Finding, ModelCard
 from aish.model.window import find_window
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ReasoningPiece, TextPiece, Usage
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import one_line
 from aish.values.turns import Message, ToolCall
 

@@ -10,13 +10,14 @@ import stat
 import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.context.blocks import Block
 from aish.context.project import KINDS, GitState, ProjectFacts, ProjectText, branch_name, name_in_quotes, project_block
 from aish.places import PROJECT_FILE, find_project
 from aish.settings.options import ProjectSettings as Options
 from aish.storage.git_files import git_directory, mode_of, read_bounded, read_head, read_small
+from aish.values.named_tuple import NamedTuple
 
 Role = Literal["settings", "instructions", "readme"]
 Holds = Callable[[Path], bool]

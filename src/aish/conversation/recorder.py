@@ -3,13 +3,14 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.conversations import Conversations
 from aish.memory.journal import TurnLog
 from aish.memory.redaction import MaskedPart, Redaction, count_kinds
 from aish.values.errors import StoreTrouble
 from aish.values.events import Notice, notice
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Turn
 
 _KEPT_MASKS = 20  # so many of the last masks can be taken back

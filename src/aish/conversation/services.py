@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from aish.conversation.channels import Channels
 from aish.memory.conversations import Conversations
@@ -16,6 +16,7 @@ from aish.places import SkillFolder
 from aish.settings.options import Settings
 from aish.settings.trust import Trust
 from aish.values.hits import Finder
+from aish.values.named_tuple import NamedTuple
 
 if TYPE_CHECKING:  # loaded when the first note or file is read
     from aish.action.project_files import ProjectFiles

@@ -3,7 +3,6 @@
 import re
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,7 +38,6 @@ MAX_TURN_CHARS = 2_000_000  # longer turns are cut before sending; the journal k
 L = TypeVar("L", bound=Layer)
 
 
-@dataclass(slots=True)
 class Session:
     """One conversation. State of a single turn is in its `TurnContext`, state of a layer in the layer."""
 
@@ -50,15 +48,31 @@ class Session:
     tools: Sequence[Tool[Any]]
     recorder: Recorder
     endpoints: Endpoints
-    history: History = field(default_factory=History)
-    evicted: list[Turn] = field(default_factory=list)  # dropped from the prompt, not in the summary yet
-    token_counts: TokenCounts = field(default_factory=TokenCounts)
+    history: History
+    evicted: list[Turn]  # dropped from the prompt, not in the summary yet
+    token_counts: TokenCounts
     last_size: PromptSize | None = None
     last_blocks: tuple[Block, ...] = ()  # the prompt of the last answer, for `:why`
     found: SearchResult | None = None  # the last search, by the user, the model or a layer
-    searching: threading.Lock = field(default_factory=threading.Lock)  # one search at a time
-    progress: NotesProgress = field(default_factory=NotesProgress)  # how far the notes have got
+    searching: threading.Lock  # one search at a time
+    progress: NotesProgress  # how far the notes have got
     named_channel: str = ""  # chosen by the user; otherwise the project decides
+
+    def __init__(
+        self,
+        *,
+        services: Services,
+        model: str,
+        cwd: Path,
+        layers: Sequence[Layer],
+        tools: Sequence[Tool[Any]],
+        recorder: Recorder,
+        endpoints: Endpoints,
+    ) -> None:
+        self.services, self.model, self.cwd = services, model, cwd
+        self.layers, self.tools, self.recorder, self.endpoints = layers, tools, recorder, endpoints
+        self.history, self.evicted, self.token_counts = History(), [], TokenCounts()
+        self.searching, self.progress = threading.Lock(), NotesProgress()
 
     @property
     def settings(self) -> Settings:

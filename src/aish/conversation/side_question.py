@@ -1,12 +1,12 @@
 """A side question to a model: one request, one answer. It is added to the costs, but is not a turn."""
 
 from contextlib import aclosing
-from typing import NamedTuple
 
 from aish.conversation.session import Session
 from aish.conversation.spending import affordable, enter
 from aish.model.backend import Backend
 from aish.values.events import ChatRequest, Failed, Finished, TextPiece, ThoughtSoFar, Usage
+from aish.values.named_tuple import NamedTuple
 
 
 class SideAnswer(NamedTuple):

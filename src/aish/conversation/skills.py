@@ -9,7 +9,7 @@ import os
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from aish.action.workspace import read_inside
 from aish.conversation.project import root_of
@@ -19,6 +19,7 @@ from aish.conversation.skill_matching import named_files, reason_for
 from aish.values.errors import Declined, NotFound
 from aish.values.events import Notice, notice
 from aish.values.invisible import visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.skills import Hook, HookEvent, Skill
 from aish.values.text import for_keeping, one_line
 

@@ -4,7 +4,6 @@ A model only proposes. If none can be asked, `SESSION.md` is made of what the pr
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from aish.context.crisis import shows_crisis
 from aish.conversation.session import Session
@@ -26,6 +25,7 @@ from aish.values.channels import is_channel_name
 from aish.values.errors import AishError, BadUsage, Declined, StoreTrouble
 from aish.values.events import ChatRequest, Notice, notice
 from aish.values.items import stamp
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted, one_line
 
 CATEGORY = "notes"

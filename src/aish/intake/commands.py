@@ -6,9 +6,10 @@ The docstring of a handler is its help, its completion and its manual page.
 import re
 from collections.abc import Callable, Collection, Coroutine, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 from aish.values.errors import BadUsage, NotFound
+from aish.values.named_tuple import NamedTuple
 from aish.values.replies import Reply
 
 Scope = TypeVar("Scope")

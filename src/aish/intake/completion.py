@@ -7,10 +7,11 @@ typed characters it replaces, and a hint.
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.intake.commands import Commands
 from aish.values.errors import NotFound
+from aish.values.named_tuple import NamedTuple
 
 Suggestion = tuple[str, int, str]
 Source = Iterable[str] | Callable[[str], Iterable[Suggestion]]  # the typed part of the argument → suggestions

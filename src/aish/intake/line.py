@@ -3,7 +3,7 @@
 Pure: takes text, returns a value.
 """
 
-from typing import NamedTuple
+from aish.values.named_tuple import NamedTuple
 
 # What people type who look for help; with anything after it, `help` is that of the user's shell.
 _WANTS_HELP = frozenset({"help", "/help", "what can you do", "what can aish do", "what can i do here"})

@@ -6,10 +6,11 @@ Pure: takes words and what the shell knows, returns a verdict.
 import re
 from collections.abc import Sequence
 from functools import partial
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 from aish.intake import programs, vocabulary
 from aish.intake.vocabulary import Clues, clues_in, is_english, is_everyday, is_sentence_word, is_slip
+from aish.values.named_tuple import NamedTuple
 
 Kind = Literal["command", "question", "ask"]
 

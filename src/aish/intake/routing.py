@@ -9,13 +9,13 @@ Program names that are also English words (find, make, who) need such evidence. 
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from aish.intake import programs
 from aish.intake.history_expansion import is_expansion
 from aish.intake.operands import Kind, KnownWords, RouteVerdict, Scene, a_command, a_question, in_doubt, judge_known
 from aish.intake.simple_commands import MIDDLE, cut, has_compound_syntax
 from aish.intake.vocabulary import Clues, is_english, is_everyday, is_sentence_word, is_slip
+from aish.values.named_tuple import NamedTuple
 
 HEAD = 1000  # characters to read: the line is judged again at every key press
 PARTS = 25  # simple commands to judge; the user is asked about longer pastes

@@ -6,9 +6,9 @@ Pure: takes a text, returns lists of words, or the reason why it cannot be shell
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
 
 from aish.intake.vocabulary import MAX_WORDS, clues_in, is_english, is_shell
+from aish.values.named_tuple import NamedTuple
 
 _WORD = r"[ \t]*[^\s;&|<>)}\d#]"  # a word in a place that allows only an operator
 _OPENERS = frozenset("if while until do then else elif ! { time".split())

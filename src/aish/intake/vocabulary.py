@@ -6,7 +6,8 @@ Pure: tables and small rules.
 import itertools
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 
 def word_set(text: str) -> frozenset[str]:

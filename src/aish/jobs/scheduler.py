@@ -8,11 +8,12 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from aish.conversation.session import Session
 from aish.values.errors import AishError
 from aish.values.events import Notice
+from aish.values.named_tuple import NamedTuple
 
 Moment = Literal["start", "after answer", "after command", "idle", "quit"]
 """When a job may run: after the shell has started, after an answer, after a `:` command, after a while without a

@@ -6,12 +6,13 @@ A tool is known by the checksum of everything that its server said about it, so 
 import json
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from aish.mcp.schemas import LONGEST_ABOUT, bounded_schema, clean
 from aish.storage.files import replace_file
 from aish.storage.lines import open_log
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import RecordLog
 from aish.values.tool_servers import Hint, ServerTool
 

@@ -7,9 +7,10 @@ import json
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 
 # Relative to the home directory, and to the project.
 HOME_FILES = (

@@ -14,7 +14,7 @@ import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -22,6 +22,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import PARSE_ERROR, ErrorData, JSONRPCError, JSONRPCMessage, jsonrpc_message_adapter
 
 from aish.mcp.server_log import ServerLog
+from aish.values.named_tuple import NamedTuple
 from aish.values.tool_servers import ServerTrouble
 
 if TYPE_CHECKING:  # a private name, for types only

@@ -5,12 +5,12 @@ Pure functions.
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from aish.memory.journal import PROVENANCE
 from aish.memory.trust import least_trusted, lowest_trust
 from aish.values.invisible import visible
 from aish.values.items import KINDS
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import one_line
 from aish.values.turns import SUMMARIZER_META, JournalEntry, Turn
 

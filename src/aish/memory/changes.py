@@ -4,12 +4,13 @@ Undoing appends records with a field `undoes`. The records of one change share t
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.item_store import ItemStore
 from aish.memory.ledger_lines import read_item, targets
 from aish.values.errors import NotFound
 from aish.values.items import FORGET, Item
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Record
 
 OWN = {

@@ -3,9 +3,10 @@
 So `:why`, `:thread` and a resumed conversation can tell what stands behind a summary, and no turn is summarised twice.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.memory.journal import TurnLog
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Record
 
 CompactionKind = Literal["evicted", "compacted", "summary"]

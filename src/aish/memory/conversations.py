@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.journal import JournalFiles, TurnLog, first_record, new_id
 from aish.memory.redaction import Redaction
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.imported import THINKING
 from aish.values.invisible import is_visible, visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Cleaner, Damage, Health, JournalStore
 from aish.values.text import one_line
 from aish.values.turns import EXEC_MARK, FILES_MARK, INPUT_MARK, PROPOSED_MARK, SUMMARIZER_META, TASK_MARK, JournalEntry

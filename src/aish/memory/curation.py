@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.changes import OWN, SUPERSEDED, Change, Undone, log, undo
 from aish.memory.conversations import Conversations
@@ -21,6 +21,7 @@ from aish.memory.redaction import Redaction
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.invisible import is_visible, reveal, visible
 from aish.values.items import FORGET, Item, stamp
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Health, NoteStore, Record
 
 _CLAIMED = {"conversation", "turn", "meta", "target", "purged", "reason"}  # fields that imported records may not set

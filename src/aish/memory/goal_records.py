@@ -7,12 +7,13 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.journal import new_id
 from aish.storage.lines import LineFile
 from aish.values.errors import NotFound
 from aish.values.items import stamp
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Damage, Health, Record
 
 _ID = re.compile(r"[\w-]{1,60}")

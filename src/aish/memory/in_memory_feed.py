@@ -4,9 +4,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.finding.feed import ConversationMeta, FeedEntry, Poll, Revision
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import JournalEntry, Turn
 
 

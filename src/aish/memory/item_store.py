@@ -5,12 +5,13 @@ Pure: the rules take the state of a ledger, and return the records to write.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from aish.memory.ledger_lines import read_item
 from aish.memory.ledger_state import State
 from aish.values.errors import Declined, NotFound
 from aish.values.items import FORGET, Item, read_time
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import START, Cleaner, Cursor, Health, Record
 
 Fields = Mapping[str, Any]

@@ -6,12 +6,13 @@ snapshot, which is read on demand.
 
 import zlib
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.ledger_lines import fold_number, folded, quick_item, read_item, targets, valid_id
 from aish.memory.ledger_snapshot import Found, LedgerSnapshot, Stamp
 from aish.storage.lines import decode
 from aish.values.items import FORGET, Item, read_time
+from aish.values.named_tuple import NamedTuple
 
 _MOST_PROBLEMS = 20
 _TAIL = 200  # bytes

@@ -10,13 +10,14 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.journal import Journal
 from aish.storage.files import erase_from
 from aish.storage.lines import LineFile
 from aish.values.errors import StoreTrouble
 from aish.values.items import FORGET
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Record
 
 GONE = "[purged]"

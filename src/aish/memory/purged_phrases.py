@@ -6,10 +6,10 @@ Pure: texts and fingerprints in, texts out.
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from aish.memory.fingerprint import fingerprinted_parts
 from aish.memory.purge import GONE, LETTER, SHORT
+from aish.values.named_tuple import NamedTuple
 
 _DIGEST = r"(\d{1,6})-([0-9a-f]{24})"
 # JSON escapes of letters, blanks, quotes and backslashes, and the same for JSON nested in JSON at any depth.

@@ -2,37 +2,42 @@
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from aish.model.cost import Price
 from aish.model.port import Model
 from aish.model.tokenizer import FindServer, Tokenizer
 from aish.values.events import ChatRequest, Failed, ModelEvent, Switched
+from aish.values.named_tuple import NamedTuple
 
 
-@dataclass(slots=True, kw_only=True)
 class Backend:
     """Everything that a turn needs from one preset. `price` is None when it is unknown."""
 
-    name: str
-    model_name: str
-    endpoint: str
-    model: Model
-    tokenizer: Tokenizer
-    price: Price | None = None
-    max_tokens: int | None = None
-    server: FindServer | None = None
-    use_tool_role: bool = True
-    tools: bool | None = None  # the user's setting
-    offers_tools: bool = True  # if there is no setting, and nothing is known about the model
-    only_tools: frozenset[str] = frozenset()  # if not empty, these are all that it is offered
-    takes_grammar: bool = False
-    window: int = 0  # in tokens; 0: the server is asked
-    identity: str = ""  # see `model_identity`
-
-    def __post_init__(self) -> None:
-        self.identity = self.identity or f"{self.endpoint} {self.model_name}"
+    def __init__(
+        self,
+        *,
+        name: str,
+        model_name: str,
+        endpoint: str,
+        model: Model,
+        tokenizer: Tokenizer,
+        price: Price | None = None,
+        max_tokens: int | None = None,
+        server: FindServer | None = None,
+        use_tool_role: bool = True,
+        tools: bool | None = None,  # the user's setting
+        offers_tools: bool = True,  # if there is no setting, and nothing is known about the model
+        only_tools: frozenset[str] = frozenset(),  # if not empty, these are all that it is offered
+        takes_grammar: bool = False,
+        window: int = 0,  # in tokens; 0: the server is asked
+        identity: str = "",  # see `model_identity`
+    ) -> None:
+        self.name, self.model_name, self.endpoint = name, model_name, endpoint
+        self.model, self.tokenizer, self.server = model, tokenizer, server
+        self.price, self.max_tokens, self.window = price, max_tokens, window
+        self.use_tool_role, self.takes_grammar = use_tool_role, takes_grammar
+        self.tools, self.offers_tools, self.only_tools = tools, offers_tools, only_tools
+        self.identity = identity or f"{endpoint} {model_name}"
 
     @property
     def label(self) -> str:

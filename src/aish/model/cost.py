@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.storage.lines import open_log
 from aish.values.events import Usage
 from aish.values.items import utc_time
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Health, RecordLog
 from aish.values.text import counted
 

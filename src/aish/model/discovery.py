@@ -6,13 +6,14 @@ Only loopback is contacted here, unless `choose_model` is called for a provider 
 import asyncio
 import os
 from collections.abc import Iterable, Mapping, Sequence, Set
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from aish.model.http import HttpTrouble
 from aish.model.keys import key_finder
 from aish.model.tokenizer import fetch_json, is_loopback
 from aish.values.errors import AishError
+from aish.values.named_tuple import NamedTuple
 
 _LOCAL_SECONDS = 1.0  # a server on this machine answers at once, or it is busy
 _REMOTE_SECONDS = 8.0

@@ -11,7 +11,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from aish.model.http import Patience
 from aish.model.openai_chat import OpenAIChat
@@ -20,6 +20,7 @@ from aish.model.weights import SMOLLM2, missing_weights
 from aish.storage.files import make_directory, private_opener
 from aish.values.errors import AishError
 from aish.values.events import ChatRequest, Failed, ModelEvent
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import one_line
 
 MODEL_NAME = "embedded"

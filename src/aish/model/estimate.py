@@ -11,10 +11,11 @@ import logging
 import math
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.storage.files import replace_file
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 
 USUAL_RATIO = 4.0  # characters per token if nothing is known
 LEAST, MOST = 0.5, 8.0  # characters per token that are believed

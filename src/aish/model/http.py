@@ -13,10 +13,12 @@ from binascii import b2a_base64
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Protocol
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 import httptools
+
+from aish.values.named_tuple import NamedTuple
 
 _READ = 1 << 16
 _MOST_REDIRECTS = 5

@@ -14,13 +14,14 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from email.message import Message
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 from aish import __version__
 from aish.model.http import is_this_machine
 from aish.model.index_settings import IndexSettings
 from aish.model.proxies import proxy_for
+from aish.values.named_tuple import NamedTuple
 
 Progress = Callable[[int, int], None]  # bytes done, bytes in total
 _SILENCE_SECONDS = 30.0

@@ -10,7 +10,9 @@ import sys
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from aish.values.named_tuple import NamedTuple
 
 PUBLIC_INDEX = "https://pypi.org/simple"
 _PIP_SECTIONS = ("download", "install", "global")  # the more specific one wins

@@ -8,10 +8,11 @@ import logging
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.storage.files import replace_file
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 
 _VERSION = 1
 _MOST_CARDS = 200

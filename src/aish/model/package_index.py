@@ -6,11 +6,12 @@ import urllib.request
 from collections.abc import Iterable, Iterator, Mapping
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 from urllib.parse import quote, unquote, urljoin, urlsplit
 
 from aish.model.index_client import IndexClient, IndexTrouble, Progress
 from aish.model.index_settings import IndexSettings
+from aish.values.named_tuple import NamedTuple
 
 _JSON = "application/vnd.pypi.simple.v1+json"
 _ACCEPT = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"

@@ -4,10 +4,10 @@ import base64
 import ipaddress
 import re
 from collections.abc import Mapping
-from typing import NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from aish.model.http import is_this_machine
+from aish.values.named_tuple import NamedTuple
 
 _SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 _PORTS = {"https": 443}  # of others: 1080, as for curl

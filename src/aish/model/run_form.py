@@ -7,9 +7,10 @@ form. With schemas of tools in the prompt, models of half a billion parameters a
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.values.events import ChatRequest, Failed, Finished, ModelEvent, TextPiece, ToolPiece
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import clip
 from aish.values.turns import Message
 

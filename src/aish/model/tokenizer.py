@@ -4,8 +4,7 @@ import asyncio
 import json
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from aish.model.addresses import server_root
@@ -13,19 +12,20 @@ from aish.model.estimate import Estimates
 from aish.model.http import HttpTrouble, Patience, Reach, is_this_machine, send
 from aish.model.openai_chat import FindKey, no_key
 from aish.values.errors import AishError
+from aish.values.named_tuple import NamedTuple
 
 Mode = Literal["auto", "true", "false"]
 _FIRST_PAUSE = 30.0
 _LONGEST_PAUSE = 600.0
 
 
-@dataclass(slots=True)
 class Ability:
     """Whether an endpoint can count tokens, for all its models."""
 
-    able: bool | None = None
-    paused_until: float = 0.0
-    pause: float = _FIRST_PAUSE
+    def __init__(self) -> None:
+        self.able: bool | None = None
+        self.paused_until = 0.0
+        self.pause = _FIRST_PAUSE
 
     def rest(self, now: float) -> None:
         """Pause requests to a busy or unreachable server, longer each time."""
@@ -47,19 +47,25 @@ class Server(NamedTuple):
 FindServer = Callable[[], Awaitable[Server]]
 
 
-@dataclass(slots=True, kw_only=True)
 class Tokenizer:
     """Counts tokens for one model. Never raises; falls back to an estimate."""
 
-    model: str
-    estimates: Estimates
-    server: FindServer | None = None  # None: always estimate
-    mode: Mode = "auto"
-    local: bool = False  # the embedded model, which can always count
-    timeout: float = 2.0
-    abilities: dict[str, Ability] = field(default_factory=dict)
-    clock: Callable[[], float] = time.monotonic
-    _endpoint: str = ""
+    def __init__(
+        self,
+        *,
+        model: str,
+        estimates: Estimates,
+        server: FindServer | None = None,  # None: always estimate
+        mode: Mode = "auto",
+        local: bool = False,  # the embedded model, which can always count
+        timeout: float = 2.0,
+        abilities: dict[str, Ability] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.model, self.estimates, self.server = model, estimates, server
+        self.mode, self.local, self.timeout, self.clock = mode, local, timeout, clock
+        self.abilities = {} if abilities is None else abilities
+        self._endpoint = ""
 
     @property
     def ability(self) -> Literal["yes", "no", "unknown"]:

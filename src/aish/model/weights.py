@@ -3,7 +3,8 @@
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 COMMANDS = "commands"  # the value of the setting `tools`
 _LEAST_OWN, _MOST_OWN = 300_000_000, 2_500_000_000  # bytes

@@ -9,7 +9,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 from aish.model.addresses import server_root
@@ -19,6 +19,7 @@ from aish.model.known_windows import known_window
 from aish.model.model_cards import ModelCards
 from aish.model.tokenizer import Server, fetch_json
 from aish.values.errors import AishError
+from aish.values.named_tuple import NamedTuple
 
 _MOST = 1 << 30  # tokens; a larger window is a mistake
 _PAUSE = 30.0  # seconds before a server that did not answer is asked again

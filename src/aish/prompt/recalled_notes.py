@@ -69,6 +69,9 @@ class RecalledNotesLayer(Layer):
         if not wanted or not layers or not turn.question.strip():
             return
         try:
+            if not self._has_more(session):
+                self.last = NOTHING
+                return
             self.last = await search_in_thread(session, lambda: self._choose(session, turn.question, layers))
         except AishError as error:
             for one in session.say_once("notes.unreadable", f"notes are not recalled: {error}"):
@@ -91,12 +94,14 @@ class RecalledNotesLayer(Layer):
             await session.services.open_upkeep().enter_channel(session)
         progress.channel = channel
 
-    def _choose(self, session: Session, question: str, layers: tuple[NoteLayer, ...]) -> Recalled:
-        """Choose among all layers of the notes and the ledger. What the prompt has already is left out."""
+    def _has_more(self, session: Session) -> bool:
+        """Is there more than the prompt has? A new user does not wait for a thread, the parser and the vectors."""
         in_background = {id for layer in self._backgrounds(session) for id in layer.ids}
         notes = session.services.present_notes(session.channel) - {"soul", "agents"}
-        if not notes and all(id in in_background for id in session.memory.ids()):
-            return NOTHING  # a new user does not wait until the parser and the vectors are loaded
+        return bool(notes) or not all(id in in_background for id in session.memory.ids())
+
+    def _choose(self, session: Session, question: str, layers: tuple[NoteLayer, ...]) -> Recalled:
+        """Choose among all layers of the notes and the ledger. What the prompt has already is left out."""
         sent = [turn.content for turn in session.history.turns if turn.role == "user"]
         known = [text for text in self._shown.values() if any(one_line(text, _LONGEST) in content for content in sent)]
         states = (layer for layer in session.layers if isinstance(layer, WorkingStateLayer))

@@ -5,13 +5,13 @@ first one whose result, parsed, differs in nothing but this key is taken.
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from aish.settings.layers import split_key
+from aish.settings.layers import parse_toml, split_key
 from aish.settings.tables import KEY_HEADER, add_table, inline, parse, remove_table, written_key
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 _SETTING = pattern(r"""(\s*)((?:"[^"]*"|'[^']*'|[A-Za-z0-9_.-]|[ \t])+?)\s*=""")
@@ -63,7 +63,7 @@ def unset_key(text: str, path: Sequence[str]) -> str:
 def _first_good(ways: Iterator[str], wanted: dict[str, Any]) -> str:
     for changed in ways:
         try:
-            if _without_empty(tomllib.loads(changed)) == _without_empty(wanted):
+            if _without_empty(parse_toml(changed)) == _without_empty(wanted):
                 return changed
         except (ValueError, RecursionError):
             continue
@@ -138,7 +138,7 @@ def _read(text: str) -> _Text:
 
 def _is_whole(lines: Sequence[str]) -> bool:
     try:
-        tomllib.loads("".join(lines))
+        parse_toml("".join(lines))
     except (ValueError, RecursionError):
         return False
     return True

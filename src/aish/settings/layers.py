@@ -7,13 +7,17 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from aish.settings.options import EMBEDDED, NAMED, Section, Settings, describe, options_of
+from aish.values.named_tuple import NamedTuple
 
 _KEY = r"""(?:"[^"]*"|'[^']*'|[A-Za-z0-9_-]|[ \t.])+"""  # bare and quoted names with dots between them
 ENV_PREFIX = "AISH_SET_"
 COMMAND_LINE = "command line"
+_WORDS = {"true": True, "false": False}
+_BEGINNINGS = frozenset("\"'[{+-0123456789tfin")  # every TOML value starts with one of these
+_LONG = 10  # digits: a whole number of more is left to TOML
 _NEAR = 0.75  # how alike two names must be, from 0 to 1; with less, any word is near to something
 _TOOL_EFFECTS = ("read", "change", "send", "destroy", "unknown")
 
@@ -51,7 +55,7 @@ def read_file(path: Path) -> tuple[SettingsLayer | None, list[Problem]]:
     """The values in a TOML file; a file that is not there is no problem."""
     try:
         text = path.read_text(encoding="utf-8-sig")
-        return SettingsLayer(origin=str(path), values=_parse_toml(text), text=text), []
+        return SettingsLayer(origin=str(path), values=parse_toml(text), text=text), []
     except FileNotFoundError:
         return None, []
     except OSError as error:
@@ -68,7 +72,8 @@ def read_file(path: Path) -> tuple[SettingsLayer | None, list[Problem]]:
         return None, [Problem(origin=str(path), message=message, line=int(line[1]) if line else 0)]
 
 
-def _parse_toml(text: str) -> dict[str, Any]:
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML. Raises `ValueError` and `RecursionError`."""
     import tomllib  # here, because it takes a tenth of a start, and without a settings file it is not needed
 
     return tomllib.loads(text)
@@ -97,9 +102,17 @@ def read_arguments(pairs: Iterable[str]) -> tuple[SettingsLayer, list[Problem]]:
 
 
 def parse_value(text: str) -> Any:
-    """A TOML value if the text is one, else the text itself."""
+    """A TOML value if the text is one, else the text itself. Plain values are read without `tomllib`."""
+    if text in _WORDS:
+        return _WORDS[text]
+    if text.lstrip(" \t")[:1] not in _BEGINNINGS:
+        return text
+    if text.isascii() and text.isdecimal() and len(text) < _LONG and not text.startswith("0"):
+        return int(text)
+    if re.fullmatch(r'"[\w :./@-]*"', text):
+        return text[1:-1]
     try:
-        return _parse_toml(f"value = {text}")["value"]
+        return parse_toml(f"value = {text}")["value"]
     except (ValueError, RecursionError):
         return text
 

@@ -5,7 +5,9 @@ start, where dataclasses with so many fields would cost more than the rest of th
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from aish.values.named_tuple import NamedTuple
 
 
 class Option(NamedTuple):

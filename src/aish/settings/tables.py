@@ -4,11 +4,10 @@ Pure: text in, text out. Each change is checked by parsing both texts: an edit t
 """
 
 import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from aish.settings.layers import split_key
+from aish.settings.layers import parse_toml, split_key
 from aish.settings.template import toml_value
 from aish.values.errors import BadUsage
 from aish.values.patterns import pattern
@@ -67,14 +66,14 @@ def remove_table(text: str, path: Sequence[str]) -> str:
 def parse(text: str) -> dict[str, Any]:
     """Parse the text of a settings file. Raises `BadUsage`."""
     try:
-        return tomllib.loads(text)
+        return parse_toml(text)
     except (ValueError, RecursionError) as error:
         raise BadUsage(f"the settings file has a mistake and was not changed: {error}") from None
 
 
 def _same(text: str, wanted: Mapping[str, Any]) -> bool:
     try:
-        return tomllib.loads(text) == wanted
+        return parse_toml(text) == wanted
     except (ValueError, RecursionError):
         return False
 

@@ -4,7 +4,7 @@ import os
 from codecs import BOM_UTF8
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from aish.settings.key_lines import set_key, unset_key
 from aish.settings.layers import SettingsLayer, load, mismatch, parse_value, split_key, type_of, unknown_key
@@ -12,6 +12,7 @@ from aish.settings.options import NAMED, Section, Settings, options_of
 from aish.settings.tables import parse
 from aish.storage.files import locked, replace_file
 from aish.values.errors import BadUsage, NotFound
+from aish.values.named_tuple import NamedTuple
 
 _LARGEST_FILE = 64 << 20
 _INSTEAD = "keep a key in a variable and name it with api_key_env"

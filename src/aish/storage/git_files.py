@@ -7,7 +7,8 @@ import os
 import re
 import stat
 from pathlib import Path
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 _BRANCHES = "refs/heads/"
 _MOST_GIT_BYTES = 4096  # limit for small files of git

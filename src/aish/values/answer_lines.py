@@ -9,8 +9,8 @@ Pure: lines in, values out. The time is linear in the length of the answer.
 """
 
 import re
-from typing import NamedTuple
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.open_command import OpenCommand
 from aish.values.patterns import pattern
 

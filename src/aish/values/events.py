@@ -5,8 +5,9 @@ Named tuples, because they are defined at every start: a frozen dataclass takes 
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Message, State
 from aish.values.verdicts import Verdict
 

@@ -7,9 +7,10 @@ does not take the others with it.
 """
 
 import re
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.values.flow_text import closing_quote, plain_value, read_flow, unquoted
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 MOST_CHARS = 1 << 16  # of the front matter; nothing longer is written for a person

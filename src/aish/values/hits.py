@@ -5,9 +5,10 @@ Pure: plain values.
 
 from collections.abc import Callable, Collection
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 from aish.values.items import stamp
+from aish.values.named_tuple import NamedTuple
 from aish.values.times import local
 from aish.values.turns import Role, speaker
 

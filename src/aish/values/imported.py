@@ -4,8 +4,8 @@ Pure: plain values.
 """
 
 from datetime import datetime
-from typing import NamedTuple
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role, State, ToolCall
 
 THINKING = "thinking"  # the name of the speaker of what a model thought before its answer

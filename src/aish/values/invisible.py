@@ -6,8 +6,8 @@ or recalled has its invisible characters written out, as in `⟨U+200B⟩`.
 
 import re
 import unicodedata
-from typing import NamedTuple
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import for_keeping
 
 _MOST_MARKS = 4  # accents on one letter; more of them are a flood

@@ -2,7 +2,9 @@
 
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
+
+from aish.values.named_tuple import NamedTuple
 
 KINDS = ("fact", "pref", "context")
 FORGET = "forget"  # the kind of a tombstone

@@ -9,8 +9,8 @@ Pure: lines in, an answer out. The time is linear in the length of the text.
 """
 
 import re
-from typing import NamedTuple
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.open_words import Frame, OpenWords
 from aish.values.patterns import pattern
 from aish.values.text import one_line

@@ -5,7 +5,6 @@ Pure: lines in, values out.
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from aish.values.patterns import pattern
 
@@ -20,7 +19,6 @@ _PARAMETER = pattern(r"\$[#?$!@*0-9-]?")
 _LONGEST_WORD = 200  # characters to keep: no reserved word and hardly any name is longer
 
 
-@dataclass(slots=True)
 class Frame:
     """Something that is open. In lists of commands `at` says what may come next, `phase` where a compound command is.
 
@@ -28,14 +26,15 @@ class Frame:
     name (of a function follows), body (of a function follows), time, pattern (of a case).
     """
 
-    kind: str
-    phase: str = ""
-    at: str = "start"
-    word: str | None = None  # the word that is being read
-    plain: bool = True  # whether it has no quotes and nothing that is expanded
-    target: bool = False  # whether the next word belongs to a redirection
-    depth: int = 0  # of brackets
-    waiting: int = 0  # here-documents that were waiting for their text when a substitution began
+    def __init__(self, kind: str, phase: str = "", *, waiting: int = 0) -> None:
+        self.kind = kind
+        self.phase = phase
+        self.at = "start"
+        self.word: str | None = None  # the word that is being read
+        self.plain = True  # whether it has no quotes and nothing that is expanded
+        self.target = False  # whether the next word belongs to a redirection
+        self.depth = 0  # of brackets
+        self.waiting = waiting  # here-documents that were waiting for their text when a substitution began
 
 
 class OpenWords:

@@ -1,6 +1,6 @@
 """The outcome of a command."""
 
-from typing import NamedTuple
+from aish.values.named_tuple import NamedTuple
 
 
 class Outcome(NamedTuple):

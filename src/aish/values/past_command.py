@@ -1,6 +1,6 @@
 """A command that was run, with what is known of the run."""
 
-from typing import NamedTuple
+from aish.values.named_tuple import NamedTuple
 
 LONGEST_COMMAND = 65_536  # characters; a longer one is pasted data, and a shortened one must never be run again
 _LAST_TIME = 32_503_680_000.0  # the year 3000; a damaged history may have any number

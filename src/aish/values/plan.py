@@ -4,9 +4,10 @@ Pure: text in, values out.
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.values.answer_lines import own_lines
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import for_keeping, one_line
 
 PlanState = Literal["todo", "doing", "done", "dropped"]

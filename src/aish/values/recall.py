@@ -1,7 +1,9 @@
 """Recall: what may be brought to a turn, and how each part of it was judged."""
 
 from datetime import datetime
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from aish.values.named_tuple import NamedTuple
 
 NoteLayer = Literal["session", "memory", "workspace", "history", "ledger"]
 LAYERS: tuple[NoteLayer, ...] = ("session", "memory", "workspace", "history", "ledger")

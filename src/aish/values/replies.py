@@ -1,7 +1,9 @@
 """The reply of a command: a text or a table for users, and data for programs."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
+
+from aish.values.named_tuple import NamedTuple
 
 
 class Table(NamedTuple):

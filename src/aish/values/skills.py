@@ -3,7 +3,9 @@
 Pure: plain values.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from aish.values.named_tuple import NamedTuple
 
 SkillPlace = Literal["workspace", "channel", "project"]
 HookEvent = Literal["before_prompt", "after_response", "before_compact", "after_subagent"]

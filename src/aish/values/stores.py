@@ -8,7 +8,9 @@ Pure: contracts and values only.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
+
+from aish.values.named_tuple import NamedTuple
 
 Record = dict[str, Any]
 Cursor = str  # opaque: only the log that gave it can read it

@@ -4,9 +4,10 @@ Pure: contracts and values only.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 from aish.values.errors import AishError
+from aish.values.named_tuple import NamedTuple
 
 LOOK_UP = "mcp_tools"  # the tool with which a model reads the schemas of a server
 Hint = Literal["", "read", "destroy"]

@@ -1,7 +1,9 @@
 """Turns: the messages of a conversation and their tool calls."""
 
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from aish.values.named_tuple import NamedTuple
 
 Role = Literal["user", "assistant", "tool"]
 State = Literal["complete", "interrupted", "failed"]

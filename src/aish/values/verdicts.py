@@ -3,7 +3,9 @@
 Pure: plain values.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from aish.values.named_tuple import NamedTuple
 
 Effect = Literal["read", "change", "destroy", "send", "unknown"]
 

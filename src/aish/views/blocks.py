@@ -8,8 +8,8 @@ Pure: source in, lines out.
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
+from aish.values.named_tuple import NamedTuple
 from aish.views.highlight import Highlighter
 from aish.views.inline import inline, is_settled, provisional
 from aish.views.spans import StyledLine, StyledSpan, cells, exact, harmless, paint, redrawable, rows, size_of, wrap

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from aish.memory.command_history.command_store import CommandStore
 from aish.memory.command_history.history_rules import HistoryRules
@@ -16,6 +16,7 @@ from aish.memory.command_history.past_commands import PastCommands
 from aish.memory.command_history.typed_lines import TypedLines
 from aish.memory.secret_hints import may_hold_secret
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 from aish.values.outcomes import Outcome
 from aish.values.past_command import PastCommand
 from aish.views.crash import file_report

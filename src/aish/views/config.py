@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.places import PROJECT_FILE
 from aish.settings.layers import read_file
@@ -16,8 +16,9 @@ from aish.settings.trust import Trust
 from aish.settings.user_file import change_setting, known_key
 from aish.storage.files import replace_file
 from aish.values.errors import BadUsage, Declined
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import agrees
-from aish.views.arguments import make_parser
+from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -39,7 +40,7 @@ class ConfigDoors(NamedTuple):
 def run(doors: ConfigDoors, arguments: Sequence[str]) -> int:
     """Run one action of `aish config`."""
     start = doors.start
-    parser = make_parser(
+    parser = VerbArguments(
         "aish config",
         "Show or change the settings, create a settings file, or trust a project.",
         epilog=_EXAMPLES,

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 
 from aish.model.cost import CostBook, Sum, by_model, cost_line, total
-from aish.views.arguments import make_parser
+from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -12,7 +12,7 @@ from aish.views.start import Start
 
 def run(start: Start, arguments: Sequence[str]) -> int:
     """Show the cost of all conversations."""
-    parser = make_parser("aish cost", "Show the cost of all conversations.")
+    parser = VerbArguments("aish cost", "Show the cost of all conversations.")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)
     calls = list(CostBook(start.places.costs).all())

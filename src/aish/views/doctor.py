@@ -8,7 +8,7 @@ import shlex
 import stat
 from collections.abc import AsyncIterator, Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish import __version__
 from aish.action.fence.availability import kind, why
@@ -27,6 +27,7 @@ from aish.settings.options import Preset
 from aish.settings.trust import Trust
 from aish.storage.files import replace_file
 from aish.values.errors import AishError, StoreTrouble
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Health
 from aish.values.text import counted, for_terminal
 from aish.views.event_loop import run_loop

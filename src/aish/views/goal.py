@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from aish.acting.goal_history import GoalHistory
 from aish.memory.goal_records import GoalRecords
 from aish.values.text import json_text
-from aish.views.arguments import make_parser
+from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -13,7 +13,7 @@ from aish.views.start import Start
 
 def run(start: Start, arguments: Sequence[str]) -> int:
     """List goals, or show one."""
-    parser = make_parser("aish goal", "Look at goals that were worked on. To start one, type :goal in the shell.")
+    parser = VerbArguments("aish goal", "Look at goals that were worked on. To start one, type :goal in the shell.")
     parser.add_argument("action", choices=("list", "show", "replay"), help="what to do")
     parser.add_argument("id", nargs="?", default="", help="the start or end of an id (default: the newest goal)")
     parser.add_argument("--json", action="store_true", help="print JSON")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.command_history.command_store import CommandStore
 from aish.memory.command_history.copying import copy_histories, history_kind
@@ -20,6 +20,7 @@ from aish.memory.finding.when import read_moment
 from aish.places import home_directory
 from aish.values.errors import BadUsage, NotFound, StoreTrouble
 from aish.values.items import stamp
+from aish.values.named_tuple import NamedTuple
 from aish.values.past_command import PastCommand
 from aish.values.replies import Reply, Table
 from aish.values.text import counted, for_terminal, json_text, one_line

@@ -6,13 +6,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.memory.command_history.shell_files import history_files
 from aish.memory.importers import sniff, sort_files
 from aish.memory.importers.known_places import known_places
 from aish.values.errors import StoreTrouble
 from aish.values.imported import Skipped
+from aish.values.named_tuple import NamedTuple
 from aish.values.replies import Reply, Table
 from aish.values.text import counted, for_terminal
 from aish.views.screen import Screen

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.conversation.library import Library
 from aish.memory.command_history.command_store import CommandStore
@@ -20,6 +19,7 @@ from aish.memory.purged_phrases import Purged
 from aish.places import home_directory
 from aish.values.errors import AishError, BadUsage
 from aish.values.imported import ImportedRecord, Skipped
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted, for_terminal, json_text, one_line
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK

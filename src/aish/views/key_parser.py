@@ -6,7 +6,9 @@ Only a plain character counts as a key. Everything in an escape sequence belongs
 Pure: bytes in, values out.
 """
 
-from typing import Literal, NamedTuple
+from typing import Literal
+
+from aish.values.named_tuple import NamedTuple
 
 _STRINGS = b"P]X^_"  # DCS, OSC, SOS, PM and APC
 _CANCEL = (0x18, 0x1A)

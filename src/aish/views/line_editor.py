@@ -7,7 +7,6 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import Application, run_in_terminal
@@ -28,6 +27,7 @@ from prompt_toolkit.output import ColorDepth, Output
 from prompt_toolkit.styles import Style
 
 from aish.intake.completion import read_command
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import for_terminal
 from aish.views.command_history import CommandHistory
 from aish.views.history_list import HistoryList

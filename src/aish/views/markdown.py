@@ -7,9 +7,9 @@ Pure: text in, text to write out.
 
 import re
 from collections.abc import Callable
-from typing import NamedTuple
 
 from aish.values.answer_lines import AnswerLines, CodeFence, quotes
+from aish.values.named_tuple import NamedTuple
 from aish.views.blocks import MarkdownTable, Prose, Verbatim, Window, split_row
 from aish.views.highlight import Highlighter
 from aish.views.region import Region

@@ -1,11 +1,10 @@
 """`aish mcp`: list, add and remove MCP servers in the settings, and take them over from other tools."""
 
-import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.mcp.other_tools import HOME_FILES, PROJECT_FILES, FoundServer, read_servers
 from aish.places import find_project, home_directory
@@ -14,9 +13,10 @@ from aish.settings.options import ServerSettings, options_of
 from aish.settings.tables import add_table, remove_table
 from aish.settings.user_file import edit_settings_file, read_settings_file
 from aish.values.errors import BadUsage, NotFound
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import agrees
 from aish.values.text import counted, for_terminal
-from aish.views.arguments import make_parser
+from aish.views.arguments import Options, VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -48,11 +48,11 @@ def run(doors: McpDoors, arguments: Sequence[str]) -> int:
     return _list(doors.start, as_json=options.json)
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser() -> VerbArguments:
     examples = (
         "aish mcp add time -- uvx mcp-server-time\naish mcp add docs --url https://example.org/mcp\naish mcp import"
     )
-    parser = make_parser(
+    parser = VerbArguments(
         "aish mcp", "Manage the MCP servers whose tools the model can use.", epilog=examples, keep_lines=True
     )
     parser.add_argument("action", nargs="?", default="list", choices=("list", "add", "remove", "import"))
@@ -98,7 +98,7 @@ def _given(server: ServerSettings) -> dict[str, Any]:
     return {key: sorted(value) if key in hidden else value for key, value in given.items()}
 
 
-def _add(doors: McpDoors, options: argparse.Namespace, command: list[str]) -> int:
+def _add(doors: McpDoors, options: Options, command: list[str]) -> int:
     name = _one(options.names, "NAME")
     if bool(command) == bool(options.url):
         raise BadUsage("expected aish mcp add NAME -- COMMAND, or aish mcp add NAME --url URL")

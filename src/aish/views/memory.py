@@ -1,21 +1,21 @@
 """`aish memory VERB`: the commands after `:memory`, for scripts."""
 
-import argparse
 import gc
 import sys
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from aish.commands import memory, memory_upkeep
 from aish.commands.memory_scope import MEMORY_COMMANDS, Background, MemoryScope
 from aish.intake.commands import Command, CommandOption
 from aish.places import Places
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.person import NOBODY, Nobody, Person
 from aish.values.replies import Reply
 from aish.values.text import for_terminal, json_text
-from aish.views.arguments import make_parser
+from aish.views.arguments import HIDDEN, VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -73,10 +73,10 @@ def run(doors: MemoryDoors, arguments: Sequence[str]) -> int:
     return OK if reply.found else NOTHING
 
 
-def _parser(verbs: dict[str, Command[Any]]) -> argparse.ArgumentParser:
+def _parser(verbs: dict[str, Command[Any]]) -> VerbArguments:
     summaries = {name: command.summary for name, command in verbs.items()} | {_PROPOSE: _ABOUT_PROPOSE}
     rows = "\n".join(f"  {name:<10} {summary}" for name, summary in summaries.items())
-    parser = make_parser(
+    parser = VerbArguments(
         "aish memory",
         "Manage the items in memory.",
         epilog=f"verbs:\n{rows}",
@@ -90,9 +90,9 @@ def _parser(verbs: dict[str, Command[Any]]) -> argparse.ArgumentParser:
     parser.add_argument("--json", action="store_true", help="print JSON")
     for option in _options(verbs):
         if option.takes_value:
-            parser.add_argument(f"--{option.name}", action="append", default=[], help=argparse.SUPPRESS)
+            parser.add_argument(f"--{option.name}", action="append", default=[], help=HIDDEN)
         else:
-            parser.add_argument(f"--{option.name}", action="append_const", const="", help=argparse.SUPPRESS)
+            parser.add_argument(f"--{option.name}", action="append_const", const="", help=HIDDEN)
     return parser
 
 

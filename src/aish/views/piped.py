@@ -1,10 +1,10 @@
 """What to do with text that was piped in without a question: ask at the terminal, otherwise explain it."""
 
 import sys
-from typing import NamedTuple
 
 from aish.intake.line import ColonCommand, read_line
 from aish.values.errors import BadUsage, Declined
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import counted
 
 EXPLAIN = (

@@ -1,6 +1,5 @@
 """`aish policy`: tell whether a command would run, ask or be refused, and why. Nothing is executed."""
 
-import argparse
 import json
 import shlex
 import sys
@@ -13,7 +12,7 @@ from aish.action.policy import judge
 from aish.values.errors import BadUsage
 from aish.values.text import json_text
 from aish.values.verdicts import Verdict
-from aish.views.arguments import make_parser
+from aish.views.arguments import REST, VerbArguments
 from aish.views.exit_codes import NOTHING, OK
 from aish.views.screen import Screen
 from aish.views.start import Start
@@ -21,10 +20,10 @@ from aish.views.start import Start
 
 def run(start: Start, arguments: Sequence[str]) -> int:
     """Judge one command, or one for each line of standard input."""
-    parser = make_parser("aish policy", "Tell whether a command would run without asking. Nothing is executed.")
+    parser = VerbArguments("aish policy", "Tell whether a command would run without asking. Nothing is executed.")
     parser.add_argument("--jsonl", action="store_true", help='lines {"command": …} in, {"command", "verdict", …} out')
     parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("command", nargs=argparse.REMAINDER, help="the command; without one, standard input")
+    parser.add_argument("command", nargs=REST, help="the command; without one, standard input")
     options = parser.parse_args(arguments)
     table = load_table(_own(start.places.policy_file))
     if options.jsonl:

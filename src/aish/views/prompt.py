@@ -6,10 +6,10 @@ The values come from outside (names of directories and branches), so they are ne
 import re
 import stat
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.places import home_directory
 from aish.storage.git_files import git_directory, mode_of, read_head
+from aish.values.named_tuple import NamedTuple
 from aish.values.snippets import cells
 from aish.values.text import for_terminal
 

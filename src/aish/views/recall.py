@@ -4,11 +4,12 @@ import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from aish.memory.recall.engine import RecallEngine
 from aish.memory.recall.gather import for_question
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.recall import LAYERS, Judged, Memo, Recalled
 from aish.values.text import for_terminal, json_text
 from aish.views.arguments import make_parser

@@ -9,14 +9,14 @@ from aish.memory.salt import load_salt
 from aish.memory.secret_explanations import MaskExplanation, explain
 from aish.memory.secret_patterns import redact
 from aish.values.errors import BadUsage
-from aish.views.arguments import make_parser
+from aish.views.arguments import VerbArguments
 from aish.views.exit_codes import OK
 from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
     """Mask standard input, as one text or line by line."""
-    parser = make_parser("aish redact", "Mask the secrets in a text.")
+    parser = VerbArguments("aish redact", "Mask the secrets in a text.")
     parser.add_argument("--jsonl", action="store_true", help='lines {"text": …} in, {"text": …, "found": […]} out')
     parser.add_argument("--explain", action="store_true", help="say for each mask why, and where nothing was found")
     parser.add_argument("--json", action="store_true", help="the masked text and the reasons as one JSON object")

@@ -1,6 +1,5 @@
 """`aish route`: tell whether a line is a command or a question, without running it."""
 
-import argparse
 import json
 import os
 import sys
@@ -12,22 +11,23 @@ from aish.intake.operands import KnownWords
 from aish.intake.routing import route
 from aish.values.errors import BadUsage
 from aish.values.text import for_terminal, json_text
-from aish.views.arguments import make_parser
+from aish.views.arguments import REST, VerbArguments
 from aish.views.exit_codes import OK
 from aish.views.start import Start
 
 
 def run(start: Start, arguments: Sequence[str]) -> int:
     """Route one line from the arguments, or each line of standard input."""
-    parser = make_parser(
+    parser = VerbArguments(
         "aish route",
         "Tell whether a line is a command or a question, or whether the user must be asked.",
         allow_abbrev=False,
     )
     parser.add_argument("--jsonl", action="store_true", help='lines {"line": …} in, {"line", "route", "reason"} out')
-    parser.add_argument("line", nargs=argparse.REMAINDER, help="the line; without one, standard input is read")
+    parser.add_argument("line", nargs=REST, help="the line; without one, standard input is read")
     options = parser.parse_args(arguments)
-    words = ShellWords(os.environ.get("PATH", os.defpath), str(start.cwd), aliases=WIDESPREAD_ALIASES)
+    path, few = os.environ.get("PATH", os.defpath), bool(options.line)
+    words = ShellWords(path, str(start.cwd), aliases=WIDESPREAD_ALIASES, few=few)
     if options.jsonl:
         for line in _json_lines():
             print(json_text(_answer(line, words)))

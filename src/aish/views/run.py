@@ -6,7 +6,6 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.acting.command_fences import CHANGING, LOOKING, open_fences
 from aish.acting.local_judge import LocalJudge
@@ -15,6 +14,7 @@ from aish.action.allowed import Allowed
 from aish.memory.redaction import Redaction
 from aish.storage.files import write_all
 from aish.values.errors import BadUsage
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import for_terminal, json_text
 from aish.views.arguments import make_parser
 from aish.views.exit_codes import NOTHING, OK

@@ -6,10 +6,10 @@ Pure: text in, lines out.
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from wcwidth import wcwidth
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import OWN_SIGNS, for_terminal, foreign
 
 # Characters without width or glyph, which can hide what a text says.

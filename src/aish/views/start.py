@@ -1,11 +1,11 @@
 """The values that every verb starts with."""
 
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.places import Places
 from aish.settings.layers import Loaded
 from aish.settings.options import Settings
+from aish.values.named_tuple import NamedTuple
 
 
 class Start(NamedTuple):

@@ -5,14 +5,14 @@ import sys
 from collections.abc import Sequence
 
 from aish.program import Program
-from aish.views.arguments import make_parser
+from aish.views.arguments import VerbArguments
 from aish.views.event_loop import run_loop
 from aish.views.exit_codes import OK
 
 
 def run(program: Program, arguments: Sequence[str]) -> int:
     """Count the tokens of a text."""
-    parser = make_parser("aish tokens", "Count the tokens of a text.")
+    parser = VerbArguments("aish tokens", "Count the tokens of a text.")
     parser.add_argument("text", nargs="*", help="the text (default: standard input)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args(arguments)

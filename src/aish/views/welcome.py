@@ -4,9 +4,9 @@ Pure: values in, text out. It is shown once; later starts show the prompt only.
 """
 
 from textwrap import wrap
-from typing import NamedTuple
 
 from aish.settings.options import EMBEDDED, Preset
+from aish.values.named_tuple import NamedTuple
 
 _LEAST_WIDTH, _LONGEST = 24, 88  # columns
 _NARROW = 60  # columns; below that, explanations are under what they explain

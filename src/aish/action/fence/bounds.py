@@ -9,10 +9,11 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from aish.action.fence.keeper import ResourceLimits
 from aish.storage.git_files import git_directory, read_bounded, read_small
+from aish.values.named_tuple import NamedTuple
 
 FenceName = Literal["looking", "changing"]
 

@@ -3,7 +3,8 @@
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 _MOST_FOLDERS = 5000  # of one project; deeper ones are left out
 _HOME_DEPTH = 2

@@ -15,7 +15,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Mapping
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 from aish.action.fence import libc
 from aish.action.fence.carrier import TryLater
@@ -23,6 +23,7 @@ from aish.action.fence.process_memory import descendants
 from aish.action.fence.seccomp import WatchedCall, answer, answer_with_fd, let_go, receive, replace_fd, still_waits
 from aish.action.fence.wants import Want
 from aish.action.fence.watcher import Allowance, CallWatcher, Ruling
+from aish.values.named_tuple import NamedTuple
 
 TIMED_OUT = 124  # the exit status of `timeout`
 _ENDED = 137  # of a shell, for a command that was killed

@@ -11,9 +11,9 @@ import sys
 from enum import IntFlag
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.action.fence import libc
+from aish.values.named_tuple import NamedTuple
 
 _CREATE, _ADD_RULE, _RESTRICT = 444, 445, 446  # the same on every supported architecture
 _ASK_VERSION, _PATH_BENEATH = 1, 1

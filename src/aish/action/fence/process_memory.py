@@ -3,9 +3,9 @@
 import ctypes
 import os
 from collections.abc import Callable
-from typing import NamedTuple
 
 from aish.action.fence import libc
+from aish.values.named_tuple import NamedTuple
 
 _PAGE = 4096
 _LONGEST_PATH = 4096

@@ -11,10 +11,10 @@ import os
 import platform
 import struct
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple
 
 from aish.action.fence import libc
 from aish.action.fence.system_calls import AUDIT, NEWEST, X32
+from aish.values.named_tuple import NamedTuple
 
 _SET_MODE_FILTER = 1
 _NEW_LISTENER = 1 << 3

@@ -6,8 +6,9 @@ Pure: plain values.
 import posixpath
 import re
 from collections.abc import Iterable
-from typing import Literal, NamedTuple
+from typing import Literal
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import exactly, one_line
 
 Kind = Literal["write", "reach", "listen", "socket", "signal", "limit", "read"]

@@ -13,7 +13,6 @@ import signal
 import socket
 import struct
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
 
 from aish.action.fence.call_rules import CHANGES_MODES, SIGNALS, STARTS
 from aish.action.fence.carrier import change_modes, change_names, open_path, opening, reopen
@@ -21,6 +20,7 @@ from aish.action.fence.process_memory import descendants, descends, filters, nam
 from aish.action.fence.seccomp import WatchedCall
 from aish.action.fence.stand_in import StandIns, connected, socket_path
 from aish.action.fence.wants import MOST, Want, wants_to_write
+from aish.values.named_tuple import NamedTuple
 
 _HERE = -100  # the descriptor that means the current directory
 _NO_LINK = 0x100  # do not follow a link at the end of the path

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.memory.command_history.command_store import CommandStore
 from aish.memory.command_history.shell_files import HistoryFile, read_history
+from aish.values.named_tuple import NamedTuple
 
 
 class Copied(NamedTuple):

@@ -7,7 +7,8 @@ import functools
 import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 MOST = 16 * 1024 * 1024  # bytes of one command; the rest of a longer one is left out
 _ESCAPED = {b"\\n": b"\n", b"\\\\": b"\\"}

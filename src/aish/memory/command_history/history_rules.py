@@ -5,9 +5,9 @@ Pure: takes lines, returns whether they are hidden.
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
 
 from aish.memory.command_history.line_patterns import BadPattern, LinePattern
+from aish.values.named_tuple import NamedTuple
 
 _ESCAPED_COLON = r"(?<!\\):"
 _DELETES = re.compile(r"!?aish\s+history\s+delete\b")  # it has the text that is to be gone

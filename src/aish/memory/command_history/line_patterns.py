@@ -6,7 +6,8 @@ line. A regular expression of the same pattern could take years.
 
 import re
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 _DEEPEST = 20  # groups inside each other
 _MOST_VISITS = 300_000  # about 0.1 s

@@ -9,8 +9,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.past_command import LONGEST_COMMAND, PastCommand
 
 MOST_KEPT = 250_000  # commands; about as many as a person types in twenty years

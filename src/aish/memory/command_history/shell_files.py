@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from itertools import dropwhile
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 from urllib.parse import quote
 
 from aish.memory.command_history.history_formats import commands
 from aish.storage.line_reading import opener_now
+from aish.values.named_tuple import NamedTuple
 from aish.values.past_command import LONGEST_COMMAND, PastCommand, known_time
 
 MOST_READ = 16 << 20  # bytes from the end of a file: about 400,000 commands

@@ -1,10 +1,10 @@
 """Writers for formats that other tools read. They hold one turn, or one answer with its tool results, at a time."""
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from aish.memory.exporters import claude_code, openai, own_lines, page
 from aish.memory.exporters.talk import Talk, TurnPeriod, find_talks, talk_of
+from aish.values.named_tuple import NamedTuple
 
 __all__ = ["FORMATS", "Format", "Talk", "TurnPeriod", "find_talks", "talk_of"]
 

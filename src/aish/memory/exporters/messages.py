@@ -7,12 +7,13 @@ the id of a call. Such a text becomes a call again; a result without one gets a 
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.exporters.talk import Talk, calls_of, name_of
 from aish.memory.importers.calls import ImportedCall
 from aish.memory.importers.fields import parsed
 from aish.values.imported import THINKING
+from aish.values.named_tuple import NamedTuple
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry, ToolCall
 

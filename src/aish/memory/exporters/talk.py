@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
-from typing import NamedTuple
 
 from aish.memory.conversations import Conversations, is_conversation
 from aish.memory.importers.fields import label
 from aish.memory.journal import TurnLog
 from aish.values.channels import is_channel
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Damage
 from aish.values.text import for_keeping
 from aish.values.turns import JournalEntry, ToolCall

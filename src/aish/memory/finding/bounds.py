@@ -4,10 +4,10 @@ Pure: plain values.
 """
 
 from datetime import datetime
-from typing import NamedTuple
 
 from aish.memory.finding.query import Query
 from aish.values.hits import Scope
+from aish.values.named_tuple import NamedTuple
 
 _NO_ROLE = "none"  # matches no turn
 

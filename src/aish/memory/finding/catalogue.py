@@ -8,9 +8,9 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.storage.files import private_opener
+from aish.values.named_tuple import NamedTuple
 
 _SCHEMA = """
 create table if not exists facts (name text primary key, value text) without rowid;

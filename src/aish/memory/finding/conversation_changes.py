@@ -1,10 +1,10 @@
 """Which conversations differ from what the index has of them."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from aish.memory.finding.catalogue import IndexedConversation
 from aish.memory.finding.feed import Feed, Revision
+from aish.values.named_tuple import NamedTuple
 
 
 class ConversationChange(NamedTuple):

@@ -4,9 +4,9 @@ Pure: texts in, terms and a test out.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from aish.memory.finding.terms import query_terms, terms
+from aish.values.named_tuple import NamedTuple
 
 
 class Exclusions(NamedTuple):

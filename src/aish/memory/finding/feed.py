@@ -7,8 +7,9 @@ about the number of bytes between them, so that progress can be shown. What a po
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import JournalEntry
 
 

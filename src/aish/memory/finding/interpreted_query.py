@@ -6,11 +6,11 @@ Pure: a query, term frequencies and names in, an interpreted query out.
 import re
 import string
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
 
 from aish.memory.finding.query import Query
 from aish.memory.finding.ranking import rarity
 from aish.memory.finding.terms import query_terms
+from aish.values.named_tuple import NamedTuple
 
 _ROLE_NAMES = frozenset("user assistant tool system human ai bot me you".split())
 _MIN_LETTERS = 4  # of a word whose spelling is corrected

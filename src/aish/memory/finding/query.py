@@ -8,9 +8,9 @@ import functools
 import re
 from datetime import datetime
 from itertools import islice
-from typing import NamedTuple
 
 from aish.memory.finding.when import MAX_CHARACTERS, TimeSpan, find_times, read_moment
+from aish.values.named_tuple import NamedTuple
 
 _ROLES = (
     dict.fromkeys(("user", "me", "human"), "user")

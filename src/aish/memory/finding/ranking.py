@@ -11,10 +11,11 @@ import functools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from aish.values.named_tuple import NamedTuple
 
 Numbers = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]

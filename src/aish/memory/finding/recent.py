@@ -3,7 +3,6 @@
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from aish.memory.finding.index_writer import ROLES
 from aish.memory.finding.snapshot import IndexSnapshot
 from aish.values.channels import is_channel
 from aish.values.hits import THREAD_TURNS, Hit, Unit
+from aish.values.named_tuple import NamedTuple
 
 _MAX_EXCHANGE = 100  # turns; an import without any question would be one endless exchange
 Order = tuple[int, int, str]  # time, number and name: the order does not depend on what is indexed

@@ -1,13 +1,13 @@
 """Reads the turns that are not in the index yet, so that a turn is found from the moment it is stored."""
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
 
 from aish.memory.finding.catalogue import IndexedConversation
 from aish.memory.finding.conversation_changes import ConversationChange, find_changes
 from aish.memory.finding.feed import Feed, Revision
 from aish.memory.finding.turn_text import searchable_text
 from aish.values.errors import StoreTrouble
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import JournalEntry
 
 MAX_TURNS = 1_000  # more than these have to be indexed before they are found

@@ -3,7 +3,6 @@
 import functools
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from aish.memory.finding.vectors import Embedder, Floats
 from aish.memory.finding.word_index import WordIndex
 from aish.values.channels import is_channel
 from aish.values.hits import Hit
+from aish.values.named_tuple import NamedTuple
 
 _K1, _B = 1.2, 0.75  # the parameters of BM25 in tantivy
 _AVERAGE_TERMS = 25.0  # of a turn; assumed

@@ -7,12 +7,13 @@ the memory.
 
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aish.storage.files import make_directory, write_at
+from aish.values.named_tuple import NamedTuple
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.int64]

@@ -8,13 +8,13 @@ import functools
 import re
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import NamedTuple
 
 from aish.memory.finding import when_calendar as calendar
 from aish.memory.finding.when_calendar import Period
 from aish.memory.finding.when_chinese import find_chinese, whole_chinese
 from aish.memory.finding.when_rules import TimeMatch, find_periods, spelled
 from aish.memory.finding.when_words import KINDS, NAMES, Token, doubtful, figures, is_french, may_name_time, tokens
+from aish.values.named_tuple import NamedTuple
 from aish.values.times import exact_moment, plain_days
 
 # Text beyond this length was pasted; its dates say nothing about when a conversation took place.

@@ -7,7 +7,8 @@ callers treat that as "no such time".
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 MINUTE, HOUR, DAY, WEEK, MONTH, YEAR = "minute", "hour", "day", "week", "month", "year"
 WEEKEND, QUARTER = "weekend", "quarter"

@@ -8,10 +8,10 @@ import re
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from itertools import islice
-from typing import NamedTuple
 
 from aish.memory.finding import when_calendar as calendar
 from aish.memory.finding.when_calendar import Count, Period
+from aish.values.named_tuple import NamedTuple
 
 _NUM = r"(?:\d{1,3}|[一二两兩三四五六七八九十]{1,3})"
 _WEEK = "(?:周|週|星期|礼拜|禮拜)"

@@ -8,11 +8,11 @@ import functools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime, timedelta
-from typing import NamedTuple
 
 from aish.memory.finding import when_calendar as calendar
 from aish.memory.finding.when_calendar import Count, Period
 from aish.memory.finding.when_words import KINDS, NAMES, Token, figures
+from aish.values.named_tuple import NamedTuple
 
 _DAYS = frozenset("days tage tagen jours días dias".split())  # "the last days", without a number
 _LAST_DAYS = 6

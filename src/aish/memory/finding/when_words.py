@@ -7,7 +7,8 @@ words is a regular expression over kinds, and it works for all languages at once
 import functools
 import re
 import unicodedata
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 Value = int | str | tuple[int, ...]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import tantivy
@@ -11,6 +10,7 @@ from tantivy import Occur, Query
 
 from aish.memory.finding.vectors import Rows
 from aish.storage.files import keep_private
+from aish.values.named_tuple import NamedTuple
 
 _HEAP = 15_000_000  # bytes that a writer may buffer: the minimum of tantivy; more makes it no faster
 _MAX_TIES = 5_000  # rows that are fetched at most, to get all rows with the same score

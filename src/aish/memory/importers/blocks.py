@@ -4,11 +4,12 @@ Pure: blocks in, turns out.
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.importers.calls import ImportedCall, thought
 from aish.memory.importers.fields import Oddities, compact, dict_of, label, list_of, text_of
 from aish.values.imported import THINKING
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
 
 _TEXTS = ("text", "input_text", "output_text", "refusal")

@@ -4,10 +4,10 @@ Pure: values in, text out.
 """
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from aish.memory.importers.fields import compact, label, parsed, text_of
 from aish.values.imported import THINKING
+from aish.values.named_tuple import NamedTuple
 
 _SHORT = 200  # characters of arguments that stay in one line, as JSON
 _DEEPEST = 6  # levels of arguments that get their own lines

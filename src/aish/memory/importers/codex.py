@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.importers.blocks import flat
 from aish.memory.importers.calls import ImportedCall, thought
@@ -22,6 +22,7 @@ from aish.memory.importers.fields import (
 )
 from aish.memory.importers.files import each_file, lines, open_file, records
 from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
 
 # Events for the screen repeat what the items contain.

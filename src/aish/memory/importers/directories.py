@@ -3,12 +3,12 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from aish.memory.importers.files import require, trouble
 from aish.memory.importers.sniff import sniff
 from aish.values.errors import StoreTrouble
 from aish.values.imported import Skipped
+from aish.values.named_tuple import NamedTuple
 
 _NOT_ENTERED = frozenset((".git", ".hg", "node_modules", "__pycache__", ".venv"))  # many files, no conversations
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from aish.memory.importers.fields import Oddities
 from aish.memory.importers.files import MOST, each_file
@@ -15,6 +15,7 @@ from aish.memory.importers.json_walk import CutOff, JsonWalk
 from aish.memory.importers.spool import Spool
 from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedRecord, ImportedTurn, Skipped
+from aish.values.named_tuple import NamedTuple
 
 ZIP_START = b"PK\x03\x04"
 # Exceptions for a damaged, encrypted or unusually packed archive.

@@ -4,11 +4,12 @@ import sys
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO
 
 from aish.memory.importers.fields import Oddities, moment, parsed
 from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedRecord, Skipped
+from aish.values.named_tuple import NamedTuple
 
 MOST = 16 * 1024 * 1024  # bytes of one turn; longer ones are left out and reported
 _BOM = b"\xef\xbb\xbf"

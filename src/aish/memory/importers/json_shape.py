@@ -5,10 +5,11 @@ Pure: bytes in, a name out. One field is never enough: programs share names such
 
 import io
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.importers.fields import dict_of, parsed
 from aish.memory.importers.json_walk import CutOff, JsonWalk
+from aish.values.named_tuple import NamedTuple
 
 _LINES = 20  # the first lines may be bookkeeping
 _DEPTH = 3  # levels of objects that are looked into

@@ -5,7 +5,8 @@ Nothing is looked at here; that is for the caller.
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+
+from aish.values.named_tuple import NamedTuple
 
 
 class KnownPlace(NamedTuple):

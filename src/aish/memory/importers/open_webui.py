@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.importers.blocks import flat
 from aish.memory.importers.calls import ImportedCall, thought
@@ -14,6 +14,7 @@ from aish.memory.importers.fields import Oddities, compact, dict_of, label, list
 from aish.memory.importers.json_walk import UNREADABLE, JsonWalk
 from aish.memory.importers.spool import Spool, SpooledTurn
 from aish.values.imported import THINKING, ImportedRecord, ImportedTurn
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
 
 _ROLES: dict[object, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}

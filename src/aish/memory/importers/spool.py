@@ -5,10 +5,11 @@ from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, Self, cast
 
 from aish.values.errors import StoreTrouble
 from aish.values.imported import ImportedTurn
+from aish.values.named_tuple import NamedTuple
 from aish.values.turns import Role
 
 _PIECE = "\0"  # the last turn of a message has its id, and links to the turns before it

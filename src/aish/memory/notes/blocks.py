@@ -4,8 +4,8 @@ Pure: text in, blocks out. What a list item is follows CommonMark.
 """
 
 import re
-from typing import NamedTuple
 
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 ENTRY, HEADING, PROSE, BLANK, HIDDEN, OPEN = "entry", "heading", "prose", "blank", "hidden", "open"

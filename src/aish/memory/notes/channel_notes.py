@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 from aish.memory.finding.terms import query_terms
 from aish.memory.ledger_lines import folded
@@ -16,6 +15,7 @@ from aish.memory.trust import is_users
 from aish.values.errors import NotFound
 from aish.values.invisible import visible
 from aish.values.items import read_time, stamp
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import NoteName, NoteStore, RecordLog
 from aish.values.text import counted, one_line
 

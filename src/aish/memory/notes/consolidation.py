@@ -6,13 +6,13 @@ the notebook decide.
 
 from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import NamedTuple
 
 from aish.memory.notes.document import Entry
 from aish.memory.notes.operations import Add, Invalidate, Milestone, Operation, Supersede, ToHistory
 from aish.memory.notes.transcript import Grounds, significant
 from aish.memory.trust import is_trusted
 from aish.values.invisible import visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import one_line
 

@@ -5,12 +5,12 @@ Pure: text in, document out. Each edit returns a new document, and makes sure th
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from aish.memory.ledger_lines import folded
 from aish.memory.notes.blocks import BLANK, BULLET, ENTRY, HEADING, OPEN, PROSE, MarkdownBlock, offset, split
 from aish.memory.notes.entry import COMMENT, Entry, read_entry, render, with_id
 from aish.values.errors import NotFound
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 __all__ = ["EMPTY", "LARGEST_WRITTEN", "SECTIONS", "Document", "Entry", "parse", "plain", "problem_of"]

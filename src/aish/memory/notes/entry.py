@@ -6,9 +6,9 @@ Pure: texts in, values out, and back.
 """
 
 import re
-from typing import NamedTuple
 
 from aish.memory.notes.blocks import BULLET, dedented, lines_of, offset
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 
 ALPHABET = "bcdfghjkmnpqrstvwxz23456789"  # no vowels, so that no id is a word; no letters that look like digits

@@ -8,11 +8,11 @@ Pure: documents in, documents out.
 """
 
 from datetime import date, timedelta
-from typing import NamedTuple
 
 from aish.memory.ledger_lines import folded
 from aish.memory.notes.blocks import HEADING
 from aish.memory.notes.document import Document, Entry, parse
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import one_line
 

@@ -4,10 +4,9 @@ Pure: documents in, document out. When both sides changed the same entry in diff
 the conflict is reported.
 """
 
-from typing import NamedTuple
-
 from aish.memory.ledger_lines import folded
 from aish.memory.notes.document import Document, Entry
+from aish.values.named_tuple import NamedTuple
 
 
 class Conflict(NamedTuple):

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from aish.memory.notes.document import Document, Entry, parse, problem_of
 from aish.memory.notes.entry import ALPHABET, COMMENT, ID_LENGTH
@@ -29,6 +28,7 @@ from aish.memory.redaction import Redaction
 from aish.values.channels import is_channel_name
 from aish.values.errors import BadUsage, Declined, NotFound, StoreTrouble
 from aish.values.items import stamp
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Note, NoteName, NoteStore, Record, RecordLog
 from aish.values.text import counted, one_line
 

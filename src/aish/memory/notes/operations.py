@@ -6,13 +6,13 @@ operation is checked against the entries that are there now, and one that makes 
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from aish.memory.ledger_lines import folded
 from aish.memory.notes.document import SECTIONS, Document, Entry
 from aish.memory.notes.entry import is_date
 from aish.memory.notes.history import add_to_day
 from aish.values.invisible import visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import one_line
 

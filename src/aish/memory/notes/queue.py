@@ -5,9 +5,9 @@ Each record names a conversation and an exact range of turns. A range is finishe
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
 
 from aish.values.items import stamp
+from aish.values.named_tuple import NamedTuple
 from aish.values.stores import Record, RecordLog
 
 MOST_TRIES = 3

@@ -11,12 +11,13 @@ Pure: records in, values out, and back.
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from aish.memory.finding.terms import query_terms
 from aish.memory.ledger_lines import folded
 from aish.memory.notes.document import Document, Entry
 from aish.memory.notes.merge import Conflict
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.stores import Record
 

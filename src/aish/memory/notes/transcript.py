@@ -5,13 +5,13 @@ notes are made of what the user typed, what the model answered, and which comman
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from aish.memory.finding.terms import query_terms
 from aish.memory.journal import PROVENANCE
 from aish.memory.own_words import limits, sentences
 from aish.memory.trust import OWN_TOOLS, least_trusted
 from aish.values.invisible import visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import clip, one_line
 from aish.values.turns import (

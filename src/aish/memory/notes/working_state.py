@@ -5,10 +5,10 @@ Pure: text in, values and text out. The program renders the Markdown; a model on
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from aish.memory.notes.transcript import Grounds, significant
 from aish.values.invisible import visible
+from aish.values.named_tuple import NamedTuple
 from aish.values.patterns import pattern
 from aish.values.text import one_line
 

@@ -9,12 +9,13 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from aish.memory.recall.wording import Word, words
+from aish.values.named_tuple import NamedTuple
 
 Floats = npt.NDArray[np.float32]
 Rows = npt.NDArray[np.int64]

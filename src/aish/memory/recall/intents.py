@@ -7,10 +7,10 @@ to fit.
 import re
 from collections.abc import Collection
 from functools import cache
-from typing import NamedTuple
 
 from aish.memory.recall.phrases import GENERAL, INTENTS, PERSONAL, joined
 from aish.memory.recall.wording import sentences
+from aish.values.named_tuple import NamedTuple
 
 # Which kinds of memos an intent asks for, and how much that counts. A telling word that matches counts 1.
 KINDS: dict[str, dict[str, float]] = {

@@ -9,7 +9,6 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +16,7 @@ import numpy.typing as npt
 from aish.memory.recall.evidence import Floats, Rows, Support, telling
 from aish.memory.recall.intents import Wish, kind_bonus, plain_kind
 from aish.memory.recall.wording import words
+from aish.values.named_tuple import NamedTuple
 from aish.values.recall import Memo, NoteLayer
 
 # Evidence that makes a sentence one about the memos, by its form; a telling word that matches is 1.

@@ -7,9 +7,9 @@ into the budget. The order is by score, then by time, then by key.
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
 from aish.memory.recall.wording import words
+from aish.values.named_tuple import NamedTuple
 from aish.values.recall import Judged, Memo, NoteLayer, Outcome, Recalled
 
 MOST = 5  # memos for one turn, besides those of the kinds that were asked for

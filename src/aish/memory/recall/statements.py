@@ -5,11 +5,11 @@ Pure: text in, values out. English, German, French, Spanish, Chinese and Japanes
 
 import re
 from functools import cache
-from typing import NamedTuple
 
 from aish.memory.finding.terms import terms
 from aish.memory.recall.phrases import AWAY, CHANGES, joined
 from aish.memory.recall.wording import Word, words
+from aish.values.named_tuple import NamedTuple
 
 # Verbs that end the subject of a statement.
 _VERBS = frozenset(

@@ -6,9 +6,9 @@ Pure: text in, words out.
 import re
 from collections.abc import Iterable
 from functools import cache
-from typing import NamedTuple
 
 from aish.memory.finding.terms import terms
+from aish.values.named_tuple import NamedTuple
 
 # Words that carry no subject: articles, pronouns, prepositions, auxiliaries, question words. A text is read in one
 # language, because the function words of one language are names and nouns in another.
