@@ -8,6 +8,7 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 _BLANK = "▁"  # marks the start of a word in the vocabulary
+_NEXT = f" {_BLANK}"
 _MAX_LETTERS = 40  # of a word; longer ones are split, because the time grows with the square of the length
 _CACHED_WORDS = 50_000  # words whose pieces are cached, 12 MB
 
@@ -24,13 +25,21 @@ class WordPieces:
 
     def ids(self, text: str) -> list[int]:
         """The ids of all pieces of a text."""
-        return list(chain.from_iterable(map(self._pieces.__getitem__, text.split(" "))))
+        return list(
+            chain.from_iterable(map(self._pieces.__getitem__, f"{_BLANK}{text}".replace(" ", _NEXT).split(" ")))
+        )
 
     def ids_of_word(self, word: str) -> tuple[int, ...]:
-        """The ids of the pieces of one word."""
-        parts = [word[start : start + _MAX_LETTERS] for start in range(0, len(word) or 1, _MAX_LETTERS)]
-        parts[0] = _BLANK + parts[0]
-        return tuple(chain.from_iterable(map(self._split, parts)))
+        """The ids of the pieces of a word with its mark, or of a part of one."""
+        if len(word) > _MAX_LETTERS + 1:
+            starts = [0, *range(_MAX_LETTERS + 1, len(word), _MAX_LETTERS), len(word)]
+            return tuple(id for start, end in pairwise(starts) for id in self._pieces[word[start:end]])
+        if "\n" not in word:
+            return self._split(word)
+        # No piece has a line end, so the lines are looked up one by one; most pairs of words around one are unique.
+        first, *others = word.split("\n")
+        end = self._numbers("\n")
+        return tuple(chain(self._pieces[first], *((*end, *self._pieces[line]) for line in others)))
 
     def _split(self, word: str) -> tuple[int, ...]:
         get, none, parts = self._ids.get, len(self._ids), list(word)
@@ -60,7 +69,7 @@ class _PiecesOfWords(dict[str, tuple[int, ...]]):
 
     def __missing__(self, word: str) -> tuple[int, ...]:
         ids = self._of.ids_of_word(word)
-        if len(word) <= _MAX_LETTERS:
+        if len(word) <= _MAX_LETTERS and "\n" not in word:
             if len(self) >= _CACHED_WORDS:
                 self.clear()  # the frequent words are soon back
             self[word] = ids
