@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from aish.memory.rule_search import positions
 from aish.memory.secret_names import ISSUERS, value_name
-from aish.memory.secret_values import HARDLY, JUDGED, LIKELY, LOOSE, SURE, is_id, looks_secret, shape, trimmed
+from aish.memory.secret_values import HARDLY, JUDGED, LIKELY, LOOSE, SURE, count_signs, is_id, looks_secret, trimmed
 from aish.values.patterns import compiled
 
 # The names of secrets, in lower case, and the text that may be between a name and its value.
@@ -204,9 +204,9 @@ def _is_key(block: str, name: str, before: str, value: str, context: int) -> boo
         return not is_id(value) or bool(compiled(r"(?:this|my|our|following|new)\s$").search(before))
     if owner[1] in _KEY_OWNERS:
         return True
-    made = shape(value[:JUDGED])
+    signs = count_signs(value[:JUDGED])
     setting = block[context : context + 3].isupper()
-    return (made.mixed and made.digits >= 2 and made.length >= 20) or (setting and made.length >= 16)
+    return (signs.mixed and signs.digits >= 2 and signs.length >= 20) or (setting and signs.length >= 16)
 
 
 def _block_scalar(block: str, end: int, *, password: bool) -> tuple[int, int] | None:
