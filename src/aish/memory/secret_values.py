@@ -87,13 +87,13 @@ class ValueShape(NamedTuple):
 
 def count_signs(value: str) -> ValueSigns:
     """Count the characters of a value."""
-    if value.isascii():
-        classes = value.encode().translate(_CLASSES)
-        digits, letters, odd = classes.count(b"0"), classes.count(b"a"), b"!" in classes
-    else:
-        digits = sum(character.isdigit() for character in value)
-        letters = sum(character.isalpha() for character in value)
-        odd = any(not character.isalnum() and character not in "_-./:" for character in value)
+    classes = value.encode("ascii", "ignore").translate(_CLASSES)
+    digits, letters, odd = classes.count(b"0"), classes.count(b"a"), b"!" in classes
+    if len(classes) < len(value):
+        foreign = [character for character in value if character > "\x7f"]
+        digits += sum(map(str.isdigit, foreign))
+        letters += sum(map(str.isalpha, foreign))
+        odd = odd or not all(map(str.isalnum, foreign))
     mixed = value != value.lower() and value[1:] != value[1:].lower() and value != value.upper()
     return ValueSigns(len(value), digits, letters, mixed, odd)
 
@@ -128,23 +128,26 @@ def looks_secret(
     if len(value) < 6 or value.isalpha():
         return False
     signs = count_signs(value)
-    if _is_weak(signs, need) or _is_holder(value) or _is_sample_password(value.lower(), need):
+    if (
+        (need > LOOSE and " " in value)
+        or _is_weak(signs, need)
+        or _is_holder(value)
+        or _is_sample_password(value.lower(), need)
+    ):
         return False
     if quote in ("", "`") and _is_code(value):
         return False  # backticks often have code in them
     if _PATH.match(value):
         return False
-    made = shape(value, signs)
     if " " in value:  # quoted, so it may be a passphrase; but most often it is a label or a sentence
+        made = shape(value, signs)
         odd = made.random >= 4 or (phrase and signs.digits > 0)
-        return need == LOOSE and words and odd and made.runs <= 6 and not _NO_PHRASE.search(value)
-    if not words:
-        return made.is_random and signs.digits + signs.odd > 0 and signs.strength >= need
-    if _is_name(value, made) and not (name and signs.digits and not _ABOUT.search(value)):
+        return words and odd and made.runs <= 6 and not _NO_PHRASE.search(value)
+    if words and _is_name(value, signs) and not (name and signs.digits and not _ABOUT.search(value)):
         return False
-    if need == LOOSE and signs.digits == 0:
+    if words and need == LOOSE and signs.digits == 0:
         return _is_passphrase(value, signs) or (signs.odd and signs.mixed)
-    return signs.digits + signs.odd > 0 and signs.strength >= need
+    return signs.digits + signs.odd > 0 and signs.strength >= need and (words or shape(value, signs).is_random)
 
 
 def _may_be_any(value: str, *, words: bool) -> bool:
@@ -237,12 +240,15 @@ def _can_be_said(part: str) -> bool:
     return _SILENT not in sounds and sounds.count(b"a") * 6 >= len(part)
 
 
-def _is_name(value: str, made: ValueShape) -> bool:
+def _is_name(value: str, signs: ValueSigns) -> bool:
     """Is this an identifier, a path or the like: only words and numbers, with signs of names between them?"""
-    if made.signs.odd or made.random >= 6 or (made.random and made.words < 4):
+    if signs.odd:
         return False
-    if made.signs.digits == 0:
-        return not _is_passphrase(value, made.signs)
+    made = shape(value, signs)
+    if made.random >= 6 or (made.random and made.words < 4):
+        return False
+    if signs.digits == 0:
+        return not _is_passphrase(value, signs)
     snake = "_" in value and (value == value.lower() or value == value.upper())
     return made.words >= 2 and (snake or "/" in value or made.words >= 4)
 
