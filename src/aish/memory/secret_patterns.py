@@ -15,11 +15,11 @@ from typing import NamedTuple
 from aish.memory.named_secrets import named_values
 from aish.memory.rule_search import rule_matches
 from aish.memory.secret_hints import (
+    PRIVATE_KEY,
     blocks_with_secrets,
     key_end,
     lowered,
     noiseless_places,
-    private_key,
     without_noise,
 )
 from aish.memory.secret_names import token_name
@@ -122,7 +122,7 @@ def _spans(block: str, low: str) -> Iterator[FoundSecret]:
 
 def _keys(block: str) -> Iterator[FoundSecret]:
     """Find private keys, also without an end marker."""
-    for match in private_key().finditer(block):
+    for match in PRIVATE_KEY.finditer(block):
         end = key_end(block, match.end())
         body = block[match.end() : len(block) if end < 0 else end]
         if compiled(_KEY_START).match(body):
