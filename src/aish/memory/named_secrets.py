@@ -58,7 +58,6 @@ _WHOLE = 120
 # A text with more names than this, such as the words of a parser, is searched with one simple pattern, as the time for
 # each name would add up: a name each so many characters, and some more for a short line.
 _DENSE, _MORE = 64, 8
-_SHORT = 40  # a text that is searched faster with the pattern than with each beginning of a name
 _ANY = pattern(
     r"(?i:pass(?:word|wd|phrase)?|pwd|pw)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<password>(?=[^\s\"'`,;&]{0,20}\d)[^\s\"'`,;&…]{6,200})"
     r"|(?i:secret|token|key|credentials?)[\"']{0,2}[^\S\n]{0,2}[:=][^\S\n]{0,2}[\"'`]?(?P<value>(?=[\w+/-]{0,20}\d)(?=[\w+/-]{0,20}[a-z])(?:(?=[\w+/-]{0,20}[A-Z])[\w+/=.-]{16,500}|[0-9a-f]{24,500}(?!\w)))"
@@ -84,8 +83,9 @@ class _Form(NamedTuple):
     words: bool
 
 
-def named_values(block: str, low: str) -> Iterator[NamedValue]:
+def named_values(block: str, low: str) -> list[NamedValue]:
     """Find values after the name of a secret. `low` is the block in lower case."""
+    found = list[NamedValue]()
     left = len(block) // _DENSE + _MORE
     for match in _names(low):
         start, end = match.start(), match.start("suffix")
@@ -93,37 +93,37 @@ def named_values(block: str, low: str) -> Iterator[NamedValue]:
         if not _is_name(block, low, start, name):
             continue
         if left == 0:
-            yield from _dense_values(block, start)
-            return
+            return found + _dense_values(block, start)
         left -= 1
-        if found := _value(block, low, start, name, match.end()):
-            yield found
+        if value := _value(block, low, start, name, match.end()):
+            found.append(value)
+    return found
 
 
-def _names(low: str) -> Iterator[re.Match[str]]:
+def _names(low: str) -> list[re.Match[str]]:
     """Find the names of secrets, as a search with the pattern does, but at the words with which they begin only."""
-    if len(low) < _SHORT:
-        yield from _NAME.finditer(low)
-        return
-    done, name_at = 0, _NAME.match
+    found, done = list[re.Match[str]](), 0
     for place in positions(_BEGINNINGS if low.isascii() else _ALL_BEGINNINGS, low):
         if place < done:
             continue
         match = None
-        if low[place] == "k" and (own := _OWNER.search(low, max(done, place - _OWNER_ROOM), place)):
-            match = name_at(low, own.start())
-        match = match or name_at(low, place)
+        if low[place] == "k" and (owner := _OWNER.search(low, max(done, place - _OWNER_ROOM), place)):
+            match = _NAME.match(low, owner.start())
+        match = match or _NAME.match(low, place)
         if match:
+            found.append(match)
             done = match.end()
-            yield match
+    return found
 
 
-def _dense_values(block: str, start: int) -> Iterator[NamedValue]:
+def _dense_values(block: str, start: int) -> list[NamedValue]:
     """Find values of names that follow each other closely, from `start` on."""
+    found = list[NamedValue]()
     for match in _ANY.finditer(block, start):
         kind = "value" if match["value"] else "password"
         label = "secret" if kind == "value" else kind
-        yield NamedValue(label, *match.span(kind), "one of many names of secrets", match.start())
+        found.append(NamedValue(label, *match.span(kind), "one of many names of secrets", match.start()))
+    return found
 
 
 def _is_name(block: str, low: str, start: int, name: str) -> bool:
@@ -138,9 +138,10 @@ def _is_name(block: str, low: str, start: int, name: str) -> bool:
         return len(name) > 4
     if name.startswith(_COMPOUND):
         return True
+    if not (block[start].isupper() and block[start - 1].islower()):
+        return False
     run = _BASE64_BEFORE.search(block, max(0, start - 24), start)
-    camel = block[start].isupper() and block[start - 1].islower()
-    return camel and run is not None and len(run[0]) < 24 and run[0].isalpha()  # not in the middle of base64
+    return run is not None and len(run[0]) < 24 and run[0].isalpha()  # not in the middle of base64
 
 
 def _value(block: str, low: str, start: int, name: str, end: int) -> NamedValue | None:

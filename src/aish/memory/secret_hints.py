@@ -71,6 +71,7 @@ _RUNS = bytes(ord("x") if 0x21 <= byte <= 0x7E else ord(" ") for byte in range(2
 
 # A text is cut at line ends. The longer a line is, the less suitable places for a cut are accepted.
 _SENTENCE, _BLANK, _MARK, _ANYWHERE, _KEY = 400, 2_000, 4_000, 8_000, 16_000
+_MANY_LINES = 16  # so many that it takes less time to find out first which hints they have
 _TRIES = 40  # places for a cut that are tested in one line, as each test takes time
 _BEGIN, _KEY_LINE = "-----BEGIN", 40  # how a private key begins, and the least length of a line of it
 
@@ -230,7 +231,7 @@ def _has_any(words: tuple[str, ...], text: str) -> bool:
 
 def has_long_run(text: str) -> bool:
     """Is there a run without blanks that is as long as the shortest token?"""
-    return _LONG in _runs(text)
+    return len(text) >= SHORTEST_TOKEN and _LONG in _runs(text)
 
 
 def _runs(text: str) -> bytes:
@@ -245,8 +246,9 @@ def blocks_with_secrets(text: str) -> Iterator[tuple[int, int]]:
         if start >= looked:
             looked = text.rfind("\n", start, start + _BLANK) + 1
             if looked > start:
-                hints = _hints_of(text[start:looked])
-                if not any(hints):
+                lines = text[start:looked]
+                hints = _hints_of(lines) if lines.count("\n") >= _MANY_LINES else _ALL
+                if not (may_hold_secret(lines) if hints is _ALL else any(hints)):
                     start = looked
                     continue
         marked = start < looked
